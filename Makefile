@@ -1,0 +1,242 @@
+# rtexec: run `make help` for the targets.
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+SHELL := /bin/bash
+
+BOARD ?= host
+MODE ?= release
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+ifeq ($(filter -j%,$(MAKEFLAGS))$(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
+Q := $(if $(V),,@)
+say = @$(if $(V),:,printf '  %-7s %s\n' '$(1)' '$(2)')
+
+VERSION := 0.1.0
+SOVERSION := 0
+B := $(BUILD)/$(BOARD)-$(MODE)
+
+# ---- packages -------------------------------------------------------------------------------------------------------
+PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
+  libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev
+PACKAGES_CHECK := libgtest-dev libgmock-dev python3 python3-venv
+PACKAGES_BENCH := libbenchmark-dev rt-tests
+PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
+
+# installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
+define package_stamp
+$(BUILD)/.packages-$(1): test/install-packages Makefile
+	@mkdir -p $$(@D)
+	@test/install-packages $$(PACKAGES_$(1))
+	@touch $$@
+endef
+$(foreach set,BUILD CHECK BENCH FUZZ,$(eval $(call package_stamp,$(set))))
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+MODEFLAGS_release := -O2 -g -DNDEBUG
+MODEFLAGS_debug := -O0 -g
+MODEFLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MODEFLAGS_tsan := -O1 -g -fsanitize=thread
+MODEFLAGS_fuzz := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+ifndef MODEFLAGS_$(MODE)
+$(error MODE=$(MODE) is not known: use debug, release, asan or tsan)
+endif
+ifeq ($(MODE),fuzz)
+CXX := clang++-19
+WARNINGS := -Wall -Wextra
+else
+CXX := g++
+endif
+CXXFLAGS += -std=c++23 -fPIC -fvisibility-inlines-hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. -isystem /usr/include/openblas-serial
+CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
+LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
+LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L/usr/lib/$(shell uname -m)-linux-gnu/openblas-serial -lopenblas -lm
+LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
+LIBS_all := $(LIBS_tasks) $(LIBS_traces)
+
+# ---- sources --------------------------------------------------------------------------------------------------------
+ROOMS := config policies hal tasks traces rtexec
+sources = $(shell find $(1) -name '*.cpp' 2>/dev/null | sort)
+$(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
+SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
+SRC_rtexec := $(filter-out rtexec/command/%,$(SRC_rtexec))
+object = $(patsubst %.cpp,$(B)/%.o,$(1))
+LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call object,$(SRC_$(room))))
+# A room's archive; what it may use follows it on the link line.
+archive = $(B)/$(1)/$(1).a
+NEEDS_config :=
+NEEDS_policies := config
+NEEDS_hal := config
+NEEDS_tasks := hal config
+NEEDS_traces := policies config
+NEEDS_rtexec := tasks hal traces policies config
+link_of = $(foreach room,$(1) $(NEEDS_$(1)),$(call archive,$(room)))
+libs_of = $(foreach room,$(1) $(NEEDS_$(1)),$(LIBS_$(room)))
+
+TEST_ROOMS := $(foreach room,$(ROOMS),$(if $(wildcard test/$(room)/*.cpp),$(room)))
+TEST_PROGRAMS := $(TEST_ROOMS:%=$(B)/test/%-tests)
+
+# The build folder is laid out like an installation, so that program and libraries find the boards the same way.
+PROGRAM := $(B)/bin/rtexec
+STATIC := $(B)/lib/librtexec.a
+SHARED := $(B)/lib/librtexec.so.$(VERSION)
+BOARDS := $(B)/share/rtexec/boards
+
+.PHONY: all
+all: $(PROGRAM) $(STATIC) $(SHARED) $(BOARDS) ## build the program and the libraries
+
+$(B)/%.o: %.cpp | $(BUILD)/.packages-BUILD
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+$(B)/test/%.o: test/%.cpp | $(BUILD)/.packages-BUILD $(BUILD)/.packages-CHECK
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+# liblttng-ust publishes probes by RCU, which ThreadSanitizer cannot see.
+$(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g
+
+define room_archive
+$(call archive,$(1)): $(call object,$(SRC_$(1)))
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach room,$(ROOMS),$(eval $(call room_archive,$(room))))
+
+define room_tests
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1))) $(call link_of,$(1)) | $(BOARDS)
+	$$(call say,LINK,$$@)
+	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
+endef
+$(foreach room,$(TEST_ROOMS),$(eval $(call room_tests,$(room))))
+
+COMMAND_OBJECTS := $(call object,$(SRC_program))
+ARCHIVES := $(call link_of,rtexec)
+$(BOARDS):
+	@mkdir -p $(@D) && ln -sfn $(CURDIR)/boards $@
+
+$(PROGRAM): $(COMMAND_OBJECTS) $(ARCHIVES) | $(BOARDS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(COMMAND_OBJECTS) $(ARCHIVES) $(LIBS_all)
+
+$(STATIC): $(LIBRARY_OBJECTS)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(SHARED): $(LIBRARY_OBJECTS)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,librtexec.so.$(SOVERSION) -o $@ $^ $(LIBS_all)
+	$(Q)ln -sf librtexec.so.$(VERSION) $(@D)/librtexec.so.$(SOVERSION) && ln -sf librtexec.so.$(SOVERSION) $(@D)/librtexec.so
+
+# ---- demo -----------------------------------------------------------------------------------------------------------
+ORDER ?=
+DEMO_MODELS := yolov3-tiny:320 resnet50:224 densenet201:224 yolov3:160
+MODELS := $(foreach model,$(DEMO_MODELS),$(BUILD)/models/$(subst :,-,$(model)).onnx)
+DEMO := $(PROGRAM) run config/demo.toml $(if $(ORDER),--order $(ORDER))
+
+$(BUILD)/models/%.onnx: | $(PROGRAM)
+	@mkdir -p $(@D)
+	$(Q)name='$*'; $(PROGRAM) model "$${name%-*}" --size "$${name##*-}" -o $@
+
+# A profile is of one machine: measured where it runs, whenever the task set, its models or the program changed.
+$(BUILD)/demo.profile.toml: config/demo.toml $(MODELS) $(PROGRAM)
+	@echo "measuring the execution times of the demo's networks on this machine"
+	$(Q)$(PROGRAM) profile config/demo.toml -o $@ --jobs 15 --margin 2
+
+.PHONY: run
+run: $(PROGRAM) $(BUILD)/demo.profile.toml ## run config/demo.toml for 10 s: four networks on pictures (ORDER=static-priority: the other order)
+	@trace=$$(mktemp -d $(BUILD)/trace.XXXXXX) && $(DEMO) --trace $$trace --json $(BUILD)/demo.report.json; status=$$?; \
+	  echo "report: $(BUILD)/demo.report.json, trace: $$trace"; exit $$status
+
+# ---- checks ---------------------------------------------------------------------------------------------------------
+.PHONY: check borders check-sanitizers check-asan check-tsan check-fuzz bench
+borders: | $(BUILD)/.packages-BUILD
+	@test/check-borders
+
+check: all borders $(TEST_PROGRAMS) $(BUILD)/venv/.made ## build and run all tests
+	@test/run-tests $(B) $(TEST_PROGRAMS)
+
+check-sanitizers: check-asan check-tsan ## the unit tests under the address, undefined-behaviour and thread sanitizers
+check-asan check-tsan: check-%:
+	@$(MAKE) MODE=$* sanitized
+.PHONY: sanitized
+sanitized: $(TEST_PROGRAMS)
+	@test/run-tests $(B) $(TEST_PROGRAMS)
+
+FUZZ_SECONDS ?= 60
+FUZZERS := toml onnx
+check-fuzz: ## feed broken TOML and ONNX files to the readers, a minute each (FUZZ_SECONDS=60)
+	@$(MAKE) MODE=fuzz fuzz
+.PHONY: fuzz
+fuzz: $(FUZZERS:%=$(B)/test/%-fuzz)
+	@test/run-fuzzers $(FUZZ_SECONDS) $^
+$(B)/test/%-fuzz: $(B)/test/fuzz/%_fuzz.o $(call link_of,tasks)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_tasks)
+ifeq ($(MODE),fuzz)
+$(LIBRARY_OBJECTS): | $(BUILD)/.packages-FUZZ
+endif
+
+$(BUILD)/venv/.made: test/requirements.txt | $(BUILD)/.packages-CHECK
+	@test/make-venv $(@D) $< && touch $@
+
+BENCHES := $(patsubst test/bench/%_bench.cpp,$(B)/test/%-bench,$(wildcard test/bench/*_bench.cpp))
+$(B)/test/%-bench: $(B)/test/bench/%_bench.o $(ARCHIVES) | $(BUILD)/.packages-BENCH
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all) -lbenchmark
+$(BENCHES:$(B)/test/%-bench=$(B)/test/bench/%_bench.o): | $(BUILD)/.packages-BENCH
+bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what the README claims, as ratios within one run
+	@test/run-benches $(B) $(BENCHES)
+
+# ---- installation ---------------------------------------------------------------------------------------------------
+PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp
+MAN := $(B)/rtexec.1
+$(MAN): $(PROGRAM)
+	$(call say,MAN,$@)
+	$(Q)help2man --no-info --section 1 --help-option=--help-all --name 'run periodic DNN tasks with promised deadlines' $< -o $@
+
+define PKG_CONFIG_FILE
+prefix=$(PREFIX)
+includedir=$${prefix}/include/rtexec-$(SOVERSION)
+libdir=$${prefix}/lib
+
+Name: rtexec
+Description: embedded real-time executive for periodic DNN tasks
+Version: $(VERSION)
+Cflags: -std=c++23 -I$${includedir}
+Libs: -L$${libdir} -lrtexec
+Libs.private: -pthread $(LIBS_all)
+endef
+export PKG_CONFIG_FILE
+
+.PHONY: install
+install: all $(MAN) ## install program, libraries, headers, boards and man page (DESTDIR=, PREFIX=/usr/local)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -D -t $(DESTDIR)$(PREFIX)/bin $(PROGRAM)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(STATIC) $(SHARED)
+	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib
+	$(Q)for header in $(PUBLIC_HEADERS); do install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/rtexec-$(SOVERSION)/$$header; done
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/rtexec/boards boards/*.toml
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/rtexec README.md LICENSE
+	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig && printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(PREFIX)/lib/pkgconfig/rtexec.pc
+
+.PHONY: clean help
+clean: ## remove all that was built
+	rm -rf $(BUILD)
+
+help: ## list the targets
+	@awk -F ':[^#]*## ' '/^[a-z][a-z -]*:[^#]*## / {split($$1, t, " "); printf "  make %-18s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
+	@echo "  variables: BOARD=host MODE=release|debug|asan|tsan V=1 (show commands) BUILD=build"
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

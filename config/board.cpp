@@ -1,0 +1,115 @@
+// The keys of a board file, and where board files are found.
+#include "config/board.hpp"
+
+#include "config/file_kinds.hpp"
+#include "config/files.hpp"
+#include "config/schema.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <system_error>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace config;
+
+constexpr Duration longest_overhead = 1s;
+constexpr unsigned most_copy_engines = 2; // one for each direction
+
+std::vector<Key<Board>> keys() {
+  using B = Board;
+  const auto memories = spellings<MemoryPolicy>().subspan(1); // a board has memories, "auto" is none
+  const auto overhead = duration(0ns, longest_overhead);
+  return {
+      key<B>("name", identifier(), required, "as task sets call it", &B::name),
+      key<B>("description", text(), "what it is, in one line", &B::description),
+      key<B>("device", one_of<DeviceKind>(), "the back end that drives its device", &B::device),
+      key<B>("capacity", pages(), required, "device memory, in whole chunks", &B::capacity),
+      key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
+      key<B>("copy_engines", integer<unsigned>(1, most_copy_engines), "2: copies in and out overlap", &B::copy_engines),
+      key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live", &B::memory_policies),
+      key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "host device: core of its compute engine",
+             &B::compute_core),
+      key<B>("service_core", integer<unsigned>(0, last_core), "the first online core", "of the scheduler and the copy engines",
+             &B::service_core),
+      key<B>("context_switch", overhead, required, "charged by admission: one switch between threads on a core", &B::context_switch),
+      key<B>("dispatch", overhead, required, "charged by admission: job requested to device start, and device done to thread ready, each",
+             &B::dispatch),
+      key<B>("release_latency", overhead, required, "charged by admission: timer to thread running", &B::release_latency),
+  };
+}
+
+const Schema<Board>& board_schema() {
+  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys())});
+  return instance;
+}
+
+void check_rules(const Board& board, Report& report) {
+  const Place capacity{.table = {}, .index = 0, .key = "capacity"};
+  const Place chunk{.table = {}, .index = 0, .key = "chunk"};
+  if (report.is_bad(chunk)) return; // it might be 0
+  if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
+    report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);
+}
+
+Result<Board> read_board_file(const std::filesystem::path& file) {
+  const auto text = read_file(file, max_file_bytes);
+  if (!text) return std::unexpected(text.error());
+  return parse_board(*text, file);
+}
+
+/// The board files of one folder, sorted; nothing where it cannot be read.
+std::vector<std::filesystem::path> boards_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> boards;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".toml") boards.push_back(entry->path());
+  std::ranges::sort(boards);
+  return boards;
+}
+
+std::string not_found(std::string_view name, std::span<const std::filesystem::path> folders) {
+  std::string searched;
+  std::vector<std::string> found;
+  for (const std::filesystem::path& folder : folders) {
+    searched += (searched.empty() ? "" : ", ") + folder.string();
+    for (const std::filesystem::path& board : boards_in(folder)) found.push_back(board.stem().string());
+  }
+  std::string message = "board " + shortened(toml_string(name)) + ": no such board in: " + (searched.empty() ? "no folder" : searched);
+  if (found.empty()) return message + "; no boards are there";
+  const std::vector<std::string_view> names(found.begin(), found.end());
+  if (const auto near = nearest(name, names)) message += "; did you mean '" + std::string(*near) + "'?";
+  return message + "; found there: " + alternatives(names);
+}
+
+} // namespace
+
+bool config::is_board_path(std::string_view name_or_path) { return name_or_path.contains('/') || name_or_path.ends_with(".toml"); }
+
+Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
+  const auto document = parse_document(toml, file.string());
+  if (!document) return std::unexpected(document.error());
+  Board board;
+  board.file = file;
+  Report report(file);
+  read(board_schema(), *document, board, report);
+  check_rules(board, report);
+  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  return board;
+}
+
+Result<Board> read_board(std::string_view name_or_path, std::span<const std::filesystem::path> folders) {
+  if (is_board_path(name_or_path)) return read_board_file(name_or_path);
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path file = folder / (std::string(name_or_path) + ".toml");
+    std::error_code error;
+    if (std::filesystem::exists(file, error)) return read_board_file(file);
+  }
+  return fail(Errc::bad_input, not_found(name_or_path, folders));
+}
+
+std::span<const KeyDoc> config::board_keys() { return board_schema().docs; }
+
+} // namespace rtexec

@@ -1,0 +1,54 @@
+// A TOML text as plain values with their positions. The only door to toml++, whose headers are slow to compile.
+#pragma once
+
+#include "config/result.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rtexec::config {
+
+/// Counted from 1; columns in characters.
+struct Position {
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+struct Value;
+struct Entry;
+using Array = std::vector<Value>;
+/// In the order of the text.
+using Table = std::vector<Entry>;
+/// A date or a time: no key takes one.
+struct DateOrTime {};
+
+struct Value {
+  Position at;
+  std::variant<std::string, std::int64_t, double, bool, DateOrTime, Array, Table> content;
+};
+
+struct Entry {
+  std::string key;
+  Position at;
+  Value value;
+};
+
+[[nodiscard]] const Entry* find(const Table& table, std::string_view key);
+
+/// As TOML writes it, shortened: to be shown in a message.
+[[nodiscard]] std::string spelled(const Value& value);
+
+/// Bounds on what is parsed at all: far above any use, and low enough that no text can exhaust the parser's stack.
+inline constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
+inline constexpr std::size_t max_line_bytes = 2048;
+
+/// The root table. A syntax error says "FILE:LINE:COLUMN: error: ..."; `file` is only its name.
+[[nodiscard]] Result<Table> parse_document(std::string_view toml, const std::string& file);
+
+} // namespace rtexec::config

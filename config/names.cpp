@@ -1,0 +1,47 @@
+#include "config/names.hpp"
+
+namespace rtexec {
+namespace {
+
+constexpr Spelling<Order> orders[] = {{"edf", Order::edf}, {"static-priority", Order::static_priority}};
+
+constexpr Spelling<PriorityAssignment> priority_assignments[] = {{"rate-monotonic", PriorityAssignment::rate_monotonic},
+                                                                 {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
+                                                                 {"explicit", PriorityAssignment::explicit_priorities}};
+
+constexpr Spelling<Criticality> criticalities[] = {{"real-time", Criticality::real_time}, {"best-effort", Criticality::best_effort}};
+
+constexpr Spelling<OnOverrun> overruns[] = {{"skip", OnOverrun::skip},
+                                            {"catch-up", OnOverrun::catch_up},
+                                            {"re-phase", OnOverrun::re_phase},
+                                            {"abort-job", OnOverrun::abort_job},
+                                            {"stop", OnOverrun::stop}};
+
+constexpr Spelling<WorkloadKind> workloads[] = {{"dnn", WorkloadKind::dnn}, {"synthetic", WorkloadKind::synthetic}};
+
+constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::automatic},
+                                                      {"D", MemoryPolicy::device},
+                                                      {"M", MemoryPolicy::managed},
+                                                      {"H", MemoryPolicy::host}};
+
+constexpr Spelling<SwapPolicy> swap_policies[] = {{"none", SwapPolicy::none}};
+
+constexpr Spelling<ThreadPolicy> thread_policies[] = {{"auto", ThreadPolicy::automatic},
+                                                      {"fifo", ThreadPolicy::fifo},
+                                                      {"deadline", ThreadPolicy::deadline}};
+
+constexpr Spelling<DeviceKind> device_kinds[] = {{"host", DeviceKind::host}};
+
+} // namespace
+
+template <> std::span<const Spelling<Order>> spellings() { return orders; }
+template <> std::span<const Spelling<PriorityAssignment>> spellings() { return priority_assignments; }
+template <> std::span<const Spelling<Criticality>> spellings() { return criticalities; }
+template <> std::span<const Spelling<OnOverrun>> spellings() { return overruns; }
+template <> std::span<const Spelling<WorkloadKind>> spellings() { return workloads; }
+template <> std::span<const Spelling<MemoryPolicy>> spellings() { return memory_policies; }
+template <> std::span<const Spelling<SwapPolicy>> spellings() { return swap_policies; }
+template <> std::span<const Spelling<ThreadPolicy>> spellings() { return thread_policies; }
+template <> std::span<const Spelling<DeviceKind>> spellings() { return device_kinds; }
+
+} // namespace rtexec

@@ -1,0 +1,59 @@
+// What is promised: the verdict of admission with its numbers, and for each task the settings under which it holds.
+#pragma once
+
+#include "config/task_set.hpp"
+#include "config/units.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec {
+
+/// Device memory of one task, by class (what a swap would cost); known once its workload is loaded.
+struct MemoryDemand {
+  Bytes constant{0}; // weights: never written by the device
+  Bytes scratch{0};  // dead between jobs: all tasks' scratch maps the same chunks
+  Bytes state{0};    // must survive between jobs
+};
+
+/// The outcome of one admission test: `left <= right` is what it needs, at the instant or task that is tightest.
+struct TestVerdict {
+  std::string name;       // "demand", "rta", "end-to-end", ...
+  bool proved = false;
+  Duration left{0};
+  Duration right{0};
+  Duration slack{0};      // right - left
+  std::string limiting_task;
+  std::string inequality; // the formula in words and symbols
+  std::string explanation; // the formula with its numbers
+};
+
+struct PlannedTask {
+  std::string name;
+  bool promised = false;            // a real-time task whose bound is within its deadline
+  Wcet wcet;                        // that the plan rests on
+  MemoryPolicy memory_policy = MemoryPolicy::device;
+  MemoryDemand memory;
+  Bytes swap_volume{0};
+  unsigned core_rank = 0;           // 0 is the most urgent CPU part of all tasks
+  unsigned device_rank = 0;         // device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
+  Duration ready_by{0};             // stage deadlines, relative to the nominal release: the first CPU part is done,
+  Duration device_done_by{0};       // the device part is done,
+  Duration done_by{0};              // the job is done (the task's deadline)
+  std::optional<Duration> response_bound;
+};
+
+struct Plan {
+  bool proved = false;
+  Order order = Order::edf;
+  std::vector<TestVerdict> tests;
+  std::vector<PlannedTask> tasks;   // in the order of the task set
+  Bytes demand{0};                  // device memory that the plan takes, in whole chunks
+  Bytes separate{0};                // what separate allocations would have taken
+  Bytes capacity{0};
+  Bytes chunk{0};
+};
+
+} // namespace rtexec

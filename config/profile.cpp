@@ -1,0 +1,113 @@
+#include "config/profile.hpp"
+
+#include "config/file_kinds.hpp"
+#include "config/files.hpp"
+#include "config/schema.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace config;
+
+constexpr double largest_margin = 100;
+
+/// A member of one of an entry's two WCETs.
+auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
+  return [=](auto& entry) -> auto& { return (entry.*wcet).*which; };
+}
+
+std::vector<Key<Profile>> top_keys() {
+  return {key<Profile>("machine", text(), required, "where it was measured", &Profile::machine)};
+}
+
+std::vector<Key<ProfileEntry>> entry_keys() {
+  using P = ProfileEntry;
+  const auto time = duration(0ns, longest_interval);
+  const auto device_time = duration(1ns, longest_interval);
+  return {
+      key<P>("name", identifier(), required, "of the task; unique", &P::task),
+      key<P>("workload", text(), required, "fingerprint of what was measured; another one makes the entry stale", &P::workload),
+      key<P>("wcet", device_time, required, "on the device: observed maximum times margin", part(&P::wcet, &Wcet::device)),
+      key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
+      key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),
+      key<P>("observed", device_time, required, "on the device: observed maximum", part(&P::observed, &Wcet::device)),
+      key<P>("observed_before", time, required, "of the CPU part before", part(&P::observed, &Wcet::before)),
+      key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
+      key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured", &P::samples),
+      key<P>("margin", real(1, largest_margin), required, "factor between observed and promised", &P::margin),
+  };
+}
+
+const Schema<Profile>& profile_schema() {
+  static const Schema<Profile> instance = schema<Profile>({
+      table<Profile>("", std::identity{}, top_keys()),
+      list<Profile>("task", &Profile::entries, &ProfileEntry::task, entry_keys(),
+                    [](const Table&, const Place&, ProfileEntry&, Report&) {}),
+  });
+  return instance;
+}
+
+void check_rules(const Profile& profile, Report& report) {
+  for (std::size_t i = 0; i < profile.entries.size(); ++i) {
+    const std::string& name = profile.entries[i].task;
+    const auto first = std::ranges::find(profile.entries, name, &ProfileEntry::task) - profile.entries.begin();
+    if (static_cast<std::size_t>(first) != i)
+      report.relation({{.table = "task", .index = i, .key = "name"}},
+                      "name = " + toml_string(name) + ": already that of task " + std::to_string(first + 1));
+  }
+}
+
+} // namespace
+
+Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file) {
+  const auto document = parse_document(toml, file.string());
+  if (!document) return std::unexpected(document.error());
+  Profile profile;
+  profile.file = file;
+  Report report(file);
+  read(profile_schema(), *document, profile, report);
+  check_rules(profile, report);
+  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  return profile;
+}
+
+Result<Profile> read_profile(const std::filesystem::path& file) {
+  const auto text = read_file(file, max_file_bytes);
+  if (!text) return std::unexpected(text.error());
+  return parse_profile(*text, file);
+}
+
+Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
+  const std::string text = "# Written by `rtexec profile`.\n" + write(profile_schema(), profile);
+  if (const auto readable_again = parse_profile(text, file); !readable_again) return std::unexpected(readable_again.error());
+  return replace_file(file, text);
+}
+
+Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints) {
+  if (fingerprints.size() != tasks.tasks.size()) return fail(Errc::bad_input, "apply_profile: one fingerprint for each task is needed");
+  std::string problems;
+  TaskSet filled = tasks;
+  for (std::size_t i = 0; i < filled.tasks.size(); ++i) {
+    Task& task = filled.tasks[i];
+    if (task.wcet) continue;
+    const auto entry = std::ranges::find(profile.entries, task.name, &ProfileEntry::task);
+    const std::string subject = profile.file.string() + ": error: task '" + task.name + "': ";
+    if (entry == profile.entries.end()) problems += subject + "it was not measured\n";
+    else if (entry->workload != fingerprints[i])
+      problems += subject + "its measurement is stale: of " + toml_string(entry->workload) + ", and it now runs " +
+                  toml_string(fingerprints[i]) + "\n";
+    else task.wcet = entry->wcet;
+  }
+  if (!problems.empty())
+    return fail(Errc::bad_input, problems + "run `rtexec profile " + tasks.file.string() + "`, or give wcet in the task set");
+  tasks = std::move(filled);
+  return {};
+}
+
+std::span<const KeyDoc> config::profile_keys() { return profile_schema().docs; }
+
+} // namespace rtexec

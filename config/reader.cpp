@@ -1,0 +1,18 @@
+#include "config/reader.hpp"
+
+#include "config/file_kinds.hpp"
+
+#include <utility>
+
+namespace rtexec {
+
+std::span<const KeyDoc> documented_keys(FileKind kind) {
+  switch (kind) {
+    case FileKind::task_set: return config::task_set_keys();
+    case FileKind::board: return config::board_keys();
+    case FileKind::profile: return config::profile_keys();
+  }
+  std::unreachable();
+}
+
+} // namespace rtexec

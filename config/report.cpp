@@ -1,0 +1,44 @@
+#include "config/report.hpp"
+
+#include <algorithm>
+
+namespace rtexec::config {
+
+Position Report::position(const Place& place) const {
+  if (const auto found = positions_.find(place); found != positions_.end()) return found->second;
+  const auto table = positions_.find({.table = place.table, .index = place.index, .key = {}});
+  return table == positions_.end() ? Position{} : table->second;
+}
+
+std::string Report::subject(const Place& place) const {
+  if (const auto name = names_.find({.table = place.table, .index = place.index, .key = {}}); name != names_.end())
+    return name->second + ": ";
+  return place.table.empty() ? "" : "[" + std::string(place.table) + "] ";
+}
+
+void Report::error(const Place& place, const std::string& message) {
+  bad_.insert(place);
+  error(place, position(place), message);
+}
+
+void Report::error(const Place& table, Position at, const std::string& message) { lines_.push_back({at, subject(table) + message}); }
+
+void Report::relation(std::initializer_list<Place> places, const std::string& message) {
+  if (std::ranges::none_of(places, [&](const Place& place) { return is_bad(place); })) error(*places.begin(), message);
+}
+
+Result<> Report::result() const {
+  if (lines_.empty()) return {};
+  std::vector<Line> sorted = lines_;
+  std::ranges::stable_sort(sorted, {}, &Line::at);
+  std::string all;
+  for (const Line& line : sorted) {
+    if (!all.empty()) all += '\n';
+    if (!file_.empty())
+      all += file_.string() + ":" + std::to_string(line.at.line) + ":" + std::to_string(line.at.column) + ": error: ";
+    all += line.text;
+  }
+  return fail(Errc::bad_input, all);
+}
+
+} // namespace rtexec::config

@@ -1,0 +1,67 @@
+// Collects everything that is wrong with one file, or with one struct built in code.
+#pragma once
+
+#include "config/document.hpp"
+#include "config/result.hpp"
+
+#include <compare>
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::config {
+
+/// Where a value stands: a key of a table, or the table itself where `key` is empty. Views of string literals.
+struct Place {
+  std::string_view table; // "" is the file's top, "executive", "task", ...
+  std::size_t index = 0;  // of a list's element
+  std::string_view key;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+/// A value that has an error is bad, and a rule between values is silent where one of them is bad already: one mistake
+/// gives one message.
+class Report {
+ public:
+  /// For a struct built in code: messages carry no position.
+  Report() = default;
+  explicit Report(std::filesystem::path file) : file_(std::move(file)) {}
+
+  void locate(const Place& place, Position at) { positions_[place] = at; }
+  /// What messages call an element of a list.
+  void name_element(const Place& element, const std::string& name) { names_[element] = name; }
+
+  /// At the value, or at its table where the value is not given.
+  void error(const Place& place, const std::string& message);
+  /// An error of something that has no place in the structs, such as an unknown key of `table`.
+  void error(const Place& table, Position at, const std::string& message);
+  /// A broken rule between the values at `places`, reported at the first of them.
+  void relation(std::initializer_list<Place> places, const std::string& message);
+
+  [[nodiscard]] bool is_bad(const Place& place) const { return bad_.contains(place); }
+
+  /// All errors in the order of the lines.
+  [[nodiscard]] Result<> result() const;
+
+ private:
+  struct Line {
+    Position at;
+    std::string text;
+  };
+
+  [[nodiscard]] Position position(const Place& place) const;
+  [[nodiscard]] std::string subject(const Place& place) const;
+
+  std::filesystem::path file_;
+  std::map<Place, Position> positions_;
+  std::map<Place, std::string> names_;
+  std::set<Place> bad_;
+  std::vector<Line> lines_;
+};
+
+} // namespace rtexec::config

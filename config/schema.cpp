@@ -1,0 +1,83 @@
+#include "config/schema.hpp"
+
+namespace rtexec::config::detail {
+namespace {
+
+std::string_view without_brackets(std::string_view header) {
+  const auto is_bracket = [](char c) { return c == '[' || c == ']'; };
+  while (!header.empty() && is_bracket(header.front())) header.remove_prefix(1);
+  while (!header.empty() && is_bracket(header.back())) header.remove_suffix(1);
+  return header;
+}
+
+bool is_table(const Value& value) { return std::holds_alternative<Table>(value.content) || is_list_of_tables(value); }
+
+/// What may be written in one table: its keys, and on top of the file the tables too.
+std::vector<std::string_view> known_names(std::string_view table, std::span<const KeyDoc> docs) {
+  std::vector<std::string_view> names;
+  for (const KeyDoc& doc : docs) {
+    const std::string_view name = doc.table == table ? std::string_view(doc.key) : without_brackets(doc.table);
+    if ((doc.table == table || table.empty()) && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string hint(std::string_view name, std::string_view table, std::span<const KeyDoc> docs, const std::vector<std::string_view>& known) {
+  if (const auto near = nearest(name, known)) return "did you mean '" + std::string(*near) + "'?";
+  const auto elsewhere = std::ranges::find_if(docs, [&](const KeyDoc& doc) { return doc.key == name && doc.table != table; });
+  if (elsewhere != docs.end())
+    return elsewhere->table.empty() ? "it belongs above the first [table]" : "it belongs below " + elsewhere->table;
+  return "known here: " + alternatives(known);
+}
+
+void report_unknown(const Table& content, std::string_view table, const Place& place, std::span<const KeyDoc> docs, Report& report) {
+  const std::vector<std::string_view> known = known_names(table, docs);
+  for (const Entry& entry : content) {
+    if (std::ranges::find(known, entry.key) != known.end()) continue;
+    report.error(place, entry.at,
+                 std::string("unknown ") + (is_table(entry.value) ? "table" : "key") + " '" + shortened(escaped(entry.key)) + "': " +
+                     hint(entry.key, table, docs, known));
+  }
+}
+
+/// The headers of all tables, once each.
+std::vector<std::string_view> headers(std::span<const KeyDoc> docs) {
+  std::vector<std::string_view> result;
+  for (const KeyDoc& doc : docs)
+    if (!doc.table.empty() && (result.empty() || result.back() != doc.table)) result.push_back(doc.table);
+  return result;
+}
+
+} // namespace
+
+std::string element_name(std::string_view list, std::size_t index, std::string_view name) {
+  return std::string(list) + " " + (is_identifier(name) ? "'" + std::string(name) + "'" : std::to_string(index + 1));
+}
+
+std::string element_name(std::string_view list, std::size_t index, const Table& element) {
+  const Entry* entry = find(element, "name");
+  const auto* name = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value.content);
+  return element_name(list, index, name == nullptr ? std::string_view{} : *name);
+}
+
+bool is_list_of_tables(const Value& value) {
+  const auto* array = std::get_if<Array>(&value.content);
+  return array != nullptr && std::ranges::all_of(*array, [](const Value& v) { return std::holds_alternative<Table>(v.content); });
+}
+
+void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report) {
+  report_unknown(top, "", {}, docs, report);
+  for (const std::string_view header : headers(docs)) {
+    const Entry* entry = find(top, without_brackets(header));
+    if (entry == nullptr) continue;
+    Place place{.table = without_brackets(header), .index = 0, .key = {}};
+    if (const auto* content = std::get_if<Table>(&entry->value.content)) report_unknown(*content, header, place, docs, report);
+    if (!is_list_of_tables(entry->value)) continue;
+    for (const Value& element : std::get<Array>(entry->value.content)) {
+      report_unknown(std::get<Table>(element.content), header, place, docs, report);
+      ++place.index;
+    }
+  }
+}
+
+} // namespace rtexec::config::detail

@@ -1,0 +1,234 @@
+// The table of keys of one kind of file: one Key says how its value is read, limited, written and documented.
+//
+// A Schema is a list of sections: the file's top (no name), tables ("executive") and lists of tables ("task"). Each binds
+// its keys to the members of a struct.
+#pragma once
+
+#include "config/document.hpp"
+#include "config/reader.hpp"
+#include "config/report.hpp"
+#include "config/types.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rtexec::config {
+
+inline constexpr std::string_view required = "required";
+
+/// One key of a struct S; the type of its value is erased.
+template <class S>
+struct Key {
+  std::string_view name; // a literal
+  KeyDoc doc;
+  std::function<Read<void>(const Value&, S&)> store;
+  std::function<std::optional<std::string>(const S&)> show; // a TOML literal; none where S holds no value
+  std::function<std::string(const S&)> problem;             // the limit that is broken, or empty
+};
+
+/// A key whose value `get` takes from S as std::optional<T>, and `set` puts there.
+template <class S, class T, class Get, class Set>
+[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback, std::string_view meaning, Get get,
+                         Set set) {
+  return {.name = name,
+          .doc = {.table = {},
+                  .key = std::string(name),
+                  .type = type.name,
+                  .unit = type.unit,
+                  .fallback = std::string(fallback),
+                  .meaning = std::string(meaning)},
+          .store = [=](const Value& value, S& target) -> Read<void> {
+            const Read<T> read = type.read(value);
+            if (!read) return std::unexpected(read.error());
+            if (std::string problem = type.problem(*read); !problem.empty()) return std::unexpected(std::move(problem));
+            set(target, *read);
+            return {};
+          },
+          .show = [=](const S& source) -> std::optional<std::string> {
+            const std::optional<T> value = get(source);
+            if (!value) return std::nullopt;
+            return type.write(*value);
+          },
+          .problem = [=](const S& source) {
+            const std::optional<T> value = get(source);
+            return value ? type.problem(*value) : std::string{};
+          }};
+}
+
+/// A key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a reference.
+template <class S, class T, class Member>
+[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback, std::string_view meaning, Member member) {
+  return key<S>(
+      name, type, fallback, meaning, [=](const S& source) { return std::optional<T>(std::invoke(member, source)); },
+      [=](S& target, const T& value) { std::invoke(member, target) = value; });
+}
+
+/// The same; its default is the one of the struct itself.
+template <class S, class T, class Member>
+[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view meaning, Member member) {
+  return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
+}
+
+template <class Root>
+struct Section {
+  std::string_view name; // a literal; empty: the file's top
+  std::vector<KeyDoc> docs;
+  std::function<void(const Value&, Root&, Report&)> read;
+  std::function<void(const Root&, Report&)> check; // the limits of single values
+  std::function<std::string(const Root&)> write;
+};
+
+template <class Root>
+struct Schema {
+  std::vector<Section<Root>> sections; // the file's top first
+  std::vector<KeyDoc> docs;            // of all sections
+};
+
+namespace detail {
+
+template <class S>
+[[nodiscard]] std::vector<KeyDoc> documents(const std::string& table, const std::vector<Key<S>>& keys) {
+  std::vector<KeyDoc> docs;
+  for (const Key<S>& key : keys) docs.emplace_back(key.doc).table = table;
+  return docs;
+}
+
+template <class S>
+void read_keys(const Table& content, const Place& table, const std::vector<Key<S>>& keys, S& target, Report& report) {
+  for (const Key<S>& key : keys) {
+    const Place place{.table = table.table, .index = table.index, .key = key.name};
+    const Entry* entry = find(content, key.name);
+    if (entry == nullptr) {
+      if (key.doc.fallback == required) report.error(place, "missing key '" + key.doc.key + "' (" + key.doc.type + ")");
+      continue;
+    }
+    report.locate(place, entry->value.at);
+    if (const auto stored = key.store(entry->value, target); !stored)
+      report.error(place, key.doc.key + " = " + spelled(entry->value) + ": " + stored.error());
+  }
+}
+
+template <class S>
+void check_keys(const S& source, const Place& table, const std::vector<Key<S>>& keys, Report& report) {
+  for (const Key<S>& key : keys)
+    if (const std::string problem = key.problem(source); !problem.empty())
+      report.error({.table = table.table, .index = table.index, .key = key.name},
+                   key.doc.key + " = " + shortened(*key.show(source)) + ": " + problem);
+}
+
+template <class S>
+[[nodiscard]] std::string write_keys(const S& source, const std::vector<Key<S>>& keys) {
+  std::string text;
+  for (const Key<S>& key : keys)
+    if (const auto shown = key.show(source)) text += key.doc.key + " = " + *shown + "\n";
+  return text;
+}
+
+/// "task 'front'", or "task 3" where its name is none.
+[[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
+[[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
+[[nodiscard]] bool is_list_of_tables(const Value& value);
+void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report);
+
+} // namespace detail
+
+/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them.
+template <class Root, class S, class Member>
+[[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
+  const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
+  const Place place{.table = name, .index = 0, .key = {}};
+  return {.name = name,
+          .docs = detail::documents(header, keys),
+          .read =
+              [=](const Value& value, Root& root, Report& report) {
+                report.locate(place, value.at);
+                if (const auto* content = std::get_if<Table>(&value.content))
+                  detail::read_keys(*content, place, keys, std::invoke(member, root), report);
+                else
+                  report.error(place, "not a table: write " + header + " once, and its keys below it");
+              },
+          .check = [=](const Root& root, Report& report) { detail::check_keys(std::invoke(member, root), place, keys, report); },
+          .write =
+              [=](const Root& root) {
+                return (name.empty() ? "" : "\n" + header + "\n") + detail::write_keys(std::invoke(member, root), keys);
+              }};
+}
+
+/// A list of tables. `named_by` is the member of S under the key "name"; `complete` sees an element whose keys have been
+/// read, and sets what depends on several of them.
+template <class Root, class S, class Complete>
+[[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, std::string S::*named_by, std::vector<Key<S>> keys,
+                                 Complete complete) {
+  const std::string header = "[[" + std::string(name) + "]]";
+  const auto place_of = [=](std::size_t index) { return Place{.table = name, .index = index, .key = {}}; };
+  return {.name = name,
+          .docs = detail::documents(header, keys),
+          .read =
+              [=](const Value& value, Root& root, Report& report) {
+                report.locate(place_of(0), value.at);
+                if (!detail::is_list_of_tables(value))
+                  return report.error(place_of(0), "not a list of tables: write " + header + " above each");
+                for (const Value& content : std::get<Array>(value.content)) {
+                  const Place place = place_of((root.*member).size());
+                  const auto& element = std::get<Table>(content.content);
+                  S& target = (root.*member).emplace_back();
+                  report.locate(place, content.at);
+                  report.name_element(place, detail::element_name(name, place.index, element));
+                  detail::read_keys(element, place, keys, target, report);
+                  complete(element, place, target, report);
+                }
+              },
+          .check =
+              [=](const Root& root, Report& report) {
+                for (std::size_t i = 0; i < (root.*member).size(); ++i) {
+                  const S& element = (root.*member)[i];
+                  report.name_element(place_of(i), detail::element_name(name, i, element.*named_by));
+                  detail::check_keys(element, place_of(i), keys, report);
+                }
+              },
+          .write =
+              [=](const Root& root) {
+                std::string text;
+                for (const S& element : root.*member) text += "\n" + header + "\n" + detail::write_keys(element, keys);
+                return text;
+              }};
+}
+
+template <class Root>
+[[nodiscard]] Schema<Root> schema(std::vector<Section<Root>> sections) {
+  std::vector<KeyDoc> docs;
+  for (const Section<Root>& section : sections) docs.insert(docs.end(), section.docs.begin(), section.docs.end());
+  return {std::move(sections), std::move(docs)};
+}
+
+template <class Root>
+void read(const Schema<Root>& schema, const Table& top, Root& root, Report& report) {
+  for (const Section<Root>& section : schema.sections) {
+    if (section.name.empty()) {
+      section.read({.at = {}, .content = top}, root, report);
+    } else if (const Entry* entry = find(top, section.name)) {
+      section.read(entry->value, root, report);
+    }
+  }
+  detail::report_unknown_names(top, schema.docs, report);
+}
+
+template <class Root>
+void check(const Schema<Root>& schema, const Root& root, Report& report) {
+  for (const Section<Root>& section : schema.sections) section.check(root, report);
+}
+
+template <class Root>
+[[nodiscard]] std::string write(const Schema<Root>& schema, const Root& root) {
+  std::string text;
+  for (const Section<Root>& section : schema.sections) text += section.write(root);
+  return text;
+}
+
+} // namespace rtexec::config

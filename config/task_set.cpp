@@ -1,0 +1,275 @@
+// The keys of a task set, and the rules between their values.
+#include "config/reader.hpp"
+
+#include "config/files.hpp"
+#include "config/file_kinds.hpp"
+#include "config/schema.hpp"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <system_error>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace config;
+
+constexpr Duration shortest_period = 1us;
+constexpr Duration longest_run = 24h * 100;
+constexpr int lowest_priority = 1;
+constexpr int highest_priority = 99;
+
+std::vector<Key<TaskSet>> top_keys() {
+  return {key<TaskSet>("board", text(), "the board: a file of boards/, by name or path", &TaskSet::board)};
+}
+
+std::vector<Key<ExecutiveOptions>> executive_keys() {
+  using E = ExecutiveOptions;
+  return {
+      key<E>("order", one_of<Order>(), "order of device parts: earliest deadline first, or by priority", &E::order),
+      key<E>("priorities", one_of<PriorityAssignment>(), "how static priorities are assigned", &E::priorities),
+      key<E>("duration", duration(1ms, longest_run), "until stopped", "how long to run", &E::duration),
+      key<E>("allow_degraded", boolean(), "run although the machine refuses some real-time setting", &E::allow_degraded),
+      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class that the executive's threads ask for", &E::threads),
+      key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them", &E::profile),
+  };
+}
+
+std::vector<Key<DeviceOptions>> device_keys() {
+  using D = DeviceOptions;
+  return {
+      key<D>("capacity", pages(), "all that the board has", "device memory to use, in whole chunks", &D::capacity),
+      key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
+  };
+}
+
+std::vector<Key<TaskSet>> swap_keys() {
+  return {key<TaskSet>("policy", one_of<SwapPolicy>(), "how tasks share device memory that is too small for all of them", &TaskSet::swap)};
+}
+
+/// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
+Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
+  return key<Task>(
+      name, duration(0ns, longest_interval), toml_string(to_string(Wcet{}.*part)), meaning,
+      [=](const Task& task) -> std::optional<Duration> {
+        if (!task.wcet) return std::nullopt;
+        return (*task.wcet).*part;
+      },
+      [=](Task& task, Duration value) {
+        if (task.wcet) (*task.wcet).*part = value;
+      });
+}
+
+Key<Task> wcet_key() {
+  using Given = std::optional<Duration>;
+  return key<Task>(
+      "wcet", word_or("profile", duration(1ns, longest_interval)), "\"profile\"",
+      "worst-case execution time on the device; \"profile\": taken from the profile file",
+      [](const Task& task) { return std::optional<Given>(task.wcet ? Given(task.wcet->device) : Given()); },
+      [](Task& task, const Given& given) {
+        if (given) task.wcet = Wcet{.before = 0ns, .device = *given, .after = 0ns};
+      });
+}
+
+std::vector<Key<Task>> task_keys() {
+  return {
+      key<Task>("name", identifier(), required, "unique", &Task::name),
+      key<Task>("workload", one_of<WorkloadKind>(), "what each job runs", &Task::workload),
+      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
+      key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
+      key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases", &Task::period),
+      key<Task>("deadline", duration(1ns, longest_interval), "the period", "relative to the release; at most the period", &Task::deadline),
+      key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
+      key<Task>("core", integer<unsigned>(0, last_core), "that runs the CPU parts", &Task::core),
+      key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
+                "unique; larger is more urgent", &Task::priority),
+      key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
+      key<Task>("on_overrun", one_of<OnOverrun>(), "what happens when a job is unfinished at the next release", &Task::on_overrun),
+      key<Task>("memory_policy", one_of<MemoryPolicy>(), "where its device memory lives: device (D), managed (M), host (H)",
+                &Task::memory_policy),
+      wcet_key(),
+      wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
+      wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
+      key<Task>("footprint", bytes(), "required for synthetic", "synthetic: device memory", &Task::footprint),
+  };
+}
+
+/// What depends on several keys of one task's table.
+void complete_task(const Table& given, const Place& place, Task& task, Report& report) {
+  if (find(given, "deadline") == nullptr) task.deadline = task.period;
+  if (task.wcet) return;
+  const Place wcet{.table = place.table, .index = place.index, .key = "wcet"};
+  for (const std::string_view part : {"wcet_before", "wcet_after"})
+    if (find(given, part) != nullptr)
+      report.relation({{.table = place.table, .index = place.index, .key = part}, wcet},
+                      std::string(part) + ": needs wcet beside it, as a duration; a profile gives all three parts");
+}
+
+const Schema<TaskSet>& task_set_schema() {
+  static const Schema<TaskSet> instance = schema<TaskSet>({
+      table<TaskSet>("", std::identity{}, top_keys()),
+      table<TaskSet>("executive", &TaskSet::executive, executive_keys()),
+      table<TaskSet>("device", &TaskSet::device, device_keys()),
+      table<TaskSet>("swap", std::identity{}, swap_keys()),
+      list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task),
+  });
+  return instance;
+}
+
+// ---- rules between values -------------------------------------------------------------------------------------------
+
+Place of_task(std::size_t index, std::string_view key) { return {.table = "task", .index = index, .key = key}; }
+
+std::string assignment(std::string_view key, Duration value) { return std::string(key) + " = " + toml_string(to_string(value)); }
+std::string assignment(std::string_view key, Bytes value) { return std::string(key) + " = " + toml_string(to_string(value)); }
+std::string assignment(std::string_view key, const std::filesystem::path& value) {
+  return std::string(key) + " = " + shortened(toml_string(value.string()), 200);
+}
+
+void check_times(const Task& task, std::size_t i, Report& report) {
+  if (task.deadline > task.period)
+    report.relation({of_task(i, "deadline"), of_task(i, "period")},
+                    assignment("deadline", task.deadline) + ": longer than the period, " + to_string(task.period));
+  if (!task.wcet) return;
+  const Place wcet = of_task(i, "wcet");
+  if (report.is_bad(wcet) || report.is_bad(of_task(i, "wcet_before")) || report.is_bad(of_task(i, "wcet_after")))
+    return; // the sum might overflow
+  const Duration sum = task.wcet->before + task.wcet->device + task.wcet->after;
+  if (sum > task.deadline)
+    report.relation({wcet, of_task(i, "deadline"), of_task(i, "period")},
+                    assignment("wcet", task.wcet->device) + ": the parts of a job take " + to_string(sum) +
+                        " in all, longer than the deadline, " + to_string(task.deadline));
+}
+
+void check_exists(const std::filesystem::path& file, std::size_t i, std::string_view key, bool may_be_folder, Report& report) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status))
+    report.relation({of_task(i, key)}, assignment(key, file) + ": no such file" + (may_be_folder ? " or folder" : ""));
+  else if (!std::filesystem::is_regular_file(status) && !(may_be_folder && std::filesystem::is_directory(status)))
+    report.relation({of_task(i, key)}, assignment(key, file) + ": not a file" + (may_be_folder ? " or folder" : ""));
+}
+
+void check_dnn(const Task& task, std::size_t i, Report& report) {
+  const Place workload = of_task(i, "workload");
+  if (task.model.empty()) report.relation({of_task(i, "model"), workload}, "model: a dnn task needs one, an ONNX file");
+  else check_exists(task.model, i, "model", false, report);
+  if (!task.input.empty()) check_exists(task.input, i, "input", true, report);
+  if (task.footprint > Bytes{0})
+    report.relation({of_task(i, "footprint"), workload},
+                    assignment("footprint", task.footprint) + ": only for synthetic tasks; that of a dnn task follows from its model");
+}
+
+void check_synthetic(const Task& task, std::size_t i, Report& report) {
+  const Place workload = of_task(i, "workload");
+  for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
+    if (!file.empty()) report.relation({of_task(i, key), workload}, assignment(key, file) + ": only for dnn tasks");
+  if (!task.wcet) report.relation({of_task(i, "wcet"), workload}, "wcet: a synthetic task needs one, as a duration");
+  if (task.footprint == Bytes{0})
+    report.relation({of_task(i, "footprint"), workload}, "footprint: a synthetic task needs one, at least 1B");
+}
+
+void check_priority(const Task& task, std::size_t i, PriorityAssignment priorities, Report& report) {
+  const Place priority = of_task(i, "priority");
+  const Place assigned{.table = "executive", .index = 0, .key = "priorities"};
+  const bool is_explicit = priorities == PriorityAssignment::explicit_priorities;
+  if (is_explicit && !task.priority) report.relation({priority, assigned}, "priority: priorities = \"explicit\" needs one");
+  if (!is_explicit && task.priority)
+    report.relation({priority, assigned},
+                    "priority = " + std::to_string(*task.priority) + ": only with priorities = \"explicit\" in [executive]");
+}
+
+/// `value` of every task is unlike those before it.
+template <class Value>
+void check_unique(const TaskSet& set, std::string_view key, std::optional<Value> (*value)(const Task&),
+                  std::string (*show)(const Value&), Report& report) {
+  std::map<Value, std::size_t> first;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const std::optional<Value> mine = value(set.tasks[i]);
+    if (!mine) continue;
+    const auto [earlier, is_new] = first.try_emplace(*mine, i);
+    if (!is_new)
+      report.relation({of_task(i, key), of_task(earlier->second, key)},
+                      std::string(key) + " = " + show(*mine) + ": already that of task " + std::to_string(earlier->second + 1));
+  }
+}
+
+void check_device(const DeviceOptions& device, Report& report) {
+  if (!device.capacity || !device.chunk) return;
+  const Place capacity{.table = "device", .index = 0, .key = "capacity"};
+  const Place chunk{.table = "device", .index = 0, .key = "chunk"};
+  if (report.is_bad(chunk)) return; // it might be 0
+  if (const std::string problem = problem_of_multiple(*device.capacity, *device.chunk); !problem.empty())
+    report.relation({capacity, chunk}, assignment("capacity", *device.capacity) + ": " + problem);
+}
+
+void check_rules(const TaskSet& set, Report& report) {
+  if (set.tasks.empty()) report.relation({Place{}, of_task(0, "")}, "no task: write at least one [[task]]");
+  check_device(set.device, report);
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    check_times(set.tasks[i], i, report);
+    if (set.tasks[i].workload == WorkloadKind::dnn) check_dnn(set.tasks[i], i, report);
+    else check_synthetic(set.tasks[i], i, report);
+    check_priority(set.tasks[i], i, set.executive.priorities, report);
+  }
+  check_unique<std::string>(
+      set, "name", [](const Task& task) { return task.name.empty() ? std::nullopt : std::optional(task.name); },
+      [](const std::string& name) { return toml_string(name); }, report);
+  check_unique<int>(
+      set, "priority", [](const Task& task) { return task.priority; }, [](const int& n) { return std::to_string(n); }, report);
+}
+
+// ---- paths ----------------------------------------------------------------------------------------------------------
+
+/// Paths in a file are meant from its folder.
+void resolve_paths(TaskSet& set) {
+  const std::filesystem::path folder = set.file.parent_path();
+  const auto resolve = [&](std::filesystem::path& path) {
+    if (!path.empty()) path = (folder / path).lexically_normal();
+  };
+  if (is_board_path(set.board)) set.board = (folder / set.board).lexically_normal().string();
+  if (set.executive.profile.empty()) {
+    set.executive.profile = set.file;
+    set.executive.profile.replace_extension(".profile.toml");
+  } else {
+    resolve(set.executive.profile);
+  }
+  for (Task& task : set.tasks) {
+    resolve(task.model);
+    resolve(task.input);
+  }
+}
+
+} // namespace
+
+Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file) {
+  const auto document = parse_document(toml, file.string());
+  if (!document) return std::unexpected(document.error());
+  TaskSet set;
+  set.file = file;
+  Report report(file);
+  read(task_set_schema(), *document, set, report);
+  resolve_paths(set);
+  check_rules(set, report);
+  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  return set;
+}
+
+Result<TaskSet> read_task_set(const std::filesystem::path& file) {
+  const auto text = read_file(file, max_file_bytes);
+  if (!text) return std::unexpected(text.error());
+  return parse_task_set(*text, file);
+}
+
+Result<> validate(const TaskSet& tasks) {
+  Report report;
+  check(task_set_schema(), tasks, report);
+  check_rules(tasks, report);
+  return report.result();
+}
+
+std::span<const KeyDoc> config::task_set_keys() { return task_set_schema().docs; }
+
+} // namespace rtexec

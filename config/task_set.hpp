@@ -1,0 +1,84 @@
+// What is asked: the task set of one TOML file. Plain values, owned by whoever holds the struct; validated by the reader
+// (config/reader.hpp), or by validate() where they were filled in code.
+#pragma once
+
+#include "config/units.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec {
+
+enum class Order { edf, static_priority };
+enum class PriorityAssignment { rate_monotonic, deadline_monotonic, explicit_priorities };
+enum class Criticality { real_time, best_effort };
+
+/// What happens when a job is unfinished at its task's next release.
+enum class OnOverrun {
+  skip,      // the release is dropped and counted; the next one keeps the grid
+  catch_up,  // every release gets its job; late ones start at once, one after the other, deadlines stay nominal
+  re_phase,  // the next job is released when the late one ends, and the grid starts anew from there
+  abort_job, // the late job is abandoned (a device part that runs is waited for, its result dropped); the release proceeds
+  stop,      // the executive stops
+};
+
+enum class WorkloadKind { dnn, synthetic };
+
+/// Where a task's device memory lives: device memory (D), managed (M), or host memory mapped to the device (H).
+enum class MemoryPolicy { automatic, device, managed, host };
+
+enum class SwapPolicy { none };
+
+/// Which kernel scheduling class the executive's threads ask for.
+enum class ThreadPolicy { automatic, fifo, deadline };
+
+/// Worst-case execution times of the three parts of a job: on its core, on the device, on its core again.
+struct Wcet {
+  Duration before{0};
+  Duration device{0};
+  Duration after{0};
+};
+
+struct Task {
+  std::string name;
+  WorkloadKind workload = WorkloadKind::dnn;
+  std::filesystem::path model; // dnn: an ONNX file, resolved against the TOML file's folder
+  std::filesystem::path input; // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
+  Duration period{0};
+  Duration deadline{0};        // relative, at most the period
+  Duration offset{0};          // of the first release from the start
+  unsigned core = 0;           // that runs the CPU parts
+  std::optional<int> priority; // with explicit priorities: 1..99, larger is more urgent, unique
+  Criticality criticality = Criticality::real_time;
+  OnOverrun on_overrun = OnOverrun::skip;
+  MemoryPolicy memory_policy = MemoryPolicy::automatic;
+  std::optional<Wcet> wcet;    // absent: taken from the profile file
+  Bytes footprint{0};          // synthetic: device memory
+};
+
+struct ExecutiveOptions {
+  Order order = Order::edf;
+  PriorityAssignment priorities = PriorityAssignment::rate_monotonic;
+  std::optional<Duration> duration; // absent: until stopped
+  bool allow_degraded = false;
+  ThreadPolicy threads = ThreadPolicy::automatic;
+  std::filesystem::path profile;    // measured WCETs; default: the TOML file's name with ".profile.toml"
+};
+
+struct DeviceOptions {
+  std::optional<Bytes> capacity; // at most what the board has
+  std::optional<Bytes> chunk;    // absent: the board's default
+};
+
+struct TaskSet {
+  std::filesystem::path file; // where it was read from; empty when built in code
+  std::string board = "host";
+  ExecutiveOptions executive;
+  DeviceOptions device;
+  SwapPolicy swap = SwapPolicy::none;
+  std::vector<Task> tasks;
+};
+
+} // namespace rtexec

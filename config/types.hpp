@@ -1,0 +1,149 @@
+// The types of values that keys can have: how each is read from TOML, written back, limited and documented.
+#pragma once
+
+#include "config/document.hpp"
+#include "config/names.hpp"
+#include "config/text.hpp"
+#include "config/units.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtexec::config {
+
+/// A value, or what is wrong with its text.
+template <class T>
+using Read = std::expected<T, std::string>;
+
+template <class T>
+struct Type {
+  std::string name; // as documented, with its limits
+  std::string unit; // empty: none
+  std::function<Read<T>(const Value&)> read;
+  std::function<std::string(const T&)> write;   // a TOML literal
+  std::function<std::string(const T&)> problem; // what limit the value breaks; empty: none
+};
+
+inline constexpr Bytes page{4096};
+inline constexpr Duration longest_interval = std::chrono::hours{1}; // sums and products of these stay far from 64 bits
+inline constexpr unsigned last_core = 1023;                         // of a kernel cpu_set_t
+
+[[nodiscard]] Type<bool> boolean();
+[[nodiscard]] Type<double> real(double least, double most);
+/// One line without control characters, 1 to 512 bytes.
+[[nodiscard]] Type<std::string> text();
+/// A name that fits a file name and a trace: 1 to 64 of A-Z a-z 0-9 _ . - and not "." or "..".
+[[nodiscard]] Type<std::string> identifier();
+[[nodiscard]] bool is_identifier(std::string_view name);
+[[nodiscard]] Type<std::filesystem::path> path();
+[[nodiscard]] Type<Duration> duration(Duration least, Duration most);
+[[nodiscard]] Type<Bytes> bytes();
+/// At least one page, and whole pages.
+[[nodiscard]] Type<Bytes> pages();
+
+/// "not a whole number of UNIT: write A or B", with the nearest values that are; empty where it is one.
+[[nodiscard]] std::string problem_of_multiple(Bytes value, Bytes unit);
+
+namespace detail {
+[[nodiscard]] Read<std::int64_t> read_integer(const Value& value);
+[[nodiscard]] Read<std::string> read_string(const Value& value);
+[[nodiscard]] std::string problem_of_range(bool inside, const std::string& least, const std::string& most);
+} // namespace detail
+
+template <std::integral T>
+[[nodiscard]] Type<T> integer(T least, T most) {
+  const std::string least_text = std::to_string(least);
+  const std::string most_text = std::to_string(most);
+  return {.name = "integer, " + least_text + " to " + most_text,
+          .unit = {},
+          .read = [=](const Value& value) -> Read<T> {
+            const auto n = detail::read_integer(value);
+            if (!n) return std::unexpected(n.error());
+            if (!std::in_range<T>(*n)) return std::unexpected(detail::problem_of_range(false, least_text, most_text));
+            return static_cast<T>(*n);
+          },
+          .write = [](const T& n) { return std::to_string(n); },
+          .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, least_text, most_text); }};
+}
+
+/// One of the spellings of an enumeration; `all` may leave some out.
+template <class Enum>
+[[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
+  std::vector<std::string_view> words;
+  for (const Spelling<Enum>& known : all) words.push_back(known.text);
+  const std::string listed = alternatives(words);
+  return {.name = "one of: " + listed,
+          .unit = {},
+          .read = [=](const Value& value) -> Read<Enum> {
+            const auto text = detail::read_string(value);
+            if (!text) return std::unexpected(text.error() + ": use " + listed);
+            for (const Spelling<Enum>& known : all)
+              if (known.text == *text) return known.value;
+            return std::unexpected("unknown value: use " + listed);
+          },
+          .write = [](const Enum& value) { return toml_string(spelling(value)); },
+          .problem = [=](const Enum& value) {
+            for (const Spelling<Enum>& known : all)
+              if (known.value == value) return std::string{};
+            return "unknown value: use " + listed;
+          }};
+}
+
+/// `word`, which stands for no value, or a value of `type`.
+template <class T>
+[[nodiscard]] Type<std::optional<T>> word_or(std::string word, const Type<T>& type) {
+  return {.name = toml_string(word) + " or " + type.name,
+          .unit = type.unit,
+          .read = [=](const Value& value) -> Read<std::optional<T>> {
+            const auto* text = std::get_if<std::string>(&value.content);
+            if (text != nullptr && *text == word) return std::nullopt;
+            const auto read = type.read(value);
+            if (!read) return std::unexpected(read.error() + ", and not " + toml_string(word));
+            return *read;
+          },
+          .write = [=](const std::optional<T>& value) { return value ? type.write(*value) : toml_string(word); },
+          .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
+}
+
+/// One or more different values.
+template <class T>
+[[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
+  return {.name = "list, " + type.name,
+          .unit = type.unit,
+          .read = [=](const Value& value) -> Read<std::vector<T>> {
+            const auto* array = std::get_if<Array>(&value.content);
+            if (array == nullptr) return std::unexpected("not a list: write [...]");
+            std::vector<T> result;
+            for (const Value& element : *array) {
+              const auto read = type.read(element);
+              if (!read) return std::unexpected(spelled(element) + ": " + read.error());
+              result.push_back(*read);
+            }
+            return result;
+          },
+          .write = [=](const std::vector<T>& values) {
+            std::string list;
+            for (const T& value : values) list += (list.empty() ? "" : ", ") + type.write(value);
+            return "[" + list + "]";
+          },
+          .problem = [=](const std::vector<T>& values) -> std::string {
+            if (values.empty()) return "an empty list";
+            for (auto value = values.begin(); value != values.end(); ++value) {
+              if (const std::string problem = type.problem(*value); !problem.empty()) return type.write(*value) + ": " + problem;
+              if (std::find(values.begin(), value, *value) != value) return type.write(*value) + " stands there twice";
+            }
+            return {};
+          }};
+}
+
+} // namespace rtexec::config

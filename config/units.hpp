@@ -1,0 +1,53 @@
+// Units as types, so that no naked integer crosses a room's border, and their text forms as TOML files write them.
+#pragma once
+
+#include "config/result.hpp"
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rtexec {
+
+/// Nanoseconds, 64-bit.
+using Duration = std::chrono::nanoseconds;
+
+/// A point on CLOCK_MONOTONIC (what steady_clock reads on Linux), or on a simulator's virtual clock.
+using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+struct Bytes {
+  std::uint64_t count = 0;
+
+  friend constexpr auto operator<=>(Bytes, Bytes) = default;
+  friend constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count}; }
+  friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }
+  friend constexpr Bytes operator*(Bytes a, std::uint64_t n) { return {a.count * n}; }
+  constexpr Bytes& operator+=(Bytes b) { count += b.count; return *this; }
+};
+
+constexpr Bytes round_up(Bytes size, Bytes unit) { return {(size.count + unit.count - 1) / unit.count * unit.count}; }
+
+struct Bandwidth {
+  std::uint64_t bytes_per_second = 0;
+  friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
+};
+
+/// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are refused.
+[[nodiscard]] Result<Duration> parse_duration(std::string_view text);
+/// "64MiB", "3.8GiB", "500MB", "4096B": binary and decimal prefixes. Rounded to a whole byte.
+[[nodiscard]] Result<Bytes> parse_bytes(std::string_view text);
+/// "100MB/s", "1GiB/s".
+[[nodiscard]] Result<Bandwidth> parse_bandwidth(std::string_view text);
+
+/// The shortest exact form that the parser above reads back to the same value.
+[[nodiscard]] std::string to_string(Duration value);
+[[nodiscard]] std::string to_string(Bytes value);
+[[nodiscard]] std::string to_string(Bandwidth value);
+
+/// For people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB").
+[[nodiscard]] std::string readable(Duration value);
+[[nodiscard]] std::string readable(Bytes value);
+
+} // namespace rtexec

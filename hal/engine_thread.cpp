@@ -1,0 +1,69 @@
+#include "hal/engine_thread.hpp"
+
+namespace rtexec::hal {
+
+Result<std::unique_ptr<EngineThread>> EngineThread::start(const std::string& name) {
+  std::unique_ptr<EngineThread> engine(new EngineThread);
+  ThreadSettings settings;
+  settings.name = name;
+  settings.stack = stack;
+  auto thread = Thread::start(settings, [&self = *engine] { self.loop(); });
+  if (!thread) return std::unexpected(thread.error());
+  engine->thread_ = std::move(*thread);
+  return engine;
+}
+
+EngineThread::~EngineThread() {
+  ending_.store(true, std::memory_order_release);
+  changed_.raise();
+}
+
+Status EngineThread::submit(const Work& work) noexcept {
+  if (work.run == nullptr || work.done == nullptr) return std::unexpected(Errc::bad_input);
+  const std::size_t position = submitted_.load(std::memory_order_relaxed);
+  if (position - taken_.load(std::memory_order_acquire) == capacity) return std::unexpected(Errc::out_of_memory);
+  queue_[position % capacity] = work;
+  submitted_.store(position + 1, std::memory_order_release);
+  changed_.raise();
+  return {};
+}
+
+void EngineThread::loop() noexcept {
+  for (std::size_t position = 0;;) {
+    // In this order: what was submitted before the end is seen with the end, and a change after `seen` ends the wait.
+    const std::uint32_t seen = changed_.value();
+    const bool ending = ending_.load(std::memory_order_acquire);
+    if (position == submitted_.load(std::memory_order_acquire)) {
+      if (ending) return;
+      changed_.wait(seen);
+      continue;
+    }
+    const Work work = queue_[position % capacity];
+    taken_.store(++position, std::memory_order_release);
+    const Instant begin = now();
+    const Status outcome = ending ? Status(std::unexpected(Errc::cancelled)) : work.run(work.context);
+    work.done(work.context, outcome, begin, now());
+  }
+}
+
+Result<> EngineThread::configure(const ThreadSettings& settings) {
+  struct Request {
+    const ThreadSettings& settings;
+    Result<> outcome;
+    Signal answered;
+  } request{settings, {}, {}};
+  const Work work{
+      .run = [](void* context) noexcept -> Status {
+        auto& asked = *static_cast<Request*>(context);
+        asked.outcome = apply(asked.settings);
+        return {};
+      },
+      .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
+      .context = &request,
+  };
+  if (!submit(work)) return fail(Errc::out_of_memory, "The engine \"" + settings.name + "\" has no room to take settings: configure it before it works.");
+  while (request.answered.value() == 0) request.answered.wait(0);
+  return request.outcome;
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,38 @@
+// The engine of every back end: one thread behind a bounded queue of one producer and one consumer.
+#pragma once
+
+#include "hal/engine.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace rtexec::hal {
+
+class EngineThread final : public Engine {
+ public:
+  static constexpr Bytes stack{8 << 20}; // numerical libraries run here
+
+  [[nodiscard]] static Result<std::unique_ptr<EngineThread>> start(const std::string& name);
+  ~EngineThread() override;
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+  [[nodiscard]] Status submit(const Work& work) noexcept override;
+  [[nodiscard]] Result<> configure(const ThreadSettings& settings) override;
+  [[nodiscard]] int kernel_id() const override { return thread_.kernel_id(); }
+
+ private:
+  EngineThread() = default;
+  void loop() noexcept;
+
+  std::array<Work, capacity> queue_{};
+  alignas(64) std::atomic<std::size_t> submitted_{0}; // written by the submitting thread
+  alignas(64) std::atomic<std::size_t> taken_{0};     // written by the engine's thread
+  std::atomic<bool> ending_{false};
+  Signal changed_;
+  Thread thread_; // the last member: it ends before what it uses
+};
+
+} // namespace rtexec::hal

@@ -1,0 +1,47 @@
+// The software device: HostMemory, one compute engine and two copy engines. It is the embedded default and what every path
+// is tested on without a GPU.
+#pragma once
+
+#include "hal/device.hpp"
+#include "hal/engine_thread.hpp"
+#include "hal/host/host_memory.hpp"
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace rtexec::hal {
+
+class HostDevice final : public Device {
+ public:
+  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks. Probes its capabilities.
+  [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk);
+
+  [[nodiscard]] std::string name() const override { return "host"; }
+  [[nodiscard]] Bytes capacity() const override { return memory_.capacity(); }
+  [[nodiscard]] Bytes chunk_size() const override { return memory_.chunk_size(); }
+  [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] Result<std::vector<Chunk>> create_chunks(std::size_t count) override { return memory_.create_chunks(count); }
+  [[nodiscard]] std::byte* window(Chunk chunk) const override { return memory_.window(chunk); }
+  [[nodiscard]] std::size_t chunks_created() const override { return memory_.chunks_created(); }
+  [[nodiscard]] Result<AddressRange> reserve(Bytes size) override { return memory_.reserve(size); }
+  [[nodiscard]] Result<> release(AddressRange range) override { return memory_.release(range); }
+  [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override {
+    return memory_.map(range, slot, chunk, access);
+  }
+  [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override { return memory_.unmap(range, slot); }
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
+
+ private:
+  explicit HostDevice(HostMemory memory) : memory_(std::move(memory)) {}
+
+  HostMemory memory_;
+  DeviceCapabilities capabilities_;
+  std::array<std::unique_ptr<EngineThread>, 3> engines_; // by EngineKind; after the memory that their work touches
+};
+
+/// Tries what a host device can do, on memory of its own, with work on `compute`.
+[[nodiscard]] Result<DeviceCapabilities> probe_host_memory(Engine& compute);
+
+} // namespace rtexec::hal

@@ -1,0 +1,114 @@
+#include "hal/host/host_memory.hpp"
+
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace rtexec::hal {
+namespace {
+
+constexpr int window_access = PROT_READ | PROT_WRITE;
+constexpr int in_place = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+
+off_t offset(Bytes size) { return static_cast<off_t>(size.count); }
+
+} // namespace
+
+Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
+  if (chunk.count == 0 || chunk.count % page_size().count != 0) {
+    return fail(Errc::bad_input, "A chunk of " + to_string(chunk) + " is not a multiple of the page size, " + to_string(page_size()) + ".");
+  }
+  const Bytes whole{capacity.count / chunk.count * chunk.count};
+  if (whole.count == 0) return fail(Errc::bad_input, "A capacity of " + to_string(capacity) + " holds no chunk of " + to_string(chunk) + ".");
+  HostMemory memory;
+  memory.chunk_ = chunk;
+  memory.file_ = FileDescriptor(sys().memfd_create("rtexec-device", MFD_CLOEXEC));
+  if (memory.file_.number() < 0) return call_failed("memfd_create for device memory", errno, "Needs a free file descriptor (`ulimit -n`).");
+  if (sys().ftruncate(memory.file_.number(), offset(whole)) != 0) {
+    return call_failed("sizing device memory to " + readable(whole), errno, "Ask for less capacity.", Errc::out_of_memory);
+  }
+  auto window = Mapping::anonymous(whole, PROT_NONE, MAP_NORESERVE, "the pool window");
+  if (!window) return std::unexpected(window.error());
+  memory.window_ = std::move(*window);
+  return memory;
+}
+
+Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
+  const std::size_t left = capacity().count / chunk_.count - created_;
+  if (count > left) {
+    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " + std::to_string(left) +
+                                         " are left of a capacity of " + readable(capacity()) + ".");
+  }
+  if (count == 0) return std::vector<Chunk>{};
+  const Bytes begin = chunk_ * created_;
+  const Bytes size = chunk_ * count;
+  const auto refused = [&](const char* what) {
+    return call_failed(what + readable(size) + " of device memory", errno, "Ask for less capacity, or free memory.", Errc::out_of_memory);
+  };
+  if (sys().fallocate(file_.number(), 0, offset(begin), offset(size)) != 0) return refused("allocating ");
+  if (sys().mmap(window_.base() + begin.count, size.count, window_access, in_place, file_.number(), offset(begin)) == MAP_FAILED) {
+    auto error = refused("mapping ");
+    (void)sys().fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset(begin), offset(size));
+    return error;
+  }
+  std::vector<Chunk> chunks(count);
+  for (Chunk& chunk : chunks) chunk = Chunk(created_++);
+  return chunks;
+}
+
+Result<AddressRange> HostMemory::reserve(Bytes size) {
+  if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
+  auto addresses = Mapping::anonymous(round_up(size, chunk_), PROT_NONE, MAP_NORESERVE, "an address range");
+  if (!addresses) return std::unexpected(addresses.error());
+  const AddressRange range{addresses->base(), addresses->size()};
+  ranges_.push_back({std::move(*addresses), std::vector<bool>(range.size.count / chunk_.count)});
+  return range;
+}
+
+Result<> HostMemory::release(AddressRange range) {
+  Range* found = find(range);
+  if (found == nullptr) return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
+  auto outcome = found->addresses.unmap();
+  ranges_.erase(ranges_.begin() + (found - ranges_.data()));
+  return outcome;
+}
+
+Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept {
+  Range* found = find(range);
+  if (found == nullptr || slot >= found->mapped.size() || found->mapped[slot]) return std::unexpected(Errc::bad_input);
+  if (index(chunk) >= created_ || access == Access::none) return std::unexpected(Errc::bad_input);
+  const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
+  if (sys().mmap(slot_address(*found, slot), chunk_.count, protection, in_place, file_.number(), offset(chunk_ * index(chunk))) == MAP_FAILED) {
+    (void)close(*found, slot); // a failed MAP_FIXED may leave a hole
+    return std::unexpected(Errc::device_fault);
+  }
+  found->mapped[slot] = true;
+  return {};
+}
+
+Status HostMemory::unmap(AddressRange range, std::size_t slot) noexcept {
+  Range* found = find(range);
+  if (found == nullptr || slot >= found->mapped.size() || !found->mapped[slot]) return std::unexpected(Errc::bad_input);
+  if (!close(*found, slot)) return std::unexpected(Errc::device_fault);
+  found->mapped[slot] = false;
+  return {};
+}
+
+bool HostMemory::writable(std::byte* to) const noexcept { return ::pread(file_.number(), to, 1, 0) == 1; }
+
+HostMemory::Range* HostMemory::find(AddressRange range) noexcept {
+  const auto found = std::ranges::find_if(
+      ranges_, [&](const Range& each) { return each.addresses.base() == range.base && each.addresses.size() == range.size; });
+  return found == ranges_.end() ? nullptr : &*found;
+}
+
+bool HostMemory::close(const Range& range, std::size_t slot) noexcept {
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  return sys().mmap(slot_address(range, slot), chunk_.count, PROT_NONE, flags, -1, 0) != MAP_FAILED;
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,54 @@
+// Device memory in software: chunks are pages of one memory file, so the same page can stand at many addresses, and an address
+// without a page faults like one of a GPU that was swapped out.
+#pragma once
+
+#include "config/result.hpp"
+#include "config/units.hpp"
+#include "hal/device.hpp"
+#include "hal/linux/resources.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace rtexec::hal {
+
+/// Threading: as Device. Owns the memory file, the pool window and all ranges.
+class HostMemory {
+ public:
+  /// `chunk` in whole pages; `capacity` is rounded down to whole chunks. Takes addresses, and no memory yet.
+  [[nodiscard]] static Result<HostMemory> open(Bytes capacity, Bytes chunk);
+
+  [[nodiscard]] Bytes capacity() const { return window_.size(); }
+  [[nodiscard]] Bytes chunk_size() const { return chunk_; }
+  [[nodiscard]] std::size_t chunks_created() const { return created_; }
+  [[nodiscard]] std::byte* window(Chunk chunk) const { return window_.base() + index(chunk) * chunk_.count; }
+
+  [[nodiscard]] Result<std::vector<Chunk>> create_chunks(std::size_t count);
+  [[nodiscard]] Result<AddressRange> reserve(Bytes size);
+  [[nodiscard]] Result<> release(AddressRange range);
+  [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept;
+  [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept;
+
+  /// Reads a byte of the first chunk from the memory file straight to `to`, by the kernel: it fails, instead of a fault,
+  /// where `to` cannot be written.
+  [[nodiscard]] bool writable(std::byte* to) const noexcept;
+
+ private:
+  struct Range {
+    Mapping addresses;
+    std::vector<bool> mapped; // by slot
+  };
+  HostMemory() = default;
+  [[nodiscard]] std::byte* slot_address(const Range& range, std::size_t slot) const { return range.addresses.base() + slot * chunk_.count; }
+  [[nodiscard]] Range* find(AddressRange range) noexcept;
+  [[nodiscard]] bool close(const Range& range, std::size_t slot) noexcept;
+
+  Bytes chunk_;
+  FileDescriptor file_;
+  Mapping window_;
+  std::size_t created_ = 0;
+  std::vector<Range> ranges_;
+};
+
+} // namespace rtexec::hal

@@ -1,0 +1,34 @@
+#include "hal/idle_states.hpp"
+
+#include "hal/system.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+
+namespace rtexec::hal {
+
+namespace {
+
+constexpr const char* control = "/dev/cpu_dma_latency";
+
+} // namespace
+
+Result<ShallowIdle> ShallowIdle::hold() {
+  ShallowIdle held;
+  held.file_ = FileDescriptor(sys().open(control, O_RDWR | O_CLOEXEC));
+  const int file = held.file_.number();
+  if (file < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO)) return fail(Errc::unsupported, std::string(control) + " does not exist");
+  if (file < 0)
+    return call_failed(std::string("keeping cores out of deep idle states: opening ") + control, errno,
+                       "run as root, or give this user access to the file (a udev rule)");
+  const std::int32_t wanted = 0;
+  if (sys().write(file, &wanted, sizeof wanted) != sizeof wanted)
+    return call_failed(std::string("keeping cores out of deep idle states: writing ") + control, errno);
+  std::int32_t in_force = -1;
+  if (sys().read(file, &in_force, sizeof in_force) != sizeof in_force || in_force != wanted)
+    return fail(Errc::refused, std::string("keeping cores out of deep idle states: ") + control + " reads " + std::to_string(in_force) + " us after 0 us was written");
+  return held;
+}
+
+} // namespace rtexec::hal

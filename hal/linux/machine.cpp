@@ -1,0 +1,144 @@
+#include "hal/machine.hpp"
+
+#include "hal/linux/resources.hpp"
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+
+namespace rtexec::hal {
+namespace {
+
+Result<std::string> read_all(const FileDescriptor& file, const std::string& name) {
+  std::string text;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const ssize_t got = sys().read(file.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return call_failed("reading " + name, errno);
+    if (got == 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+Result<unsigned> parse_core(std::string_view text) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+} // namespace
+
+Result<std::vector<unsigned>> parse_core_list(std::string_view text) {
+  constexpr unsigned limit = 1 << 16; // of cores in any list the kernel writes
+  std::vector<unsigned> cores;
+  for (const auto part : split(text, ',')) {
+    const auto dash = part.find('-');
+    const auto first = parse_core(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_core(part.substr(dash + 1));
+    if (!first || !last || *first > *last || *last >= limit) {
+      return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a list of cores such as 0-2,5.");
+    }
+    for (unsigned core = *first; core <= *last; ++core) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::string core_list(const std::vector<unsigned>& cores) {
+  std::string text;
+  for (std::size_t first = 0; first < cores.size();) {
+    std::size_t last = first;
+    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(cores[first]);
+    if (last > first) text += '-' + std::to_string(cores[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+std::optional<std::string> field(std::string_view text, std::string_view key) {
+  for (const auto line : split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    const auto value = line.find_first_not_of(" \t", key.size());
+    return value == line.npos ? std::string() : std::string(line.substr(value));
+  }
+  return std::nullopt;
+}
+
+Machine::Machine(std::filesystem::path root) : root_(std::move(root)) {}
+
+std::vector<unsigned> Machine::online_cores() const {
+  const auto cores_in = [](const std::string& text) { return parse_core_list(text).value_or(std::vector<unsigned>{}); };
+  const auto online = cores_in(read("/sys/devices/system/cpu/online").value_or("0"));
+  const auto allowed = cores_in(field(read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
+  std::vector<unsigned> usable;
+  std::ranges::set_intersection(online, allowed, std::back_inserter(usable));
+  if (!usable.empty()) return usable;
+  return online.empty() ? std::vector<unsigned>{0} : online;
+}
+
+Result<std::string> Machine::read(const std::filesystem::path& path) const {
+  const std::string name = under_root(path).string();
+  const FileDescriptor file(sys().open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() >= 0) return read_all(file, name);
+  const int error = errno;
+  return call_failed("opening " + name, error, error == EACCES ? "Run as root, or have the file opened to this user's group." : "",
+                     error == ENOENT || error == ENOTDIR ? Errc::unsupported : Errc::refused);
+}
+
+Result<> Machine::send(const std::filesystem::path& path, std::string_view command) const {
+  const std::string name = under_root(path).string();
+  const std::string what = "writing \"" + std::string(command) + "\" to " + name;
+  const FileDescriptor file(sys().open(name.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (file.number() < 0) {
+    const int error = errno;
+    return call_failed(what, error, error == EACCES || error == EROFS ? "Run as root, outside of containers that mount it read-only." : "",
+                       error == ENOENT || error == ENOTDIR ? Errc::unsupported : Errc::refused);
+  }
+  const ssize_t written = sys().write(file.number(), command.data(), command.size());
+  if (written < 0) return call_failed(what, errno);
+  if (static_cast<std::size_t>(written) != command.size()) return fail(Errc::refused, what + ": only a part was taken.");
+  return {};
+}
+
+Result<> Machine::write(const std::filesystem::path& path, std::string_view value) const {
+  if (auto sent = send(path, value); !sent) return sent;
+  const auto found = read(path);
+  if (!found) return std::unexpected(found.error());
+  if (*found == value) return {};
+  return fail(Errc::refused, "writing \"" + std::string(value) + "\" to " + under_root(path).string() + " was accepted, but it then reads \"" +
+                                 *found + "\".");
+}
+
+Result<> Machine::lock_frequency(unsigned core) const {
+  const std::filesystem::path folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq";
+  const auto governors = read(folder / "scaling_available_governors");
+  if (!governors && governors.error().code == Errc::unsupported) {
+    return fail(Errc::unsupported, "Core " + std::to_string(core) + " shows no cpufreq: its frequency is set by firmware or by a hypervisor.");
+  }
+  if (!governors) return std::unexpected(governors.error());
+  if ((" " + *governors + " ").find(" performance ") == std::string::npos) {
+    return fail(Errc::refused, "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
+                                   "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
+  }
+  return write(folder / "scaling_governor", "performance");
+}
+
+} // namespace rtexec::hal

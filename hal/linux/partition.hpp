@@ -1,0 +1,20 @@
+// The cpuset file systems that a partition can be made in.
+#pragma once
+
+#include "config/result.hpp"
+#include "hal/machine.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace rtexec::hal {
+
+struct CpusetMount {
+  std::filesystem::path top;
+  int version = 0; // of the cgroup interface
+};
+
+/// Where the controller "cpuset" is; unsupported where it is nowhere.
+[[nodiscard]] Result<CpusetMount> find_cpusets(const Machine& machine);
+
+} // namespace rtexec::hal

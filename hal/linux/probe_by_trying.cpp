@@ -1,0 +1,150 @@
+#include "hal/linux/advice.hpp"
+#include "hal/linux/probe.hpp"
+#include "hal/linux/resources.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <linux/io_uring.h>
+#include <linux/perf_event.h>
+#include <sstream>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace rtexec::hal {
+namespace {
+
+/// A refusal's first line is the state, the others are the advice.
+Finding refused(std::string subject, const Error& error) {
+  const auto line = error.what.find('\n');
+  return missing(std::move(subject), error.what.substr(0, line), line == error.what.npos ? "" : error.what.substr(line + 1));
+}
+
+Finding fifo() {
+  ThreadSettings settings;
+  settings.name = "probe";
+  settings.fifo_priority = 99;
+  const auto thread = Thread::start(settings, [] {});
+  return thread ? ok("SCHED_FIFO", "allowed, to priority 99") : refused("SCHED_FIFO", thread.error());
+}
+
+Finding deadline() {
+  using namespace std::chrono_literals;
+  ThreadSettings settings;
+  settings.name = "probe";
+  settings.reservation = Reservation{100us, 100ms, 100ms};
+  const auto thread = Thread::start(settings, [] {});
+  return thread ? ok("SCHED_DEADLINE", "allowed") : refused("SCHED_DEADLINE", thread.error());
+}
+
+bool has_capability(const Machine& machine, unsigned number) {
+  const std::string text = field(machine.read("/proc/self/status").value_or(""), "CapEff:").value_or("");
+  std::uint64_t mask = 0;
+  std::from_chars(text.data(), text.data() + text.size(), mask, 16);
+  return (mask >> number & 1) != 0;
+}
+
+/// By the plain system call: sanitizers replace mlock.
+bool can_lock_a_page() {
+  const auto page = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the probe of locked memory");
+  return page && ::syscall(SYS_mlock, page->base(), page->size().count) == 0; // unlocked when it is unmapped
+}
+
+Finding memory_lock(const Machine& machine) {
+  constexpr unsigned ipc_lock = 14;
+  rlimit limit{};
+  const bool unlimited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+  if (!can_lock_a_page()) return missing("memory lock", "locking a page is refused", memory_lock_advice());
+  if (has_capability(machine, ipc_lock)) return ok("memory lock", "allowed without limit (CAP_IPC_LOCK)");
+  if (unlimited) return ok("memory lock", "allowed without limit (RLIMIT_MEMLOCK)");
+  return missing("memory lock", "limited to " + readable(Bytes{limit.rlim_cur}), memory_lock_advice());
+}
+
+struct Counted {
+  int error = 0;
+  std::uint64_t count = 0;
+};
+
+/// Counts one event of this thread over a loop of at least a million instructions.
+Counted count_event(std::uint32_t type, std::uint64_t config) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = type;
+  attributes.config = config;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  const FileDescriptor counter(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (counter.number() < 0) return {errno, 0};
+  volatile std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < 1'000'000; ++i) sum = sum + i;
+  Counted counted;
+  if (::read(counter.number(), &counted.count, sizeof counted.count) != sizeof counted.count) counted.error = errno;
+  return counted;
+}
+
+std::string perf_advice(const Machine& machine, int error) {
+  if (error == ENOENT || error == EOPNOTSUPP) return "The core shows no counter (a virtual machine without a PMU?): regulation falls back to software events.";
+  return "Needs CAP_PERFMON, or kernel.perf_event_paranoid at most 1 (now " + machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("absent") +
+         "); containers also block perf_event_open by seccomp.";
+}
+
+Finding hardware_counters(const Machine& machine) {
+  const char* subject = "hardware counters";
+  const Counted instructions = count_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+  if (instructions.error != 0) return note(subject, "cannot be opened: " + errno_text(instructions.error), perf_advice(machine, instructions.error));
+  const std::string state = std::to_string(instructions.count) + " instructions counted over a loop of at least 1000000";
+  if (instructions.count >= 1'000'000) return ok(subject, state);
+  return note(subject, state + ": they open, but do not count", "Another user may hold the PMU (the NMI watchdog: kernel.nmi_watchdog=0), or an emulator has none.");
+}
+
+Finding software_counters(const Machine& machine) {
+  const Counted clock = count_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  if (clock.error != 0) return note("software counters", "cannot be opened: " + errno_text(clock.error), perf_advice(machine, clock.error));
+  if (clock.count == 0) return note("software counters", "open, but do not count", "Run without the sandbox that emulates them.");
+  return ok("software counters", "open and count");
+}
+
+Finding io_uring() {
+  io_uring_params parameters{};
+  const FileDescriptor ring(static_cast<int>(::syscall(SYS_io_uring_setup, 1, &parameters)));
+  if (ring.number() >= 0) return ok("io_uring", "a ring opens");
+  return note("io_uring", errno_text(errno),
+              "Needs Linux 5.1, kernel.io_uring_disabled=0, and a container profile that allows it; files are read and written plainly otherwise.");
+}
+
+Finding timer_resolution() {
+  timespec resolution{};
+  if (::clock_getres(CLOCK_MONOTONIC, &resolution) != 0) return note("timer resolution", errno_text(errno), "CLOCK_MONOTONIC must be there.");
+  const Duration step(resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec);
+  if (step <= std::chrono::microseconds(1)) return ok("timer resolution", to_string(step));
+  return missing("timer resolution", to_string(step), "Build the kernel with CONFIG_HIGH_RES_TIMERS, and boot without highres=off.");
+}
+
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+Finding lttng() {
+  for (const char* program : {"lttng", "lttng-sessiond", "babeltrace2"}) {
+    if (!in_path(program)) return note("LTTng", std::string(program) + " is not in PATH", "apt-get install lttng-tools babeltrace2, to record and read traces.");
+  }
+  return ok("LTTng", "lttng, lttng-sessiond and babeltrace2 are in PATH");
+}
+
+} // namespace
+
+std::vector<Finding> findings_by_trying(const Machine& machine) {
+  return {fifo(), deadline(), memory_lock(machine), timer_resolution(), hardware_counters(machine), software_counters(machine), io_uring(), lttng()};
+}
+
+} // namespace rtexec::hal

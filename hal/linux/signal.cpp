@@ -1,0 +1,43 @@
+#include "hal/system.hpp"
+#include "hal/thread.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rtexec::hal {
+namespace {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+timespec to_timespec(Instant when) {
+  const auto ns = std::max<std::int64_t>(when.time_since_epoch().count(), 0); // the kernel refuses negative times
+  return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+}
+
+} // namespace
+
+void Signal::raise() noexcept {
+  word_.fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+void Signal::wait(std::uint32_t seen) const noexcept { ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr); }
+
+bool Signal::wait_until(std::uint32_t seen, Instant deadline) const noexcept {
+  const timespec absolute = to_timespec(deadline);
+  const auto outcome = ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, seen, &absolute, nullptr, FUTEX_BITSET_MATCH_ANY);
+  return outcome == 0 || errno != ETIMEDOUT;
+}
+
+void sleep_until(Instant when) noexcept {
+  const timespec absolute = to_timespec(when);
+  while (sys().clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &absolute, nullptr) != 0 && errno == EINTR) {}
+}
+
+Instant now() noexcept { return std::chrono::steady_clock::now(); }
+
+} // namespace rtexec::hal

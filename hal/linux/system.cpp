@@ -1,0 +1,67 @@
+#include "hal/system.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rtexec::hal {
+namespace {
+
+// Calls that hand back an error number instead of setting errno.
+int as_errno(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+constexpr System real{
+    .sched_setattr = [](pid_t thread, const SchedulingAttributes* attributes, unsigned flags) {
+      return static_cast<int>(::syscall(SYS_sched_setattr, thread, attributes, flags));
+    },
+    .sched_getattr = [](pid_t thread, SchedulingAttributes* attributes, unsigned size, unsigned flags) {
+      return static_cast<int>(::syscall(SYS_sched_getattr, thread, attributes, size, flags));
+    },
+    .sched_setaffinity = [](pid_t thread, std::size_t size, const cpu_set_t* cores) { return ::sched_setaffinity(thread, size, cores); },
+    .sched_getaffinity = [](pid_t thread, std::size_t size, cpu_set_t* cores) { return ::sched_getaffinity(thread, size, cores); },
+    .set_thread_name = [](const char* name) { return ::prctl(PR_SET_NAME, name); },
+    .get_thread_name = [](char* name) { return ::prctl(PR_GET_NAME, name); },
+    .thread_create = [](pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*), void* argument) {
+      return as_errno(::pthread_create(thread, attributes, entry, argument));
+    },
+    .mlockall = [](int flags) { return ::mlockall(flags); },
+    .mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
+      return ::mmap(address, size, protection, flags, file, offset);
+    },
+    .munmap = [](void* address, std::size_t size) { return ::munmap(address, size); },
+    .mprotect = [](void* address, std::size_t size, int protection) { return ::mprotect(address, size, protection); },
+    .mincore = [](void* address, std::size_t size, unsigned char* resident) { return ::mincore(address, size, resident); },
+    .memfd_create = [](const char* name, unsigned flags) { return ::memfd_create(name, flags); },
+    .ftruncate = [](int file, off_t size) { return ::ftruncate(file, size); },
+    .fallocate = [](int file, int mode, off_t offset, off_t size) { return ::fallocate(file, mode, offset, size); },
+    .open = [](const char* path, int flags) { return ::open(path, flags); },
+    .read = [](int file, void* to, std::size_t size) { return ::read(file, to, size); },
+    .write = [](int file, const void* from, std::size_t size) { return ::write(file, from, size); },
+    .close = [](int file) { return ::close(file); },
+    .mkdir = [](const char* path, mode_t mode) { return ::mkdir(path, mode); },
+    .rmdir = [](const char* path) { return ::rmdir(path); },
+    .clock_nanosleep = [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
+      return as_errno(::clock_nanosleep(clock, flags, request, remaining));
+    },
+};
+
+std::atomic<const System*> in_force{&real};
+
+} // namespace
+
+const System& linux_system() noexcept { return real; }
+const System& sys() noexcept { return *in_force.load(std::memory_order_acquire); }
+
+SystemOverride::SystemOverride(const System& replacement) noexcept : previous_(in_force.exchange(&replacement)) {}
+SystemOverride::~SystemOverride() { in_force.store(previous_); }
+
+} // namespace rtexec::hal

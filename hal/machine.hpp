@@ -1,0 +1,74 @@
+// The machine under the executive: cores, what the kernel allows, and the files under /sys and /proc. All paths go through
+// one root folder, so that a recorded tree stands in for a board. Set-up code: everything here may allocate and block.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/result.hpp"
+#include "hal/device.hpp"
+#include "hal/thread.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::hal {
+
+/// One finding of the probe: `ok`, or what is missing and what to change.
+struct Finding {
+  enum class Grade {
+    ok,
+    note,    // costs latency or certainty; the executive runs
+    missing, // what the executive asks for is refused: a run would be degraded
+  };
+  std::string subject; // "SCHED_FIFO", "memory lock", "RT throttling", "fair server", "isolated cores", ...
+  Grade grade = Grade::ok;
+  std::string state;   // what was found, with the value
+  std::string advice;  // what to change and how; empty when ok
+};
+
+class Machine {
+ public:
+  /// `root` is "/" or a recorded tree.
+  explicit Machine(std::filesystem::path root = "/");
+
+  /// Cores that are online and that this process may use, ascending. Never empty.
+  [[nodiscard]] std::vector<unsigned> online_cores() const;
+  /// "/sys/..." under the root, last newline cut. `unsupported` where there is no such file, `refused` otherwise.
+  [[nodiscard]] Result<std::string> read(const std::filesystem::path& path) const;
+  /// In one write, and read back: `refused` when the file then reads differently.
+  [[nodiscard]] Result<> write(const std::filesystem::path& path, std::string_view value) const;
+  /// The same for files that take commands and do not read back what was written.
+  [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
+  [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const { return root_ / path.relative_path(); }
+
+  /// Tries what can be tried, reads what can be read: real-time classes, memory lock, throttling, fair server, isolation,
+  /// frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves everything as it was. What is tried, is tried
+  /// on the machine that runs, whatever the root.
+  [[nodiscard]] std::vector<Finding> probe() const;
+
+  /// Locks the frequency of a core to its maximum (governor "performance"), read back; unsupported where there is no cpufreq.
+  [[nodiscard]] Result<> lock_frequency(unsigned core) const;
+
+  /// A cpuset for each of `cores` that it does not share (cgroup v1 and v2, at the top of the hierarchy), so that SCHED_DEADLINE
+  /// threads can be pinned there. One at a time on a machine; what a killed process left behind is cleared first.
+  /// v2: other programs leave these cores. v1: they may stay, but a real-time thread preempts them.
+  [[nodiscard]] Result<std::unique_ptr<Partition>> partition(const std::vector<unsigned>& cores) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+/// "0-2,5" as the kernel writes it; bad_input for anything else. And back.
+[[nodiscard]] Result<std::vector<unsigned>> parse_core_list(std::string_view text);
+[[nodiscard]] std::string core_list(const std::vector<unsigned>& cores);
+/// The value of a "Key:   value" line, as in /proc/self/status and /proc/meminfo; `key` includes the colon.
+[[nodiscard]] std::optional<std::string> field(std::string_view text, std::string_view key);
+
+/// Opens the device of `board` with the capacity and chunk asked for; the error says what the board or the machine lacks.
+[[nodiscard]] Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk,
+                                                          const Machine& machine = Machine());
+
+} // namespace rtexec::hal

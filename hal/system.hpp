@@ -1,0 +1,72 @@
+// The system calls behind this room, as one table of functions, so that a test can make each of them fail.
+// Functions return as the system calls do: -1 and errno (mmap: MAP_FAILED). Nothing else in hal/ calls the kernel for
+// threads, memory or files; futexes and the clock, which cannot fail on valid arguments, are called directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/types.h>
+#include <time.h>
+
+namespace rtexec::hal {
+
+/// `struct sched_attr` of the kernel in its first version; glibc 2.36 has no declaration of it.
+struct SchedulingAttributes {
+  std::uint32_t size = 48;
+  std::uint32_t policy = SCHED_OTHER;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0;
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
+};
+static_assert(sizeof(SchedulingAttributes) == 48);
+
+struct System {
+  // threads
+  int (*sched_setattr)(pid_t thread, const SchedulingAttributes* attributes, unsigned flags);
+  int (*sched_getattr)(pid_t thread, SchedulingAttributes* attributes, unsigned size, unsigned flags);
+  int (*sched_setaffinity)(pid_t thread, std::size_t size, const cpu_set_t* cores);
+  int (*sched_getaffinity)(pid_t thread, std::size_t size, cpu_set_t* cores);
+  int (*set_thread_name)(const char* name); // of the calling thread
+  int (*get_thread_name)(char* name);       // 16 bytes
+  int (*thread_create)(pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*), void* argument);
+  // memory
+  int (*mlockall)(int flags);
+  void* (*mmap)(void* address, std::size_t size, int protection, int flags, int file, off_t offset);
+  int (*munmap)(void* address, std::size_t size);
+  int (*mprotect)(void* address, std::size_t size, int protection);
+  int (*mincore)(void* address, std::size_t size, unsigned char* resident);
+  int (*memfd_create)(const char* name, unsigned flags);
+  int (*ftruncate)(int file, off_t size);
+  int (*fallocate)(int file, int mode, off_t offset, off_t size);
+  // files
+  int (*open)(const char* path, int flags);
+  ssize_t (*read)(int file, void* to, std::size_t size);
+  ssize_t (*write)(int file, const void* from, std::size_t size);
+  int (*close)(int file);
+  int (*mkdir)(const char* path, mode_t mode);
+  int (*rmdir)(const char* path);
+  // time
+  int (*clock_nanosleep)(clockid_t clock, int flags, const timespec* request, timespec* remaining);
+};
+
+[[nodiscard]] const System& linux_system() noexcept; // the real one
+[[nodiscard]] const System& sys() noexcept;          // the one in force
+
+/// Puts another table in force, for the whole process, while it lives. `replacement` must outlive it.
+class SystemOverride {
+ public:
+  explicit SystemOverride(const System& replacement) noexcept;
+  ~SystemOverride();
+  SystemOverride(const SystemOverride&) = delete;
+  SystemOverride& operator=(const SystemOverride&) = delete;
+
+ private:
+  const System* previous_;
+};
+
+} // namespace rtexec::hal

@@ -1,0 +1,143 @@
+#include "policies/admission.hpp"
+
+#include "policies/plan_memory.hpp"
+#include "policies/verdicts.hpp"
+
+#include <numeric>
+#include <string>
+#include <tuple>
+
+namespace rtexec::policies {
+namespace {
+
+bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
+
+bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
+
+Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+  std::string errors;
+  const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
+  if (memory.size() != tasks.tasks.size())
+    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " + std::to_string(tasks.tasks.size()));
+  if (tasks.tasks.size() > most_tasks)
+    complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
+  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
+    if (!in_range(charge)) complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
+  for (const Task& task : tasks.tasks) {
+    const std::string who = "task '" + task.name + "': ";
+    if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
+    else if (!in_range(task.wcet->before) || !in_range(task.wcet->device) || !in_range(task.wcet->after))
+      complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
+    if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
+      complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
+    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && real_time(task) && !task.priority)
+      complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
+  }
+  return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
+}
+
+/// Task indices, the most urgent first: real-time before best-effort, then by the assignment, then by index.
+std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
+  const auto key = [&](std::size_t index) {
+    const Task& task = tasks.tasks[index];
+    Nanos value = 0;
+    switch (tasks.executive.priorities) {
+      case PriorityAssignment::rate_monotonic: value = task.period.count(); break;
+      case PriorityAssignment::deadline_monotonic: value = task.deadline.count(); break;
+      case PriorityAssignment::explicit_priorities: value = -Nanos{task.priority.value_or(0)}; break;
+    }
+    return std::tuple(!real_time(task), value, index);
+  };
+  std::vector<std::size_t> order(tasks.tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, key);
+  return order;
+}
+
+/// Every part with its charges. A part of no length still needs its core once, to hand the job on: at least 1 ns.
+NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
+  NamedSet named;
+  named.set.release_jitter = board.release_latency.count();
+  if (board.device == DeviceKind::host) named.compute_core = board.compute_core;
+  const auto on_core = [&](Duration part) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); };
+  for (const std::size_t index : order) {
+    const Task& task = tasks.tasks[index];
+    const Nanos device = (task.wcet->device + 2 * board.dispatch).count();
+    if (real_time(task)) {
+      named.set.tasks.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = on_core(task.wcet->before),
+                                 .device = device, .after = on_core(task.wcet->after), .core = task.core});
+      named.names.push_back(task.name);
+    } else if (device > named.set.background) {
+      named.set.background = device;
+      named.background = task.name;
+    }
+  }
+  return named;
+}
+
+void promise(PlannedTask& planned, const StageBounds& bounds) {
+  planned.promised = true;
+  planned.response_bound = Duration(bounds.done);
+}
+
+/// Stage deadlines that order jobs and describe stages; under overload they are no more than plausible, hence kept in order.
+void set_stages(PlannedTask& planned, const StageBounds& bounds) {
+  const Nanos deadline = planned.done_by.count();
+  planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
+  planned.ready_by = Duration(std::clamp(bounds.ready, Nanos{0}, planned.device_done_by.count()));
+}
+
+void plan_edf(Plan& plan, const NamedSet& named, std::span<const std::size_t> order) {
+  const EdfBounds bounds = edf_bounds(named.set);
+  plan.tests.push_back(demand_verdict(named, bounds));
+  std::ranges::move(core_verdicts(named), std::back_inserter(plan.tests));
+  plan.tests.push_back(end_to_end_verdict(named, bounds));
+  plan.proved = plan.tests.back().proved;
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
+    PlannedTask& planned = plan.tasks[order[i]];
+    set_stages(planned, bounds.tasks[i]);
+    if (plan.proved) promise(planned, bounds.tasks[i]);
+  }
+}
+
+void plan_static_priority(Plan& plan, const NamedSet& named, std::span<const std::size_t> order) {
+  const std::vector<StageBounds> bounds = static_priority_bounds(named.set);
+  plan.tests.push_back(response_verdict(named));
+  std::ranges::move(core_verdicts(named), std::back_inserter(plan.tests));
+  plan.tests.push_back(end_to_end_verdict(named, bounds));
+  plan.proved = plan.tests.back().proved;
+  const bool cores_own = std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) { return task.core == named.compute_core; });
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    PlannedTask& planned = plan.tasks[order[i]];
+    set_stages(planned, bounds[i]);
+    if (cores_own && bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline) promise(planned, bounds[i]);
+  }
+}
+
+} // namespace
+
+Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+  if (const auto valid = check(tasks, board, memory); !valid) return std::unexpected(valid.error());
+
+  Plan plan;
+  plan.order = tasks.executive.order;
+  plan.tasks.resize(tasks.tasks.size());
+  if (const auto fits = plan_memory(plan, tasks, board, memory); !fits) return std::unexpected(fits.error());
+
+  const std::vector<std::size_t> order = by_urgency(tasks);
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const Task& task = tasks.tasks[order[rank]];
+    PlannedTask& planned = plan.tasks[order[rank]];
+    planned.name = task.name;
+    planned.wcet = *task.wcet;
+    planned.core_rank = static_cast<unsigned>(rank);
+    planned.device_rank = plan.order == Order::static_priority ? planned.core_rank : real_time(task) ? 0 : 1;
+    planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
+  }
+  const NamedSet named = charged_set(tasks, board, order);
+  if (plan.order == Order::edf) plan_edf(plan, named, order);
+  else plan_static_priority(plan, named, order);
+  return plan;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,25 @@
+// Makes the plan: priorities, stage deadlines, device memory, and the admission tests with their numbers. Pure.
+//
+// Assumptions, formulas and proofs: policies/README.md. "not proved" is not "unschedulable".
+#pragma once
+
+#include "config/board.hpp"
+#include "config/plan.hpp"
+#include "config/result.hpp"
+#include "config/task_set.hpp"
+
+#include <span>
+
+namespace rtexec::policies {
+
+/// `memory` is parallel to `tasks.tasks`. Every task must carry a wcet (given or profiled).
+///
+/// Tests, in this order: `demand` (EDF) or `rta` (static priority), the device alone; `core N`, each core that has real-time tasks, as
+/// if the device took no time; `end-to-end`, which decides Plan::proved and implies the others. A real-time task is `promised`, and has a
+/// response bound, when end-to-end is proved; under static priority also when it is proved down to this task.
+///
+/// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity than the board
+/// has, a memory policy that it lacks. not_proved where the memory does not fit: then there is no plan to force.
+[[nodiscard]] Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
+
+} // namespace rtexec::policies

@@ -1,0 +1,80 @@
+// Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
+//
+// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every iteration stops at
+// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^60, a cost with its charges below 2^58, and a sum over the
+// two parts of 2^7 tasks below 2^126.
+#pragma once
+
+#include "config/units.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace rtexec::policies {
+
+using Nanos = std::int64_t;
+__extension__ typedef __int128 Wide;
+
+inline constexpr Nanos longest_time = Nanos{1} << 56; // 2.3 years: of any period, deadline, WCET or charge
+inline constexpr Nanos unbounded = Nanos{1} << 58;    // iterations that get here have no bound
+inline constexpr std::size_t most_tasks = 128;
+
+/// Work that recurs: at most one job of `cost` per `period`, each up to `jitter` later than its nominal release.
+struct Load {
+  Nanos period = 1;
+  Nanos cost = 0;
+  Nanos jitter = 0;
+};
+
+/// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) / period).
+[[nodiscard]] constexpr Wide jobs_in(const Load& load, Nanos window) {
+  return (window + load.jitter + load.period - 1) / load.period;
+}
+
+/// The same in a closed window: floor((window + jitter) / period) + 1.
+[[nodiscard]] constexpr Wide jobs_in_closed(const Load& load, Nanos window) {
+  return (window + load.jitter) / load.period + 1;
+}
+
+/// Where an iteration towards a fixed point ended. Not settled: it passed its limit, or took too many steps; then the fixed point,
+/// if there is one, is at least `value`.
+struct FixedPoint {
+  Nanos value = 0;
+  bool settled = false;
+};
+
+inline constexpr int most_steps = 200'000; // of one iteration; reached only where the utilisation is within 1e-5 or so of 1
+
+/// The least fixed point of a non-decreasing `next` that is not below `from`; `from` must not exceed it.
+template <class Next>
+[[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next) {
+  Nanos value = from;
+  for (int step = 0; step < most_steps && value <= limit; ++step) {
+    const Wide following = next(value);
+    if (following <= value) return {value, true};
+    value = static_cast<Nanos>(std::min<Wide>(following, unbounded));
+  }
+  return {value, false};
+}
+
+/// A sum of cost / period, rounded up by less than 2^-48 per term: what it calls below one is below one.
+class Utilisation {
+ public:
+  void add(Nanos cost, Nanos period) { sum_ += ((Wide{cost} << bits) + period - 1) / period; }
+  [[nodiscard]] bool below_one() const { return sum_ < one; }
+  /// The work asked for in each second, up to `unbounded`.
+  [[nodiscard]] Nanos per_second() const {
+    constexpr Wide most = one * 100'000'000; // keeps the product in range
+    return static_cast<Nanos>((std::min(sum_, most) * 1'000'000'000) >> bits);
+  }
+  /// work / (1 - utilisation), rounded up; below_one() must hold.
+  [[nodiscard]] Wide spread(Wide work) const { return (work * one + (one - sum_) - 1) / (one - sum_); }
+
+ private:
+  static constexpr int bits = 48;
+  static constexpr Wide one = Wide{1} << bits;
+  Wide sum_ = 0;
+};
+
+} // namespace rtexec::policies

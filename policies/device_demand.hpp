@@ -1,0 +1,42 @@
+// Demand bound of a device that executes jobs non-preemptively, earliest deadline first.
+#pragma once
+
+#include "policies/arithmetic.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+struct DemandTask {
+  Nanos period = 1;
+  Nanos deadline = 0; // of the device part, after the latest request; at most the period
+  Nanos cost = 0;
+};
+
+/// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in it, and of the one
+/// that executes when it begins.
+struct Demand {
+  Nanos instant = 0;                    // t
+  Wide demand = 0;                      // sum of (floor((t - d) / T) + 1) C over tasks with d <= t
+  Nanos blocking = 0;                   // largest C of a task with d > t, best-effort tasks included
+  std::optional<std::size_t> blocker;   // that task; absent: a best-effort task, or none
+  [[nodiscard]] Nanos slack() const;    // t - h(t), at least -unbounded
+};
+
+struct DemandAnalysis {
+  bool settled = false;                 // false: overloaded, or the utilisation is too close to 1 to examine every instant
+  Demand tightest;                      // where t - h(t) is smallest
+  std::vector<Nanos> slack;             // by task: the smallest t - h(t) over t >= d; its jobs end that much before their deadline
+  [[nodiscard]] bool proved() const { return settled && tightest.slack() >= 0; }
+};
+
+[[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant);
+
+/// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF scheduling, 2009), but
+/// for the smallest slack instead of its sign. `background`: the longest device part of best-effort tasks.
+[[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background);
+
+} // namespace rtexec::policies

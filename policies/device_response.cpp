@@ -1,0 +1,50 @@
+#include "policies/device_response.hpp"
+
+namespace rtexec::policies {
+namespace {
+
+/// Longest interval in which the device is busy with `own` and `higher`.
+FixedPoint busy_period(const Load& own, std::span<const Load> higher, Nanos blocking) {
+  return least_fixed_point(std::min(blocking + own.cost, unbounded), unbounded, [&](Nanos length) {
+    Wide work = blocking + jobs_in(own, length) * own.cost;
+    for (const Load& load : higher) work += jobs_in(load, length) * load.cost;
+    return work;
+  });
+}
+
+bool overloaded(const Load& own, std::span<const Load> higher) {
+  Utilisation utilisation;
+  utilisation.add(own.cost, own.period);
+  for (const Load& load : higher) utilisation.add(load.cost, load.period);
+  return !utilisation.below_one();
+}
+
+} // namespace
+
+DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking, Nanos limit) {
+  DeviceResponse response{.from_release = own.jitter + blocking + own.cost, .from_request = blocking + own.cost};
+  if (overloaded(own, higher)) return response;
+  const FixedPoint busy = busy_period(own, higher, blocking);
+  if (!busy.settled) return response;
+
+  const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
+  Nanos start = blocking; // of job `job`, after the busy period began
+  for (Wide job = 0; job < jobs; ++job) {
+    const FixedPoint found = least_fixed_point(start, unbounded, [&](Nanos window) {
+      Wide work = blocking + job * own.cost;
+      for (const Load& load : higher) work += jobs_in_closed(load, window) * load.cost;
+      return work;
+    });
+    // Job 0 is requested inside the busy period; job k may be requested up to `jitter` before k periods of it have passed.
+    const auto offset = static_cast<Nanos>(job * own.period);
+    const Nanos end = found.value + own.cost;
+    response.from_release = std::max(response.from_release, own.jitter + end - offset);
+    response.from_request = std::max(response.from_request, job == 0 ? end : own.jitter + end - offset);
+    if (!found.settled || response.from_release > limit) return response;
+    start = found.value + own.cost;
+  }
+  response.settled = true;
+  return response;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,24 @@
+// Response times on a device that executes jobs non-preemptively by static priority.
+#pragma once
+
+#include "policies/arithmetic.hpp"
+
+#include <span>
+
+namespace rtexec::policies {
+
+/// Bounds on the end of a device part. Not settled: `from_release` exceeds the limit, or is only what was reached.
+struct DeviceResponse {
+  Nanos from_release = 0; // after the nominal release
+  Nanos from_request = 0; // after the request, however early that came
+  bool settled = false;
+};
+
+/// For `own`, among `higher` (of higher priority) and blocked at most once by `blocking`, the longest device part of lower priority.
+/// `jitter` of a load is the latest request after its nominal release. Stops as soon as from_release exceeds `limit`.
+///
+/// Every job of the level busy period is examined, not just the first, since a job can be pushed through by the one before
+/// (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis: refuted, revisited and revised, 2007).
+[[nodiscard]] DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking, Nanos limit);
+
+} // namespace rtexec::policies

@@ -1,0 +1,98 @@
+#include "policies/core_windows.hpp"
+#include "policies/end_to_end.hpp"
+
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+/// One split of all deadlines follows from one number per task, the instant at which its device part is to be done. Given those of the
+/// tasks above, the first part needs its window, the last part needs its window, and a longer deadline on the device only lowers
+/// h(t): so the device gets the rest. Lowering a task's own instant hurts it, but its last part then disturbs the tasks below less often.
+class SplitSearch {
+ public:
+  explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded), best_(evaluate()) {}
+
+  EdfBounds search() {
+    while (best_.demand.settled && !best_.proved() && improve()) {
+    }
+    return std::move(best_);
+  }
+
+ private:
+  static constexpr int most_evaluations = 2000;
+  static constexpr Nanos grid = 8;
+
+  EdfBounds evaluate() const {
+    EdfBounds bounds;
+    for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
+      const StagedTask& task = set_.tasks[i];
+      const std::vector<Load> loads = loads_above(set_, i, bounds.tasks);
+      const FixedPoint first = core_window(task.before, loads, task.deadline);
+      const FixedPoint last = core_window(task.after, loads, task.deadline);
+      StageBounds& split = bounds.tasks.emplace_back();
+      split.ready = set_.release_jitter + first.value;
+      split.last_window = last.value;
+      split.device_done = std::min(caps_[i], task.deadline - last.value);
+      split.settled = first.settled && last.settled;
+      bounds.device.push_back({task.period, split.device_done - split.ready, task.device});
+    }
+    bounds.demand = analyse_demand(bounds.device, set_.background);
+    for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
+      StageBounds& split = bounds.tasks[i];
+      split.settled = split.settled && bounds.demand.settled;
+      if (split.settled) split.done = split.device_done - bounds.demand.slack[i] + split.last_window;
+    }
+    return bounds;
+  }
+
+  /// Takes the first cap that raises the least slack.
+  bool improve() {
+    for (std::size_t j = 0; j < set_.tasks.size(); ++j)
+      for (const Nanos cap : candidates(j)) {
+        if (++evaluations_ > most_evaluations) return false;
+        const Nanos kept = std::exchange(caps_[j], cap);
+        EdfBounds tried = evaluate();
+        if (tried.demand.settled && tried.demand.tightest.slack() > best_.demand.tightest.slack()) {
+          best_ = std::move(tried);
+          return true;
+        }
+        caps_[j] = kept;
+      }
+    return false;
+  }
+
+  /// The largest caps at which a window below would hold one last part of `j` less, and a coarse grid.
+  std::vector<Nanos> candidates(std::size_t j) const {
+    const StagedTask& task = set_.tasks[j];
+    const StageBounds& now = best_.tasks[j];
+    const Nanos least = now.ready + task.device;
+    std::vector<Nanos> caps;
+    const auto add = [&](Nanos cap) {
+      if (cap >= least && cap < now.device_done) caps.push_back(cap);
+    };
+    bool disturbs = false;
+    for (std::size_t i = j + 1; i < set_.tasks.size(); ++i) {
+      if (set_.tasks[i].core != task.core) continue;
+      disturbs = true;
+      for (const Nanos window : {best_.tasks[i].ready - set_.release_jitter, best_.tasks[i].last_window}) {
+        const auto jobs = static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done}, window));
+        add((jobs - 1) * task.period - (window - task.after));
+      }
+    }
+    if (disturbs)
+      for (Nanos step = grid - 1; step >= 0; --step) add(least + (now.device_done - least) / grid * step);
+    return caps;
+  }
+
+  const StagedSet& set_;
+  std::vector<Nanos> caps_; // on device_done, by task
+  EdfBounds best_;
+  int evaluations_ = 0;
+};
+
+} // namespace
+
+EdfBounds edf_bounds(const StagedSet& set) { return SplitSearch(set).search(); }
+
+} // namespace rtexec::policies

@@ -1,0 +1,55 @@
+// End to end: jobs with a part on a core, one on the device and one on the core again, on static-priority cores and a
+// non-preemptive device. Formulas and proofs: README.md.
+#pragma once
+
+#include "policies/arithmetic.hpp"
+#include "policies/device_demand.hpp"
+
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// One real-time task with every charge inside its parts.
+struct StagedTask {
+  Nanos period = 1;
+  Nanos deadline = 0; // at most the period
+  Nanos before = 0;   // on `core`
+  Nanos device = 0;
+  Nanos after = 0;    // on `core` again
+  unsigned core = 0;
+};
+
+struct StagedSet {
+  std::vector<StagedTask> tasks; // the most urgent first: the priorities on cores and, under static priority, on the device
+  Nanos release_jitter = 0;      // of the first part
+  Nanos background = 0;          // longest device part of best-effort tasks
+};
+
+/// Where the parts of one task end at the latest, after the nominal release.
+struct StageBounds {
+  Nanos ready = 0;        // first part
+  Nanos device_done = 0;  // device part
+  Nanos last_window = 0;  // last part, after it became ready
+  Nanos done = 0;
+  bool settled = false;   // false: at least one of these is only a lower estimate
+};
+
+/// Response times of each task's CPU parts alone, as if the device took no time: what its core needs at least. In the set's order;
+/// not settled above the deadline.
+[[nodiscard]] std::vector<FixedPoint> core_responses(const StagedSet& set);
+
+/// Static-priority device. Stops after the first task whose bound exceeds its deadline: the ones below it rest on that deadline.
+[[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
+
+struct EdfBounds {
+  std::vector<StageBounds> tasks;        // of all tasks; `ready` and `device_done` are the stage deadlines of the split
+  std::vector<DemandTask> device;        // the device parts with their deadlines
+  DemandAnalysis demand;
+  [[nodiscard]] bool proved() const { return demand.proved(); }
+};
+
+/// EDF device: searches a split of each deadline under which cores and device keep it.
+[[nodiscard]] EdfBounds edf_bounds(const StagedSet& set);
+
+} // namespace rtexec::policies

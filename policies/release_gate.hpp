@@ -1,0 +1,66 @@
+// Decides what happens at each release of one task: the overrun policies, as a state machine without a clock.
+//
+// Driven by the task's release thread or by the simulator: sleep until next(), tell at_release() what is seen there, and obey.
+// One call answers for one release: after a `skip` next() may already be past; ask again at once. Pure and deterministic; never
+// allocates. Not thread-safe.
+//
+// The policies, when the previous job had not ended by the release at n (period T, grid n, n + T, ...):
+//   skip       the release is dropped and counted; so is every further grid point that the late job reaches.
+//   catch_up   waits; the late release then gets its job at once, its deadline counts from n. Nothing is ever dropped.
+//   re_phase   waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e, e + T, ...
+//              Grid points of the old grid that passed meanwhile no longer exist and are not counted.
+//   abort_job  the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n. Where e has
+//              reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
+//   stop       the executive stops.
+#pragma once
+
+#include "config/task_set.hpp"
+#include "config/units.hpp"
+
+#include <cstdint>
+
+namespace rtexec::policies {
+
+/// What to do at an instant of release.
+struct ReleaseDecision {
+  enum class Kind : std::uint8_t {
+    start,          // start job `job`, whose nominal release is `nominal`
+    skip,           // the release at `nominal` is dropped (counted); ask next() again
+    wait,           // the previous job is unfinished: wait for its end, then call after_wait()
+    abort_and_wait, // abandon the previous job, wait until it is gone, then call after_wait()
+    stop,           // stop the executive
+  };
+  Kind kind{};
+  std::uint64_t job = 0;  // abort_and_wait: the job to abandon; otherwise the job that starts now, or is to start next
+  Instant nominal{};      // release that the deadline counts from
+  friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
+};
+
+class ReleaseGate {
+ public:
+  ReleaseGate(OnOverrun policy, Duration period, Instant first_release);
+
+  /// The next nominal release on the grid.
+  [[nodiscard]] Instant next() const noexcept { return next_; }
+  /// A sporadic release: the next one comes at `at`, which is not before next(); the grid goes on from there.
+  void postpone(Instant at) noexcept { next_ = at; }
+  /// At or after next(). `outstanding`: the previous job had not ended by next(), even if it has ended since.
+  [[nodiscard]] ReleaseDecision at_release(bool outstanding) noexcept;
+  /// After `wait` or `abort_and_wait`, once the previous job has ended, at `now`: always `start`.
+  [[nodiscard]] ReleaseDecision after_wait(Instant now) noexcept;
+
+  [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; } // jobs started: they are numbered 0, 1, ...
+  [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
+
+ private:
+  ReleaseDecision start() noexcept;
+  ReleaseDecision skip() noexcept;
+
+  OnOverrun policy_;
+  Duration period_;
+  Instant next_;
+  std::uint64_t jobs_ = 0;
+  std::uint64_t skipped_ = 0;
+};
+
+} // namespace rtexec::policies

@@ -1,0 +1,74 @@
+#include "policies/core_windows.hpp"
+#include "policies/device_response.hpp"
+#include "policies/end_to_end.hpp"
+
+namespace rtexec::policies {
+namespace {
+
+/// The longest device part below `task`: the one that may be executing when its busy period begins.
+Nanos blocking_below(const StagedSet& set, std::size_t task) {
+  Nanos longest = set.background;
+  for (std::size_t j = task + 1; j < set.tasks.size(); ++j) longest = std::max(longest, set.tasks[j].device);
+  return longest;
+}
+
+StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const StageBounds> above) {
+  const StagedTask& task = set.tasks[i];
+  const std::vector<Load> loads = loads_above(set, i, above);
+  StageBounds bounds;
+
+  const FixedPoint first = core_window(task.before, loads, task.deadline);
+  bounds.ready = set.release_jitter + first.value;
+  bounds.device_done = bounds.ready + task.device;
+  bounds.last_window = task.after;
+  bounds.done = bounds.device_done + task.after;
+  if (!first.settled) return bounds;
+
+  std::vector<Load> higher;
+  for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
+  const Load own{task.period, task.device, bounds.ready};
+  const DeviceResponse device = device_response(own, higher, blocking_below(set, i), task.deadline);
+  bounds.device_done = device.from_release;
+  bounds.done = bounds.device_done + task.after;
+  if (!device.settled) return bounds;
+
+  // Either the last part has a window of its own, or one window spans all parts, with the time on the device as execution.
+  const FixedPoint last = core_window(task.after, loads, task.deadline);
+  const FixedPoint whole = core_window(task.before + device.from_request + task.after, loads, task.deadline);
+  bounds.last_window = last.value;
+  bounds.settled = last.settled || whole.settled;
+  const Nanos separate = bounds.device_done + last.value;
+  const Nanos joint = set.release_jitter + whole.value;
+  bounds.done = last.settled && whole.settled ? std::min(separate, joint) : last.settled ? separate : joint;
+  return bounds;
+}
+
+} // namespace
+
+std::vector<FixedPoint> core_responses(const StagedSet& set) {
+  std::vector<FixedPoint> responses;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const StagedTask& task = set.tasks[i];
+    std::vector<Load> loads;
+    for (std::size_t j = 0; j < i; ++j) {
+      const StagedTask& other = set.tasks[j];
+      if (other.core == task.core) loads.push_back({other.period, other.before + other.after, set.release_jitter});
+    }
+    FixedPoint response = core_window(task.before + task.after, loads, task.deadline);
+    response.value += set.release_jitter;
+    response.settled = response.settled && response.value <= task.deadline;
+    responses.push_back(response);
+  }
+  return responses;
+}
+
+std::vector<StageBounds> static_priority_bounds(const StagedSet& set) {
+  std::vector<StageBounds> bounds;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    bounds.push_back(bounds_of(set, i, bounds));
+    if (!bounds.back().settled || bounds.back().done > set.tasks[i].deadline) break;
+  }
+  return bounds;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,232 @@
+#include "policies/verdicts.hpp"
+
+#include "policies/device_response.hpp"
+
+#include <set>
+
+namespace rtexec::policies {
+namespace {
+
+std::string text(Nanos value) { return value < 0 ? "-" + to_string(Duration(-value)) : to_string(Duration(value)); }
+
+std::string task_named(const std::string& name) { return "task '" + name + "'"; }
+
+std::string core_named(unsigned core) { return "core " + std::to_string(core); }
+
+void set_verdict(TestVerdict& verdict, bool proved, const std::string& limiting_task, Nanos left, Nanos right, std::string explanation) {
+  verdict.proved = proved;
+  verdict.left = Duration(left);
+  verdict.right = Duration(right);
+  verdict.slack = Duration(right - left);
+  verdict.limiting_task = limiting_task;
+  verdict.explanation = std::move(explanation);
+}
+
+TestVerdict test(std::string name, std::string inequality) {
+  TestVerdict verdict;
+  verdict.name = std::move(name);
+  verdict.inequality = std::move(inequality);
+  return verdict;
+}
+
+const std::string too_close = "; the utilisation is too close to 1 to examine every instant, so nothing is promised";
+
+/// Settles the tests that need no analysis.
+bool nothing_to_test(TestVerdict& verdict, const NamedSet& named) {
+  if (!named.names.empty()) return false;
+  set_verdict(verdict, true, "", 0, 0, "there is no real-time task");
+  return true;
+}
+
+/// The work asked for in each second reaches a second: no response time exists.
+bool overloaded(TestVerdict& verdict, const NamedSet& named, Nanos StagedTask::*part, const std::string& resource) {
+  Utilisation total;
+  std::string limiting;
+  for (std::size_t i = 0; i < named.names.size(); ++i) {
+    total.add(named.set.tasks[i].*part, named.set.tasks[i].period);
+    if (limiting.empty() && !total.below_one()) limiting = named.names[i];
+  }
+  if (total.below_one()) return false;
+  constexpr Nanos below_a_second = 999'999'999;
+  verdict.inequality = "sum of C/T on the " + resource + " < 1";
+  set_verdict(verdict, false, limiting, total.per_second(), below_a_second,
+              "the tasks ask for " + text(total.per_second()) + " in each second of the " + resource + "; from " + task_named(limiting) +
+                  " on no time is left. Lengthen periods, or shorten or remove tasks");
+  return true;
+}
+
+/// CPU parts on the core that executes device parts: no test covers that.
+bool on_compute_core(TestVerdict& verdict, const NamedSet& named) {
+  const auto task = std::ranges::find(named.set.tasks, named.compute_core, [](const StagedTask& t) { return std::optional(t.core); });
+  if (task == named.set.tasks.end()) return false;
+  const std::string& name = named.names[static_cast<std::size_t>(task - named.set.tasks.begin())];
+  verdict.inequality = "no CPU part on the core that executes device parts";
+  set_verdict(verdict, false, name, task->before + task->after, 0,
+              "the CPU parts of " + task_named(name) + " are pinned to core " + std::to_string(task->core) +
+                  ", which executes the device parts; pin them to another core");
+  return true;
+}
+
+// ---- device -----------------------------------------------------------------------------------------------------------
+
+std::string demand_numbers(const NamedSet& named, const Demand& at) {
+  const std::string& blocker = at.blocker ? named.names[*at.blocker] : named.background;
+  const auto demand = static_cast<Nanos>(std::min<Wide>(at.demand, unbounded));
+  std::string result = "at L = " + text(at.instant) + " the jobs due within L demand " + text(demand);
+  if (at.blocking > 0) result += ", and a job of " + task_named(blocker) + " that began before blocks for " + text(at.blocking);
+  return result + ": " + text(at.instant - at.slack()) + " of " + text(at.instant);
+}
+
+/// A task that is due at the instant.
+std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
+  for (std::size_t i = 0; i < bounds.device.size(); ++i) {
+    const DemandTask& task = bounds.device[i];
+    if (task.deadline <= instant && (instant - task.deadline) % task.period == 0) return i;
+  }
+  return 0;
+}
+
+struct Blocking {
+  Nanos length = 0;
+  std::string by;
+};
+
+Blocking longest_below(const NamedSet& named, std::size_t task) {
+  Blocking longest{named.set.background, named.background};
+  for (std::size_t j = task + 1; j < named.names.size(); ++j)
+    if (named.set.tasks[j].device > longest.length) longest = {named.set.tasks[j].device, named.names[j]};
+  return longest;
+}
+
+// ---- end to end -------------------------------------------------------------------------------------------------------
+
+std::string stages(const StageBounds& bounds) {
+  return "its first part ends by " + text(bounds.ready) + ", its device part by " + text(bounds.device_done) + ", its last part within " +
+         text(bounds.last_window);
+}
+
+std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> bounds) {
+  const auto slack = [&](std::size_t i) { return named.set.tasks[i].deadline - bounds[i].done; };
+  std::size_t limiting = 0;
+  for (std::size_t i = 1; i < bounds.size(); ++i)
+    if (slack(i) < slack(limiting)) limiting = i;
+  return limiting;
+}
+
+TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const FixedPoint> responses) {
+  TestVerdict verdict = test(core_named(core), "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)");
+  if (core == named.compute_core && on_compute_core(verdict, named)) return verdict;
+
+  NamedSet alone;
+  bool proved = true;
+  for (std::size_t i = 0; i < named.names.size(); ++i) {
+    StagedTask task = named.set.tasks[i];
+    if (task.core != core) continue;
+    task.before += task.after;
+    alone.set.tasks.push_back(task);
+    alone.names.push_back(named.names[i]);
+    proved = proved && responses[i].settled;
+    const Nanos response = responses[i].value;
+    if (alone.names.size() > 1 && Duration(task.deadline - response) >= verdict.slack) continue;
+    set_verdict(verdict, false, named.names[i], response, task.deadline,
+                "the CPU parts of " + task_named(named.names[i]) + ", " + text(task.before) + " with their charges, end after " +
+                    (responses[i].settled ? "" : "at least ") + text(response) + " of " + text(task.deadline) + " if the device takes no time");
+  }
+  verdict.proved = proved;
+  if (!proved) static_cast<void>(overloaded(verdict, alone, &StagedTask::before, verdict.name));
+  return verdict;
+}
+
+} // namespace
+
+TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
+  TestVerdict verdict = test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L");
+  if (nothing_to_test(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device")) return verdict;
+  const Demand& at = bounds.demand.tightest;
+  set_verdict(verdict, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(), at.instant,
+              demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  return verdict;
+}
+
+TestVerdict response_verdict(const NamedSet& named) {
+  TestVerdict verdict =
+      test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C");
+  if (nothing_to_test(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device")) return verdict;
+
+  bool proved = true;
+  bool examined = true;
+  std::vector<Load> higher;
+  for (std::size_t i = 0; i < named.names.size(); ++i) {
+    const StagedTask& task = named.set.tasks[i];
+    const Load own{task.period, task.device, 0};
+    const Blocking blocking = longest_below(named, i);
+    const DeviceResponse response = device_response(own, higher, blocking.length, task.deadline);
+    higher.push_back(own);
+    const bool late = response.from_release > task.deadline;
+    proved = proved && response.settled && !late;
+    examined = examined && (response.settled || late);
+    if (i > 0 && Duration(task.deadline - response.from_release) >= verdict.slack) continue;
+    std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + text(task.device) + " with its charges, ends after " +
+                              (response.settled ? "" : "at least ") + text(response.from_release) + " of " + text(task.deadline);
+    if (blocking.length > 0) explanation += ", blocked for " + text(blocking.length) + " by a job of " + task_named(blocking.by);
+    set_verdict(verdict, false, named.names[i], response.from_release, task.deadline, std::move(explanation));
+  }
+  verdict.proved = proved;
+  if (!examined) verdict.explanation += too_close;
+  return verdict;
+}
+
+std::vector<TestVerdict> core_verdicts(const NamedSet& named) {
+  std::set<unsigned> cores;
+  for (const StagedTask& task : named.set.tasks) cores.insert(task.core);
+  const std::vector<FixedPoint> responses = core_responses(named.set);
+  std::vector<TestVerdict> verdicts;
+  for (const unsigned core : cores) verdicts.push_back(core_verdict(named, core, responses));
+  return verdicts;
+}
+
+TestVerdict end_to_end_verdict(const NamedSet& named, const EdfBounds& bounds) {
+  TestVerdict verdict = test("end-to-end", "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D");
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
+    return verdict;
+
+  if (bounds.proved()) {
+    const std::size_t limiting = least_slack(named, bounds.tasks);
+    const StageBounds& split = bounds.tasks[limiting];
+    const Nanos deadline = named.set.tasks[limiting].deadline;
+    set_verdict(verdict, true, named.names[limiting], split.done, deadline,
+                task_named(named.names[limiting]) + " ends by " + text(split.done) + " of " + text(deadline) + ": " + stages(split));
+    return verdict;
+  }
+  const Demand& at = bounds.demand.tightest;
+  const std::size_t limiting = due_at(bounds, at.instant);
+  const StagedTask& task = named.set.tasks[limiting];
+  const StageBounds& split = bounds.tasks[limiting];
+  if (bounds.device[limiting].deadline < task.device)
+    set_verdict(verdict, false, named.names[limiting], split.ready + task.device + split.last_window, task.deadline,
+                task_named(named.names[limiting]) + " needs " + text(split.ready) + " for its first part, " + text(task.device) +
+                    " on the device and " + text(split.last_window) + " for its last part, of " + text(task.deadline) + ", in the best split found");
+  else
+    set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
+                "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  return verdict;
+}
+
+TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBounds> bounds) {
+  TestVerdict verdict = test("end-to-end", "R3 = min(R2 + w3, J + W) <= D");
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
+    return verdict;
+
+  const auto kept = [&](std::size_t i) { return bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline; };
+  const std::size_t last = bounds.size() - 1;
+  const bool proved = bounds.size() == named.names.size() && kept(last);
+  const std::size_t limiting = proved ? least_slack(named, bounds) : last;
+  const Nanos done = bounds[limiting].done;
+  const Nanos deadline = named.set.tasks[limiting].deadline;
+  set_verdict(verdict, proved, named.names[limiting], done, deadline,
+              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + text(done) + " of " +
+                  text(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
+  return verdict;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,29 @@
+// The admission tests as verdicts: each with its inequality, numbers, limiting task and an explanation for people.
+#pragma once
+
+#include "config/plan.hpp"
+#include "policies/end_to_end.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::policies {
+
+/// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
+struct NamedSet {
+  StagedSet set;
+  std::vector<std::string> names;
+  std::string background;                // the best-effort task with the longest device part; empty: none
+  std::optional<unsigned> compute_core;  // that executes device parts
+};
+
+[[nodiscard]] TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds);
+[[nodiscard]] TestVerdict response_verdict(const NamedSet& named);
+/// One per core that has tasks, by core number.
+[[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const EdfBounds& bounds);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBounds> bounds);
+
+} // namespace rtexec::policies

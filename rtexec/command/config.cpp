@@ -1,0 +1,55 @@
+#include "config/reader.hpp"
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace rtexec::command {
+
+namespace {
+
+const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set}, {"board", FileKind::board}, {"profile", FileKind::profile}};
+
+struct Options {
+  FileKind kind = FileKind::task_set;
+  std::string json;
+};
+
+void print_keys(std::ostream& out, FileKind kind) {
+  std::string table;
+  for (const KeyDoc& doc : documented_keys(kind)) {
+    if (doc.table != table || table.empty()) {
+      table = doc.table;
+      out << (table.empty() ? "(top level)" : table.starts_with("[") ? table : "[" + table + "]") << '\n';
+    }
+    out << "  " << doc.key << "\n      " << doc.type << (doc.unit.empty() ? "" : " (" + doc.unit + ")") << "; "
+        << (doc.fallback == "required" ? "required" : "default: " + doc.fallback) << "\n      " << doc.meaning << '\n';
+  }
+}
+
+int config(const Options& options) {
+  print_keys(text_output(options.json), options.kind);
+  nlohmann::json keys = nlohmann::json::array();
+  for (const KeyDoc& doc : documented_keys(options.kind))
+    keys.push_back({{"table", doc.table}, {"key", doc.key}, {"type", doc.type}, {"unit", doc.unit}, {"default", doc.fallback}, {"meaning", doc.meaning}});
+  if (const auto written = write_json(options.json, keys); !written) return report(written.error());
+  return 0;
+}
+
+} // namespace
+
+void add_config(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
+  const auto options = std::make_shared<Options>();
+  command->add_option("kind", options->kind, "Which file: task-set (default), board or profile")
+      ->transform(CLI::CheckedTransformer(kinds))
+      ->type_name("KIND");
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = config(*options); });
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,96 @@
+#include "rtexec/command/json.hpp"
+
+#include "config/names.hpp"
+
+namespace rtexec::command {
+
+using nlohmann::json;
+
+namespace {
+
+json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
+
+json to_json(const Wcet& wcet) {
+  return {{"before_ns", wcet.before.count()}, {"device_ns", wcet.device.count()}, {"after_ns", wcet.after.count()}};
+}
+
+json to_json(const DurationStatistics& s) {
+  return {{"min", s.min.count()}, {"mean", s.mean.count()}, {"p50", s.p50.count()}, {"p99", s.p99.count()}, {"p999", s.p999.count()}, {"max", s.max.count()}};
+}
+
+json to_json(const TestVerdict& test) {
+  return {{"name", test.name},
+          {"proved", test.proved},
+          {"left", test.left.count()},
+          {"right", test.right.count()},
+          {"slack_ns", test.slack.count()},
+          {"limiting_task", test.limiting_task},
+          {"inequality", test.inequality},
+          {"explanation", test.explanation}};
+}
+
+json to_json(const PlannedTask& task) {
+  return {{"name", task.name},
+          {"promised", task.promised},
+          {"swap_volume_bytes", task.swap_volume.count},
+          {"memory_policy", spelling(task.memory_policy)},
+          {"response_bound_ns", nullable(task.response_bound)},
+          {"deadline_ns", task.done_by.count()},
+          {"wcet", to_json(task.wcet)},
+          {"memory", {{"constant_bytes", task.memory.constant.count}, {"scratch_bytes", task.memory.scratch.count}, {"state_bytes", task.memory.state.count}}}};
+}
+
+json to_json(const TaskReport& task) {
+  return {{"name", task.name},
+          {"criticality", spelling(task.criticality)},
+          {"released", task.released},
+          {"completed", task.completed},
+          {"missed", task.missed},
+          {"skipped", task.skipped},
+          {"aborted", task.aborted},
+          {"failed", task.failed},
+          {"unfinished", task.unfinished},
+          {"response_ns", to_json(task.response)},
+          {"release_latency_ns", to_json(task.release_latency)},
+          {"observed", to_json(task.observed)},
+          {"deadline_ns", task.deadline.count()},
+          {"response_bound_ns", nullable(task.bound)}};
+}
+
+template <class Items>
+json list(const Items& items) {
+  json result = json::array();
+  for (const auto& item : items) result.push_back(to_json(item));
+  return result;
+}
+
+} // namespace
+
+json to_json(const Plan& plan) {
+  return {{"verdict", plan.proved ? "proved" : "not proved"},
+          {"order", spelling(plan.order)},
+          {"tests", list(plan.tests)},
+          {"tasks", list(plan.tasks)},
+          {"device",
+           {{"demand_bytes", plan.demand.count},
+            {"capacity_bytes", plan.capacity.count},
+            {"chunk_bytes", plan.chunk.count},
+            {"separate_bytes", plan.separate.count}}}};
+}
+
+json to_json(const Report& report) {
+  json threads = json::array();
+  for (const ThreadReport& thread : report.threads)
+    threads.push_back({{"name", thread.name}, {"kernel_id", thread.kernel_id}, {"policy", thread.policy}, {"page_faults", thread.page_faults}});
+  json result = {{"elapsed_ns", report.elapsed.count()},
+                 {"deadlines_kept", report.deadlines_kept()},
+                 {"stopped_by", report.stopped_by},
+                 {"tasks", list(report.tasks)},
+                 {"threads", threads},
+                 {"swap", {{"in_bytes", 0}, {"out_bytes", 0}, {"skipped_bytes", 0}, {"operations", 0}}},
+                 {"degraded", report.degraded}};
+  if (report.trace) result["trace"] = {{"events", report.trace->events}, {"lost", report.trace->lost}};
+  return result;
+}
+
+} // namespace rtexec::command

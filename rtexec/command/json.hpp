@@ -1,0 +1,15 @@
+// Plans and reports as JSON: the shapes that scripts rely on. Durations are integers in nanoseconds (names end in _ns), sizes
+// in bytes (_bytes).
+#pragma once
+
+#include "config/plan.hpp"
+#include "rtexec/executive.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace rtexec::command {
+
+[[nodiscard]] nlohmann::json to_json(const Plan& plan);
+[[nodiscard]] nlohmann::json to_json(const Report& report);
+
+} // namespace rtexec::command

@@ -1,0 +1,44 @@
+#include "rtexec/command/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+namespace rtexec::command {
+namespace {
+
+int run(int argc, char** argv) {
+  int exit_code = 0;
+  CLI::App program{"Runs periodic DNN tasks on pinned cores and one device, and keeps their deadlines."};
+  program.name("rtexec");
+  program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
+  program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+  program.footer("Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline was missed, 5 the machine refused.");
+  add_check(program, exit_code);
+  add_run(program, exit_code);
+  add_profile(program, exit_code);
+  add_model(program, exit_code);
+  add_infer(program, exit_code);
+  add_config(program, exit_code);
+  add_probe(program, exit_code);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input);
+  }
+  return exit_code;
+}
+
+} // namespace
+} // namespace rtexec::command
+
+int main(int argc, char** argv) {
+  try {
+    return rtexec::command::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rtexec: %s\n", error.what());
+    return rtexec::exit_code(rtexec::Errc::refused);
+  }
+}

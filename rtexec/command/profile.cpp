@@ -1,0 +1,95 @@
+#include "config/profile.hpp"
+
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/task_set_file.hpp"
+#include "rtexec/command/text.hpp"
+#include "rtexec/executive/profiler.hpp"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace rtexec::command {
+
+namespace {
+
+struct Options {
+  TaskSetFile set;
+  std::string output;
+  executive::ProfileOptions profile;
+  std::string json;
+};
+
+std::atomic<bool> interrupted{false};
+
+/// A line of progress that is drawn over on a terminal, and printed every tenth of the way elsewhere.
+class Progress {
+ public:
+  explicit Progress(std::ostream& out) : out_(out), terminal_(&out == &std::cout && ::isatty(STDOUT_FILENO) != 0) {}
+
+  bool operator()(std::uint64_t done, std::uint64_t wanted) {
+    const std::uint64_t tenth = 10 * done / std::max<std::uint64_t>(wanted, 1);
+    if (terminal_) out_ << "\rmeasuring [" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << done << " of " << wanted << " jobs of each task" << std::flush;
+    else if (tenth != shown_) out_ << "measured " << done << " of " << wanted << " jobs of each task" << std::endl;
+    shown_ = tenth;
+    if (terminal_ && done == wanted) out_ << '\n';
+    return !interrupted.load();
+  }
+
+ private:
+  std::ostream& out_;
+  bool terminal_;
+  std::uint64_t shown_ = UINT64_MAX;
+};
+
+void print(std::ostream& out, const Profile& profile, const std::filesystem::path& file) {
+  Table table({"task", "jobs", "longest before", "device", "after", "wcet before", "device", "after"});
+  for (const ProfileEntry& entry : profile.entries)
+    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before), readable(entry.observed.device), readable(entry.observed.after),
+               readable(entry.wcet.before), readable(entry.wcet.device), readable(entry.wcet.after)});
+  table.print(out);
+  out << "wrote " << file.string() << '\n';
+}
+
+nlohmann::json to_json(const Wcet& wcet) {
+  return {{"before_ns", wcet.before.count()}, {"device_ns", wcet.device.count()}, {"after_ns", wcet.after.count()}};
+}
+
+int profile(const Options& options) {
+  auto set = read(options.set);
+  if (!set) return report(set.error());
+  std::signal(SIGINT, [](int) { interrupted.store(true); });
+  std::signal(SIGTERM, [](int) { interrupted.store(true); });
+
+  std::ostream& out = text_output(options.json);
+  const auto measured = executive::measure(*set, options.profile, Progress(out));
+  if (!measured) return report(measured.error());
+  const std::filesystem::path file = options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
+  if (const auto written = write_profile(*measured, file); !written) return report(written.error());
+  print(out, *measured, file);
+
+  nlohmann::json entries = nlohmann::json::array();
+  for (const ProfileEntry& entry : measured->entries)
+    entries.push_back({{"task", entry.task}, {"samples", entry.samples}, {"margin", entry.margin}, {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)}});
+  if (const auto written = write_json(options.json, {{"machine", measured->machine}, {"file", file.string()}, {"tasks", entries}}); !written) return report(written.error());
+  return 0;
+}
+
+} // namespace
+
+void add_profile(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("profile", "Measure the WCETs of each task and write them where check and run read them");
+  const auto options = std::make_shared<Options>();
+  add_task_set(*command, options->set);
+  command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")->type_name("FILE.toml");
+  command->add_option("--jobs", options->profile.jobs, "Jobs of each task")->capture_default_str()->check(CLI::Range(1, 1000000))->type_name("N");
+  command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")->capture_default_str()->check(CLI::Range(1.0, 100.0))->type_name("FACTOR");
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = profile(*options); });
+}
+
+} // namespace rtexec::command

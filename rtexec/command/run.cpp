@@ -1,0 +1,117 @@
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/json.hpp"
+#include "rtexec/command/live_table.hpp"
+#include "rtexec/command/task_set_file.hpp"
+#include "rtexec/command/text.hpp"
+#include "traces/session.hpp"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+namespace rtexec::command {
+
+namespace {
+
+struct Options {
+  TaskSetFile set;
+  std::string duration;
+  std::string trace;
+  std::string json;
+  bool trace_layers = false;
+  bool force = false;
+};
+
+/// While it lives, SIGINT and SIGTERM ask the executive to stop; a second one ends the program.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(Executive& executive) {
+    target_.store(&executive);
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      if (Executive* target = target_.load()) target->request_stop();
+    };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    ::sigaction(SIGINT, &action, &old_interrupt_);
+    ::sigaction(SIGTERM, &action, &old_terminate_);
+    // A reader of our output that goes away must not end the run.
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &old_pipe_);
+  }
+  ~StopOnSignal() {
+    ::sigaction(SIGINT, &old_interrupt_, nullptr);
+    ::sigaction(SIGTERM, &old_terminate_, nullptr);
+    ::sigaction(SIGPIPE, &old_pipe_, nullptr);
+    target_.store(nullptr);
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+ private:
+  static std::atomic<Executive*> target_;
+  struct sigaction old_interrupt_ {}, old_terminate_ {}, old_pipe_ {};
+};
+std::atomic<Executive*> StopOnSignal::target_{nullptr};
+
+Result<Report> execute(Executive& executive, const Options& options, std::ostream& out) {
+  const StopOnSignal stop_on_signal(executive);
+  std::optional<traces::Session> session;
+  if (!options.trace.empty()) {
+    auto started = traces::Session::start(options.trace, {.layers = options.trace_layers});
+    if (!started) return std::unexpected(started.error());
+    session.emplace(std::move(*started));
+  }
+  if (const auto started = executive.start(); !started) return std::unexpected(started.error());
+  for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
+
+  LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
+  while (!executive.wait(table.interval())) table.show(executive.progress(), executive.tasks().executive.duration);
+  Report report = executive.stop();
+  if (session) {
+    const auto summary = session->stop();
+    if (!summary) return std::unexpected(summary.error());
+    report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  }
+  return report;
+}
+
+int run(const Options& options) {
+  auto set = read(options.set);
+  if (!set) return report(set.error());
+  if (!options.duration.empty()) {
+    const auto duration = parse_duration(options.duration);
+    if (!duration) return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
+    set->executive.duration = *duration;
+  }
+  auto executive = Executive::create(std::move(*set), {.force = options.force, .workloads = {}, .on_miss = {}, .trace_layers = options.trace_layers});
+  if (!executive) return report(executive.error());
+
+  std::ostream& out = text_output(options.json);
+  print_plan(out, executive->tasks(), executive->plan());
+  out << std::endl;
+  const auto ended = execute(*executive, options, out);
+  if (!ended) return report(ended.error());
+  print_report(out, *ended);
+  if (const auto written = write_json(options.json, to_json(*ended)); !written) return report(written.error());
+  return ended->deadlines_kept() ? 0 : exit_code(Errc::missed);
+}
+
+} // namespace
+
+void add_run(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("run", "Run the task set and report on it");
+  const auto options = std::make_shared<Options>();
+  add_task_set(*command, options->set);
+  command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")->type_name("DURATION");
+  auto* trace = command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
+  command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well")->needs(trace);
+  command->add_flag("--force", options->force, "Run although the deadlines are not promised");
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,76 @@
+#include "rtexec/command/text.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+namespace rtexec::command {
+
+namespace {
+
+/// Width on a terminal: bytes of UTF-8 that begin a character.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+}
+
+std::string spaces(std::size_t count) { return std::string(count, ' '); }
+
+std::string on_time(const TaskReport& task) {
+  if (task.completed == 0 && task.missed == 0) return "-";
+  return task.missed == 0 ? "kept" : std::to_string(task.missed) + " missed";
+}
+
+} // namespace
+
+void Table::print(std::ostream& out, std::string_view indent) const {
+  std::vector<std::size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  for (const auto& row : rows_) {
+    out << indent;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill = spaces(widths[i] - width(row[i]));
+      out << (i == 0 ? row[i] + fill : "  " + fill + row[i]);
+    }
+    out << '\n';
+  }
+}
+
+void print_plan(std::ostream& out, const TaskSet& tasks, const Plan& plan) {
+  out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
+  Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "bound"});
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const PlannedTask& planned = plan.tasks[i];
+    const Task& task = tasks.tasks[i];
+    table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(task.core),
+               readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
+               readable(planned.memory.constant), readable(planned.memory.scratch),
+               task.criticality == Criticality::best_effort ? "best effort" : planned.response_bound ? readable(*planned.response_bound) : "none"});
+  }
+  table.print(out);
+  out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
+      << " (separate allocations: " << readable(plan.separate) << ")\n";
+  for (const TestVerdict& test : plan.tests)
+    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  " << test.explanation << '\n';
+  out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
+}
+
+void print_report(std::ostream& out, const Report& report) {
+  out << "Report after " << readable(report.elapsed) << " (ended by " << report.stopped_by << ")\n";
+  Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline", "deadlines"});
+  for (const TaskReport& task : report.tasks)
+    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped), readable(task.response.min),
+               readable(task.response.mean), readable(task.response.p99), readable(task.response.max), task.bound ? readable(*task.bound) : "-",
+               readable(task.deadline), on_time(task)});
+  table.print(out);
+  long faults = 0;
+  for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
+  out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
+  for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
+  if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
+  out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
+}
+
+std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }
+
+} // namespace rtexec::command

@@ -1,0 +1,123 @@
+// The executive: periodic tasks on pinned cores and one device, admitted before they run, reported on afterwards.
+//
+//   auto set = rtexec::read_task_set("tasks.toml");
+//   auto executive = rtexec::Executive::create(*set);
+//   if (executive && executive->plan().proved && executive->start()) { executive->wait(); print(executive->stop()); }
+//
+// create() loads every workload, opens the device and makes the plan. start() locks memory, starts the threads and releases
+// the first jobs; from then on the executive's threads neither allocate nor fault nor take a lock. stop() lets the jobs in
+// progress end, joins all threads and returns the report.
+// Ownership: the executive owns workloads, device and threads. Threading: all calls from one thread, request_stop() from any
+// thread or signal handler; callbacks come on a thread of their own without real-time priority.
+#pragma once
+
+#include "config/plan.hpp"
+#include "config/reader.hpp"
+#include "config/result.hpp"
+#include "config/task_set.hpp"
+#include "tasks/workload.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec {
+
+struct DurationStatistics {
+  Duration min{0}, mean{0}, p50{0}, p99{0}, p999{0}, max{0};
+};
+
+struct TaskReport {
+  std::string name;
+  Criticality criticality = Criticality::real_time;
+  std::uint64_t released = 0;  // jobs started
+  std::uint64_t completed = 0; // jobs that ended, in time or not
+  std::uint64_t missed = 0;    // jobs that ended after their deadline, or were abandoned, or failed
+  std::uint64_t skipped = 0;   // releases that were dropped because the job before was unfinished
+  std::uint64_t aborted = 0;   // jobs abandoned at the next release (on_overrun = "abort-job")
+  std::uint64_t failed = 0;    // jobs whose workload reported a fault
+  std::uint64_t unfinished = 0; // jobs that the end of the run cut off
+  DurationStatistics response; // from nominal release to the end of the job
+  DurationStatistics release_latency; // from nominal release to the thread running
+  Wcet observed;               // longest execution of each part
+  Duration deadline{0};
+  std::optional<Duration> bound; // what the plan promised
+};
+
+struct ThreadReport {
+  std::string name;
+  int kernel_id = 0;
+  std::string policy;        // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
+  long page_faults = 0;      // minor and major, after start
+};
+
+struct TraceReport {
+  std::uint64_t events = 0;
+  std::uint64_t lost = 0;
+};
+
+struct Report {
+  Duration elapsed{0};
+  std::vector<TaskReport> tasks;
+  std::vector<ThreadReport> threads;
+  std::vector<std::string> degraded;       // what the machine could not give
+  std::optional<TraceReport> trace;        // filled in by who recorded
+  std::uint64_t lost_callbacks = 0;        // misses that came faster than the callbacks could be called
+  std::string stopped_by;                  // "duration", "request", "overrun of front"
+  [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
+};
+
+/// A job that ended late, was abandoned or failed.
+struct Miss {
+  std::size_t task = 0; // index in the task set
+  std::uint64_t job = 0;
+  Duration response{0};
+  Duration deadline{0};
+};
+
+struct ExecutiveSetup {
+  /// Run although the plan is not proved.
+  bool force = false;
+  /// Workloads of one's own, by task name; other tasks get what their `workload` key says.
+  std::map<std::string, std::unique_ptr<tasks::Workload>> workloads;
+  std::function<void(const Miss&)> on_miss;
+  /// Record begin and end of every layer (costs two events a layer).
+  bool trace_layers = false;
+};
+
+class Executive {
+ public:
+  [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
+  ~Executive(); // stops
+  Executive(Executive&&) noexcept;
+  Executive& operator=(Executive&&) noexcept;
+
+  [[nodiscard]] const TaskSet& tasks() const;
+  [[nodiscard]] const Plan& plan() const;
+  /// What a measured WCET of each task depends on; parallel to the tasks.
+  [[nodiscard]] const std::vector<std::string>& fingerprints() const;
+  /// What the machine could not give; complete after start().
+  [[nodiscard]] const std::vector<std::string>& degraded() const;
+
+  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not allow_degraded.
+  [[nodiscard]] Result<> start();
+  /// Until the set's duration has passed, a task's overrun policy or request_stop() ends the run, or `at_most` has passed.
+  /// True when the run is over.
+  bool wait(std::optional<Duration> at_most = {});
+  /// Async-signal-safe.
+  void request_stop() noexcept;
+  /// Counters so far; percentiles only in the report. May be called while running.
+  [[nodiscard]] Report progress() const;
+  /// Ends the run within the longest job and reports.
+  Report stop();
+
+ private:
+  class Implementation;
+  explicit Executive(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+} // namespace rtexec

@@ -1,0 +1,278 @@
+#include "rtexec/executive.hpp"
+
+#include "hal/idle_states.hpp"
+#include "hal/machine.hpp"
+#include "rtexec/executive/device_driver.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/executive/placement.hpp"
+#include "rtexec/executive/task_run.hpp"
+#include "traces/emit.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace rtexec {
+
+namespace {
+
+/// From the last thread's readiness to the start of the grid.
+constexpr Duration lead_time = std::chrono::milliseconds(20);
+
+/// Minor and major page faults of a thread of this process so far; 0 when it has ended.
+long page_faults(int kernel_id) {
+  std::ifstream file("/proc/self/task/" + std::to_string(kernel_id) + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return 0;
+  // Behind the name in parentheses: state ppid pgrp session tty tpgid flags minflt cminflt majflt
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string skipped;
+  long minor = 0, children = 0, major = 0;
+  for (int i = 0; i < 7; ++i) fields >> skipped;
+  fields >> minor >> children >> major;
+  return minor + major;
+}
+
+} // namespace
+
+bool Report::deadlines_kept() const {
+  return std::ranges::all_of(tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
+}
+
+class Executive::Implementation {
+ public:
+  Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup) : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
+    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
+      runs_.push_back(std::make_unique<executive::TaskRun>(i, set_.tasks.tasks[i], plan_.tasks[i], *set_.workloads[i], control_));
+  }
+  ~Implementation() { end_threads(); }
+
+  Result<> start();
+  bool wait(std::optional<Duration> at_most);
+  Report report() const;
+  Report stop();
+
+  executive::LoadedSet set_;
+  Plan plan_;
+  executive::RunControl control_;
+  std::vector<std::string> degraded_;
+
+ private:
+  /// A thread whose page faults are counted from the start of the grid.
+  struct Watched {
+    std::string name;
+    std::string policy;
+    int kernel_id = 0;
+    long faults_at_start = 0;
+  };
+
+  Result<> accept(Result<> outcome);
+  Result<> open_device(const executive::Placement& placement);
+  Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
+  Result<> start_threads(const executive::Placement& placement);
+  void rehearse();
+  void record_plan();
+  void tell_misses();
+  void end_threads() noexcept;
+
+  ExecutiveSetup setup_;
+  hal::ShallowIdle shallow_idle_;
+  std::unique_ptr<hal::Partition> partition_;
+  std::unique_ptr<hal::Device> device_;
+  std::vector<std::unique_ptr<executive::TaskRun>> runs_;
+  std::unique_ptr<executive::DeviceDriver> driver_;
+  std::vector<hal::Thread> threads_; // scheduler first, then two for each task
+  std::vector<Watched> watched_;     // these, and the device's engines
+  hal::Thread teller_;
+  Instant started_{};
+  std::optional<Report> final_report_;
+};
+
+Result<> Executive::Implementation::start() {
+  if (!plan_.proved && !setup_.force)
+    return fail(Errc::not_proved, "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
+  if (driver_) return fail(Errc::bad_input, "an executive runs once: create another one");
+  if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
+  if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
+  else if (idle.error().code != Errc::unsupported)
+    if (const auto accepted = accept(std::unexpected(idle.error())); !accepted) return accepted;
+  auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
+  if (!placement) return std::unexpected(placement.error());
+  partition_ = std::move(placement->partition);
+  degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
+  if (const auto opened = open_device(*placement); !opened) return opened;
+  record_plan();
+  if (const auto started = start_threads(*placement); !started) return started;
+  rehearse();
+  for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
+  driver_->record();
+  started_ = hal::now() + lead_time;
+  if (set_.tasks.executive.duration) control_.end.store((started_ + *set_.tasks.executive.duration).time_since_epoch().count());
+  control_.start.store(started_.time_since_epoch().count(), std::memory_order_release);
+  control_.started.raise();
+  return {};
+}
+
+/// What the machine refused is an error, or with allow_degraded a line of the report.
+Result<> Executive::Implementation::accept(Result<> outcome) {
+  if (outcome || !set_.tasks.executive.allow_degraded) return outcome;
+  degraded_.push_back(outcome.error().what);
+  return {};
+}
+
+Result<> Executive::Implementation::open_device(const executive::Placement& placement) {
+  auto device = hal::open_device(set_.board, plan_.capacity, plan_.chunk);
+  if (!device) return std::unexpected(device.error());
+  device_ = std::move(*device);
+  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {
+      {hal::EngineKind::compute, placement.compute}, {hal::EngineKind::copy_in, placement.copy_in}, {hal::EngineKind::copy_out, placement.copy_out}};
+  for (const auto& [kind, settings] : engines) {
+    hal::Engine& engine = device_->engine(kind);
+    if (const auto configured = engine.configure(settings); !configured) return configured;
+    watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id()});
+  }
+  return executive::place(*device_, plan_, set_.workloads);
+}
+
+Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
+  auto thread = hal::Thread::start(settings, std::move(body));
+  if (!thread) return std::unexpected(thread.error());
+  watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = thread->kernel_id()});
+  threads_.push_back(std::move(*thread));
+  return {};
+}
+
+Result<> Executive::Implementation::start_threads(const executive::Placement& placement) {
+  std::vector<executive::DeviceClient*> clients;
+  for (const auto& run : runs_) clients.push_back(run.get());
+  driver_ = std::make_unique<executive::DeviceDriver>(plan_, device_->engine(hal::EngineKind::compute), clients);
+  if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    executive::TaskRun& run = *runs_[i];
+    run.connect(*driver_);
+    if (setup_.trace_layers) run.trace_layers();
+    // The completion thread first: a release thread alone would wait for its rehearsal for ever.
+    if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started) return started;
+    if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started) return run.no_releases(), started;
+  }
+  if (!setup_.on_miss) return {};
+  auto teller = hal::Thread::start({.name = "misses", .core = {}, .reservation = {}}, [this] { tell_misses(); });
+  if (!teller) return std::unexpected(teller.error());
+  teller_ = std::move(*teller);
+  return {};
+}
+
+void Executive::Implementation::rehearse() {
+  while (control_.rehearsed.load() < runs_.size()) {
+    const std::uint32_t seen = control_.rehearsal_ended.value();
+    if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
+  }
+}
+
+void Executive::Implementation::record_plan() {
+  traces::plan(plan_);
+  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
+    traces::task_info(i, set_.tasks.tasks[i], plan_.tasks[i]);
+    const auto layers = set_.workloads[i]->layers();
+    if (setup_.trace_layers)
+      for (std::uint32_t layer = 0; layer < layers.size(); ++layer) traces::layer_info(i, layer, layers[layer].c_str());
+  }
+  for (const std::string& line : degraded_) traces::degraded(line.c_str());
+}
+
+void Executive::Implementation::tell_misses() {
+  for (;;) {
+    const std::uint32_t seen = control_.missed.value();
+    bool any = false;
+    for (const auto& run : runs_)
+      while (const auto miss = run->take_miss()) {
+        setup_.on_miss(*miss);
+        any = true;
+      }
+    if (any) continue;
+    if (control_.told_enough.load()) return;
+    control_.missed.wait(seen);
+  }
+}
+
+bool Executive::Implementation::wait(std::optional<Duration> at_most) {
+  const auto duration = set_.tasks.executive.duration;
+  const Instant end = duration ? started_ + *duration : Instant::max();
+  const Instant until = at_most ? std::min(end, hal::now() + *at_most) : end;
+  for (;;) {
+    const std::uint32_t seen = control_.over.value();
+    const Instant now = hal::now();
+    if (control_.over_requested.load() || now >= end) return true;
+    if (now >= until) return false;
+    if (until == Instant::max()) control_.over.wait(seen);
+    else control_.over.wait_until(seen, until);
+  }
+}
+
+Report Executive::Implementation::report() const {
+  Report report;
+  report.elapsed = std::max(Duration(0), hal::now() - started_);
+  report.degraded = degraded_;
+  for (const auto& run : runs_) {
+    report.tasks.push_back(run->report());
+    report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
+  }
+  for (const Watched& thread : watched_)
+    report.threads.push_back(
+        {.name = thread.name, .kernel_id = thread.kernel_id, .policy = thread.policy, .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
+  const Task* stopper = control_.stopped_by.load();
+  report.stopped_by = stopper != nullptr              ? "overrun of " + stopper->name
+                      : control_.over_requested.load() ? "request"
+                                                       : "duration";
+  return report;
+}
+
+Report Executive::Implementation::stop() {
+  if (final_report_) return *final_report_;
+  // Threads are asked for their page faults while they live; the tasks' books are complete once they have ended.
+  Report alive = report();
+  end_threads();
+  final_report_ = report();
+  final_report_->threads = std::move(alive.threads);
+  final_report_->elapsed = alive.elapsed;
+  return *final_report_;
+}
+
+void Executive::Implementation::end_threads() noexcept {
+  control_.stopping.store(true);
+  control_.started.raise();
+  for (const auto& run : runs_) run->interrupt();
+  // Tasks first: the scheduler serves their last jobs.
+  for (std::size_t i = threads_.size(); i-- > 1;) threads_[i].join();
+  if (driver_) driver_->stop();
+  if (!threads_.empty()) threads_.front().join();
+  control_.told_enough.store(true);
+  control_.missed.raise();
+  teller_.join();
+}
+
+Executive::Executive(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+Executive::~Executive() = default;
+Executive::Executive(Executive&&) noexcept = default;
+Executive& Executive::operator=(Executive&&) noexcept = default;
+
+Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
+  auto set = executive::load(std::move(tasks), std::move(setup.workloads));
+  if (!set) return std::unexpected(set.error());
+  auto plan = executive::make_plan(*set);
+  if (!plan) return std::unexpected(plan.error());
+  return Executive(std::make_unique<Implementation>(std::move(*set), std::move(*plan), std::move(setup)));
+}
+
+const TaskSet& Executive::tasks() const { return implementation_->set_.tasks; }
+const Plan& Executive::plan() const { return implementation_->plan_; }
+const std::vector<std::string>& Executive::fingerprints() const { return implementation_->set_.fingerprints; }
+const std::vector<std::string>& Executive::degraded() const { return implementation_->degraded_; }
+Result<> Executive::start() { return implementation_->start(); }
+bool Executive::wait(std::optional<Duration> at_most) { return implementation_->wait(at_most); }
+void Executive::request_stop() noexcept { implementation_->control_.end_run(); }
+Report Executive::progress() const { return implementation_->report(); }
+Report Executive::stop() { return implementation_->stop(); }
+
+} // namespace rtexec

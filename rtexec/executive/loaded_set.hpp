@@ -1,0 +1,36 @@
+// A task set with everything that planning and running it needs: its board, its workloads, and what they demand.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/plan.hpp"
+#include "config/task_set.hpp"
+#include "tasks/workload.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::executive {
+
+/// Vectors are parallel to `tasks.tasks`.
+struct LoadedSet {
+  TaskSet tasks;
+  Board board;
+  std::vector<std::unique_ptr<tasks::Workload>> workloads;
+  std::vector<MemoryDemand> memory;
+  std::vector<std::string> fingerprints;
+};
+
+using Workloads = std::map<std::string, std::unique_ptr<tasks::Workload>>;
+
+/// Reads the board and makes the workloads, save those given by task name. All errors at once.
+[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Workloads given = {});
+
+/// Takes missing WCETs from the profile file, then plans.
+[[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
+
+/// Where boards are looked for: share/rtexec/boards beside the program's or library's folder, then ./boards.
+[[nodiscard]] std::vector<std::filesystem::path> board_folders();
+
+} // namespace rtexec::executive

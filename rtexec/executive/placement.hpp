@@ -1,0 +1,31 @@
+// Which thread of a run executes where and how: cores, FIFO priorities or SCHED_DEADLINE reservations, and what the machine
+// could not give.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/plan.hpp"
+#include "config/task_set.hpp"
+#include "hal/machine.hpp"
+#include "hal/thread.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::executive {
+
+struct Placement {
+  std::unique_ptr<hal::Partition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
+  hal::ThreadSettings scheduler, compute, copy_in, copy_out;
+  std::vector<hal::ThreadSettings> release, completion; // by task
+  std::vector<std::string> degraded;
+};
+
+/// Settings that this machine accepts: SCHED_FIFO, or SCHED_DEADLINE where FIFO is refused. Where it gives neither, or lacks a
+/// core: refused, or with allow_degraded what is left, each lack named in `degraded`.
+[[nodiscard]] Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan, const hal::Machine& machine);
+
+/// "FIFO 90", "DEADLINE 2ms/10ms", "OTHER".
+[[nodiscard]] std::string policy_of(const hal::ThreadSettings& settings);
+
+} // namespace rtexec::executive

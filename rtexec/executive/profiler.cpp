@@ -1,0 +1,100 @@
+#include "rtexec/executive/profiler.hpp"
+
+#include "rtexec/executive.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace rtexec::executive {
+
+namespace {
+
+constexpr std::uint64_t jobs_to_learn = 3;
+constexpr Duration shortest_period = std::chrono::milliseconds(1);
+constexpr double load = 0.8; // of the device while measuring: below what the kernel lets real-time threads have
+
+Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
+
+/// The task set as it is measured: every task released every `period`, or as soon after as its job before has ended.
+TaskSet measured_at(TaskSet set, Duration period) {
+  set.executive.order = Order::edf;
+  set.executive.priorities = PriorityAssignment::rate_monotonic;
+  set.executive.duration.reset();
+  for (Task& task : set.tasks) {
+    if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(1), .after = {}};
+    task.period = task.deadline = std::max(period, sum(*task.wcet));
+    task.offset = Duration(0);
+    task.priority.reset();
+    task.criticality = Criticality::real_time;
+    task.on_overrun = OnOverrun::skip;
+  }
+  return set;
+}
+
+std::uint64_t fewest_jobs(const Report& report) {
+  const auto fewest = std::ranges::min_element(report.tasks, {}, &TaskReport::completed);
+  return fewest == report.tasks.end() ? 0 : fewest->completed;
+}
+
+Result<> run_jobs(Executive& executive, std::uint64_t jobs, const ProfileProgress& progress) {
+  if (const auto started = executive.start(); !started) return started;
+  for (;;) {
+    executive.wait(std::chrono::milliseconds(100));
+    const Report report = executive.progress();
+    const std::uint64_t done = std::min(fewest_jobs(report), jobs);
+    if (!progress(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
+    for (const TaskReport& task : report.tasks)
+      if (task.failed > 0) return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
+    if (done == jobs) return {};
+  }
+}
+
+Result<Report> run_at(const TaskSet& tasks, Duration period, std::uint64_t jobs, const ProfileProgress& progress, std::vector<std::string>& fingerprints) {
+  auto executive = Executive::create(measured_at(tasks, period), {.force = true, .workloads = {}, .on_miss = {}});
+  if (!executive) return std::unexpected(executive.error());
+  if (const auto ran = run_jobs(*executive, jobs, progress); !ran) return std::unexpected(ran.error());
+  fingerprints = executive->fingerprints();
+  return executive->stop();
+}
+
+Duration scaled(Duration observed, double margin) {
+  return Duration(static_cast<Duration::rep>(std::ceil(static_cast<double>(observed.count()) * margin)));
+}
+
+std::string machine_name() {
+  utsname system{};
+  if (::uname(&system) != 0) return "unknown";
+  return std::string(system.machine) + ", " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " cores, Linux " + system.release;
+}
+
+} // namespace
+
+Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileProgress& progress) {
+  std::vector<std::string> fingerprints;
+  const auto quiet = [&](std::uint64_t, std::uint64_t) { return progress(0, options.jobs); };
+  const auto learnt = run_at(tasks, shortest_period, jobs_to_learn, quiet, fingerprints);
+  if (!learnt) return std::unexpected(learnt.error());
+
+  Duration round{0};
+  for (const TaskReport& task : learnt->tasks) round += task.observed.device;
+  const auto report = run_at(tasks, std::max(shortest_period, scaled(round, 1 / load)), options.jobs, progress, fingerprints);
+  if (!report) return std::unexpected(report.error());
+
+  Profile profile{.file = tasks.executive.profile, .machine = machine_name(), .entries = {}};
+  for (std::size_t i = 0; i < report->tasks.size(); ++i) {
+    const TaskReport& task = report->tasks[i];
+    profile.entries.push_back({.task = task.name,
+                               .workload = fingerprints[i],
+                               .wcet = {.before = scaled(task.observed.before, options.margin),
+                                        .device = scaled(task.observed.device, options.margin),
+                                        .after = scaled(task.observed.after, options.margin)},
+                               .observed = task.observed,
+                               .samples = task.completed,
+                               .margin = options.margin});
+  }
+  return profile;
+}
+
+} // namespace rtexec::executive

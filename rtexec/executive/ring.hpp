@@ -1,0 +1,43 @@
+// A queue of fixed capacity between exactly two threads, one that pushes and one that pops. Wait-free, no allocation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace rtexec::executive {
+
+template <class T, std::size_t Capacity>
+class Ring {
+  static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
+
+ public:
+  /// False when full.
+  [[nodiscard]] bool push(const T& item) noexcept {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_acquire) == Capacity) return false;
+    items_[tail % Capacity] = item;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+  /// The oldest item, or null when empty; valid until pop_front().
+  [[nodiscard]] const T* front() const noexcept {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    return head == tail_.load(std::memory_order_acquire) ? nullptr : &items_[head % Capacity];
+  }
+  void pop_front() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  [[nodiscard]] bool pop(T& item) noexcept {
+    const T* oldest = front();
+    if (oldest == nullptr) return false;
+    item = *oldest;
+    pop_front();
+    return true;
+  }
+
+ private:
+  std::array<T, Capacity> items_{};
+  alignas(64) std::atomic<std::size_t> head_{0};
+  alignas(64) std::atomic<std::size_t> tail_{0};
+};
+
+} // namespace rtexec::executive

@@ -1,0 +1,263 @@
+#include "rtexec/executive/task_run.hpp"
+
+#include "policies/release_gate.hpp"
+#include "traces/emit.hpp"
+
+#include <ctime>
+
+namespace rtexec::executive {
+
+using policies::Event;
+using policies::ReleaseDecision;
+
+namespace {
+
+void increment(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+/// Time that the calling thread has executed, without what preempted it.
+Duration executed_so_far() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+}
+
+void keep_longest(std::atomic<std::int64_t>& longest, Duration took) noexcept {
+  if (took.count() > longest.load(std::memory_order_relaxed)) longest.store(took.count(), std::memory_order_relaxed);
+}
+
+} // namespace
+
+TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control)
+    : index_(index), task_(task), plan_(plan), workload_(workload), control_(control) {}
+
+void TaskRun::trace_layers() {
+  workload_.observe({.begin =
+                         [](void* self, std::uint32_t layer) noexcept {
+                           const auto& run = *static_cast<TaskRun*>(self);
+                           traces::layer_begin(run.id(), layer);
+                         },
+                     .end =
+                         [](void* self, std::uint32_t layer) noexcept {
+                           const auto& run = *static_cast<TaskRun*>(self);
+                           traces::layer_end(run.id(), layer);
+                         },
+                     .self = this});
+}
+
+// ---- release thread ---------------------------------------------------------------------------------------------------
+
+void TaskRun::release_loop() noexcept {
+  traces::prepare_thread();
+  rehearse();
+  if (const auto start = await_start()) release_jobs(*start + task_.offset, Instant(Duration(control_.end.load())));
+  while (!control_.stopping.load()) {
+    const std::uint32_t seen = wake_.value();
+    if (!control_.stopping.load()) wake_.wait(seen);
+  }
+  if (outstanding()) withdraw();
+  while (outstanding()) {
+    const std::uint32_t seen = wake_.value();
+    if (outstanding()) wake_.wait(seen);
+  }
+  no_releases();
+}
+
+void TaskRun::no_releases() noexcept {
+  releases_over_.store(true, std::memory_order_release);
+  ready_.raise();
+}
+
+/// One job through all parts, unrecorded, so that the first real one finds code, stacks and buffers in memory.
+void TaskRun::rehearse() noexcept {
+  const Instant now = hal::now();
+  start_job({.number = 0, .nominal = now, .deadline = now + task_.deadline, .rehearsal = true});
+  static_cast<void>(await_end());
+  control_.rehearsed.fetch_add(1);
+  control_.rehearsal_ended.raise();
+}
+
+std::optional<Instant> TaskRun::await_start() noexcept {
+  for (;;) {
+    const std::uint32_t seen = control_.started.value();
+    if (control_.stopping.load()) return std::nullopt;
+    if (const auto start = control_.start.load(std::memory_order_acquire)) return Instant(Duration(start));
+    control_.started.wait(seen);
+  }
+}
+
+void TaskRun::release_jobs(Instant first, Instant end) noexcept {
+  policies::ReleaseGate gate(task_.on_overrun, task_.period, first);
+  while (gate.next() < end && await_release(gate.next())) {
+    const Instant nominal = gate.next();
+    ReleaseDecision decision = gate.at_release(!ended_by(nominal));
+    if (decision.kind != ReleaseDecision::Kind::start) traces::job_overrun(id(), hal::now(), task_.on_overrun, decision.kind);
+    if (decision.kind == ReleaseDecision::Kind::skip) traces::job_skip(index_, nominal, hal::now());
+    if (decision.kind == ReleaseDecision::Kind::abort_and_wait) {
+      abandoned_.store(true);
+      withdraw();
+    }
+    if (decision.kind == ReleaseDecision::Kind::wait || decision.kind == ReleaseDecision::Kind::abort_and_wait) {
+      if (!await_end()) return;
+      decision = gate.after_wait(hal::now());
+    }
+    skipped_.store(gate.skipped(), std::memory_order_relaxed);
+    if (decision.kind == ReleaseDecision::Kind::stop) {
+      const Task* nobody = nullptr;
+      control_.stopped_by.compare_exchange_strong(nobody, &task_);
+      control_.end_run();
+      return;
+    }
+    if (decision.kind == ReleaseDecision::Kind::start)
+      start_job({.number = decision.job, .nominal = decision.nominal, .deadline = decision.nominal + task_.deadline, .rehearsal = false});
+  }
+}
+
+void TaskRun::start_job(const Job& job) noexcept {
+  const Instant now = hal::now();
+  job_ = job;
+  abandoned_.store(false);
+  started_.fetch_add(1);
+  if (!job.rehearsal) {
+    increment(released_);
+    latency_.add(now - job.nominal);
+    traces::job_release(id(), job.nominal, now, job.deadline);
+    traces::job_start(id(), now);
+  }
+  const Duration before = executed_so_far();
+  const Status prepared = workload_.before(job.number);
+  if (!job.rehearsal) keep_longest(longest_before_, executed_so_far() - before);
+  const Instant ready = hal::now();
+  if (!job.rehearsal) traces::cpu_end(id(), ready);
+  if (!prepared) return executed(job.number, prepared, ready, ready);
+  driver_->post({.kind = Event::Kind::job_requested,
+                 .job = id(),
+                 .now = ready,
+                 .deadline = job.nominal + plan_.device_done_by});
+}
+
+void TaskRun::withdraw() noexcept {
+  driver_->post({.kind = Event::Kind::job_withdrawn, .job = id(), .now = hal::now(), .deadline = {}});
+}
+
+bool TaskRun::outstanding() const noexcept { return ended_.load(std::memory_order_acquire) != started_.load(std::memory_order_relaxed); }
+
+bool TaskRun::ended_by(Instant when) const noexcept { return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count(); }
+
+/// False when the run stops before.
+bool TaskRun::await_release(Instant when) noexcept {
+  for (;;) {
+    const std::uint32_t seen = wake_.value();
+    if (control_.stopping.load()) return false;
+    if (hal::now() >= when) return true;
+    wake_.wait_until(seen, when);
+  }
+}
+
+/// False when the run stops before.
+bool TaskRun::await_end() noexcept {
+  while (outstanding()) {
+    const std::uint32_t seen = wake_.value();
+    if (control_.stopping.load()) return false;
+    if (outstanding()) wake_.wait(seen);
+  }
+  return true;
+}
+
+void TaskRun::interrupt() noexcept {
+  wake_.raise();
+  ready_.raise();
+}
+
+// ---- device -----------------------------------------------------------------------------------------------------------
+
+Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
+
+void TaskRun::executed(std::uint64_t, Status outcome, Instant begin, Instant end) noexcept {
+  outcome_ = outcome;
+  if (outcome && !job_.rehearsal) device_.add(end - begin);
+  returned_.fetch_add(1, std::memory_order_release);
+  ready_.raise();
+}
+
+// ---- completion thread ------------------------------------------------------------------------------------------------
+
+void TaskRun::completion_loop() noexcept {
+  traces::prepare_thread();
+  for (;;) {
+    const std::uint32_t seen = ready_.value();
+    if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire)) end_job();
+    else if (releases_over_.load(std::memory_order_acquire)) return;
+    else ready_.wait(seen);
+  }
+}
+
+void TaskRun::end_job() noexcept {
+  Status outcome = outcome_;
+  if (outcome && !abandoned_.load()) {
+    if (!job_.rehearsal) traces::after_begin(id(), hal::now());
+    const Duration before = executed_so_far();
+    outcome = workload_.after(job_.number);
+    if (!job_.rehearsal) keep_longest(longest_after_, executed_so_far() - before);
+  }
+  const Instant end = hal::now();
+  if (!job_.rehearsal) count_end(outcome, end);
+  last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
+  ended_.fetch_add(1, std::memory_order_release);
+  wake_.raise();
+}
+
+void TaskRun::count_end(Status outcome, Instant end) noexcept {
+  const Duration response = end - job_.nominal;
+  const bool late = end > job_.deadline;
+  if (abandoned_.load()) {
+    increment(aborted_);
+    traces::job_abort(id(), end);
+  } else if (!outcome && outcome.error() == Errc::cancelled) {
+    increment(unfinished_); // withdrawn because the run stops
+    if (!late) return;
+  } else if (!outcome) {
+    increment(failed_);
+  } else {
+    increment(completed_);
+    response_.add(response);
+    traces::job_end(id(), job_.nominal, end);
+    if (!late) return;
+  }
+  increment(missed_);
+  traces::job_miss(id(), job_.deadline, end);
+  tell_miss(response);
+}
+
+void TaskRun::tell_miss(Duration response) noexcept {
+  if (!misses_.push({.task = index_, .job = job_.number, .response = response, .deadline = task_.deadline})) increment(lost_misses_);
+  control_.missed.raise();
+}
+
+// ---- books ------------------------------------------------------------------------------------------------------------
+
+std::optional<Miss> TaskRun::take_miss() noexcept {
+  Miss miss;
+  return misses_.pop(miss) ? std::optional(miss) : std::nullopt;
+}
+
+TaskReport TaskRun::report() const {
+  const auto value = [](const Counter& counter) { return counter.load(std::memory_order_relaxed); };
+  return {.name = task_.name,
+          .criticality = task_.criticality,
+          .released = value(released_),
+          .completed = value(completed_),
+          .missed = value(missed_),
+          .skipped = value(skipped_),
+          .aborted = value(aborted_),
+          .failed = value(failed_),
+          .unfinished = value(unfinished_),
+          .response = response_.statistics(),
+          .release_latency = latency_.statistics(),
+          .observed = {.before = Duration(longest_before_.load()), .device = device_.statistics().max, .after = Duration(longest_after_.load())},
+          .deadline = task_.deadline,
+          .bound = plan_.response_bound};
+}
+
+} // namespace rtexec::executive

@@ -1,0 +1,113 @@
+// One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a completion
+// thread that executes the second one and keeps the books. The device part in between is driven by the DeviceDriver.
+//
+// Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can have a
+// SCHED_DEADLINE reservation of its own.
+#pragma once
+
+#include "rtexec/executive/device_driver.hpp"
+#include "rtexec/executive/ring.hpp"
+#include "rtexec/executive/statistics.hpp"
+#include "tasks/workload.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace rtexec::executive {
+
+/// What all tasks of a run share. Written by the thread that owns the executive, save where a member says otherwise.
+struct RunControl {
+  std::atomic<bool> stopping{false};
+  std::atomic<const Task*> stopped_by{nullptr}; // the task whose overrun policy ended the run
+  hal::Signal over;                             // the run is to end: set by tasks, duration, signal handlers
+  std::atomic<bool> over_requested{false};
+  std::atomic<std::int64_t> start{0};           // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
+  std::atomic<std::int64_t> end{INT64_MAX};     // no release at or after it; written before `start`
+  hal::Signal started;
+  std::atomic<std::uint32_t> rehearsed{0};      // release threads that are ready
+  hal::Signal rehearsal_ended;
+  hal::Signal missed;                           // raised for each miss that is to be told
+  std::atomic<bool> told_enough{false};         // no miss will follow
+
+  void end_run() noexcept {
+    over_requested.store(true);
+    over.raise();
+  }
+};
+
+class TaskRun final : public DeviceClient {
+ public:
+  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control);
+
+  void connect(DeviceDriver& driver) { driver_ = &driver; }
+  /// Layer events of this task go to the trace.
+  void trace_layers();
+
+  /// Bodies of the two threads; they return after RunControl::stopping is set and interrupt() was called, once the job in
+  /// progress has ended.
+  void release_loop() noexcept;
+  void completion_loop() noexcept;
+  /// Lets completion_loop() return where the release thread could not be started.
+  void no_releases() noexcept;
+  /// Wakes both threads to look at RunControl.
+  void interrupt() noexcept;
+
+  Status execute(std::uint64_t job) noexcept override;
+  void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
+
+  [[nodiscard]] TaskReport report() const;
+  /// The next miss that nobody was told of; one reader.
+  [[nodiscard]] std::optional<Miss> take_miss() noexcept;
+  [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Job {
+    std::uint64_t number = 0;
+    Instant nominal{};
+    Instant deadline{};
+    bool rehearsal = false;
+  };
+  using Counter = std::atomic<std::uint64_t>;
+
+  [[nodiscard]] policies::JobId id() const noexcept { return {.task = index_, .number = job_.number}; }
+  void rehearse() noexcept;
+  std::optional<Instant> await_start() noexcept;
+  void release_jobs(Instant first, Instant end) noexcept;
+  void start_job(const Job& job) noexcept;
+  [[nodiscard]] bool outstanding() const noexcept;
+  [[nodiscard]] bool ended_by(Instant when) const noexcept;
+  bool await_release(Instant when) noexcept;
+  bool await_end() noexcept;
+  void withdraw() noexcept;
+  void end_job() noexcept;
+  void count_end(Status outcome, Instant end) noexcept;
+  void tell_miss(Duration response) noexcept;
+
+  const std::uint32_t index_;
+  const Task& task_;
+  const PlannedTask& plan_;
+  tasks::Workload& workload_;
+  RunControl& control_;
+  DeviceDriver* driver_ = nullptr;
+
+  hal::Signal wake_;  // release thread: a job ended, or the run stops
+  hal::Signal ready_; // completion thread: the device part ended, or the run stops
+
+  Job job_;           // the job in progress: written by the release thread before the device part, read afterwards
+  Status outcome_;    // of its device part
+  std::atomic<bool> abandoned_{false};
+  Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
+  std::atomic<std::int64_t> last_end_{0};
+  std::atomic<bool> releases_over_{false};
+
+  // Books: each has one writer.
+  Counter released_{0}, skipped_{0};                                           // release thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};  // completion thread
+  DurationHistogram response_, latency_, device_;
+  std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  Ring<Miss, 256> misses_;
+  Counter lost_misses_{0};
+};
+
+} // namespace rtexec::executive

@@ -1,0 +1,290 @@
+#include "rtexec/simulator/simulator.hpp"
+
+#include "policies/release_gate.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <optional>
+
+namespace rtexec::simulator {
+namespace {
+
+using policies::Action;
+using policies::Event;
+using policies::JobId;
+using policies::ReleaseDecision;
+
+constexpr Instant never = Instant::max();
+
+class Simulation {
+ public:
+  Simulation(const TaskSet& tasks, const Plan& plan, const Options& options)
+      : tasks_(tasks), plan_(plan), options_(options), scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event) {
+    outcome_.tasks.resize(tasks.tasks.size());
+    for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
+      const Task& task = tasks.tasks[i];
+      runs_.emplace_back(policies::ReleaseGate(task.on_overrun, task.period, Instant{} + task.offset));
+      runs_[i].core = core_index(task.core);
+      choose_release(i);
+    }
+    for (Core& core : cores_) std::ranges::sort(core.tasks, {}, [&](std::uint32_t task) { return plan.tasks[task].core_rank; });
+  }
+
+  Outcome run() {
+    const Instant horizon = Instant{} + options_.horizon;
+    while (!over_) {
+      const Instant next = next_instant();
+      if (next > horizon) break;
+      now_ = std::max(now_, next); // a late release's nominal instant is past
+      step();
+    }
+    outcome_.end = over_ ? now_ : horizon;
+    count_late();
+    return std::move(outcome_);
+  }
+
+ private:
+  enum class Phase : std::uint8_t { idle, latent, before, queued, device, after };
+
+  struct TaskRun {
+    explicit TaskRun(policies::ReleaseGate releases) : gate(releases) {}
+    policies::ReleaseGate gate;
+    Instant release_at = never; // of the next look at the gate
+    Instant ready_at = never;   // latent: the first part becomes ready
+    Phase phase = Phase::idle;
+    bool gate_waits = false;    // the gate waits for the end of the job
+    bool abandoned = false;
+    std::uint64_t job = 0;
+    Instant nominal{};
+    Duration remaining{0};      // of the part on the core
+    std::size_t core = 0;
+  };
+
+  struct Core {
+    unsigned number = 0;
+    std::vector<std::uint32_t> tasks; // the most urgent first
+    std::optional<std::uint32_t> running;
+    Instant resumed{};
+    Instant ends_at = never;
+  };
+
+  std::size_t core_index(unsigned number) {
+    auto core = std::ranges::find(cores_, number, &Core::number);
+    if (core == cores_.end()) core = cores_.insert(cores_.end(), Core{.number = number, .tasks = {}, .running = {}});
+    core->tasks.push_back(static_cast<std::uint32_t>(runs_.size() - 1));
+    return static_cast<std::size_t>(core - cores_.begin());
+  }
+
+  JobId id(std::uint32_t task) const { return {task, runs_[task].job}; }
+
+  void observe(Step::Kind kind, std::uint32_t task, JobId job, Instant nominal) const {
+    if (options_.observe) options_.observe({kind, {task, job.number}, now_, nominal});
+  }
+  void observe(Step::Kind kind, std::uint32_t task) const { observe(kind, task, id(task), runs_[task].nominal); }
+
+  Duration execution(std::uint32_t task, Part part) const {
+    if (options_.execution) return options_.execution(id(task), part);
+    const Wcet& wcet = plan_.tasks[task].wcet;
+    return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+  }
+
+  // ---- time -----------------------------------------------------------------------------------------------------------
+
+  Instant next_instant() const {
+    Instant next = device_ends_at_;
+    for (const Core& core : cores_) next = std::min(next, core.ends_at);
+    for (const TaskRun& run : runs_) next = std::min({next, run.release_at, run.ready_at});
+    return next;
+  }
+
+  /// Parts on cores end before the one on the device, so that a job requested now takes part in the choice; both end before releases, so
+  /// that a job that ends now is not late.
+  void step() {
+    if (std::ranges::any_of(cores_, [&](const Core& core) { return core.ends_at <= now_; })) {
+      for (Core& core : cores_)
+        if (core.ends_at <= now_) end_core_part(core);
+    } else if (device_ends_at_ <= now_) {
+      end_device_part();
+    } else {
+      for (std::uint32_t task = 0; task < runs_.size() && !over_; ++task) {
+        if (runs_[task].ready_at <= now_) begin_first_part(task);
+        if (runs_[task].release_at <= now_) look_at_gate(task);
+      }
+    }
+  }
+
+  // ---- releases -------------------------------------------------------------------------------------------------------
+
+  void choose_release(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    if (options_.release) run.gate.postpone(options_.release(task, run.gate.next()));
+    run.release_at = run.gate.next();
+  }
+
+  void look_at_gate(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    const ReleaseDecision decision = run.gate.at_release(run.phase != Phase::idle);
+    switch (decision.kind) {
+      case ReleaseDecision::Kind::start: return release(task, decision);
+      case ReleaseDecision::Kind::skip:
+        observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal);
+        return choose_release(task);
+      case ReleaseDecision::Kind::abort_and_wait:
+      case ReleaseDecision::Kind::wait:
+        run.gate_waits = true;
+        run.release_at = never;
+        if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
+        return;
+      case ReleaseDecision::Kind::stop:
+        observe(Step::Kind::stop, task);
+        outcome_.stopped = over_ = true;
+    }
+  }
+
+  void release(std::uint32_t task, const ReleaseDecision& decision) {
+    TaskRun& run = runs_[task];
+    run.gate_waits = false;
+    run.abandoned = false;
+    run.job = decision.job;
+    run.nominal = decision.nominal;
+    run.phase = Phase::latent;
+    run.ready_at = now_ + (options_.release_latency ? options_.release_latency(id(task)) : Duration{0});
+    choose_release(task);
+    observe(Step::Kind::release, task);
+    if (run.ready_at <= now_) begin_first_part(task);
+  }
+
+  void abandon(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    run.abandoned = true;
+    ++outcome_.tasks[task].aborted;
+    observe(Step::Kind::abort, task);
+    if (run.phase == Phase::queued || run.phase == Phase::device) decide(Event::Kind::job_withdrawn, task);
+    else if (run.phase == Phase::latent) end_job(task);
+  }
+
+  void end_job(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    run.phase = Phase::idle;
+    run.ready_at = never;
+    TaskStatistics& statistics = outcome_.tasks[task];
+    const Duration response = now_ - run.nominal;
+    if (!run.abandoned) {
+      ++statistics.completed;
+      statistics.response_max = std::max(statistics.response_max, response);
+      observe(Step::Kind::completion, task);
+    }
+    if (run.abandoned || response > tasks_.tasks[task].deadline) count_miss(task);
+    if (run.gate_waits && !over_) release(task, run.gate.after_wait(now_));
+  }
+
+  void count_miss(std::uint32_t task) {
+    ++outcome_.tasks[task].missed;
+    over_ = over_ || options_.stop_at_miss;
+  }
+
+  void count_late() {
+    for (std::uint32_t task = 0; task < runs_.size(); ++task) {
+      const TaskRun& run = runs_[task];
+      TaskStatistics& statistics = outcome_.tasks[task];
+      statistics.released = run.gate.released();
+      statistics.skipped = run.gate.skipped();
+      if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline)) ++statistics.missed;
+    }
+  }
+
+  // ---- cores ----------------------------------------------------------------------------------------------------------
+
+  void begin_first_part(std::uint32_t task) {
+    runs_[task].ready_at = never;
+    begin_core_part(task, Phase::before, Part::before);
+  }
+
+  void begin_core_part(std::uint32_t task, Phase phase, Part part) {
+    TaskRun& run = runs_[task];
+    run.phase = phase;
+    run.remaining = execution(task, part);
+    dispatch(cores_[run.core]);
+  }
+
+  bool on_core(std::uint32_t task) const { return runs_[task].phase == Phase::before || runs_[task].phase == Phase::after; }
+
+  /// Gives the core to its most urgent ready part.
+  void dispatch(Core& core) {
+    const auto most_urgent = std::ranges::find_if(core.tasks, [&](std::uint32_t task) { return on_core(task); });
+    const auto chosen = most_urgent == core.tasks.end() ? std::nullopt : std::optional(*most_urgent);
+    if (chosen == core.running) return;
+    if (core.running) runs_[*core.running].remaining -= now_ - core.resumed;
+    core.running = chosen;
+    core.resumed = now_;
+    core.ends_at = chosen ? now_ + runs_[*chosen].remaining : never;
+  }
+
+  void end_core_part(Core& core) {
+    const std::uint32_t task = *core.running;
+    TaskRun& run = runs_[task];
+    const bool first = run.phase == Phase::before;
+    run.phase = Phase::queued;
+    core.running.reset();
+    core.ends_at = never;
+    dispatch(core);
+    if (!first || run.abandoned) return end_job(task);
+    observe(Step::Kind::request, task);
+    decide(Event::Kind::job_requested, task);
+  }
+
+  // ---- device ---------------------------------------------------------------------------------------------------------
+
+  void end_device_part() {
+    const std::uint32_t task = on_device_;
+    device_ends_at_ = never;
+    runs_[task].phase = Phase::queued;
+    observe(Step::Kind::execution_end, task);
+    decide(Event::Kind::execution_done, task);
+    if (runs_[task].abandoned) end_job(task);
+    else begin_core_part(task, Phase::after, Part::after);
+  }
+
+  void decide(Event::Kind kind, std::uint32_t task) {
+    actions_.clear();
+    scheduler_.on({kind, id(task), now_, runs_[task].nominal + plan_.tasks[task].device_done_by}, actions_);
+    ++outcome_.events;
+    for (const Action& action : actions_.all()) {
+      assert(action.kind != Action::Kind::refuse);
+      if (action.kind == Action::Kind::start_execution) start_device_part(action.job.task);
+      else if (action.kind == Action::Kind::drop) end_job(action.job.task);
+    }
+  }
+
+  void start_device_part(std::uint32_t task) {
+    on_device_ = task;
+    runs_[task].phase = Phase::device;
+    device_ends_at_ = now_ + execution(task, Part::device);
+    observe(Step::Kind::execution_start, task);
+  }
+
+  const TaskSet& tasks_;
+  const Plan& plan_;
+  const Options& options_;
+  policies::DeviceScheduler scheduler_;
+  policies::Actions actions_;
+  std::vector<TaskRun> runs_;
+  std::vector<Core> cores_;
+  std::uint32_t on_device_ = 0;
+  Instant device_ends_at_ = never;
+  Instant now_{};
+  bool over_ = false;
+  Outcome outcome_;
+};
+
+} // namespace
+
+std::uint64_t Outcome::missed() const {
+  std::uint64_t sum = 0;
+  for (const TaskStatistics& task : tasks) sum += task.missed;
+  return sum;
+}
+
+Outcome simulate(const TaskSet& tasks, const Plan& plan, const Options& options) { return Simulation(tasks, plan, options).run(); }
+
+} // namespace rtexec::simulator

@@ -1,0 +1,19 @@
+// Floats in memory aligned to cache lines, of any content at first.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace rtexec::tasks {
+
+struct AlignedDelete {
+  void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+};
+using AlignedBytes = std::unique_ptr<std::byte[], AlignedDelete>;
+
+[[nodiscard]] inline AlignedBytes allocate_aligned(std::size_t size) {
+  return AlignedBytes(static_cast<std::byte*>(::operator new(size, std::align_val_t{64})));
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,84 @@
+#include "tasks/dnn/dnn_workload.hpp"
+
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/passes.hpp"
+#include "tasks/fingerprint.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+namespace rtexec::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_file(Fingerprint& fingerprint, const fs::path& file) {
+  std::error_code ignored; // a file that cannot be read has been refused already
+  fingerprint.add(file.filename().string()).add(fs::file_size(file, ignored));
+}
+
+/// Names and sizes of the input's files: they decide what decoding costs.
+void add_input(Fingerprint& fingerprint, const fs::path& input) {
+  std::error_code ignored;
+  if (!fs::is_directory(input, ignored)) {
+    add_file(fingerprint, input);
+    return;
+  }
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(input, ignored)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const auto& file : files) add_file(fingerprint, file);
+}
+
+std::string fingerprint_of(std::span<const std::byte> model, const fs::path& input) {
+  Fingerprint fingerprint;
+  fingerprint.add(model);
+  if (!input.empty()) add_input(fingerprint, input);
+  return "dnn-" + fingerprint.text();
+}
+
+} // namespace
+
+DnnWorkload::DnnWorkload(Network network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
+    : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {
+  for (const auto& output : network_.outputs()) outputs_.emplace_back(output.buffer);
+}
+
+Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input) {
+  const auto bytes = read_file(model, max_onnx_file);
+  if (!bytes) return std::unexpected(bytes.error());
+  auto graph = parse_onnx(*bytes, model.string());
+  if (!graph) return std::unexpected(graph.error());
+  if (graph->inputs.size() != 1)
+    return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) + " inputs; a task feeds exactly one");
+  optimise(*graph);
+  auto network = Network::build(*graph);
+  if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
+
+  const auto in_model = [&](const Error& error) { return fail(error.code, model.string() + ": " + error.what); };
+  const auto normalization = normalization_of(graph->metadata);
+  if (!normalization) return in_model(normalization.error());
+  const auto& shape = network->inputs().front().shape;
+  std::vector<Shape> output_shapes;
+  for (const auto& output : network->outputs()) output_shapes.push_back(output.shape);
+  auto decoder = make_decoder(graph->metadata, shape, output_shapes);
+  if (!decoder) return in_model(decoder.error());
+  auto source = make_input(input, shape, *normalization);
+  if (!source) return std::unexpected(source.error());
+  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), fingerprint_of(*bytes, input)));
+}
+
+Status DnnWorkload::before(std::uint64_t job) noexcept { return source_->fetch(job, network_.inputs().front().buffer); }
+
+Status DnnWorkload::execute() noexcept {
+  network_.run(observer_);
+  return {};
+}
+
+Status DnnWorkload::after(std::uint64_t) noexcept {
+  if (decoder_) decoder_->decode(outputs_);
+  return {};
+}
+
+} // namespace rtexec::tasks

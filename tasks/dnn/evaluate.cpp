@@ -1,0 +1,50 @@
+#include "tasks/dnn/evaluate.hpp"
+
+#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/kernels/gemm.hpp"
+#include "tasks/dnn/step.hpp"
+
+#include <algorithm>
+
+namespace rtexec::tasks {
+namespace {
+
+double count(const Graph& graph, TensorId id) { return static_cast<double>(element_count(graph.tensors[id].shape)); }
+
+} // namespace
+
+double product_flops(const Graph& graph, const Node& node) {
+  const double outputs = count(graph, node.output);
+  if (std::holds_alternative<Conv>(node.operation)) {
+    const auto& weights = graph.tensors[node.inputs[1]].shape;
+    return 2 * outputs * static_cast<double>(weights[1] * weights[2] * weights[3]);
+  }
+  if (const auto* gemm = std::get_if<Gemm>(&node.operation)) return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape[gemm->transpose_a ? 0 : 1]);
+  return 0;
+}
+
+double work(const Graph& graph, const Node& node) {
+  double moved = count(graph, node.output);
+  for (const auto input : node.inputs) moved += count(graph, input);
+  if (const auto* pool = std::get_if<Pool>(&node.operation))
+    moved *= static_cast<double>(pool->window.kernel_h) * static_cast<double>(pool->window.kernel_w);
+  if (const auto* lrn = std::get_if<Lrn>(&node.operation)) moved *= static_cast<double>(lrn->size);
+  return moved + product_flops(graph, node);
+}
+
+std::vector<float> evaluate(const Graph& graph, const Node& node) {
+  kernels::prepare_gemm();
+  if (std::holds_alternative<Reshape>(node.operation)) return graph.tensors[node.inputs.front()].values;
+  const auto prepared = prepare(graph, node);
+  std::vector<const float*> inputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool packed = i < prepared.packed.size() && !prepared.packed[i].empty();
+    inputs.push_back((packed ? prepared.packed[i] : graph.tensors[node.inputs[i]].values).data());
+  }
+  const auto workspace = allocate_aligned(prepared.step->workspace() * sizeof(float));
+  std::vector<float> output(static_cast<std::size_t>(element_count(graph.tensors[node.output].shape)));
+  prepared.step->run({inputs, output.data(), reinterpret_cast<float*>(workspace.get())});
+  return output;
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,19 @@
+// Runs a single node whose inputs are constants: constant folding uses the same kernels as execution.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+
+#include <vector>
+
+namespace rtexec::tasks {
+
+/// Multiplications and additions of a convolution or matrix product, as its formula states them; else 0.
+[[nodiscard]] double product_flops(const Graph& graph, const Node& node);
+
+/// Elements touched, and multiply-adds where there are more: what running `node` once costs, roughly. Never overflows.
+[[nodiscard]] double work(const Graph& graph, const Node& node);
+
+/// The values that `node` writes. All its inputs must be constants.
+[[nodiscard]] std::vector<float> evaluate(const Graph& graph, const Node& node);
+
+} // namespace rtexec::tasks

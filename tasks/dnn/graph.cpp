@@ -1,0 +1,24 @@
+#include "tasks/dnn/graph.hpp"
+
+namespace rtexec::tasks {
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const auto dimension : shape) count *= dimension;
+  return count;
+}
+
+std::string to_string(const Shape& shape) {
+  if (shape.empty()) return "scalar";
+  std::string text;
+  for (const auto dimension : shape) text += (text.empty() ? "" : "x") + std::to_string(dimension);
+  return text;
+}
+
+std::vector<std::int64_t> dense_strides(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+} // namespace rtexec::tasks

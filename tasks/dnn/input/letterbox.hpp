@@ -1,0 +1,27 @@
+// The place of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred.
+#pragma once
+
+#include "tasks/dnn/output/box.hpp"
+
+namespace rtexec::tasks {
+
+/// Size in pixels.
+struct Extent {
+  int width = 0;
+  int height = 0;
+};
+
+struct Letterbox {
+  Extent picture;   // original
+  Extent network;
+  Extent inner;     // the scaled picture inside the network's input, at least 1x1
+  int left = 0;     // of the inner picture
+  int top = 0;
+
+  [[nodiscard]] static Letterbox fit(Extent picture, Extent network);
+
+  /// From network pixels to picture pixels, clipped to the picture.
+  [[nodiscard]] Box to_picture(const Box& box) const;
+};
+
+} // namespace rtexec::tasks

@@ -1,0 +1,158 @@
+#include "tasks/dnn/input/picture.hpp"
+
+#include "tasks/dnn/input/jpeg.hpp"
+#include "tasks/dnn/output/file.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string>
+
+namespace {
+
+/// Where stb_image, which has no context of its own, takes its memory during this thread's decode. A pointer with a fixed
+/// place in the thread's block: the first access must not allocate it.
+__attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeArena* decode_arena = nullptr;
+
+} // namespace
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_NO_HDR
+#define STBI_MAX_DIMENSIONS 16384
+#define STBI_MALLOC(size) decode_arena->allocate(size)
+#define STBI_REALLOC_SIZED(block, old_size, new_size) decode_arena->resize(block, old_size, new_size)
+#define STBI_FREE(block) static_cast<void>(block)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast" // of stb_image, on the results of the macros above
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
+
+namespace rtexec::tasks {
+namespace {
+
+constexpr std::size_t kAlignment = alignof(std::max_align_t);
+constexpr std::size_t kFirstArena = std::size_t{1} << 20;
+constexpr std::size_t kLargestArena = std::size_t{2} << 30;
+constexpr std::int64_t kMostPixels = std::int64_t{64} << 20;
+
+constexpr std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+const stbi_uc* begin(std::span<const std::byte> compressed) { return reinterpret_cast<const stbi_uc*>(compressed.data()); }
+int length(std::span<const std::byte> compressed) { return static_cast<int>(compressed.size()); }
+
+} // namespace
+
+void* DecodeArena::allocate(std::size_t size) noexcept {
+  if (size > memory_.size() - used_ || aligned(size) > memory_.size() - used_) {
+    exhausted_ = true;
+    return nullptr;
+  }
+  void* const block = memory_.data() + used_;
+  used_ += aligned(size);
+  return std::memset(block, 0, size);
+}
+
+void* DecodeArena::resize(void* block, std::size_t old_size, std::size_t new_size) noexcept {
+  void* const moved = allocate(new_size);
+  if (moved && block) std::memcpy(moved, block, std::min(old_size, new_size));
+  return moved;
+}
+
+std::expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byte> compressed) noexcept {
+  arena_.reset();
+  decode_arena = &arena_;
+  constexpr int kChannels = 3;
+  Extent size;
+  int channels_in_file = 0;
+  const stbi_uc* const rgb =
+      stbi_load_from_memory(begin(compressed), length(compressed), &size.width, &size.height, &channels_in_file, kChannels);
+  decode_arena = nullptr;
+  if (!rgb) return std::unexpected(arena_.exhausted() ? Errc::out_of_memory : Errc::bad_input);
+  return PictureView{size, {rgb, static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * kChannels}};
+}
+
+Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compressed, const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, path.string() + ": " + why); };
+  assert(compressed.size() <= kLargestPictureFile);
+  if (is_jpeg(compressed))
+    if (const auto damage = jpeg_damage(compressed)) return refuse(std::string(*damage));
+  if (arena_.capacity() == 0) arena_.reserve(kFirstArena);
+  arena_.reset();
+  decode_arena = &arena_;
+  Extent size;
+  const bool known = stbi_info_from_memory(begin(compressed), length(compressed), &size.width, &size.height, nullptr) != 0;
+  decode_arena = nullptr;
+  if (!known) return refuse("is no JPEG or PNG picture that can be read: " + std::string(stbi_failure_reason()));
+  if (std::int64_t{size.width} * size.height > kMostPixels)
+    return refuse("has " + std::to_string(size.width) + "x" + std::to_string(size.height) + " pixels; at most " +
+                  std::to_string(kMostPixels) + " are accepted");
+  for (;;) {
+    const auto view = decode(compressed);
+    if (view) return *view;
+    if (view.error() != Errc::out_of_memory || arena_.capacity() >= kLargestArena)
+      return refuse("cannot be decoded: " + std::string(stbi_failure_reason()));
+    arena_.reserve(arena_.capacity() * 2);
+  }
+}
+
+PictureSampler::PictureSampler(Extent network, const Normalization& normalization)
+    : network_(network), columns_(static_cast<std::size_t>(network.width)) {
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    scale_[channel] = 1 / (255 * normalization.deviation[channel]);
+    offset_[channel] = -normalization.mean[channel] / normalization.deviation[channel];
+  }
+}
+
+PictureSampler::Tap PictureSampler::tap(int position, int inner_size, int picture_size) noexcept {
+  const float ratio = static_cast<float>(picture_size) / static_cast<float>(inner_size);
+  const float source = std::clamp((static_cast<float>(position) + 0.5f) * ratio - 0.5f, 0.0f, static_cast<float>(picture_size - 1));
+  const int first = static_cast<int>(source);
+  return {first, std::min(first + 1, picture_size - 1), source - static_cast<float>(first)};
+}
+
+void PictureSampler::sample(const PictureView& picture, std::span<float> tensor) noexcept {
+  constexpr float kGrey = 127.5f;
+  const Letterbox box = Letterbox::fit(picture.size, network_);
+  for (int x = 0; x < box.inner.width; ++x)
+    columns_[static_cast<std::size_t>(x)] = tap(x, box.inner.width, picture.size.width);
+
+  const auto width = static_cast<std::size_t>(network_.width), plane = width * static_cast<std::size_t>(network_.height);
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    const float scale = scale_[channel], offset = offset_[channel];
+    const auto out = tensor.subspan(channel * plane, plane);
+    std::ranges::fill(out, kGrey * scale + offset);
+    for (int y = 0; y < box.inner.height; ++y) {
+      const Tap row = tap(y, box.inner.height, picture.size.height);
+      const auto line = [&](int number) {
+        return picture.rgb.data() + std::size_t{3} * static_cast<std::size_t>(number) * static_cast<std::size_t>(picture.size.width) + channel;
+      };
+      const std::uint8_t *const upper = line(row.first), *const lower = line(row.second);
+      float* const to = out.data() + static_cast<std::size_t>(box.top + y) * width + static_cast<std::size_t>(box.left);
+      for (int x = 0; x < box.inner.width; ++x) {
+        const Tap& column = columns_[static_cast<std::size_t>(x)];
+        const auto across = [&](const std::uint8_t* pixels) {
+          const auto a = static_cast<float>(pixels[3 * column.first]), b = static_cast<float>(pixels[3 * column.second]);
+          return a + (b - a) * column.weight;
+        };
+        const float above = across(upper), below = across(lower);
+        to[x] = (above + (below - above) * row.weight) * scale + offset;
+      }
+    }
+  }
+}
+
+Result<Picture> read_picture(const std::filesystem::path& path) {
+  const auto compressed = read_file(path, kLargestPictureFile);
+  if (!compressed) return std::unexpected(compressed.error());
+  PictureDecoder decoder;
+  const auto view = decoder.prepare(*compressed, path);
+  if (!view) return std::unexpected(view.error());
+  return Picture{view->size, {view->rgb.begin(), view->rgb.end()}};
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,32 @@
+// The project's own random numbers: the same on every machine and compiler.
+#pragma once
+
+#include <cstdint>
+
+namespace rtexec::tasks {
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+class Random {
+ public:
+  explicit constexpr Random(std::uint64_t seed) : state_(seed) {}
+
+  constexpr std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+  /// Uniform in [0, 1), a multiple of 2^-24.
+  constexpr float fraction() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
+
+  /// Uniform in [-1, 1), a multiple of 2^-23: exact, so that a product with a power of two is too.
+  constexpr float centred() {
+    return static_cast<float>(static_cast<std::int32_t>(next() >> 40) - (1 << 23)) * 0x1p-23f;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+} // namespace rtexec::tasks

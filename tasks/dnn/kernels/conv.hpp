@@ -1,0 +1,64 @@
+// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, or directly for groups of
+// few channels. All share one geometry and one last pass (bias, residual, activation), done while the output is in cache.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/step.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rtexec::tasks::kernels {
+
+struct ConvGeometry {
+  Window window;
+  std::int64_t batch = 1, groups = 1;
+  std::int64_t in_channels = 1, in_h = 1, in_w = 1;
+  std::int64_t out_channels = 1, out_h = 1, out_w = 1;
+  bool bias = false, residual = false; // which operands there are, in this order, after x and weights
+  Activation activation;
+
+  [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }
+  [[nodiscard]] std::int64_t group_out() const { return out_channels / groups; }
+  [[nodiscard]] std::int64_t in_plane() const { return in_h * in_w; }
+  [[nodiscard]] std::int64_t out_plane() const { return out_h * out_w; }
+  [[nodiscard]] std::int64_t taps() const { return window.kernel_h * window.kernel_w; }
+};
+
+/// The length of equal blocks, none longer than `most`, that divide `total`; at least 1.
+[[nodiscard]] constexpr std::int64_t balanced_block(std::int64_t total, std::int64_t most) {
+  const auto blocks = most < 1 ? total : (total + most - 1) / most;
+  return (total + blocks - 1) / blocks;
+}
+
+[[nodiscard]] ConvGeometry conv_geometry(const Graph& graph, const Node& node);
+
+/// The operands of a convolution by role.
+struct ConvOperands {
+  ConvOperands(const ConvGeometry& g, const Operands& o)
+      : x(o.inputs[0]), weights(o.inputs[1]), bias(g.bias ? o.inputs[2] : nullptr), residual(g.residual ? o.inputs.back() : nullptr), y(o.output),
+        workspace(o.workspace) {}
+  const float* x;
+  const float* weights;
+  const float* bias;
+  const float* residual;
+  float* y;
+  float* workspace;
+
+  [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
+};
+
+/// Any convolution as products of the weights and panels of input windows (im2col); a 1x1 convolution of stride 1 without the panels.
+[[nodiscard]] PreparedStep prepare_gemm_conv(const ConvGeometry& geometry);
+
+/// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for Convolutional Neural
+/// Networks", 2015, section 4.1.
+[[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
+[[nodiscard]] PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
+
+/// Few channels in a group (depthwise included), where a matrix product would be too thin.
+[[nodiscard]] bool direct_applies(const ConvGeometry& geometry);
+[[nodiscard]] PreparedStep prepare_direct_conv(const ConvGeometry& geometry);
+
+} // namespace rtexec::tasks::kernels

@@ -1,0 +1,31 @@
+// Loops over contiguous elements. y may be x or another operand itself, but not overlap it otherwise.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+
+#include <cstddef>
+
+namespace rtexec::tasks::kernels {
+
+/// y = f(x)
+void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
+/// y = f(x + bias + residual); residual may be null.
+void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;
+/// y = f(x * scale + shift)
+void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
+/// y = a op b. Steps are 0 (one value for all) or 1.
+void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b, std::size_t n) noexcept;
+/// y = max(y, x)
+void maximum(float* y, const float* x, std::size_t n) noexcept;
+/// y += x * factor
+void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept;
+/// y += x * x
+void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
+/// y = x / (bias + factor * sums) ^ beta
+void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta, std::size_t n) noexcept;
+/// The sum of x, in partial sums of double precision.
+double sum(const float* x, std::size_t n) noexcept;
+/// y[i] = x[i * step]
+void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept;
+
+} // namespace rtexec::tasks::kernels

@@ -1,0 +1,27 @@
+// The steps that are not convolutions, one maker for each operation of graph.hpp.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/step.hpp"
+
+#include <memory>
+
+namespace rtexec::tasks::kernels {
+
+using StepPointer = std::unique_ptr<Step>;
+
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const ScaleShift& scale_shift);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Softmax& softmax);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Mean& mean);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Lrn& lrn);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const View& view);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Pad& pad);
+[[nodiscard]] StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize);
+
+} // namespace rtexec::tasks::kernels

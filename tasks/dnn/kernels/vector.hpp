@@ -1,0 +1,18 @@
+// Sixteen floats at once; on machines with narrower vectors the compiler takes several registers.
+#pragma once
+
+#include "tasks/dnn/kernels/vectorised.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+namespace rtexec::tasks::kernels {
+
+using Vector = float __attribute__((vector_size(64)));
+inline constexpr int lanes = 16;
+
+// From and to any address; by reference, since passing wide vectors depends on the instruction set.
+RTEXEC_INLINE void load(Vector& v, const float* from) { std::memcpy(&v, from, sizeof v); }
+RTEXEC_INLINE void store(float* to, const Vector& v) { std::memcpy(to, &v, sizeof v); }
+
+} // namespace rtexec::tasks::kernels

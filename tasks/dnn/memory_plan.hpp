@@ -1,0 +1,31 @@
+// Offsets for buffers in one block of memory, so that buffers that live at the same time never overlap and the block is small.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rtexec::tasks {
+
+/// Alive from step `first` to step `last`, both included.
+struct Lifetime {
+  std::size_t size = 0; // in bytes; 0 takes no memory
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
+
+struct MemoryPlan {
+  static constexpr std::size_t alignment = 64; // of every offset
+
+  std::vector<std::size_t> offsets; // in bytes, parallel to the lifetimes
+  std::size_t size = 0;             // of the block
+  std::size_t lower_bound = 0;      // what lives at once at most, sizes rounded up to the alignment: no plan needs less
+};
+
+/// Buffer by buffer, each into the tightest gap between those that live with it (best fit). The best of four orders: by size
+/// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2), by size times length of life,
+/// by length of life, and by time. Deterministic.
+[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+} // namespace rtexec::tasks

@@ -1,0 +1,98 @@
+// Writes an ONNX graph (opset 13, batch 1, NCHW) layer by layer, with seeded weights.
+//
+// Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015) and batch-normalisation statistics
+// lie around zero mean and unit variance, so that activations neither vanish nor explode, however deep the network. Their
+// values come from exact arithmetic only: the same calls give the same bytes on every machine.
+#pragma once
+
+#include "config/result.hpp"
+#include "tasks/dnn/input/random.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onnx {
+class ModelProto;
+class NodeProto;
+} // namespace onnx
+
+namespace rtexec::tasks {
+
+/// What a layer yields: the name of a tensor [1, channels, height, width].
+struct Value {
+  std::string name;
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+};
+
+/// Padding is always half the kernel, so that stride 1 keeps height and width.
+struct ConvShape {
+  int channels = 0; // of the output
+  int kernel = 1;
+  int stride = 1;
+  int groups = 1;
+  float gain = 1; // multiplies the weights
+};
+
+struct PoolShape {
+  int kernel = 2;
+  int stride = 2;
+  int pad_before = 0;
+  int pad_after = 0;
+  bool ceil = false; // a last window that is cut off by the border counts
+};
+
+class GraphWriter {
+ public:
+  GraphWriter(std::string_view name, std::uint64_t seed);
+  GraphWriter(const GraphWriter&) = delete;
+  GraphWriter& operator=(const GraphWriter&) = delete;
+  ~GraphWriter();
+
+  Value input(int channels, int size);
+
+  Value conv(const Value& x, const ConvShape& shape);
+  /// With a bias for each output channel.
+  Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias);
+  /// `gain` multiplies the standard deviation of what passes.
+  Value batch_norm(const Value& x, float gain = 1);
+  Value relu(const Value& x);
+  /// Slope 0.1 below zero, as in darknet.
+  Value leaky_relu(const Value& x);
+  Value max_pool(const Value& x, const PoolShape& shape);
+  Value average_pool(const Value& x, const PoolShape& shape);
+  Value add(const Value& a, const Value& b);
+  Value concat(std::span<const Value> values);
+  /// Twice the height and width; each value is repeated.
+  Value upsample(const Value& x);
+  /// Global average pooling and a fully connected layer: [1, classes].
+  Value classify(const Value& x, int classes);
+
+  void output(const Value& x);
+  void metadata(std::string_view key, std::string_view value);
+
+  [[nodiscard]] const onnx::ModelProto& model() const { return *model_; }
+  /// The file appears whole or not at all. Errors (refused) name it and the reason.
+  [[nodiscard]] Result<> save(const std::filesystem::path& path) const;
+
+ private:
+  onnx::NodeProto& node(std::string_view type, std::string_view stem, std::span<const std::string> inputs);
+  /// Adds a constant and returns its values, to be filled.
+  std::span<float> constant(const std::string& name, std::span<const std::int64_t> shape);
+  void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
+  /// middle + spread * [-1, 1); a spread that is a power of two keeps it exact.
+  void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
+  Value pool(std::string_view type, std::string_view stem, const Value& x, const PoolShape& shape);
+  void declare(bool as_input, const std::string& name, std::span<const std::int64_t> shape);
+
+  std::unique_ptr<onnx::ModelProto> model_;
+  Random random_;
+};
+
+} // namespace rtexec::tasks

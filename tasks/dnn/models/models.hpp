@@ -1,0 +1,33 @@
+// Builders of well-known networks: ONNX files (opset 13) with the layer shapes of the originals and seeded weights, so that
+// nothing is downloaded. The same name and options give the same bytes on every machine.
+#pragma once
+
+#include "config/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+namespace rtexec::tasks {
+
+struct ModelInfo {
+  std::string_view name;
+  int size;    // default height and width of the input in pixels
+  int classes; // default
+  std::string_view description;
+};
+
+struct ModelOptions {
+  int size = 0;    // height and width of the input in pixels; 0: the model's default
+  int classes = 0; // 0: the model's default
+  std::uint64_t seed = 1;
+};
+
+[[nodiscard]] std::span<const ModelInfo> models();
+
+/// Writes model `name` to `out`: to a temporary file beside it, renamed when whole. Errors: bad_input for an unknown name
+/// (with the known ones) or options that the network cannot have; refused when the file cannot be written.
+[[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options, const std::filesystem::path& out);
+
+} // namespace rtexec::tasks

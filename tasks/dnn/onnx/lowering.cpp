@@ -1,0 +1,237 @@
+#include "tasks/dnn/onnx/lowering.hpp"
+
+#include "tasks/dnn/evaluate.hpp"
+
+#include <algorithm>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+constexpr std::size_t max_nodes = 20'000;
+constexpr std::size_t max_rank = 8;
+// Bounds what a small hostile file can make the reader do.
+constexpr std::int64_t max_folded_elements = max_elements / 4;
+constexpr double max_folded_work = 1e9;
+
+std::string describe(const Lowering& lowering, const Node& node) {
+  return lowering.file + ": node '" + node.name + "' (" + node.type +
+         (node.outputs.empty() ? std::string() : ", writes '" + node.outputs.front() + "'") + "): ";
+}
+
+const OperatorTable& operators() {
+  static const OperatorTable table = [] {
+    OperatorTable t;
+    add_math_operators(t);
+    add_window_operators(t);
+    add_shape_operators(t);
+    return t;
+  }();
+  return table;
+}
+
+std::string supported_operators() {
+  std::string list;
+  for (const auto& [name, function] : operators()) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
+
+Shape input_shape(const Model& model, const Input& input) {
+  const auto what = model.file + ": input '" + input.name + "'";
+  Shape shape;
+  std::int64_t count = 1;
+  for (const auto& dimension : input.shape) {
+    auto value = dimension.value;
+    if (value == 0 && shape.empty()) value = 1; // a symbolic batch
+    if (value == 0)
+      throw Refusal(Errc::unsupported, what + ": dimension " + std::to_string(shape.size()) +
+                                           (dimension.symbol.empty() ? "" : " ('" + dimension.symbol + "')") +
+                                           " is not fixed; export the model with a fixed input size (only the first dimension, the batch, "
+                                           "may be symbolic: it is taken as 1)");
+    if (value > max_elements || (count *= value) > max_elements)
+      throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_elements) + " elements");
+    shape.push_back(value);
+  }
+  if (shape.size() > max_rank) throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
+  return shape;
+}
+
+void add_initialisers(Lowering& lowering, Model& model) {
+  for (auto& [name, constant] : model.initialisers) {
+    if (constant.shape.size() > max_rank)
+      throw Refusal(Errc::unsupported, model.file + ": initialiser '" + name + "' has more than " + std::to_string(max_rank) + " dimensions");
+    if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values)) {
+      lowering.values.emplace(name, Ints{std::move(constant.shape), std::move(*ints)});
+    } else if (auto& floats = std::get<std::vector<float>>(constant.values); floats.empty()) {
+      lowering.values.emplace(name, Empty{});
+    } else {
+      lowering.values.emplace(name, lowering.add_tensor(name, std::move(constant.shape), std::move(floats)));
+    }
+  }
+}
+
+void lower_node(Lowering& lowering, const Node& node) {
+  NodeContext context(lowering, node);
+  const auto found = operators().find(node.type);
+  if (found == operators().end()) context.unsupported("this operator is not supported; supported: " + supported_operators());
+  if (node.outputs.empty() || node.outputs.front().empty()) context.bad("it has no output");
+  if (!evaluate_shape_arithmetic(context)) found->second(context);
+  context.require_all_attributes_read();
+  context.require_all_outputs_set();
+}
+
+} // namespace
+
+TensorId Lowering::add_tensor(std::string name, Shape shape, std::vector<float> constant) {
+  graph.tensors.push_back({std::move(name), std::move(shape), std::move(constant)});
+  return static_cast<TensorId>(graph.tensors.size() - 1);
+}
+
+void NodeContext::bad(const std::string& why) const { throw Refusal(Errc::bad_input, describe(lowering_, node_) + why); }
+void NodeContext::unsupported(const std::string& why) const { throw Refusal(Errc::unsupported, describe(lowering_, node_) + why); }
+
+const Value& NodeContext::value(std::size_t input) const {
+  if (input >= node_.inputs.size() || node_.inputs[input].empty()) bad("input " + std::to_string(input) + " is missing");
+  const auto found = lowering_.values.find(node_.inputs[input]);
+  if (found == lowering_.values.end())
+    bad("it reads '" + node_.inputs[input] + "', which no input, initialiser or earlier node provides (a cycle, or nodes out of order)");
+  return found->second;
+}
+
+bool NodeContext::has(std::size_t input) const {
+  return input < node_.inputs.size() && !node_.inputs[input].empty() && !std::holds_alternative<Empty>(value(input));
+}
+
+bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::holds_alternative<Ints>(value(input)); }
+
+TensorId NodeContext::tensor(std::size_t input) const {
+  const auto* id = std::get_if<TensorId>(&value(input));
+  if (!id) unsupported("input '" + node_.inputs[input] + "' must be a float tensor with elements; integers are supported in shape arithmetic only");
+  return *id;
+}
+
+const Shape& NodeContext::shape(std::size_t input) const {
+  if (const auto* ints = std::get_if<Ints>(&value(input))) return ints->shape;
+  return lowering_.graph.tensors[tensor(input)].shape;
+}
+
+const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
+  const auto& found = shape(input);
+  if (found.size() != rank)
+    unsupported("input '" + node_.inputs[input] + "' is " + to_string(found) + "; supported: " + std::to_string(rank) + " dimensions");
+  return found;
+}
+
+const std::vector<float>* NodeContext::constant_floats(std::size_t input) const {
+  const auto& found = lowering_.graph.tensors[tensor(input)];
+  return found.constant() ? &found.values : nullptr;
+}
+
+const std::vector<float>& NodeContext::floats(std::size_t input, const char* role) const {
+  const auto* values = constant_floats(input);
+  if (!values) unsupported(std::string(role) + " ('" + node_.inputs[input] + "') must be a constant");
+  return *values;
+}
+
+const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
+  const auto* found = std::get_if<Ints>(&value(input));
+  if (!found) unsupported(std::string(role) + " ('" + node_.inputs[input] + "') must be integers that are known when the model is loaded");
+  return found->values;
+}
+
+void NodeContext::require_all_attributes_read() const {
+  for (const auto& [name, attribute] : node_.attributes)
+    if (!read_.contains(name)) unsupported("attribute '" + name + "' is not supported");
+}
+
+void NodeContext::require_all_outputs_set() const {
+  for (const auto& output : node_.outputs)
+    if (!lowering_.values.contains(output) && lowering_.read.contains(output)) unsupported("its output '" + output + "' is not supported, and is read");
+}
+
+std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (value < -signed_rank || value >= signed_rank)
+    bad("axis " + std::to_string(value) + " does not exist in a tensor of " + std::to_string(rank) + " dimensions");
+  return static_cast<std::size_t>(value < 0 ? value + signed_rank : value);
+}
+
+Shape NodeContext::checked(Shape shape) const {
+  if (shape.size() > max_rank) unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  std::int64_t count = 1;
+  for (const auto dimension : shape) {
+    if (dimension < 1) bad("its output would have a dimension of " + std::to_string(dimension) + "; the input is too small for it");
+    if (dimension > max_elements || (count *= dimension) > max_elements)
+      unsupported("its output would have more than " + std::to_string(max_elements) + " elements");
+  }
+  return shape;
+}
+
+void NodeContext::charge(std::int64_t elements) {
+  lowering_.folded += elements;
+  if (lowering_.folded > max_folded_elements)
+    unsupported("constants computed at load take more than " + std::to_string(max_folded_elements) + " elements; fold them in the model instead");
+}
+
+TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
+  auto& graph = lowering_.graph;
+  const auto output = lowering_.add_tensor(node_.outputs.front(), checked(std::move(shape)));
+  tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
+  const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
+  if (std::ranges::all_of(node.inputs, is_constant) && work(graph, node) <= max_folded_work) {
+    charge(element_count(graph.tensors[output].shape));
+    graph.tensors[output].values = evaluate(graph, node);
+  } else {
+    graph.nodes.push_back(std::move(node));
+  }
+  return output;
+}
+
+TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
+  return lowering_.add_tensor(node_.outputs.front(), checked(std::move(shape)), std::move(values));
+}
+
+void NodeContext::set_output(Value value, std::size_t output) {
+  if (const auto* id = std::get_if<TensorId>(&value)) lowering_.graph.tensors[*id].name = node_.outputs.at(output);
+  if (!lowering_.values.emplace(node_.outputs.at(output), std::move(value)).second)
+    bad("it writes '" + node_.outputs[output] + "', which is written already");
+}
+
+void NodeContext::set_constant(Constant value) {
+  if (value.shape.size() > max_rank) unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  if (auto* values = std::get_if<std::vector<std::int64_t>>(&value.values)) {
+    charge(static_cast<std::int64_t>(values->size()));
+    set_output(Ints{std::move(value.shape), std::move(*values)});
+  } else if (auto& floats = std::get<std::vector<float>>(value.values); floats.empty()) {
+    set_output(Empty{});
+  } else {
+    charge(static_cast<std::int64_t>(floats.size()));
+    set_output(constant(std::move(value.shape), std::move(floats)));
+  }
+}
+
+Graph lower(Model model) {
+  if (model.nodes.size() > max_nodes) throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
+  Lowering lowering{model.file, model.opset, {}, {}, {model.outputs.begin(), model.outputs.end()}, 0};
+  for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
+  lowering.graph.name = std::move(model.name);
+  lowering.graph.metadata = std::move(model.metadata);
+  add_initialisers(lowering, model);
+  for (const auto& input : model.inputs) {
+    const auto id = lowering.add_tensor(input.name, input_shape(model, input));
+    if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
+      throw Refusal(Errc::bad_input, model.file + ": input '" + input.name + "' has no name, or the name of another one");
+    lowering.graph.inputs.push_back(id);
+  }
+  for (const auto& node : model.nodes) lower_node(lowering, node);
+  if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
+  for (const auto& output : model.outputs) {
+    const auto found = lowering.values.find(output);
+    if (found == lowering.values.end()) throw Refusal(Errc::bad_input, model.file + ": no node writes the output '" + output + "'");
+    const auto* id = std::get_if<TensorId>(&found->second);
+    if (!id) throw Refusal(Errc::unsupported, model.file + ": output '" + output + "' is not a float tensor with elements");
+    lowering.graph.outputs.push_back(*id);
+  }
+  return std::move(lowering.graph);
+}
+
+} // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,128 @@
+// Turns one ONNX node after the other into nodes of the Graph. Each operator is a function of a NodeContext, found by name in
+// a table; shape arithmetic is done at once, and a node whose inputs are all constants is run at once.
+#pragma once
+
+#include "tasks/dnn/onnx/source.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+namespace rtexec::tasks::onnx_source {
+
+/// Integers known at load: shapes, axes, indices.
+struct Ints {
+  Shape shape;
+  std::vector<std::int64_t> values;
+};
+/// A float tensor without elements, as exporters write it for an absent optional input.
+struct Empty {};
+using Value = std::variant<TensorId, Ints, Empty>;
+
+/// Everything known so far.
+struct Lowering {
+  std::string file;
+  std::int64_t opset = 0;
+  Graph graph;
+  std::unordered_map<std::string, Value> values; // by ONNX name
+  std::unordered_set<std::string> read;          // ONNX names that some node, or the graph's outputs, ask for
+  std::int64_t folded = 0;                       // elements of constants computed at load
+
+  /// A new tensor of this shape, with values where it is a constant.
+  TensorId add_tensor(std::string name, Shape shape, std::vector<float> constant = {});
+};
+
+/// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal.
+class NodeContext {
+ public:
+  NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
+
+  [[noreturn]] void bad(const std::string& why) const;         // the model contradicts itself or ONNX
+  [[noreturn]] void unsupported(const std::string& why) const; // the engine cannot do it
+  void require(bool condition, const char* why) const { if (!condition) bad(why); }
+
+  [[nodiscard]] std::int64_t opset() const { return lowering_.opset; }
+  [[nodiscard]] const std::string& type() const { return node_.type; }
+  [[nodiscard]] std::size_t inputs() const { return node_.inputs.size(); }
+  [[nodiscard]] std::size_t outputs() const { return node_.outputs.size(); }
+
+  [[nodiscard]] bool has(std::size_t input) const; // present, and not Empty
+  [[nodiscard]] bool is_ints(std::size_t input) const;
+  [[nodiscard]] TensorId tensor(std::size_t input) const;
+  [[nodiscard]] const Shape& shape(std::size_t input) const;                                 // of a tensor or of integers
+  [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
+  [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
+  [[nodiscard]] const std::vector<float>* constant_floats(std::size_t input) const;          // null where it is computed
+  [[nodiscard]] const std::vector<std::int64_t>& ints(std::size_t input, const char* role) const;
+
+  [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
+  template <class T>
+  [[nodiscard]] T attribute(const char* name, T fallback) {
+    const T* value = find<T>(name);
+    return value ? *value : std::move(fallback);
+  }
+  template <class T>
+  [[nodiscard]] T attribute(const char* name) {
+    const T* value = find<T>(name);
+    if (!value) bad("attribute '" + std::string(name) + "' is missing");
+    return *value;
+  }
+  /// Counts as read: for what does not matter to inference.
+  void ignore_attribute(const char* name) { read_.insert(name); }
+  /// Refuses the node where an attribute was never read.
+  void require_all_attributes_read() const;
+  /// Refuses the node where it has not set an output that somebody reads.
+  void require_all_outputs_set() const;
+
+  /// An axis of a tensor of `rank` dimensions, counted from the end where negative.
+  [[nodiscard]] std::size_t axis(std::int64_t value, std::size_t rank) const;
+  /// Refuses dimensions below 1 and sizes above max_elements.
+  [[nodiscard]] Shape checked(Shape shape) const;
+
+  /// Appends a node, or runs it at once where all its inputs are constants; returns what it writes.
+  TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
+  /// A constant tensor.
+  TensorId constant(Shape shape, std::vector<float> values);
+  /// Gives the value, made by this node, the name of an output.
+  void set_output(Value value, std::size_t output = 0);
+  /// A value that was decoded or computed at load, as an output.
+  void set_constant(Constant value);
+
+ private:
+  template <class T>
+  const T* find(const char* name) {
+    const auto found = node_.attributes.find(name);
+    if (found == node_.attributes.end()) return nullptr;
+    read_.insert(name);
+    const T* value = std::get_if<T>(&found->second);
+    if (!value) bad("attribute '" + std::string(name) + "' is of the wrong type");
+    return value;
+  }
+  [[nodiscard]] const Value& value(std::size_t input) const;
+  void charge(std::int64_t elements);
+
+  Lowering& lowering_;
+  const Node& node_;
+  std::set<std::string> read_;
+};
+
+using Operator = void (*)(NodeContext&);
+using OperatorTable = std::map<std::string_view, Operator>;
+
+// The operators, by family.
+void add_math_operators(OperatorTable& table);   // elementwise, matrix products, reductions
+void add_window_operators(OperatorTable& table); // convolution, pooling, normalisation, resizing
+void add_shape_operators(OperatorTable& table);  // moving and renaming elements, shape arithmetic
+
+/// Does shape arithmetic (integers, and floats of rank 0 or 1) at once. False where the node is not such a one.
+bool evaluate_shape_arithmetic(NodeContext& node);
+
+} // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,66 @@
+// An ONNX model as plain values, so that one translation unit (onnx_reader.cpp) knows protobuf. Between reader and lowering.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config/result.hpp"
+
+namespace rtexec::tasks::onnx_source {
+
+/// Thrown while a model is read; becomes the Error of parse_onnx.
+struct Refusal : std::exception {
+  Refusal(Errc error_code, std::string message) : code(error_code), text(std::move(message)) {}
+  [[nodiscard]] const char* what() const noexcept override { return text.c_str(); }
+  Errc code;
+  std::string text;
+};
+
+/// A constant; dimensions may be 0 here. All integer types and bool are widened to int64, double is narrowed to float.
+struct Constant {
+  Shape shape;
+  std::variant<std::vector<float>, std::vector<std::int64_t>> values;
+};
+
+using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Constant>;
+
+struct Node {
+  std::string name;
+  std::string type;
+  std::vector<std::string> inputs; // "" where an optional one is left out
+  std::vector<std::string> outputs;
+  std::map<std::string, Attribute> attributes;
+};
+
+struct Dimension {
+  std::int64_t value = 0;  // 0: not fixed
+  std::string symbol;      // its name where it is not fixed
+};
+
+struct Input {
+  std::string name;
+  std::vector<Dimension> shape;
+};
+
+struct Model {
+  std::string file; // stands before every message
+  std::string name;
+  std::map<std::string, std::string> metadata;
+  std::int64_t opset = 0;
+  std::vector<Input> inputs; // without those that are initialisers
+  std::vector<std::string> outputs;
+  std::map<std::string, Constant> initialisers;
+  std::vector<Node> nodes;
+};
+
+/// Checks and simplifies. Throws Refusal.
+[[nodiscard]] Graph lower(Model model);
+
+} // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,199 @@
+#include "tasks/dnn/onnx_reader.hpp"
+
+#include "tasks/dnn/onnx/source.hpp"
+#include "tasks/dnn/output/file.hpp"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include <onnx/onnx_pb.h>
+#pragma GCC diagnostic pop
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace rtexec::tasks {
+namespace {
+
+using onnx_source::Attribute;
+using onnx_source::Constant;
+using onnx_source::Refusal;
+
+static_assert(std::endian::native == std::endian::little, "raw tensor data is little-endian and is copied as it is");
+
+[[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
+[[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
+
+std::string type_name(int type) {
+  return onnx::TensorProto::DataType_IsValid(type) ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type))
+                                                   : "unknown type " + std::to_string(type);
+}
+
+/// The shape of a constant and its number of elements, 0 included.
+std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
+  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  std::int64_t count = 1;
+  for (const auto dimension : shape) {
+    if (dimension < 0 || dimension > max_elements) bad(what + " has a dimension of " + std::to_string(dimension));
+    count *= dimension;
+    if (count > max_elements) unsupported(what + " has more than " + std::to_string(max_elements) + " elements");
+  }
+  return {std::move(shape), static_cast<std::size_t>(count)};
+}
+
+/// `count` values of type Stored, from the raw bytes or else from the typed field, converted to Value.
+template <class Value, class Stored, class Field>
+std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count, const std::string& what) {
+  std::vector<Value> values;
+  if (tensor.has_raw_data()) {
+    const std::string& raw = tensor.raw_data();
+    if (raw.size() != count * sizeof(Stored))
+      bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " + std::to_string(raw.size()));
+    values.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Stored stored;
+      std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
+      values[i] = static_cast<Value>(stored);
+    }
+  } else {
+    if (static_cast<std::size_t>(field.size()) != count)
+      bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()));
+    values.reserve(count);
+    for (const auto value : field) values.push_back(static_cast<Value>(value));
+  }
+  return values;
+}
+
+float narrow(double value) {
+  constexpr double limit = std::numeric_limits<float>::max();
+  return static_cast<float>(value > limit || value < -limit ? std::copysign(std::numeric_limits<double>::infinity(), value) : value);
+}
+
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& what) {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0)
+    unsupported(what + " keeps its data in another file; save the model with its data inside (onnx.save, save_as_external_data=False)");
+  if (tensor.has_segment()) unsupported(what + " is stored in segments");
+  auto [shape, count] = constant_shape(tensor, what);
+  Constant constant{std::move(shape), {}};
+  using Ints = std::int64_t;
+  switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT: constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what); break;
+    case onnx::TensorProto::DOUBLE: {
+      const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what);
+      std::vector<float> floats(count);
+      std::ranges::transform(doubles, floats.begin(), narrow);
+      constant.values = std::move(floats);
+      break;
+    }
+    case onnx::TensorProto::INT64: constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what); break;
+    case onnx::TensorProto::INT32: constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what); break;
+    case onnx::TensorProto::INT8: constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what); break;
+    case onnx::TensorProto::UINT8:
+    case onnx::TensorProto::BOOL: constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what); break;
+    default:
+      unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
+  }
+  return constant;
+}
+
+Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what) {
+  using Proto = onnx::AttributeProto;
+  if (!attribute.ref_attr_name().empty()) unsupported(what + " refers to a function's attribute");
+  switch (attribute.type()) {
+    case Proto::INT: return attribute.i();
+    case Proto::FLOAT: return attribute.f();
+    case Proto::STRING: return attribute.s();
+    case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
+    case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+    case Proto::TENSOR: return read_constant(attribute.t(), what);
+    default: unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
+  }
+}
+
+onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file) {
+  onnx_source::Node node{proto.name(), proto.op_type(), {proto.input().begin(), proto.input().end()},
+                         {proto.output().begin(), proto.output().end()}, {}};
+  if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
+  if (!proto.domain().empty() && proto.domain() != "ai.onnx")
+    unsupported(file + ": node '" + node.name + "' is of operator " + proto.domain() + "." + node.type + "; only the standard ONNX operators are supported");
+  for (const auto& attribute : proto.attribute()) {
+    const auto what = file + ": attribute '" + attribute.name() + "' of node '" + node.name + "' (" + node.type + ")";
+    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what)).second) bad(what + " is given twice");
+  }
+  return node;
+}
+
+onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
+  const auto what = file + ": input '" + proto.name() + "'";
+  if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
+  const auto& type = proto.type().tensor_type();
+  if (type.elem_type() != onnx::TensorProto::FLOAT) unsupported(what + " is of type " + type_name(type.elem_type()) + "; only FLOAT inputs are supported");
+  if (!type.has_shape()) unsupported(what + " has no shape; export the model with a fixed input shape");
+  onnx_source::Input input{proto.name(), {}};
+  for (const auto& dimension : type.shape().dim()) {
+    if (dimension.has_dim_value() && dimension.dim_value() == 0) bad(what + " has a dimension of 0");
+    input.shape.push_back({std::max<std::int64_t>(dimension.dim_value(), 0), dimension.dim_param()});
+  }
+  return input;
+}
+
+std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) {
+  for (const auto& import : model.opset_import()) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    if (import.version() < 11 || import.version() > 17)
+      unsupported(file + ": opset " + std::to_string(import.version()) + " is not supported; export or convert the model to an opset from 11 to 17");
+    return import.version();
+  }
+  bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
+}
+
+onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view name) {
+  onnx_source::Model model;
+  model.file = name;
+  const std::string& file = model.file;
+  onnx::ModelProto proto;
+  if (bytes.empty()) bad(file + ": the file is empty");
+  if (bytes.size() > max_onnx_file) unsupported(file + ": the file is larger than 2 GiB");
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) bad(file + ": not an ONNX model, or damaged: its protobuf encoding does not parse");
+  if (!proto.has_graph()) bad(file + ": not an ONNX model, or damaged: it has no graph");
+  model.opset = read_opset(proto, file);
+  const auto& graph = proto.graph();
+  model.name = graph.name();
+  for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
+  if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
+  for (const auto& tensor : graph.initializer())
+    if (!model.initialisers.emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'")).second)
+      bad(file + ": initialiser '" + tensor.name() + "' is given twice");
+  for (const auto& input : graph.input())
+    if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
+  for (const auto& output : graph.output()) model.outputs.push_back(output.name());
+  for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file));
+  return model;
+}
+
+} // namespace
+
+Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name) {
+  try {
+    return onnx_source::lower(read_model(bytes, name));
+  } catch (const Refusal& refusal) {
+    return fail(refusal.code, refusal.text);
+  } catch (const std::bad_alloc&) {
+    return fail(Errc::out_of_memory, std::string(name) + ": there is not enough memory to read this model");
+  }
+}
+
+Result<Graph> read_onnx(const std::filesystem::path& file) {
+  const auto bytes = read_file(file, max_onnx_file);
+  if (!bytes) return std::unexpected(bytes.error());
+  return parse_onnx(*bytes, file.string());
+}
+
+} // namespace rtexec::tasks

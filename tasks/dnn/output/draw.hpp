@@ -1,0 +1,21 @@
+// Draws what was recognised onto the picture, and writes it as PNG. For tools: allocates.
+#pragma once
+
+#include "config/result.hpp"
+#include "tasks/dnn/input/picture.hpp"
+#include "tasks/dnn/output/box.hpp"
+
+#include <filesystem>
+#include <span>
+
+namespace rtexec::tasks {
+
+/// Each box, in picture pixels (Letterbox::to_picture), in the colour of its class, with class number and score.
+void draw(Picture& picture, std::span<const Box> boxes);
+/// A line for each class, from the top left corner.
+void draw(Picture& picture, std::span<const RankedClass> classes);
+
+/// The file appears whole or not at all. Errors name it and the reason.
+[[nodiscard]] Result<> write_png(const Picture& picture, const std::filesystem::path& path);
+
+} // namespace rtexec::tasks

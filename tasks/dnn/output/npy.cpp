@@ -1,0 +1,189 @@
+#include "tasks/dnn/output/npy.hpp"
+
+#include "tasks/dnn/output/file.hpp"
+
+#include <bit>
+#include <cassert>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rtexec::tasks {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are read and written as they lie in memory");
+
+constexpr std::size_t kLargestFile = std::size_t{2} << 30;
+constexpr std::size_t kLargestRank = 8;
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct Header {
+  std::string_view type;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+/// The header is the text of a Python dictionary with three known keys; this reads just that much Python.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : rest_(text) {}
+
+  /// Empty when the text is anything else.
+  std::optional<Header> parse() {
+    Header header;
+    bool type = false, order = false, shape = false;
+    if (!take('{')) return {};
+    while (!take('}')) {
+      const auto key = quoted();
+      if (!key || !take(':')) return {};
+      if (*key == "descr" && !type) type = read_type(header);
+      else if (*key == "fortran_order" && !order) order = read_order(header);
+      else if (*key == "shape" && !shape) shape = read_shape(header);
+      else return {};
+      if (!take(',') && !(peek() == '}')) return {};
+    }
+    if (!type || !order || !shape || peek() != '\0') return {};
+    return header;
+  }
+
+ private:
+  char peek() {
+    const auto start = rest_.find_first_not_of(" \n");
+    rest_.remove_prefix(start == std::string_view::npos ? rest_.size() : start);
+    return rest_.empty() ? '\0' : rest_.front();
+  }
+  bool take(char c) {
+    if (peek() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool take(std::string_view word) {
+    peek();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  std::optional<std::string_view> quoted() {
+    if (!take('\'')) return {};
+    const auto end = rest_.find('\'');
+    if (end == std::string_view::npos) return {};
+    const auto text = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+  bool read_type(Header& header) {
+    const auto type = quoted();
+    if (type) header.type = *type;
+    return type.has_value();
+  }
+  bool read_order(Header& header) {
+    header.fortran_order = take(std::string_view("True"));
+    return header.fortran_order || take(std::string_view("False"));
+  }
+  bool read_shape(Header& header) {
+    if (!take('(')) return false;
+    while (!take(')')) {
+      peek();
+      std::int64_t size = 0;
+      const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
+      if (error != std::errc{} || size < 0 || header.shape.size() == kLargestRank) return false;
+      rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+      header.shape.push_back(size);
+      if (!take(',') && peek() != ')') return false;
+    }
+    return true;
+  }
+
+  std::string_view rest_;
+};
+
+/// Empty when the product does not fit.
+std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape)
+    if (__builtin_mul_overflow(count, static_cast<std::size_t>(size), &count)) return {};
+  return count;
+}
+
+template <class T>
+std::vector<float> convert(std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = static_cast<float>(value);
+  }
+  return values;
+}
+
+struct ElementType {
+  std::string_view name;
+  std::size_t size;
+  std::vector<float> (*convert)(std::span<const std::byte>);
+};
+constexpr ElementType kTypes[] = {
+    {"<f4", 4, convert<float>}, {"<f8", 8, convert<double>}, {"|u1", 1, convert<std::uint8_t>}};
+
+const ElementType* find_type(std::string_view name) {
+  for (const auto& type : kTypes)
+    if (type.name == name) return &type;
+  return nullptr;
+}
+
+} // namespace
+
+Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, path.string() + ": " + why); };
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(kMagic) || text.size() < 10) return refuse("is not a .npy file");
+  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(bytes[i]); };
+  const std::size_t version = byte(6);
+  if (version != 1 && version != 2) return refuse("has .npy format version " + std::to_string(version) + "; 1 and 2 are read");
+  if (version == 2 && text.size() < 12) return refuse("is truncated in its header");
+  const std::size_t start = version == 1 ? 10 : 12;
+  const std::size_t length = version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (length > text.size() - start) return refuse("is truncated in its header");
+
+  const auto header = HeaderParser(text.substr(start, length)).parse();
+  if (!header) return refuse("has a header that names no plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
+  if (header->type.find('O') != std::string_view::npos)
+    return refuse("holds pickled Python objects, which are not read; save a float32 array");
+  const ElementType* type = find_type(header->type);
+  if (!type) return refuse("has elements of type '" + std::string(header->type) + "'; <f4, <f8 and |u1 are read");
+  if (header->fortran_order) return refuse("is in Fortran order; save numpy.ascontiguousarray(x)");
+
+  const auto data = bytes.subspan(start + length);
+  const auto count = element_count(header->shape);
+  if (!count || *count > std::numeric_limits<std::size_t>::max() / type->size || *count * type->size != data.size())
+    return refuse("has " + std::to_string(data.size()) + " bytes of data, which is not what its shape says");
+  return NpyTensor{header->shape, type->convert(data)};
+}
+
+Result<NpyTensor> read_npy(const std::filesystem::path& path) {
+  const auto bytes = read_file(path, kLargestFile);
+  if (!bytes) return std::unexpected(bytes.error());
+  return parse_npy(*bytes, path);
+}
+
+Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape, std::span<const float> values) {
+  assert(element_count(shape) == values.size());
+  std::string sizes;
+  for (const std::int64_t size : shape) sizes += std::to_string(size) + ",";
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + sizes + "), }";
+  constexpr std::size_t kPreamble = 10, kAlignment = 64; // the format wants the data aligned and the header ended by a newline
+  header.append(kAlignment - 1 - (kPreamble + header.size()) % kAlignment, ' ');
+  header += '\n';
+  std::string preamble(kMagic);
+  preamble += {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+
+  auto file = AtomicFile::create(path);
+  if (!file) return std::unexpected(file.error());
+  for (const auto part : {std::as_bytes(std::span(preamble)), std::as_bytes(std::span(header)), std::as_bytes(values)})
+    if (auto written = file->write(part); !written) return written;
+  return file->commit();
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,141 @@
+#include "tasks/dnn/output/output.hpp"
+
+#include "tasks/dnn/output/detector.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rtexec::tasks {
+namespace {
+
+constexpr std::string_view kTask = "rtexec.task", kAnchors = "rtexec.anchors", kMean = "rtexec.mean", kDeviation = "rtexec.std";
+
+/// The most probable classes of the first output, taken as logits.
+class Classifier final : public OutputDecoder {
+ public:
+  explicit Classifier(std::size_t classes) : count_(std::min(classes, ranked_.size())) {}
+
+  void decode(std::span<const std::span<const float>> outputs) noexcept override {
+    const auto logits = outputs.front();
+    std::ranges::fill(ranked_, RankedClass{0, -INFINITY});
+    for (std::size_t i = 0; i < logits.size(); ++i) insert({static_cast<std::uint32_t>(i), logits[i]});
+    const float largest = ranked_.front().score;
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+    for (auto& ranked : ranked_) ranked.score = static_cast<float>(std::exp(static_cast<double>(ranked.score - largest)) / sum);
+  }
+
+  [[nodiscard]] std::span<const RankedClass> classes() const noexcept override { return std::span(ranked_).first(count_); }
+
+ private:
+  void insert(RankedClass candidate) noexcept {
+    for (auto& ranked : ranked_)
+      if (candidate.score > ranked.score) std::swap(candidate, ranked);
+  }
+
+  std::array<RankedClass, 5> ranked_{};
+  std::size_t count_;
+};
+
+std::optional<std::string_view> find(const Metadata& metadata, std::string_view key) {
+  const auto entry = metadata.find(std::string(key));
+  if (entry == metadata.end()) return {};
+  return entry->second;
+}
+
+std::unexpected<Error> refuse(std::string_view key, std::string_view value, const std::string& why) {
+  return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + std::string(value) + "\": " + why);
+}
+
+/// The parts of `text` between separators; none of an empty text.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+/// `count` finite numbers separated by commas, or nothing.
+std::optional<std::vector<float>> numbers(std::string_view text, std::size_t count) {
+  std::vector<float> values;
+  for (const auto part : split(text, ',')) {
+    float value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(value)) return {};
+    values.push_back(value);
+  }
+  if (values.size() != count) return {};
+  return values;
+}
+
+Result<std::vector<Anchor>> read_anchors(std::string_view text, std::string_view whole) {
+  std::vector<Anchor> anchors;
+  for (const auto part : split(text, ' ')) {
+    const auto size = numbers(part, 2);
+    if (!size || !((*size)[0] > 0 && (*size)[1] > 0))
+      return refuse(kAnchors, whole, "\"" + std::string(part) + "\" is not WIDTH,HEIGHT in pixels");
+    anchors.push_back({(*size)[0], (*size)[1]});
+  }
+  if (anchors.empty()) return refuse(kAnchors, whole, "an output has no anchor");
+  return anchors;
+}
+
+Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, const Shape& input, std::span<const Shape> outputs) {
+  const std::string_view text = find(metadata, kAnchors).value_or("");
+  if (input.size() != 4) return refuse(kTask, "detect", "needs an input of four dimensions, not " + to_string(input));
+  const auto parts = split(text, ';');
+  if (parts.size() != outputs.size())
+    return refuse(kAnchors, text, "has anchors for " + std::to_string(parts.size()) + " of the " + std::to_string(outputs.size()) + " outputs");
+  std::vector<DetectorHead> heads;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto anchors = read_anchors(parts[i], text);
+    if (!anchors) return std::unexpected(anchors.error());
+    const Shape& shape = outputs[i];
+    const auto count = static_cast<std::int64_t>(anchors->size());
+    if (shape.size() != 4 || shape[0] != 1 || shape[1] % count != 0 || shape[1] / count < 6)
+      return refuse(kAnchors, text, "output " + std::to_string(i) + " of shape " + to_string(shape) +
+                                        " is no head with anchors * (5 + classes) channels");
+    heads.push_back({std::move(*anchors), static_cast<std::size_t>(shape[1] / count - 5), static_cast<std::size_t>(shape[2]),
+                     static_cast<std::size_t>(shape[3])});
+  }
+  return std::make_unique<Detector>(std::move(heads), static_cast<std::size_t>(input[3]), static_cast<std::size_t>(input[2]));
+}
+
+} // namespace
+
+Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, const Shape& input, std::span<const Shape> outputs) {
+  const auto task = find(metadata, kTask);
+  if (!task) return nullptr;
+  if (*task == "detect") return make_detector(metadata, input, outputs);
+  if (*task != "classify") return refuse(kTask, *task, "is neither \"detect\" nor \"classify\"");
+  if (outputs.size() != 1) return refuse(kTask, *task, "needs one output, not " + std::to_string(outputs.size()));
+  return std::make_unique<Classifier>(static_cast<std::size_t>(element_count(outputs.front())));
+}
+
+Result<Normalization> normalization_of(const Metadata& metadata) {
+  Normalization normalization;
+  const auto read = [&](std::string_view key, std::array<float, 3>& values) -> Result<> {
+    const auto text = find(metadata, key);
+    if (!text) return {};
+    const auto read_values = numbers(*text, values.size());
+    if (!read_values) return refuse(key, *text, "is not three numbers, \"RED,GREEN,BLUE\"");
+    std::ranges::copy(*read_values, values.begin());
+    return {};
+  };
+  if (auto mean = read(kMean, normalization.mean); !mean) return std::unexpected(mean.error());
+  if (auto deviation = read(kDeviation, normalization.deviation); !deviation) return std::unexpected(deviation.error());
+  for (const float deviation : normalization.deviation)
+    if (!(deviation > 0)) return refuse(kDeviation, *find(metadata, kDeviation), "must be above zero");
+  return normalization;
+}
+
+} // namespace rtexec::tasks

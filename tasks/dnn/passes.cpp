@@ -1,0 +1,168 @@
+#include "tasks/dnn/passes.hpp"
+
+#include <algorithm>
+
+namespace rtexec::tasks {
+namespace {
+
+constexpr std::size_t no_node = static_cast<std::size_t>(-1);
+
+/// Who writes and who reads each tensor. Nodes are removed by sweep(), so that indices stay valid during a pass.
+class Uses {
+ public:
+  explicit Uses(Graph& graph) : graph_(graph), producer_(graph.tensors.size(), no_node), readers_(graph.tensors.size(), 0), removed_(graph.nodes.size(), false) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      producer_[graph.nodes[i].output] = i;
+      for (const auto input : graph.nodes[i].inputs) ++readers_[input];
+      if (graph.nodes[i].residual) ++readers_[*graph.nodes[i].residual];
+    }
+    for (const auto output : graph.outputs) ++readers_[output];
+  }
+
+  [[nodiscard]] std::size_t producer(TensorId id) const { return producer_[id]; }
+  [[nodiscard]] bool single_reader(TensorId id) const { return readers_[id] == 1; }
+
+  /// The node that writes `id`, where nobody but one node reads it, and the node's result goes through no activation or sum yet.
+  [[nodiscard]] Node* plain_producer(TensorId id) {
+    if (producer_[id] == no_node || !single_reader(id)) return nullptr;
+    auto& node = graph_.nodes[producer_[id]];
+    return node.residual || node.activation.kind != Activation::Kind::none ? nullptr : &node;
+  }
+
+  /// Node `into` takes over the output of node `gone`.
+  void absorb(std::size_t into, std::size_t gone) {
+    graph_.nodes[into].output = graph_.nodes[gone].output;
+    producer_[graph_.nodes[into].output] = into;
+    removed_[gone] = true;
+  }
+  /// Moves node `from` to the place of node `to`, which goes away.
+  void move(std::size_t from, std::size_t to) {
+    graph_.nodes[to] = std::move(graph_.nodes[from]);
+    producer_[graph_.nodes[to].output] = to;
+    removed_[from] = true;
+  }
+
+  void sweep() {
+    std::vector<Node> kept;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+      if (!removed_[i]) kept.push_back(std::move(graph_.nodes[i]));
+    graph_.nodes = std::move(kept);
+  }
+
+ private:
+  Graph& graph_;
+  std::vector<std::size_t> producer_;
+  std::vector<std::size_t> readers_;
+  std::vector<bool> removed_;
+};
+
+TensorId add_constant(Graph& graph, std::string name, Shape shape, std::vector<float> values) {
+  graph.tensors.push_back({std::move(name), std::move(shape), std::move(values)});
+  return static_cast<TensorId>(graph.tensors.size() - 1);
+}
+
+/// y = scale * (w * x + b) + shift = (scale w) * x + (scale b + shift), in double precision.
+void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const std::vector<float>& shift) {
+  const auto& weights = graph.tensors[conv.inputs[1]];
+  const auto channels = scale.size(), filter = weights.values.size() / channels;
+  std::vector<float> scaled(weights.values.size()), bias(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double factor = scale[c];
+    for (std::size_t i = c * filter; i < (c + 1) * filter; ++i) scaled[i] = static_cast<float>(factor * static_cast<double>(weights.values[i]));
+    const double old = conv.inputs.size() > 2 ? graph.tensors[conv.inputs[2]].values[c] : 0.0F;
+    bias[c] = static_cast<float>(factor * old + static_cast<double>(shift[c]));
+  }
+  const auto name = weights.name;
+  const auto shape = weights.shape;
+  conv.inputs.resize(1);
+  conv.inputs.push_back(add_constant(graph, name, shape, std::move(scaled)));
+  conv.inputs.push_back(add_constant(graph, name + ".bias", {shape[0]}, std::move(bias)));
+}
+
+bool takes_activation(const Node& node) {
+  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) || std::holds_alternative<Binary>(node.operation) ||
+         std::holds_alternative<ScaleShift>(node.operation);
+}
+
+bool takes_residual(const Node& node) { return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation); }
+
+} // namespace
+
+void fold_scales(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    if (!std::holds_alternative<ScaleShift>(node.operation)) continue;
+    auto* conv = uses.plain_producer(node.inputs[0]);
+    if (!conv || !std::holds_alternative<Conv>(conv->operation)) continue;
+    scale_conv(graph, *conv, graph.tensors[node.inputs[1]].values, graph.tensors[node.inputs[2]].values);
+    uses.absorb(uses.producer(node.inputs[0]), i);
+  }
+  uses.sweep();
+}
+
+void fuse_residuals(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& add = graph.nodes[i];
+    const auto* binary = std::get_if<Binary>(&add.operation);
+    if (!binary || binary->kind != Binary::Kind::add || add.activation.kind != Activation::Kind::none) continue;
+    auto [a, b] = std::pair(add.inputs[0], add.inputs[1]);
+    if (graph.tensors[a].shape != graph.tensors[b].shape) continue;
+    const auto fits = [&](TensorId id) {
+      const auto* producer = uses.plain_producer(id);
+      return producer && takes_residual(*producer);
+    };
+    // The later of the two sums: the other is there by then.
+    if (!fits(a) || (fits(b) && uses.producer(b) > uses.producer(a))) std::swap(a, b);
+    if (!fits(a)) continue;
+    const auto product = uses.producer(a);
+    graph.nodes[product].residual = b;
+    graph.nodes[product].output = add.output;
+    uses.move(product, i);
+  }
+  uses.sweep();
+}
+
+void fuse_activations(Graph& graph) {
+  Uses uses(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto* activation = std::get_if<Activation>(&graph.nodes[i].operation);
+    if (!activation) continue;
+    const auto input = graph.nodes[i].inputs[0];
+    const auto producer = uses.producer(input);
+    if (!uses.single_reader(input) || producer == no_node || !takes_activation(graph.nodes[producer]) ||
+        graph.nodes[producer].activation.kind != Activation::Kind::none)
+      continue;
+    graph.nodes[producer].activation = *activation;
+    uses.absorb(producer, i);
+  }
+  uses.sweep();
+}
+
+void remove_unused(Graph& graph) {
+  std::vector<bool> used(graph.tensors.size(), false);
+  for (const auto output : graph.outputs) used[output] = true;
+  std::vector<Node> kept;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    auto& node = graph.nodes[i];
+    if (!used[node.output]) continue;
+    for (const auto input : node.inputs) used[input] = true;
+    if (node.residual) used[*node.residual] = true;
+    kept.push_back(std::move(node));
+  }
+  std::ranges::reverse(kept);
+  graph.nodes = std::move(kept);
+  for (TensorId id = 0; id < graph.tensors.size(); ++id)
+    if (!used[id]) graph.tensors[id].values = {};
+}
+
+void optimise(Graph& graph) {
+  remove_unused(graph);
+  fold_scales(graph);
+  fuse_residuals(graph);
+  fuse_activations(graph);
+  remove_unused(graph);
+}
+
+} // namespace rtexec::tasks

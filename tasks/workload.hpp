@@ -1,0 +1,67 @@
+// A workload: what a task runs in each job. Set-up may allocate; the three parts of a job may not.
+//
+// A workload owns no device memory: it says what it needs by class, and is given addresses. Its host-side buffers (staged
+// inputs and outputs, the image of its constants) are its own.
+#pragma once
+
+#include "config/plan.hpp"
+#include "config/result.hpp"
+#include "config/task_set.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rtexec::tasks {
+
+/// Addresses of a task's device memory, each valid on the device for the size that memory() asked for.
+struct Memory {
+  const std::byte* constant = nullptr; // mapped read-only
+  std::byte* scratch = nullptr;        // contents are lost between jobs
+  std::byte* state = nullptr;          // zero before the first job
+};
+
+/// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
+/// Called on the engine's thread: must not block or allocate. Null functions are not called.
+struct LayerObserver {
+  void (*begin)(void* self, std::uint32_t layer) noexcept = nullptr;
+  void (*end)(void* self, std::uint32_t layer) noexcept = nullptr;
+  void* self = nullptr;
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  [[nodiscard]] virtual MemoryDemand memory() const = 0;
+  /// The bytes that the constants must hold, to be copied to the device before the first job; lives as long as the workload.
+  [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
+  /// What a measured WCET of this workload depends on: model contents, input size. Changes when a measurement is stale.
+  [[nodiscard]] virtual std::string fingerprint() const = 0;
+  /// Names of the layers, by the number that the observer is given.
+  [[nodiscard]] virtual std::span<const std::string> layers() const { return {}; }
+
+  /// Gives the device addresses; called once after constants are in place, before the first job.
+  virtual void bind(const Memory& memory) = 0;
+  virtual void observe(const LayerObserver&) {}
+
+  // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block.
+  /// On the task's core: fetches and prepares the input of job `job`.
+  [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
+  /// On the device's compute engine.
+  [[nodiscard]] virtual Status execute() noexcept = 0;
+  /// On the task's core: takes the outputs.
+  [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;
+
+ protected:
+  Workload() = default;
+};
+
+/// Makes the workload that `task` asks for. Errors name the file, and the node or value that cannot be used.
+[[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task);
+
+} // namespace rtexec::tasks

@@ -1,0 +1,128 @@
+// The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
+#include "config/reader.hpp"
+#include "test/config/support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace rtexec {
+namespace {
+
+using testing::HasSubstr;
+
+using Keys = std::map<std::string, std::string>;     // key to TOML literal
+using Document = std::map<std::string, Keys>;        // table header to its keys
+
+std::string text_of(const Document& document) {
+  std::string text;
+  for (const auto& [header, keys] : document) { // "" sorts first
+    text += header + "\n";
+    for (const auto& [key, value] : keys) text += key + " = " + value + "\n";
+  }
+  return text;
+}
+
+const Keys synthetic = {{"name", "'a'"}, {"workload", "'synthetic'"}, {"period", "'100ms'"}, {"wcet", "'1ms'"}, {"footprint", "'1MiB'"}};
+const Keys dnn = {{"name", "'a'"}, {"model", "'good/model.onnx'"}, {"period", "'100ms'"}};
+
+/// A valid document that holds every key of `kind` in one of its variants.
+std::vector<Document> variants(FileKind kind) {
+  switch (kind) {
+    case FileKind::task_set: {
+      Keys with_input = dnn;
+      with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
+      Keys full = synthetic;
+      full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
+                   {"memory_policy", "'D'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"}});
+      return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
+              {{"", {{"board", "'host'"}}},
+               {"[executive]",
+                {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
+               {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}}},
+               {"[swap]", {{"policy", "'none'"}}},
+               {"[[task]]", full}}};
+    }
+    case FileKind::board:
+      return {{{"",
+                {{"name", "'b'"}, {"description", "'d'"}, {"device", "'host'"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
+                 {"copy_engines", "2"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
+                 {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}}}};
+    case FileKind::profile:
+      return {{{"", {{"machine", "'m'"}}},
+               {"[[task]]",
+                {{"name", "'a'"}, {"workload", "'w'"}, {"wcet", "'1ms'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
+                 {"observed", "'1ms'"}, {"observed_before", "'1ms'"}, {"observed_after", "'1ms'"}, {"samples", "1"}, {"margin", "1.5"}}}}};
+  }
+  return {};
+}
+
+std::string problem(FileKind kind, const Document& document) {
+  const auto file = test::folder() / "x.toml";
+  const auto of = [](const auto& result) { return result ? std::string("none") : result.error().what; };
+  switch (kind) {
+    case FileKind::task_set: return of(parse_task_set(text_of(document), file));
+    case FileKind::board: return of(parse_board(text_of(document), file));
+    case FileKind::profile: return of(parse_profile(text_of(document), file));
+  }
+  return "unknown kind";
+}
+
+class DocumentedKeys : public testing::TestWithParam<FileKind> {};
+
+TEST_P(DocumentedKeys, TakeARightValueAndRefuseAWrongType) {
+  std::set<std::pair<std::string, std::string>> tried;
+  for (const Document& document : variants(GetParam())) {
+    ASSERT_EQ(problem(GetParam(), document), "none");
+    for (const auto& [header, keys] : document) {
+      for (const auto& [key, value] : keys) {
+        Document wrong = document;
+        wrong[header][key] = "{}";
+        EXPECT_THAT(problem(GetParam(), wrong), HasSubstr(key + " = a table: ")) << key;
+        tried.emplace(header, key);
+      }
+    }
+  }
+  std::set<std::pair<std::string, std::string>> documented;
+  for (const KeyDoc& doc : documented_keys(GetParam())) documented.emplace(doc.table, doc.key);
+  EXPECT_EQ(tried, documented);
+}
+
+TEST_P(DocumentedKeys, ThatAreRequiredAreMissed) {
+  const Document whole = variants(GetParam()).back();
+  for (const KeyDoc& doc : documented_keys(GetParam())) {
+    Document lacking = whole;
+    lacking[doc.table].erase(doc.key);
+    const std::string message = problem(GetParam(), lacking);
+    if (doc.fallback == "required") EXPECT_THAT(message, HasSubstr("missing key '" + doc.key + "'"));
+    else EXPECT_THAT(message, testing::Not(HasSubstr("missing key")));
+  }
+}
+
+TEST_P(DocumentedKeys, HaveATypeADefaultAndAMeaning) {
+  for (const KeyDoc& doc : documented_keys(GetParam())) {
+    EXPECT_FALSE(doc.type.empty()) << doc.key;
+    EXPECT_FALSE(doc.fallback.empty()) << doc.key;
+    EXPECT_FALSE(doc.meaning.empty()) << doc.key;
+  }
+}
+
+/// A default that is written as a literal is one that the file may say.
+TEST_P(DocumentedKeys, TakeTheirDefaults) {
+  const auto is_literal = [](const std::string& text) {
+    return text.starts_with('"') || text == "true" || text == "false" || text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  for (const KeyDoc& doc : documented_keys(GetParam())) {
+    if (!is_literal(doc.fallback) || doc.fallback == "\"\"" || doc.key == "workload" || doc.key == "wcet") continue;
+    Document document = variants(GetParam()).back();
+    document[doc.table][doc.key] = doc.fallback;
+    EXPECT_EQ(problem(GetParam(), document), "none") << doc.key << " = " << doc.fallback;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, DocumentedKeys, testing::Values(FileKind::task_set, FileKind::board, FileKind::profile));
+
+} // namespace
+} // namespace rtexec

@@ -1,0 +1,170 @@
+#include "config/profile.hpp"
+#include "config/reader.hpp"
+#include "test/config/support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+#include <sys/resource.h>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+ProfileEntry entry(const std::string& task, const std::string& workload) {
+  return {.task = task,
+          .workload = workload,
+          .wcet = {.before = 2ms, .device = 12ms, .after = 1ms},
+          .observed = {.before = 1ms, .device = 10ms, .after = 0ms},
+          .samples = 100,
+          .margin = 1.2};
+}
+
+Profile profile_of(std::vector<ProfileEntry> entries) { return {.file = {}, .machine = "a \"machine\" \\ of ours", .entries = std::move(entries)}; }
+
+std::string problem(const Result<>& result) { return result ? "none" : result.error().what; }
+
+void expect_same(const Wcet& a, const Wcet& b) {
+  EXPECT_EQ(a.before, b.before);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.after, b.after);
+}
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST(ProfileFile, IsReadBackAsWritten) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "p.toml";
+  std::mt19937_64 random(7);
+  const auto time = [&] { return Duration{1 + static_cast<Duration::rep>(random() >> 1) % Duration{60min}.count()}; };
+  for (int round = 0; round < 50; ++round) {
+    Profile written = profile_of({});
+    for (int i = 0; i < round % 5; ++i) {
+      ProfileEntry e = entry("task" + std::to_string(i), "net " + std::to_string(random()));
+      e.wcet = {time(), time(), time()};
+      e.observed = {time(), time(), time()};
+      e.samples = 1 + (random() >> 1);
+      e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
+      if (e.margin > 100) e.margin = 1;
+      written.entries.push_back(e);
+    }
+    ASSERT_EQ(problem(write_profile(written, file)), "none");
+    const auto read = read_profile(file);
+    ASSERT_TRUE(read) << read.error().what;
+    EXPECT_EQ(read->file, file);
+    EXPECT_EQ(read->machine, written.machine);
+    ASSERT_EQ(read->entries.size(), written.entries.size());
+    for (std::size_t i = 0; i < written.entries.size(); ++i) {
+      EXPECT_EQ(read->entries[i].task, written.entries[i].task);
+      EXPECT_EQ(read->entries[i].workload, written.entries[i].workload);
+      EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
+      EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
+      expect_same(read->entries[i].wcet, written.entries[i].wcet);
+      expect_same(read->entries[i].observed, written.entries[i].observed);
+    }
+  }
+  EXPECT_EQ(files_in(folder.path()), 1u) << "nothing is left over";
+}
+
+TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "p.toml";
+  ASSERT_TRUE(write_profile(profile_of({}), file));
+  const std::string before = test::content(file);
+  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "")}), file)), HasSubstr("workload = \"\": an empty string"));
+  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "x"), entry("a", "y")}), file)), HasSubstr("already that of task 1"));
+  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "\xff")}), file)), HasSubstr("p.toml:"));
+  EXPECT_EQ(test::content(file), before);
+}
+
+/// Every write beyond the limit fails with EFBIG, as on a full disk with ENOSPC.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit old_{};
+};
+
+TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "p.toml";
+  ASSERT_TRUE(write_profile(profile_of({entry("a", "net 1")}), file));
+  const std::string before = test::content(file);
+  Result<> result;
+  {
+    const FileSizeLimit limit(100); // in the middle of the new file
+    result = write_profile(profile_of({entry("a", "net 2"), entry("b", "net 3")}), file);
+  }
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::refused);
+  EXPECT_EQ(result.error().what, file.string() + ": error: cannot write it, the old one stays as it was: File too large");
+  EXPECT_EQ(test::content(file), before);
+  EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary file is gone";
+}
+
+TEST(ProfileFile, InAFolderThatIsNotThereSaysSo) {
+  EXPECT_EQ(problem(write_profile(profile_of({}), "/nonexistent/p.toml")),
+            "/nonexistent/p.toml: error: cannot write it, the old one stays as it was: No such file or directory");
+  EXPECT_THAT(read_profile("/nonexistent/p.toml").error().what, HasSubstr("cannot read it: No such file or directory"));
+}
+
+TEST(ProfileFile, OverAFolderIsRefused) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "p.toml");
+  EXPECT_THAT(problem(write_profile(profile_of({}), folder.path() / "p.toml")), HasSubstr("Is a directory"));
+  EXPECT_EQ(files_in(folder.path()), 1u);
+}
+
+TaskSet tasks(std::initializer_list<const char*> names) {
+  TaskSet set;
+  set.file = "demo.toml";
+  for (const char* name : names) set.tasks.emplace_back().name = name;
+  return set;
+}
+
+TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {
+  TaskSet set = tasks({"a", "b"});
+  set.tasks[1].wcet = Wcet{.before = 0ms, .device = 7ms, .after = 0ms};
+  ASSERT_TRUE(apply_profile(set, profile_of({entry("a", "net 1")}), {"net 1", "net 9"}));
+  expect_same(*set.tasks[0].wcet, entry("", "").wcet);
+  EXPECT_EQ(set.tasks[1].wcet->device, 7ms);
+}
+
+TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
+  TaskSet set = tasks({"a", "b", "c"});
+  Profile profile = profile_of({entry("a", "net 1"), entry("b", "net 2")});
+  profile.file = "demo.profile.toml";
+  const auto result = apply_profile(set, profile, {"net 1", "net 3", "net 4"});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::bad_input);
+  EXPECT_EQ(result.error().what, "demo.profile.toml: error: task 'b': its measurement is stale: of \"net 2\", and it now runs \"net 3\"\n"
+                                 "demo.profile.toml: error: task 'c': it was not measured\n"
+                                 "run `rtexec profile demo.toml`, or give wcet in the task set");
+  EXPECT_FALSE(set.tasks[0].wcet);
+}
+
+TEST(ApplyProfile, WantsOneFingerprintForEachTask) {
+  TaskSet set = tasks({"a"});
+  EXPECT_FALSE(apply_profile(set, profile_of({}), {}));
+}
+
+} // namespace
+} // namespace rtexec

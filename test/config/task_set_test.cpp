@@ -1,0 +1,201 @@
+#include "config/names.hpp"
+#include "config/reader.hpp"
+#include "test/config/support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+TaskSet read_good(const std::string& name) {
+  auto set = read_task_set(test::folder() / "good" / name);
+  if (!set) throw std::runtime_error(set.error().what);
+  return *set;
+}
+
+std::string problem(const Result<TaskSet>& result) { return result ? "none" : result.error().what; }
+std::string problem(const Result<>& result) { return result ? "none" : result.error().what; }
+
+Task synthetic(const std::string& name) {
+  Task task;
+  task.name = name;
+  task.workload = WorkloadKind::synthetic;
+  task.period = task.deadline = 100ms;
+  task.wcet = Wcet{.before = 1ms, .device = 10ms, .after = 1ms};
+  task.footprint = Bytes{4096};
+  return task;
+}
+
+TaskSet set_of(std::vector<Task> tasks) {
+  TaskSet set;
+  set.tasks = std::move(tasks);
+  return set;
+}
+
+TEST(TaskSetFile, FillsTheStructs) {
+  const std::filesystem::path good = test::folder() / "good";
+  const TaskSet set = read_good("every-key.toml");
+  EXPECT_EQ(set.file, good / "every-key.toml");
+  EXPECT_EQ(set.board, (good / "boards/own.toml").string());
+  EXPECT_EQ(set.executive.order, Order::static_priority);
+  EXPECT_EQ(set.executive.priorities, PriorityAssignment::deadline_monotonic);
+  EXPECT_EQ(set.executive.duration, Duration{90s});
+  EXPECT_TRUE(set.executive.allow_degraded);
+  EXPECT_EQ(set.executive.threads, ThreadPolicy::deadline);
+  EXPECT_EQ(set.executive.profile, good / "measured/wcet.toml");
+  EXPECT_EQ(set.device.capacity, Bytes{64u << 20});
+  EXPECT_EQ(set.device.chunk, std::nullopt);
+  ASSERT_EQ(set.tasks.size(), 2u);
+  const Task& front = set.tasks[0];
+  EXPECT_EQ(front.name, "Front_camera-1.0");
+  EXPECT_EQ(front.workload, WorkloadKind::dnn);
+  EXPECT_EQ(front.model, good / "model.onnx");
+  EXPECT_EQ(front.input, good / "pictures");
+  EXPECT_EQ(front.period, 100ms);
+  EXPECT_EQ(front.deadline, 90ms);
+  EXPECT_EQ(front.offset, 5ms);
+  EXPECT_EQ(front.core, 3u);
+  EXPECT_EQ(front.criticality, Criticality::best_effort);
+  EXPECT_EQ(front.on_overrun, OnOverrun::re_phase);
+  EXPECT_EQ(front.memory_policy, MemoryPolicy::host);
+  EXPECT_FALSE(front.wcet);
+  const Task& load = set.tasks[1];
+  EXPECT_EQ(load.workload, WorkloadKind::synthetic);
+  EXPECT_EQ(load.on_overrun, OnOverrun::abort_job);
+  ASSERT_TRUE(load.wcet);
+  EXPECT_EQ(load.wcet->before, 2ms);
+  EXPECT_EQ(load.wcet->device, 30ms);
+  EXPECT_EQ(load.wcet->after, 1500us);
+  EXPECT_EQ(load.footprint, Bytes{4080218931});
+}
+
+TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
+  const TaskSet set = read_good("contract.toml");
+  EXPECT_EQ(set.board, "host");
+  EXPECT_EQ(set.executive.profile, test::folder() / "good/contract.profile.toml");
+  EXPECT_EQ(set.device.chunk, Bytes{64u << 20});
+  EXPECT_EQ(set.tasks[0].priority, 80);
+  EXPECT_EQ(set.tasks[0].wcet->before, 2ms);
+  EXPECT_EQ(set.tasks[1].deadline, 200ms) << "the period";
+  EXPECT_EQ(set.tasks[1].wcet->after, 0ms);
+  EXPECT_EQ(set.tasks[1].core, 0u);
+}
+
+TEST(TaskSetFile, TakesInlineTablesAndWindowsLines) {
+  const auto set = parse_task_set("\xEF\xBB\xBF" "executive = {order = 'edf'}\r\n"
+                                  "task = [{name = 'a', workload = 'synthetic', period = '1s', wcet = '1ms', footprint = '1B'}]\r\n",
+                                  "x.toml");
+  EXPECT_EQ(problem(set), "none");
+}
+
+TEST(TaskSetFile, TakesTheLastCharacterWithoutALineEnd) {
+  EXPECT_EQ(problem(parse_task_set("board = 3", "x.toml")),
+            "x.toml:1:1: error: no task: write at least one [[task]]\nx.toml:1:9: error: board = 3: not a string");
+}
+
+TEST(TaskSetFile, ThatCannotBeReadSaysWhy) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(problem(read_task_set(folder.path() / "none.toml")),
+            (folder.path() / "none.toml").string() + ": error: cannot read it: No such file or directory");
+  EXPECT_THAT(problem(read_task_set(folder.path())), HasSubstr("cannot read it: Is a directory"));
+  const auto file = folder.path() / "large.toml";
+  test::put(file, std::string((1 << 20) + 1, '\n'));
+  EXPECT_THAT(problem(read_task_set(file)), HasSubstr("larger than 1048576 bytes"));
+  EXPECT_EQ(read_task_set(folder.path()).error().code, Errc::bad_input);
+}
+
+TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "secret.toml";
+  test::put(file, "");
+  ASSERT_EQ(::chmod(file.c_str(), 0), 0);
+  constexpr uid_t nobody = 65534; // root may read everything
+  const uid_t self = ::geteuid();
+  if (self == 0) {
+    ASSERT_EQ(::seteuid(nobody), 0);
+  }
+  const auto result = read_task_set(file);
+  ASSERT_EQ(::seteuid(self), 0);
+  EXPECT_THAT(problem(result), HasSubstr("Permission denied"));
+}
+
+TEST(TaskSetFile, WithNotUtf8IsRefused) { EXPECT_THAT(problem(parse_task_set("board = \"\xff\"\n", "x.toml")), HasSubstr("x.toml:1:")); }
+
+/// As deep as one line allows, in a header, a key, and inline tables: the parser and our copy recurse once for each.
+TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
+  std::string dotted = "a";
+  for (int i = 0; i < 1000; ++i) dotted += ".a";
+  std::string text = "[" + dotted + "]\n" + dotted + " = ";
+  for (int i = 0; i < 4; ++i) text += "[\n{" + dotted + " = ";
+  text += "1";
+  for (int i = 0; i < 4; ++i) text += "}\n]";
+  EXPECT_FALSE(parse_task_set(text, "x.toml"));
+}
+
+TEST(TaskSetInCode, ObeysTheSameRules) {
+  EXPECT_TRUE(validate(set_of({synthetic("a"), synthetic("b")})));
+  EXPECT_EQ(problem(validate(TaskSet{})), "no task: write at least one [[task]]");
+  EXPECT_EQ(problem(validate(set_of({synthetic("a"), synthetic("a")}))), "task 'a': name = \"a\": already that of task 1");
+}
+
+struct Mistake {
+  const char* message;
+  void (*make)(TaskSet&);
+};
+
+class MistakeInCode : public testing::TestWithParam<Mistake> {};
+
+TEST_P(MistakeInCode, GivesItsMessageAlone) {
+  TaskSet set = set_of({synthetic("a")});
+  GetParam().make(set);
+  EXPECT_EQ(problem(validate(set)), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, MistakeInCode,
+    testing::Values(
+        Mistake{"task 1: name = \"\": not a name: use 1 to 64 of A-Z a-z 0-9 _ . -", [](TaskSet& s) { s.tasks[0].name = ""; }},
+        Mistake{"task 'a': period = \"0ns\": out of range: at least 1us, at most 60min", [](TaskSet& s) { s.tasks[0].period = 0ns; }},
+        Mistake{"task 'a': deadline = \"-9223372036.854775808s\": out of range: at least 1ns, at most 60min",
+                [](TaskSet& s) { s.tasks[0].deadline = Duration::min(); }},
+        Mistake{"task 'a': deadline = \"101ms\": longer than the period, 100ms", [](TaskSet& s) { s.tasks[0].deadline = 101ms; }},
+        Mistake{"task 'a': wcet = \"9223372036.854775807s\": out of range: at least 1ns, at most 60min",
+                [](TaskSet& s) { s.tasks[0].wcet->device = Duration::max(); }},
+        Mistake{"task 'a': wcet_before = \"-1ns\": out of range: at least 0ns, at most 60min", [](TaskSet& s) { s.tasks[0].wcet->before = -1ns; }},
+        Mistake{"task 'a': wcet = \"10ms\": the parts of a job take 101ms in all, longer than the deadline, 100ms",
+                [](TaskSet& s) { s.tasks[0].wcet->after = 90ms; }},
+        Mistake{"task 'a': core = 1024: out of range: at least 0, at most 1023", [](TaskSet& s) { s.tasks[0].core = 1024; }},
+        Mistake{"task 'a': priority = 100: out of range: at least 1, at most 99", [](TaskSet& s) { s.tasks[0].priority = 100; }},
+        Mistake{"task 'a': priority = 5: only with priorities = \"explicit\" in [executive]", [](TaskSet& s) { s.tasks[0].priority = 5; }},
+        Mistake{"task 'a': wcet: a synthetic task needs one, as a duration", [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
+        Mistake{"task 'a': model: a dnn task needs one, an ONNX file",
+                [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint = Bytes{}; }},
+        Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
+                [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
+        Mistake{"[device] chunk = \"0B\": must be at least 4KiB",
+                [](TaskSet& s) { s.device = {.capacity = Bytes{1 << 20}, .chunk = Bytes{0}}; }},
+        Mistake{"[device] capacity = \"18014398509481980KiB\": not a multiple of 28KiB: write \"18014398509481976KiB\"",
+                [](TaskSet& s) { s.device = {.capacity = Bytes{0} - Bytes{4096}, .chunk = Bytes{7 * 4096}}; }},
+        Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s", [](TaskSet& s) { s.executive.duration = 0s; }}));
+
+TEST(TaskSetInCode, WithDeadlineLeftOutIsToldSo) {
+  TaskSet set = set_of({synthetic("a")});
+  set.tasks[0].deadline = 0ns;
+  EXPECT_EQ(problem(validate(set)), "task 'a': deadline = \"0ns\": out of range: at least 1ns, at most 60min");
+}
+
+TEST(Spellings, AreThereForEveryValue) {
+  EXPECT_EQ(spelling(OnOverrun::re_phase), "re-phase");
+  EXPECT_EQ(spelling(MemoryPolicy::managed), "M");
+  EXPECT_EQ(spelling(static_cast<Order>(99)), "?");
+}
+
+} // namespace
+} // namespace rtexec

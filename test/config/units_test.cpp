@@ -1,0 +1,160 @@
+#include "config/units.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr std::uint64_t u64_max = std::numeric_limits<std::uint64_t>::max();
+
+Duration duration(const char* text) {
+  const auto value = parse_duration(text);
+  EXPECT_TRUE(value.has_value()) << text << ": " << value.error().what;
+  return value.value_or(Duration::min());
+}
+
+std::uint64_t bytes(const char* text) {
+  const auto value = parse_bytes(text);
+  EXPECT_TRUE(value.has_value()) << text << ": " << value.error().what;
+  return value.value_or(Bytes{}).count;
+}
+
+template <class T>
+std::string problem(const Result<T>& result) {
+  return result ? "none" : result.error().what;
+}
+
+TEST(Durations, AreReadInEveryUnit) {
+  EXPECT_EQ(duration("40ns"), 40ns);
+  EXPECT_EQ(duration("250us"), 250us);
+  EXPECT_EQ(duration("100ms"), 100ms);
+  EXPECT_EQ(duration("1.5s"), 1500ms);
+  EXPECT_EQ(duration("2min"), 120s);
+  EXPECT_EQ(duration("0ms"), 0ns);
+  EXPECT_EQ(duration("007ms"), 7ms);
+  EXPECT_EQ(duration("1.500000000000000000000000ms"), 1500us);
+  EXPECT_EQ(duration("0.00000000005min"), 3ns);
+}
+
+TEST(Durations, AreExactToTheLastOf64Bits) {
+  EXPECT_EQ(duration("9223372036854775807ns"), Duration::max());
+  EXPECT_EQ(duration("9223372036.854775807s"), Duration::max());
+  EXPECT_THAT(problem(parse_duration("9223372036854775808ns")), HasSubstr("larger than 64 bits hold (9223372036854775807ns)"));
+  EXPECT_THAT(problem(parse_duration("9223372036.854775808s")), HasSubstr("larger than 64 bits"));
+  EXPECT_THAT(problem(parse_duration("18446744073709551616ns")), HasSubstr("larger than 64 bits"));
+  EXPECT_THAT(problem(parse_duration("18446744073709551615min")), HasSubstr("larger than 64 bits"));
+}
+
+TEST(Durations, ThatAreNoneSayWhy) {
+  EXPECT_EQ(problem(parse_duration("100x")), "not a duration: unknown unit 'x' (use ns, us, ms, s or min)");
+  EXPECT_EQ(problem(parse_duration("-1ms")), "not a duration: it is negative");
+  EXPECT_EQ(problem(parse_duration("0.5ns")), "not a duration: not a whole number of ns");
+  EXPECT_EQ(problem(parse_duration("1.0000000000000000001s")), "not a duration: more than 18 digits after the point");
+  for (const char* text : {"", "ms", ".5s", "5.s", "+5s", " 5s", "5 s", "5s ", "1e3s", "1,5s", "0x5s", "5", "5S", "5sec", "inf", "nan", "5ms5us"})
+    EXPECT_FALSE(parse_duration(text)) << text;
+  EXPECT_FALSE(parse_duration(std::string_view("5ms\0", 4)));
+}
+
+TEST(Sizes, AreReadInEveryUnit) {
+  EXPECT_EQ(bytes("4096B"), 4096u);
+  EXPECT_EQ(bytes("1kB"), 1000u);
+  EXPECT_EQ(bytes("1KiB"), 1024u);
+  EXPECT_EQ(bytes("500MB"), 500'000'000u);
+  EXPECT_EQ(bytes("64MiB"), 64u << 20);
+  EXPECT_EQ(bytes("1GB"), 1'000'000'000u);
+  EXPECT_EQ(bytes("2GiB"), 2ULL << 30);
+  EXPECT_EQ(bytes("3TB"), 3'000'000'000'000u);
+  EXPECT_EQ(bytes("1TiB"), 1ULL << 40);
+}
+
+TEST(Sizes, AreRoundedToAWholeByte) {
+  EXPECT_EQ(bytes("3.8GiB"), 4080218931u); // 4080218931.2
+  EXPECT_EQ(bytes("0.4B"), 0u);
+  EXPECT_EQ(bytes("0.5B"), 1u);
+  EXPECT_EQ(bytes("0.999999999999999999GiB"), 1ULL << 30);
+}
+
+TEST(Sizes, AreExactToTheLastOf64Bits) {
+  EXPECT_EQ(bytes("18446744073709551615B"), u64_max);
+  EXPECT_EQ(bytes("16777215TiB"), 16777215ULL << 40);
+  EXPECT_THAT(problem(parse_bytes("18446744073709551616B")), HasSubstr("larger than 64 bits hold (18446744073709551615B)"));
+  EXPECT_THAT(problem(parse_bytes("16777216TiB")), HasSubstr("larger than 64 bits"));
+  EXPECT_THAT(problem(parse_bytes("18446744073709551615.5B")), HasSubstr("larger than 64 bits"));
+}
+
+TEST(Bandwidths, AreSizesPerSecond) {
+  EXPECT_EQ(parse_bandwidth("100MB/s")->bytes_per_second, 100'000'000u);
+  EXPECT_EQ(parse_bandwidth("1GiB/s")->bytes_per_second, 1ULL << 30);
+  EXPECT_THAT(problem(parse_bandwidth("100MB")), HasSubstr("unknown unit 'MB' (use B/s, kB/s"));
+  EXPECT_FALSE(parse_bandwidth("100/s"));
+  EXPECT_FALSE(parse_bandwidth("100MB/ms"));
+  EXPECT_FALSE(parse_bytes("100MB/s"));
+}
+
+TEST(TextForms, AreTheShortestExactOnes) {
+  EXPECT_EQ(to_string(Duration{0}), "0ns");
+  EXPECT_EQ(to_string(Duration{100ms}), "100ms");
+  EXPECT_EQ(to_string(Duration{1500us}), "1.5ms");
+  EXPECT_EQ(to_string(Duration{60s}), "60s");
+  EXPECT_EQ(to_string(Duration{120s}), "2min");
+  EXPECT_EQ(to_string(Duration{100s}), "100s");
+  EXPECT_EQ(to_string(Duration{12345678ns}), "12345678ns");
+  EXPECT_EQ(to_string(Duration{-5ms}), "-5ms");
+  EXPECT_EQ(to_string(Duration::min()), "-9223372036.854775808s");
+  EXPECT_EQ(to_string(Bytes{0}), "0B");
+  EXPECT_EQ(to_string(Bytes{4096}), "4KiB");
+  EXPECT_EQ(to_string(Bytes{1'500'000}), "1.5MB");
+  EXPECT_EQ(to_string(Bytes{3ULL << 29}), "1.5GiB");
+  EXPECT_EQ(to_string(Bytes{u64_max}), "18446744073709551615B");
+  EXPECT_EQ(to_string(Bandwidth{100'000'000}), "100MB/s");
+}
+
+/// Values of every magnitude: random bits, cut to a random length; each also as a multiple of every power of ten.
+template <class Check>
+void for_random_values(std::uint64_t most, Check check) {
+  std::mt19937_64 random(20260101);
+  for (int i = 0; i < 5'000; ++i) {
+    const std::uint64_t value = random() >> (random() % 64);
+    if (value > most) continue;
+    check(value);
+    for (std::uint64_t scale = 10; scale < 1'000'000'000'000'000 && value % 1000 <= most / scale; scale *= 10) check(value % 1000 * scale);
+  }
+}
+
+TEST(TextForms, AreReadBackToTheSameValue) {
+  for_random_values(static_cast<std::uint64_t>(Duration::max().count()), [](std::uint64_t n) {
+    const Duration value{static_cast<Duration::rep>(n)};
+    ASSERT_EQ(parse_duration(to_string(value)).value(), value) << to_string(value);
+  });
+  for_random_values(u64_max, [](std::uint64_t n) {
+    ASSERT_EQ(parse_bytes(to_string(Bytes{n})).value(), Bytes{n}) << to_string(Bytes{n});
+    ASSERT_EQ(parse_bandwidth(to_string(Bandwidth{n})).value(), Bandwidth{n}) << to_string(Bandwidth{n});
+  });
+}
+
+TEST(ReadableForms, HaveThreeSignificantDigits) {
+  EXPECT_EQ(readable(Duration{0}), "0 ns");
+  EXPECT_EQ(readable(Duration{999}), "999 ns");
+  EXPECT_EQ(readable(Duration{12'345'678}), "12.3 ms");
+  EXPECT_EQ(readable(Duration{1s}), "1.00 s");
+  EXPECT_EQ(readable(Duration{9'999us}), "10.0 ms");
+  EXPECT_EQ(readable(Duration{99'960us}), "100 ms");
+  EXPECT_EQ(readable(Duration{999'600us}), "1.00 s");
+  EXPECT_EQ(readable(Duration{3600s}), "3600 s");
+  EXPECT_EQ(readable(Duration{-12'345'678}), "-12.3 ms");
+  EXPECT_EQ(readable(Bytes{1'570'000'000}), "1.46 GiB");
+  EXPECT_EQ(readable(Bytes{1023}), "1023 B");
+  EXPECT_EQ(readable(Bytes{64u << 20}), "64.0 MiB");
+  EXPECT_EQ(readable(Bytes{(1ULL << 30) - 1}), "1.00 GiB");
+  EXPECT_EQ(readable(Bytes{u64_max}), "16777216 TiB");
+}
+
+} // namespace
+} // namespace rtexec

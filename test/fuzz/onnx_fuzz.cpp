@@ -1,0 +1,49 @@
+// Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it is small.
+#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/passes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+using namespace rtexec::tasks;
+
+constexpr double small_work = 2e6;
+constexpr std::size_t small_memory = std::size_t{1} << 24;
+
+double work_of(const Graph& graph) {
+  double total = 0;
+  for (const auto& node : graph.nodes) total += work(graph, node);
+  for (const auto& tensor : graph.tensors) total += static_cast<double>(element_count(tensor.shape));
+  return total;
+}
+
+void run(Network& network) {
+  const auto constants = allocate_aligned(network.constants().size());
+  std::copy(network.constants().begin(), network.constants().end(), constants.get());
+  const auto scratch = allocate_aligned(network.scratch().count);
+  std::fill_n(scratch.get(), network.scratch().count, std::byte{0xff}); // NaN: what is read must have been written
+  network.bind(constants.get(), scratch.get());
+  network.run();
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  auto graph = parse_onnx(std::as_bytes(std::span(data, size)));
+  if (!graph) {
+    if (graph.error().what.empty()) std::abort();
+    return 0;
+  }
+  const bool small = work_of(*graph) <= small_work;
+  optimise(*graph);
+  if (!small) return 0;
+  auto network = Network::build(*graph);
+  if (network && network->scratch().count <= small_memory) run(*network);
+  return 0;
+}

@@ -1,0 +1,215 @@
+#include "test/hal/failing_system.hpp"
+#include "test/hal/support.hpp"
+
+#include "hal/engine_thread.hpp"
+#include "hal/machine.hpp"
+
+#include <sched.h>
+#include <vector>
+
+namespace rtexec::hal::test {
+namespace {
+
+std::unique_ptr<EngineThread> start_engine() {
+  auto engine = EngineThread::start("engine");
+  EXPECT_TRUE(engine) << text_of(engine);
+  return engine ? std::move(*engine) : nullptr;
+}
+
+/// Work that records what happens to it, and can be held up.
+struct Recorded {
+  Signal* gate = nullptr; // waited for in run
+  Status outcome_of_run;
+  int runs = 0;
+  int dones = 0;
+  Status outcome;
+  Instant begin, end;
+  std::size_t position = 0; // in the order of completion
+  std::atomic<std::size_t>* completed = nullptr;
+  Signal started;
+
+  Work work() {
+    return {
+        .run = [](void* context) noexcept -> Status {
+          auto& self = *static_cast<Recorded*>(context);
+          ++self.runs;
+          self.started.raise();
+          while (self.gate != nullptr && self.gate->value() == 0) self.gate->wait(0);
+          return self.outcome_of_run;
+        },
+        .done = [](void* context, Status result, Instant from, Instant until) noexcept {
+          auto& self = *static_cast<Recorded*>(context);
+          ++self.dones;
+          self.outcome = result;
+          self.begin = from;
+          self.end = until;
+          self.position = *self.completed;
+          ++*self.completed; // the last access: the test may go on
+        },
+        .context = this,
+    };
+  }
+};
+
+TEST(Engine, RunsEachPieceOnceInOrderOfSubmission) {
+  constexpr std::size_t count = 3 * Engine::capacity;
+  std::atomic<std::size_t> completed = 0;
+  std::vector<Recorded> pieces(count);
+  const auto engine = start_engine();
+  for (auto& piece : pieces) {
+    piece.completed = &completed;
+    ASSERT_TRUE(eventually([&] { return engine->submit(piece.work()).has_value(); }));
+  }
+  ASSERT_TRUE(eventually([&] { return completed == count; }));
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(pieces[i].runs, 1);
+    ASSERT_EQ(pieces[i].dones, 1);
+    ASSERT_EQ(pieces[i].position, i);
+    ASSERT_LE(pieces[i].begin, pieces[i].end);
+    if (i > 0) {
+      ASSERT_LE(pieces[i - 1].end, pieces[i].begin) << "one at a time";
+    }
+  }
+}
+
+TEST(Engine, HandsTheOutcomeOfRunToDone) {
+  std::atomic<std::size_t> completed = 0;
+  Recorded piece;
+  piece.completed = &completed;
+  piece.outcome_of_run = std::unexpected(Errc::device_fault);
+  const auto engine = start_engine();
+  ASSERT_TRUE(engine->submit(piece.work()));
+  ASSERT_TRUE(eventually([&] { return completed == 1; }));
+  EXPECT_TRUE(fails(piece.outcome, Errc::device_fault));
+}
+
+TEST(Engine, TakesExactlyItsCapacityBesidesThePieceThatRuns) {
+  std::atomic<std::size_t> completed = 0;
+  Signal gate;
+  std::vector<Recorded> pieces(Engine::capacity + 1);
+  for (auto& piece : pieces) piece.completed = &completed;
+  const auto engine = start_engine();
+  pieces[0].gate = &gate;
+  ASSERT_TRUE(engine->submit(pieces[0].work()));
+  ASSERT_TRUE(eventually([&] { return pieces[0].started.value() == 1; }));
+  for (std::size_t i = 1; i <= Engine::capacity; ++i) ASSERT_TRUE(engine->submit(pieces[i].work())) << i;
+  Recorded refused;
+  refused.completed = &completed;
+  EXPECT_TRUE(fails(engine->submit(refused.work()), Errc::out_of_memory));
+  gate.raise();
+  ASSERT_TRUE(eventually([&] { return completed == pieces.size(); }));
+  EXPECT_EQ(refused.runs + refused.dones, 0) << "work that was not accepted is not touched";
+}
+
+TEST(Engine, WorkWithoutAFunctionIsBadInput) {
+  const auto engine = start_engine();
+  EXPECT_TRUE(fails(engine->submit({}), Errc::bad_input));
+  std::atomic<std::size_t> completed = 0;
+  Recorded piece;
+  piece.completed = &completed;
+  Work work = piece.work();
+  work.done = nullptr;
+  EXPECT_TRUE(fails(engine->submit(work), Errc::bad_input));
+}
+
+TEST(Engine, ItsEndFinishesWhatRunsAndCancelsWhatWaits) {
+  std::atomic<std::size_t> completed = 0;
+  Signal gate;
+  std::vector<Recorded> pieces(100);
+  for (auto& piece : pieces) piece.completed = &completed;
+  pieces[0].gate = &gate;
+  auto engine = start_engine();
+  for (auto& piece : pieces) ASSERT_TRUE(engine->submit(piece.work()));
+  ASSERT_TRUE(eventually([&] { return pieces[0].started.value() == 1; }));
+  auto release = Thread::start({}, [&] {
+    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has most likely begun
+    gate.raise();
+  });
+  ASSERT_TRUE(release);
+  engine.reset();
+  EXPECT_EQ(completed, pieces.size()) << "no piece is lost";
+  std::size_t ran = 0;
+  for (const auto& piece : pieces) {
+    EXPECT_EQ(piece.dones, 1);
+    EXPECT_EQ(piece.outcome.has_value(), piece.runs == 1);
+    if (!piece.outcome) {
+      EXPECT_EQ(piece.outcome.error(), Errc::cancelled);
+    }
+    ran += piece.outcome.has_value();
+  }
+  EXPECT_TRUE(pieces[0].outcome) << "what ran was finished";
+  EXPECT_GE(ran, 1u);
+}
+
+TEST(Engine, EndsAndStartsAtAnyMomentWithoutLosingWork) {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<std::size_t> completed = 0;
+    std::vector<Recorded> pieces(20);
+    auto engine = start_engine();
+    for (auto& piece : pieces) {
+      piece.completed = &completed;
+      ASSERT_TRUE(engine->submit(piece.work()));
+    }
+    engine.reset();
+    ASSERT_EQ(completed, pieces.size());
+  }
+}
+
+TEST(Engine, TakesItsSettingsOnItsOwnThread) {
+  const auto engine = start_engine();
+  ThreadSettings settings;
+  settings.name = "configured";
+  settings.core = Machine().online_cores().back();
+  const auto configured = engine->configure(settings);
+  ASSERT_TRUE(configured) << text_of(configured);
+  const std::string folder = "/proc/self/task/" + std::to_string(engine->kernel_id());
+  EXPECT_EQ(Machine().read(folder + "/comm").value_or(""), "configured");
+  EXPECT_EQ(field(Machine().read(folder + "/status").value_or(""), "Cpus_allowed_list:"), std::to_string(*settings.core));
+}
+
+TEST(Engine, TakesAFifoPriority) {
+  if (const auto why = why_no_fifo(); !why.empty()) GTEST_SKIP() << why;
+  const auto engine = start_engine();
+  ThreadSettings settings;
+  settings.name = "urgent";
+  settings.fifo_priority = 42;
+  ASSERT_TRUE(engine->configure(settings));
+  EXPECT_EQ(::sched_getscheduler(engine->kernel_id()), SCHED_FIFO);
+}
+
+TEST(Engine, WorksOnAfterSettingsWereRefused) {
+  const auto engine = start_engine();
+  ThreadSettings settings;
+  settings.name = "refused";
+  settings.fifo_priority = 42;
+  {
+    const Failing<&System::sched_setattr> failing(EPERM);
+    EXPECT_TRUE(fails(engine->configure(settings), Errc::refused, "setcap"));
+  }
+  std::atomic<std::size_t> completed = 0;
+  Recorded piece;
+  piece.completed = &completed;
+  ASSERT_TRUE(engine->submit(piece.work()));
+  EXPECT_TRUE(eventually([&] { return completed == 1; }));
+}
+
+TEST(Engine, AThreadThatCannotStartIsReported) {
+  const Held before = held();
+  const Failing<&System::thread_create> failing(EAGAIN);
+  EXPECT_TRUE(fails(EngineThread::start("engine"), Errc::refused, "starting thread \"engine\""));
+  EXPECT_EQ(held(), before);
+}
+
+TEST(Engine, SubmissionAndCompletionAllocateNothing) {
+  std::atomic<std::size_t> completed = 0;
+  std::vector<Recorded> pieces(100);
+  for (auto& piece : pieces) piece.completed = &completed;
+  const auto engine = start_engine();
+  const auto before = allocations();
+  for (auto& piece : pieces) (void)engine->submit(piece.work());
+  while (completed < pieces.size()) sleep_until(now() + std::chrono::milliseconds(1));
+  EXPECT_EQ(allocations(), before);
+}
+
+} // namespace
+} // namespace rtexec::hal::test

@@ -1,0 +1,248 @@
+#include "test/hal/device_rules.hpp"
+#include "test/hal/failing_system.hpp"
+
+#include "hal/host/host_device.hpp"
+#include "hal/machine.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rtexec::hal::test {
+namespace {
+
+constexpr Bytes page{4096};
+
+template <std::uint64_t pages>
+struct Host {
+  static Bytes chunk() { return page * pages; }
+  static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
+    auto device = HostDevice::open(chunk() * chunks, chunk());
+    if (!device) return std::unexpected(device.error());
+    return std::move(*device);
+  }
+};
+using HostBackEnds = testing::Types<Host<1>, Host<16>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Host, DeviceRules, HostBackEnds);
+
+std::unique_ptr<HostDevice> open_host(std::size_t chunks) {
+  auto device = HostDevice::open(page * chunks, page);
+  EXPECT_TRUE(device) << text_of(device);
+  return device ? std::move(*device) : nullptr;
+}
+
+/// A device with one chunk, mapped as slot 0 of a range of two.
+struct Mapped {
+  std::unique_ptr<HostDevice> device = open_host(2);
+  Chunk chunk = device->create_chunks(1).value().front();
+  AddressRange range = device->reserve(page * 2).value();
+  explicit Mapped(Access access) { EXPECT_TRUE(device->map(range, 0, chunk, access)); }
+};
+
+TEST(HostDevice, CanAllThatADeviceCan) {
+  const auto device = open_host(1);
+  EXPECT_TRUE(device->capabilities().read_only_mapping);
+  EXPECT_TRUE(device->capabilities().shared_mapping);
+  EXPECT_TRUE(device->capabilities().remap_under_load);
+  for (const auto& finding : device->capabilities().findings) EXPECT_TRUE(finding.ends_with(": works")) << finding;
+}
+
+TEST(HostDevice, CapacityIsRoundedDownToWholeChunks) {
+  const auto device = HostDevice::open(Bytes{3 * 8192 + 5000}, Bytes{8192});
+  ASSERT_TRUE(device) << text_of(device);
+  EXPECT_EQ((*device)->capacity(), Bytes{3 * 8192});
+}
+
+TEST(HostDevice, ImpossibleSizesAreBadInput) {
+  EXPECT_TRUE(fails(HostDevice::open(page, Bytes{0}), Errc::bad_input, "page size"));
+  EXPECT_TRUE(fails(HostDevice::open(page, Bytes{5000}), Errc::bad_input, "page size"));
+  EXPECT_TRUE(fails(HostDevice::open(page, page * 2), Errc::bad_input, "holds no chunk"));
+}
+
+void touch_to_read(std::byte* address) { (void)*static_cast<volatile std::byte*>(address); }
+void touch_to_write(std::byte* address) { *static_cast<volatile std::byte*>(address) = std::byte{1}; }
+
+// A sanitizer reports the same fault as an error of its own, hence no exit status.
+TEST(HostDeviceDeathTest, AnAccessToMemoryThatIsSwappedOutFaults) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  Mapped mapped(Access::read_write);
+  touch_to_write(mapped.range.base);
+  EXPECT_DEATH(touch_to_read(mapped.range.base + page.count), "") << "never mapped";
+  ASSERT_TRUE(mapped.device->unmap(mapped.range, 0));
+  EXPECT_DEATH(touch_to_read(mapped.range.base), "") << "unmapped";
+  EXPECT_DEATH(touch_to_write(mapped.range.base), "");
+  EXPECT_DEATH(touch_to_read(mapped.device->window(Chunk{1})), "") << "a chunk that was not created";
+}
+
+TEST(HostDeviceDeathTest, AWriteToAReadOnlyMappingFaults) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  Mapped mapped(Access::read);
+  touch_to_read(mapped.range.base);
+  EXPECT_DEATH(touch_to_write(mapped.range.base), "");
+  touch_to_write(mapped.device->window(mapped.chunk)); // the window stays writable
+}
+
+TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer turns the signal into an exit";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  Mapped mapped(Access::read);
+  EXPECT_EXIT(touch_to_write(mapped.range.base), testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST(HostDevice, NoPageFaultFollowsAMapping) {
+  constexpr std::size_t chunks = 64;
+  auto opened = HostDevice::open(page * 16 * chunks, page * 16);
+  ASSERT_TRUE(opened) << text_of(opened);
+  auto& device = **opened;
+  const auto created = device.create_chunks(chunks).value();
+  const auto range = device.reserve(device.capacity()).value();
+  for (std::size_t i = 0; i < chunks; ++i) ASSERT_TRUE(device.map(range, i, created[i], i % 2 == 0 ? Access::read : Access::read_write));
+  const auto fault_count = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_minflt + usage.ru_majflt;
+  };
+  const auto before = fault_count();
+  for (std::size_t i = 0; i < chunks * 16; ++i) {
+    if (i / 16 % 2 == 0) touch_to_read(range.base + i * page.count);
+    else touch_to_write(range.base + i * page.count);
+    touch_to_write(device.window(Chunk{0}) + i * page.count);
+  }
+  const auto faults = fault_count() - before;
+  if (sanitized) GTEST_SKIP() << "a sanitizer's shadow memory faults";
+  EXPECT_LT(faults, 8) << "of " << 2 * chunks * 16 << " pages"; // code and stack of this loop
+}
+
+// ---- injected faults ------------------------------------------------------------------------------------------------
+
+template <auto Member>
+void expect_open_fails(int error, Errc code, const std::string& part, int nth = 1) {
+  const Held before = held();
+  {
+    const Failing<Member> failing(error, nth);
+    EXPECT_TRUE(fails(HostDevice::open(page * 4, page), code, part));
+  }
+  EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
+}
+
+TEST(HostDeviceFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
+  expect_open_fails<&System::memfd_create>(EMFILE, Errc::refused, "ulimit -n");
+  expect_open_fails<&System::ftruncate>(EFBIG, Errc::out_of_memory, "Ask for less capacity");
+  expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "the pool window");
+  expect_open_fails<&System::mmap>(ENOMEM, Errc::out_of_memory, "a thread's stack", 2);
+  expect_open_fails<&System::thread_create>(EAGAIN, Errc::refused, "\"compute\"");
+  expect_open_fails<&System::thread_create>(EAGAIN, Errc::refused, "\"copy-out\"", 3);
+  expect_open_fails<&System::fallocate>(ENOSPC, Errc::out_of_memory, "allocating"); // of the probe
+}
+
+TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
+  int failures = 0;
+  for (int nth = 1; nth < 300; ++nth) {
+    const Held before = held();
+    {
+      const Failing<&System::mmap> failing(ENOMEM, nth);
+      const auto device = HostDevice::open(page * 4, page);
+      if (failing.calls() < nth) break; // it needs no more than this
+      if (device) { // a probe may fail: then its capability is missing
+        EXPECT_FALSE((*device)->capabilities().remap_under_load) << "mmap " << nth;
+      }
+      ++failures;
+    }
+    ASSERT_TRUE(eventually([&] { return held() == before; })) << "mmap " << nth << ": " << held() << " instead of " << before;
+  }
+  EXPECT_GT(failures, 10);
+}
+
+TEST(HostDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
+  const auto device = open_host(4);
+  {
+    const Failing<&System::fallocate> failing(ENOSPC);
+    EXPECT_TRUE(fails(device->create_chunks(2), Errc::out_of_memory, "allocating 8.00 KiB of device memory failed: No space"));
+  }
+  EXPECT_EQ(device->chunks_created(), 0u);
+  {
+    const Failing<&System::mmap> failing(ENOMEM);
+    EXPECT_TRUE(fails(device->create_chunks(2), Errc::out_of_memory, "mapping"));
+  }
+  EXPECT_EQ(device->chunks_created(), 0u);
+  const auto chunks = device->create_chunks(4);
+  ASSERT_TRUE(chunks) << text_of(chunks);
+  EXPECT_EQ(*device->window(chunks->back()), std::byte{0});
+}
+
+TEST(HostDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
+  Mapped mapped(Access::read_write);
+  {
+    const Failing<&System::mmap> failing(ENOMEM);
+    EXPECT_TRUE(fails(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read), Errc::device_fault));
+  }
+  EXPECT_TRUE(fails(mapped.device->unmap(mapped.range, 1), Errc::bad_input)) << "it is not mapped";
+  EXPECT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
+}
+
+TEST(HostDeviceFaults, AnUnmappingThatFailsCanBeRepeated) {
+  Mapped mapped(Access::read_write);
+  {
+    const Failing<&System::mmap> failing(ENOMEM);
+    EXPECT_TRUE(fails(mapped.device->unmap(mapped.range, 0), Errc::device_fault));
+  }
+  EXPECT_TRUE(mapped.device->unmap(mapped.range, 0));
+}
+
+TEST(HostDeviceFaults, ARangeThatCannotBeGivenBackIsReported) {
+  Mapped mapped(Access::read_write);
+  const Failing<&System::munmap> failing(ENOMEM);
+  EXPECT_TRUE(fails(mapped.device->release(mapped.range), Errc::refused, "unmapping"));
+}
+
+TEST(HostDeviceFaults, ARangeThatCannotBeReservedIsReported) {
+  const auto device = open_host(1);
+  const Failing<&System::mmap> failing(EAGAIN);
+  EXPECT_TRUE(fails(device->reserve(page), Errc::out_of_memory, "ulimit -l unlimited"));
+}
+
+TEST(HostDevice, ItsEndGivesEverythingBack) {
+  const Held before = held();
+  for (int round = 0; round < 5; ++round) {
+    const auto device = open_host(16);
+    (void)device->create_chunks(16);
+    (void)device->reserve(page * 100);
+  }
+  EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
+}
+
+// ---- open_device ----------------------------------------------------------------------------------------------------
+
+Board board_of(Bytes capacity) {
+  Board board;
+  board.name = "test";
+  board.capacity = capacity;
+  return board;
+}
+
+TEST(OpenDevice, OpensWhatTheBoardHas) {
+  const auto device = open_device(board_of(page * 8), page * 4, page);
+  ASSERT_TRUE(device) << text_of(device);
+  EXPECT_EQ((*device)->capacity(), page * 4);
+  EXPECT_EQ((*device)->name(), "host");
+}
+
+TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
+  EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 9, page), Errc::bad_input, "board \"test\" has 32KiB"));
+  const TemporaryFolder root;
+  root.write("/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
+  const Machine small(root.path());
+  EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, small), Errc::refused, "MemAvailable"));
+  EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, small));
+  EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 4, Bytes{1000}), Errc::bad_input, "page size"));
+}
+
+TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {
+  const TemporaryFolder root;
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "/proc/meminfo"));
+  root.write("/proc/meminfo", "MemTotal: 5 kB\n");
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "MemAvailable"));
+}
+
+} // namespace
+} // namespace rtexec::hal::test

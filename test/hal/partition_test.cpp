@@ -1,0 +1,229 @@
+#include "test/hal/fake_cgroups.hpp"
+#include "test/hal/support.hpp"
+
+#include "hal/machine.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace rtexec::hal::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Result<std::unique_ptr<Partition>> make(const FakeCgroups& fake, const std::vector<unsigned>& cores) { return Machine(fake.root()).partition(cores); }
+
+TEST(PartitionV1, GivesEachCoreADomainAndKeepsBalancingTheOthers) {
+  FakeCgroups fake(1);
+  const auto partition = make(fake, {1, 3});
+  ASSERT_TRUE(partition) << text_of(partition);
+  for (const std::string core : {"1", "3"}) {
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.cpus"), core);
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.mems"), "0");
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.cpu_exclusive"), "1");
+  }
+  EXPECT_EQ(fake.read("rtexec-rest/cpuset.cpus"), "0,2");
+  EXPECT_EQ(fake.read("rtexec-rest/cpuset.sched_load_balance"), "1");
+  EXPECT_EQ(fake.read("cpuset.sched_load_balance"), "0");
+}
+
+TEST(PartitionV1, ThreadsMoveInAndBackHome) {
+  FakeCgroups fake(1, "/home");
+  const auto before = fake.snapshot();
+  {
+    const auto partition = make(fake, {2});
+    ASSERT_TRUE(partition) << text_of(partition);
+    EXPECT_TRUE((*partition)->add(4711, 2));
+    EXPECT_EQ(fake.read("rtexec-core2/tasks"), "4711");
+    EXPECT_TRUE(fails((*partition)->add(4711, 1), Errc::bad_input, "holds the cores 2, not core 1"));
+    EXPECT_TRUE((*partition)->end());
+    EXPECT_EQ(fake.read("home/tasks"), "4711");
+    EXPECT_TRUE((*partition)->end()) << "once is enough";
+  }
+  auto after = fake.snapshot();
+  fake.write("home/tasks", "");
+  EXPECT_EQ(fake.snapshot().size(), before.size());
+}
+
+TEST(PartitionV1, AllCoresLeaveNoRest) {
+  FakeCgroups fake(1);
+  const auto partition = make(fake, {0, 1, 2, 3});
+  ASSERT_TRUE(partition) << text_of(partition);
+  EXPECT_FALSE(fake.has("rtexec-rest"));
+}
+
+TEST(PartitionV1, WhatWasUnbalancedStaysSo) {
+  FakeCgroups fake(1);
+  fake.write("cpuset.sched_load_balance", "0");
+  (void)make(fake, {1});
+  EXPECT_EQ(fake.read("cpuset.sched_load_balance"), "0");
+}
+
+TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
+  FakeCgroups fake(1);
+  const auto clean = fake.snapshot();
+  fake.make_group("rtexec-core2");
+  fake.make_group("rtexec-rest");
+  fake.write("cpuset.sched_load_balance", "0");
+  {
+    const auto partition = make(fake, {1});
+    ASSERT_TRUE(partition) << text_of(partition);
+    EXPECT_FALSE(fake.has("rtexec-core2"));
+  }
+  EXPECT_EQ(fake.snapshot(), clean);
+}
+
+TEST(PartitionV2, GivesEachCoreAPartitionRootWithThreads) {
+  FakeCgroups fake(2);
+  const auto partition = make(fake, {1, 3});
+  ASSERT_TRUE(partition) << text_of(partition);
+  EXPECT_EQ(fake.read("cgroup.subtree_control"), "cpuset cpu memory");
+  for (const std::string core : {"1", "3"}) {
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cgroup.type"), "threaded");
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.cpus"), core);
+    EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.cpus.partition"), "root");
+  }
+  EXPECT_TRUE((*partition)->add(4711, 3));
+  EXPECT_EQ(fake.read("rtexec-core3/cgroup.threads"), "4711");
+}
+
+TEST(PartitionV2, TheProcessMovesToTheTopAndBackHome) {
+  FakeCgroups fake(2, "/user.slice");
+  const std::string process = std::to_string(::getpid());
+  {
+    const auto partition = make(fake, {1});
+    ASSERT_TRUE(partition) << text_of(partition);
+    EXPECT_THAT(fake.journal, Contains("cgroup.procs=" + process));
+    EXPECT_THAT(fake.journal, Not(Contains("user.slice/cgroup.procs=" + process)));
+  }
+  EXPECT_THAT(fake.journal, Contains("user.slice/cgroup.procs=" + process));
+  EXPECT_EQ(fake.journal.back(), "cgroup.subtree_control=-cpuset") << "undone in reverse order";
+  EXPECT_THAT(fake.journal, Contains("rtexec-core1/cpuset.cpus.partition=member")) << "removing the group alone gives the core back too late";
+}
+
+TEST(PartitionV2, AControllerThatWasEnabledStaysSo) {
+  FakeCgroups fake(2);
+  fake.write("cgroup.subtree_control", "cpuset cpu memory");
+  (void)make(fake, {1});
+  EXPECT_EQ(fake.read("cgroup.subtree_control"), "cpuset cpu memory");
+}
+
+TEST(PartitionV2, APartitionThatIsNotValidGivesTheKernelsReason) {
+  FakeCgroups fake(2);
+  const auto clean = fake.snapshot();
+  fake.invalid = "Parent is not a partition root";
+  EXPECT_TRUE(fails(make(fake, {1}), Errc::refused, "it then reads \"root invalid (Parent is not a partition root)\""));
+  EXPECT_EQ(fake.snapshot(), clean);
+}
+
+class BothVersions : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Cgroup, BothVersions, testing::Values(1, 2));
+
+// The property that matters most: whichever step fails, everything is as it was before.
+TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
+  int failures = 0;
+  for (int nth = 1; nth < 100; ++nth) {
+    FakeCgroups fake(GetParam(), "/home");
+    const auto before = fake.snapshot();
+    fake.fail_at = nth;
+    const auto partition = make(fake, {1, 2});
+    if (partition) break; // it needs no more steps than this
+    ++failures;
+    EXPECT_THAT(text_of(partition), HasSubstr("Permission denied"));
+    EXPECT_EQ(fake.snapshot(), before) << "step " << nth;
+  }
+  EXPECT_GE(failures, 8);
+}
+
+TEST_P(BothVersions, ItsEndRestoresEverything) {
+  FakeCgroups fake(GetParam(), "/home");
+  const auto before = fake.snapshot();
+  {
+    const auto partition = make(fake, {0, 2});
+    ASSERT_TRUE(partition) << text_of(partition);
+    EXPECT_NE(fake.snapshot(), before);
+  }
+  EXPECT_EQ(fake.snapshot(), before);
+}
+
+TEST_P(BothVersions, WhatCannotBeUndoneIsReportedAndTheRestIsUndone) {
+  FakeCgroups fake(GetParam());
+  const auto partition = make(fake, {1});
+  ASSERT_TRUE(partition) << text_of(partition);
+  fake.fail_at = fake.changes + 1;
+  EXPECT_TRUE(fails((*partition)->end(), Errc::refused, "Permission denied"));
+  EXPECT_FALSE(fake.has("rtexec-core1"));
+}
+
+TEST_P(BothVersions, OnlyOneIsMadeAtATime) {
+  FakeCgroups fake(GetParam());
+  const auto first = make(fake, {1});
+  ASSERT_TRUE(first) << text_of(first);
+  ASSERT_TRUE((*first)->add(12, 1));
+  const auto held = fake.snapshot();
+  EXPECT_TRUE(fails(make(fake, {2}), Errc::refused, "Another partition is in use"));
+  EXPECT_EQ(fake.snapshot(), held);
+}
+
+TEST_P(BothVersions, ACoreThatIsNotThereIsRefused) {
+  FakeCgroups fake(GetParam());
+  EXPECT_TRUE(fails(make(fake, {1, 9}), Errc::refused, "Core 9 is not free"));
+  EXPECT_TRUE(fails(make(fake, {1, 1}), Errc::refused, "Core 1 is not free")) << "asked twice";
+}
+
+TEST_P(BothVersions, AMoveWithoutEffectIsNoticed) {
+  FakeCgroups fake(GetParam());
+  const auto partition = make(fake, {1});
+  ASSERT_TRUE(partition) << text_of(partition);
+  fake.threads_stay = true;
+  EXPECT_TRUE(fails((*partition)->add(12, 1), Errc::refused, "but is not there"));
+}
+
+TEST(Partition, NeedsCpusets) {
+  const TemporaryFolder root;
+  root.write("/proc/mounts", "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n");
+  EXPECT_TRUE(fails(Machine(root.path()).partition({0}), Errc::unsupported, "controller cpuset"));
+}
+
+// ---- on this machine ------------------------------------------------------------------------------------------------
+
+TEST(RealPartition, LetsADeadlineThreadBePinned) {
+  if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
+  const Machine machine;
+  const auto cores = machine.online_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
+  ThreadSettings settings;
+  settings.name = "pinned";
+  settings.core = cores.back();
+  settings.reservation = Reservation{1ms, 50ms, 100ms};
+  EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition")) << "without one";
+  {
+    const auto partition = machine.partition({cores.back()});
+    if (!partition) GTEST_SKIP() << partition.error().what;
+    settings.partition = partition->get();
+    Signal end;
+    auto thread = Thread::start(settings, [&] {
+      while (end.value() == 0) end.wait(0);
+    });
+    EXPECT_TRUE(thread) << text_of(thread);
+    if (thread) {
+      EXPECT_EQ(::sched_getscheduler(thread->kernel_id()), 6);
+      const auto status = machine.read("/proc/self/task/" + std::to_string(thread->kernel_id()) + "/status");
+      EXPECT_EQ(field(status.value_or(""), "Cpus_allowed_list:"), std::to_string(cores.back()));
+      end.raise();
+      thread->join();
+    }
+    const auto ended = (*partition)->end();
+    EXPECT_TRUE(ended) << text_of(ended);
+  }
+  settings.partition = nullptr;
+  EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition")) << "everything is as before";
+  EXPECT_EQ(machine.online_cores(), cores);
+}
+
+} // namespace
+} // namespace rtexec::hal::test

@@ -1,0 +1,260 @@
+#include "policies/device_scheduler.hpp"
+#include "test/policies/allocation_count.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+
+namespace rtexec::policies {
+namespace {
+
+using Kind = Event::Kind;
+
+Plan plan_of(std::vector<unsigned> ranks) {
+  Plan plan;
+  for (const unsigned rank : ranks) {
+    plan.tasks.emplace_back();
+    plan.tasks.back().device_rank = rank;
+  }
+  return plan;
+}
+
+Instant at(std::int64_t ns) { return Instant{Duration(ns)}; }
+
+Event request(std::uint32_t task, std::uint64_t number, std::int64_t deadline) {
+  return {Kind::job_requested, {task, number}, at(0), at(deadline)};
+}
+Event withdrawal(std::uint32_t task, std::uint64_t number) { return {Kind::job_withdrawn, {task, number}, at(0), {}}; }
+Event completion(std::uint32_t task, std::uint64_t number) { return {Kind::execution_done, {task, number}, at(0), {}}; }
+
+std::vector<Action> feed(DeviceScheduler& scheduler, const Event& event) {
+  Actions out(DeviceScheduler::actions_per_event);
+  scheduler.on(event, out);
+  return {out.all().begin(), out.all().end()};
+}
+
+Action start(std::uint32_t task, std::uint64_t number) { return {Action::Kind::start_execution, {task, number}}; }
+Action refuse(std::uint32_t task, std::uint64_t number) { return {Action::Kind::refuse, {task, number}}; }
+Action drop(std::uint32_t task, std::uint64_t number) { return {Action::Kind::drop, {task, number}}; }
+
+using List = std::vector<Action>;
+
+/// The rules written down a second time, without regard to speed: jobs in a set, the head searched for.
+class Model {
+ public:
+  explicit Model(std::vector<unsigned> ranks) : ranks_(std::move(ranks)) {}
+
+  List on(const Event& event) {
+    const std::uint32_t task = event.job.task;
+    switch (event.kind) {
+      case Kind::job_requested:
+        if (task >= ranks_.size() || jobs_.contains(task)) return {{Action::Kind::refuse, event.job}};
+        jobs_[task] = {event.job.number, event.deadline};
+        return next();
+      case Kind::job_withdrawn:
+        if (!jobs_.contains(task) || jobs_[task].number != event.job.number || jobs_[task].withdrawn) return {{Action::Kind::refuse, event.job}};
+        if (running_ == task) {
+          jobs_[task].withdrawn = true;
+          return {};
+        }
+        jobs_.erase(task);
+        return {{Action::Kind::drop, event.job}};
+      case Kind::execution_done:
+        if (running_ != task || jobs_[task].number != event.job.number) return {{Action::Kind::refuse, event.job}};
+        jobs_.erase(task);
+        running_.reset();
+        return next();
+    }
+    return {};
+  }
+
+ private:
+  struct Job {
+    std::uint64_t number = 0;
+    Instant deadline{};
+    bool withdrawn = false;
+  };
+
+  List next() {
+    if (running_ || jobs_.empty()) return {};
+    const auto key = [&](const auto& entry) { return std::tuple(ranks_[entry.first], entry.second.deadline, entry.first); };
+    const auto head = std::ranges::min_element(jobs_, {}, key);
+    running_ = head->first;
+    return {{Action::Kind::start_execution, {head->first, head->second.number}}};
+  }
+
+  std::vector<unsigned> ranks_;
+  std::map<std::uint32_t, Job> jobs_;
+  std::optional<std::uint32_t> running_;
+};
+
+std::vector<std::int64_t> fingerprint(const DeviceScheduler& scheduler) {
+  const auto& state = scheduler.state();
+  std::vector<std::int64_t> print;
+  if (state.running) print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_withdrawn};
+  print.push_back(-1);
+  for (const auto& entry : state.waiting) {
+    print.push_back(entry.job.task);
+    print.push_back(static_cast<std::int64_t>(entry.job.number));
+    print.push_back(entry.deadline.time_since_epoch().count());
+  }
+  return print;
+}
+
+void expect_invariants(const DeviceScheduler& scheduler) {
+  const auto& state = scheduler.state();
+  ASSERT_TRUE(state.running || state.waiting.empty()) << "idle while a job waits";
+  ASSERT_TRUE(state.running || !state.running_withdrawn);
+  const auto key = [](const auto& waiting) { return std::tuple(waiting.rank, waiting.deadline, waiting.job); };
+  ASSERT_TRUE(std::ranges::is_sorted(state.waiting, {}, key)) << "the head is not the most urgent";
+  std::set<std::uint32_t> tasks;
+  if (state.running) tasks.insert(state.running->task);
+  for (const auto& entry : state.waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
+}
+
+TEST(DeviceScheduler, EarliestDeadlineFirst) {
+  DeviceScheduler scheduler(plan_of({0, 0, 0}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 50)), List{start(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 40)), List{});
+  EXPECT_EQ(feed(scheduler, request(2, 0, 30)), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), List{start(1, 0)});
+  EXPECT_EQ(feed(scheduler, completion(1, 0)), List{});
+}
+
+TEST(DeviceScheduler, StaticRankBeatsDeadline) {
+  DeviceScheduler scheduler(plan_of({2, 1, 0}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 1)), List{start(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 2)), List{});
+  EXPECT_EQ(feed(scheduler, request(2, 0, 100)), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
+}
+
+TEST(DeviceScheduler, BestEffortComesLastUnderEdf) {
+  DeviceScheduler scheduler(plan_of({1, 0, 0}));
+  EXPECT_EQ(feed(scheduler, request(1, 0, 90)), List{start(1, 0)});
+  EXPECT_EQ(feed(scheduler, request(0, 0, 1)), List{});
+  EXPECT_EQ(feed(scheduler, request(2, 0, 1000)), List{});
+  EXPECT_EQ(feed(scheduler, completion(1, 0)), List{start(2, 0)});
+}
+
+TEST(DeviceScheduler, TiesGoToTheLowerIndex) {
+  DeviceScheduler scheduler(plan_of({0, 0, 0}));
+  feed(scheduler, request(1, 7, 10));
+  feed(scheduler, request(2, 0, 10));
+  feed(scheduler, request(0, 9, 10));
+  EXPECT_EQ(feed(scheduler, completion(1, 7)), List{start(0, 9)});
+  EXPECT_EQ(feed(scheduler, completion(0, 9)), List{start(2, 0)});
+}
+
+TEST(DeviceScheduler, AWithdrawnWaitingJobIsDropped) {
+  DeviceScheduler scheduler(plan_of({0, 0}));
+  feed(scheduler, request(0, 0, 10));
+  feed(scheduler, request(1, 0, 10));
+  EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{drop(1, 0)});
+  EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{refuse(1, 0)});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{});
+}
+
+TEST(DeviceScheduler, AWithdrawnRunningJobHoldsTheDeviceUntilItEnds) {
+  DeviceScheduler scheduler(plan_of({0, 0}));
+  feed(scheduler, request(0, 0, 10));
+  EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{});
+  EXPECT_TRUE(scheduler.state().running_withdrawn);
+  EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{refuse(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(0, 1, 20)), List{refuse(0, 1)});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 20)), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(1, 0)});
+  EXPECT_FALSE(scheduler.state().running_withdrawn);
+}
+
+TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
+  DeviceScheduler scheduler(plan_of({0, 0}));
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{refuse(0, 0)});
+  EXPECT_EQ(feed(scheduler, withdrawal(0, 0)), List{refuse(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(2, 0, 1)), List{refuse(2, 0)});
+  feed(scheduler, request(0, 3, 10));
+  feed(scheduler, request(1, 4, 10));
+  const auto before = fingerprint(scheduler);
+  for (const Event& event : {request(0, 3, 10), request(0, 4, 10), request(1, 4, 10), completion(1, 4), completion(0, 2), withdrawal(0, 2),
+                             withdrawal(1, 5), withdrawal(9, 0), Event{static_cast<Kind>(77), {0, 3}, at(0), at(0)}}) {
+    EXPECT_EQ(feed(scheduler, event), (List{{Action::Kind::refuse, event.job}}));
+    EXPECT_EQ(fingerprint(scheduler), before);
+  }
+}
+
+/// Every state that three tasks can reach, and in each every event: as the model says, invariants kept, refusals without effect.
+TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
+  std::vector<Event> events;
+  for (std::uint32_t task = 0; task < 4; ++task)
+    for (std::uint64_t number = 0; number < 2; ++number) {
+      for (std::int64_t deadline = 0; deadline < 3; ++deadline) events.push_back(request(task, number, deadline));
+      events.push_back(withdrawal(task, number));
+      events.push_back(completion(task, number));
+    }
+  for (const std::vector<unsigned>& ranks : {std::vector<unsigned>{0, 0, 0}, {0, 0, 1}, {2, 0, 1}}) {
+    struct Node {
+      DeviceScheduler scheduler;
+      Model model;
+    };
+    std::deque<Node> open{{DeviceScheduler(plan_of(ranks)), Model(ranks)}};
+    std::set<std::vector<std::int64_t>> seen{fingerprint(open.front().scheduler)};
+    while (!open.empty()) {
+      const Node node = std::move(open.front());
+      open.pop_front();
+      for (const Event& event : events) {
+        Node next = node;
+        next.scheduler = DeviceScheduler(node.scheduler);
+        const List actions = feed(next.scheduler, event);
+        ASSERT_EQ(actions, next.model.on(event));
+        ASSERT_NO_FATAL_FAILURE(expect_invariants(next.scheduler));
+        const auto print = fingerprint(next.scheduler);
+        if (!actions.empty() && actions[0].kind == Action::Kind::refuse) {
+          ASSERT_EQ(print, fingerprint(node.scheduler));
+        }
+        if (seen.insert(print).second) open.push_back(std::move(next));
+      }
+    }
+    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not) and each other one is absent or waits (2 numbers, 3 deadlines).
+    EXPECT_EQ(seen.size(), 1u + 3 * 4 * 7 * 7);
+  }
+}
+
+TEST(DeviceScheduler, AMillionRandomEventsFollowTheModelWithoutAllocating) {
+  std::vector<unsigned> ranks;
+  for (unsigned i = 0; i < 16; ++i) ranks.push_back(i % 5 == 0 ? i : 0);
+  DeviceScheduler scheduler(plan_of(ranks));
+  DeviceScheduler twin(plan_of(ranks));
+  Model model(ranks);
+  Actions out(DeviceScheduler::actions_per_event);
+  Actions twin_out(DeviceScheduler::actions_per_event);
+  std::mt19937_64 random(7);
+  std::uint64_t allocated = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const auto task = static_cast<std::uint32_t>(random() % 17);
+    Event event = request(task, random() % 3, static_cast<std::int64_t>(random() % 50));
+    if (random() % 3 == 0) event.kind = Kind::job_withdrawn;
+    if (random() % 3 == 0) event.kind = Kind::execution_done;
+    if (const auto& running = scheduler.state().running; running && random() % 4 == 0) event = completion(running->task, running->number);
+    out.clear();
+    twin_out.clear();
+    const std::uint64_t before = test::allocations();
+    scheduler.on(event, out);
+    allocated += test::allocations() - before;
+    twin.on(event, twin_out);
+    ASSERT_TRUE(std::ranges::equal(out.all(), twin_out.all()));
+    ASSERT_TRUE(std::ranges::equal(out.all(), model.on(event)));
+    if (i % 16 == 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_invariants(scheduler));
+      ASSERT_EQ(fingerprint(scheduler), fingerprint(twin));
+    }
+  }
+  EXPECT_EQ(allocated, 0u);
+}
+
+} // namespace
+} // namespace rtexec::policies

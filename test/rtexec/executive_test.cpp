@@ -1,0 +1,252 @@
+#include "rtexec/executive.hpp"
+#include "test/rtexec/sets.hpp"
+#include "test/rtexec/thread_watch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <thread>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+TaskSet three_tasks(Duration duration) {
+  return set_of({synthetic("fast", 20ms, {.before = 200us, .device = 1ms, .after = 200us}),
+                 synthetic("middle", 40ms, {.before = 300us, .device = 2ms, .after = 100us}),
+                 synthetic("slow", 80ms, {.before = 1ms, .device = 4ms, .after = 1ms})},
+                duration);
+}
+
+Executive created(TaskSet set, ExecutiveSetup setup = {}) {
+  auto executive = Executive::create(std::move(set), std::move(setup));
+  if (!executive) throw std::runtime_error(executive.error().what);
+  return std::move(*executive);
+}
+
+Report run(Executive& executive) {
+  if (const auto started = executive.start(); !started) throw std::runtime_error(started.error().what);
+  executive.wait();
+  return executive.stop();
+}
+
+class EachOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, EachOrder, testing::Values(Order::edf, Order::static_priority),
+                         [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
+
+TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
+  TaskSet set = three_tasks(1s);
+  set.executive.order = GetParam();
+  Executive executive = created(set);
+  EXPECT_TRUE(executive.plan().proved);
+  const Report report = run(executive);
+  EXPECT_EQ(report.stopped_by, "duration");
+  ASSERT_EQ(report.tasks.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const TaskReport& task = report.tasks[i];
+    // Every grid point of the run is a release or, when the machine was held up, a skipped one.
+    const auto points = static_cast<double>(1s / set.tasks[i].period);
+    EXPECT_NEAR(static_cast<double>(task.released + task.skipped), points, 1 + points * 0.1) << task.name;
+    EXPECT_EQ(task.released, task.completed + task.aborted + task.failed + task.unfinished) << task.name;
+    EXPECT_GE(task.response.min, set.tasks[i].wcet->device * 9 / 10) << task.name;
+  }
+}
+
+// The promise of the real-time rules, on every thread of the executive, from start() on.
+TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
+  if (!watching()) GTEST_SKIP() << "sanitizers replace malloc";
+  Executive executive = created(three_tasks(1s));
+  ASSERT_TRUE(executive.start());
+  std::vector<std::pair<int, ThreadCounts>> before;
+  for (const ThreadReport& thread : executive.progress().threads) before.emplace_back(thread.kernel_id, counts_of(thread.kernel_id));
+  executive.wait();
+  std::vector<ThreadCounts> after;
+  for (const auto& [id, counts] : before) after.push_back(counts_of(id));
+  const Report report = executive.stop();
+
+  ASSERT_EQ(before.size(), 10u); // three engines, the scheduler, two for each task
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(after[i].allocations, before[i].second.allocations) << report.threads[i].name;
+    EXPECT_EQ(after[i].locks, before[i].second.locks) << report.threads[i].name;
+    if (report.degraded.empty()) {
+      EXPECT_EQ(report.threads[i].page_faults, 0) << report.threads[i].name;
+    }
+  }
+  EXPECT_GT(report.tasks[0].completed, 30u);
+}
+
+TEST(Executive, RefusesWhatIsNotProved) {
+  Executive executive = created(set_of({synthetic("heavy", 10ms, {.before = {}, .device = 9ms, .after = {}}), synthetic("light", 10ms, {.before = {}, .device = 5ms, .after = {}})}, 1s));
+  EXPECT_FALSE(executive.plan().proved);
+  const auto started = executive.start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Errc::not_proved);
+}
+
+TEST(Executive, RefusesToRunTwice) {
+  Executive executive = created(set_of({synthetic("one", 20ms, {.before = {}, .device = 1ms, .after = {}})}, 50ms));
+  run(executive);
+  EXPECT_FALSE(executive.start());
+}
+
+TEST(Executive, AWorkloadForNobodyIsAnError) {
+  ExecutiveSetup setup;
+  setup.workloads["nobody"] = nullptr;
+  const auto executive = Executive::create(three_tasks(1s), std::move(setup));
+  ASSERT_FALSE(executive);
+  EXPECT_THAT(executive.error().what, HasSubstr("nobody"));
+}
+
+TEST(Executive, StopsOnRequestWithinTheLongestJob) {
+  TaskSet set = three_tasks(1h);
+  Executive executive = created(set);
+  ASSERT_TRUE(executive.start());
+  EXPECT_FALSE(executive.wait(100ms));
+  std::jthread other([&] { executive.request_stop(); });
+  EXPECT_TRUE(executive.wait());
+  const Report report = executive.stop();
+  EXPECT_EQ(report.stopped_by, "request");
+  EXPECT_GT(report.tasks[0].completed, 0u);
+}
+
+TEST(Executive, MayBeDestroyedWhileItRuns) {
+  Executive executive = created(three_tasks(1h));
+  ASSERT_TRUE(executive.start());
+  executive.wait(50ms);
+}
+
+// ---- workloads of one's own ------------------------------------------------------------------------------------------
+
+/// Counts its parts, and fails where it is told to.
+class Counting final : public tasks::Workload {
+ public:
+  struct Counts {
+    std::atomic<std::uint64_t> before{0}, execute{0}, after{0};
+    std::atomic<bool> fail_before{false}, fail_execute{false}, fail_after{false};
+    std::atomic<std::int64_t> device_ns{0};
+  };
+  explicit Counting(std::shared_ptr<Counts> counts) : counts_(std::move(counts)) {}
+
+  MemoryDemand memory() const override { return {.constant = Bytes{16}, .scratch = Bytes{64}, .state = Bytes{8}}; }
+  std::span<const std::byte> constants() const override { return constants_; }
+  std::string fingerprint() const override { return "counting"; }
+  void bind(const tasks::Memory& memory) override { memory_ = memory; }
+
+  Status before(std::uint64_t) noexcept override { return part(counts_->before, counts_->fail_before); }
+  Status execute() noexcept override {
+    if (!std::ranges::equal(std::span(memory_.constant, constants_.size()), constants_)) return std::unexpected(Errc::device_fault);
+    memory_.scratch[0] = std::byte{1};
+    memory_.state[0] = std::byte{1};
+    const auto end = std::chrono::steady_clock::now() + Duration(counts_->device_ns.load());
+    while (std::chrono::steady_clock::now() < end) {}
+    return part(counts_->execute, counts_->fail_execute);
+  }
+  Status after(std::uint64_t) noexcept override { return part(counts_->after, counts_->fail_after); }
+
+ private:
+  static Status part(std::atomic<std::uint64_t>& count, const std::atomic<bool>& fails) noexcept {
+    count.fetch_add(1);
+    if (fails.load()) return std::unexpected(Errc::device_fault);
+    return {};
+  }
+  std::shared_ptr<Counts> counts_;
+  std::vector<std::byte> constants_ = std::vector<std::byte>(16, std::byte{42});
+  tasks::Memory memory_;
+};
+
+struct OwnWorkload : testing::Test {
+  std::shared_ptr<Counting::Counts> counts = std::make_shared<Counting::Counts>();
+  std::mutex mutex;
+  std::vector<Miss> misses;
+
+  Executive executive_of(Task task, Duration duration) {
+    ExecutiveSetup setup;
+    setup.force = true;
+    setup.workloads[task.name] = std::make_unique<Counting>(counts);
+    setup.on_miss = [this](const Miss& miss) {
+      const std::scoped_lock lock(mutex);
+      misses.push_back(miss);
+    };
+    return created(set_of({std::move(task)}, duration), std::move(setup));
+  }
+};
+
+TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
+  Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 500ms);
+  const Report report = run(executive);
+  // One rehearsal before the first job.
+  EXPECT_EQ(counts->before.load(), report.tasks[0].released + 1);
+  EXPECT_EQ(counts->after.load(), report.tasks[0].completed + 1);
+  EXPECT_EQ(report.tasks[0].failed, 0u);
+}
+
+TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
+  for (auto* fails : {&counts->fail_before, &counts->fail_execute, &counts->fail_after}) {
+    misses.clear();
+    fails->store(true);
+    Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 200ms);
+    const Report report = run(executive);
+    fails->store(false);
+    EXPECT_GT(report.tasks[0].failed, 5u);
+    EXPECT_EQ(report.tasks[0].completed, 0u);
+    EXPECT_EQ(report.tasks[0].missed, report.tasks[0].failed);
+    EXPECT_EQ(misses.size() + report.lost_callbacks, report.tasks[0].missed);
+    EXPECT_FALSE(report.deadlines_kept());
+  }
+}
+
+// ---- overrun policies, for real: a device part of 25 ms at a period of 10 ms -----------------------------------------
+
+struct RealOverrun : OwnWorkload {
+  Report overrun(OnOverrun policy) {
+    counts->device_ns = std::chrono::nanoseconds(25ms).count();
+    Task task = synthetic("late", 10ms, {.before = {}, .device = 1ms, .after = {}});
+    task.on_overrun = policy;
+    Executive executive = executive_of(task, 500ms);
+    return run(executive);
+  }
+};
+
+TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
+  const TaskReport task = overrun(OnOverrun::skip).tasks[0];
+  EXPECT_GT(task.skipped, task.released);
+  EXPECT_EQ(task.missed, task.completed);
+  // It starts on the grid, so its response time is that of one job.
+  EXPECT_GE(task.response.min, 25ms);
+  EXPECT_LT(task.response.p50, 40ms);
+}
+
+TEST_F(RealOverrun, CatchUpDropsNothingAndFallsBehind) {
+  const TaskReport task = overrun(OnOverrun::catch_up).tasks[0];
+  EXPECT_EQ(task.skipped, 0u);
+  EXPECT_EQ(task.missed, task.completed);
+  EXPECT_GT(task.response.max, 150ms); // nominal deadlines: 15 ms later with each job
+}
+
+TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
+  const TaskReport task = overrun(OnOverrun::re_phase).tasks[0];
+  EXPECT_EQ(task.skipped, 0u);
+  EXPECT_LT(task.response.p50, 40ms); // each job counts from its own release
+}
+
+TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
+  const TaskReport task = overrun(OnOverrun::abort_job).tasks[0];
+  EXPECT_GT(task.aborted, 5u);
+  EXPECT_EQ(task.completed, 0u);
+  EXPECT_EQ(task.missed, task.aborted);
+  EXPECT_EQ(counts->after.load(), 1u); // the rehearsal: results of abandoned jobs are dropped
+}
+
+TEST_F(RealOverrun, StopEndsTheRun) {
+  const Report report = overrun(OnOverrun::stop);
+  EXPECT_EQ(report.stopped_by, "overrun of late");
+  EXPECT_EQ(report.tasks[0].released, 1u);
+  EXPECT_FALSE(report.deadlines_kept());
+}
+
+} // namespace
+} // namespace rtexec

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Exit codes and errors of the command line, as scripts rely on them.
+set -u
+folder=$(realpath "$1")
+rtexec=$folder/bin/rtexec
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+bad=0
+expect() { # CODE PATTERN COMMAND...
+  local code=$1 pattern=$2; shift 2
+  local out status
+  out=$("$@" 2>&1); status=$?
+  [ $status = "$code" ] || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
+  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
+}
+task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
+
+{ printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 50ms 2ms; task b 80ms 3ms; } > good.toml
+{ printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 10ms 8ms; task b 20ms 12ms; } > overload.toml
+printf '[[task]]\nname="a"\nperoid="10ms"\n' > broken.toml
+
+expect 0 'proved' "$rtexec" check good.toml
+expect 0 '"verdict": "proved"' "$rtexec" check good.toml --json -
+expect 3 'not proved' "$rtexec" check overload.toml
+expect 3 '--force' "$rtexec" run overload.toml
+expect 4 'MISSED' "$rtexec" run overload.toml --force
+expect 2 "did you mean 'period'" "$rtexec" check broken.toml
+expect 2 'none.toml' "$rtexec" check none.toml
+expect 2 '' "$rtexec" check good.toml --no-such-option
+expect 2 '' "$rtexec"
+expect 2 '--duration' "$rtexec" run good.toml --duration 5
+expect 0 'missed' "$rtexec" run good.toml --json report.json
+expect 0 '"released"' cat report.json
+expect 5 'cannot write JSON' "$rtexec" run good.toml --json /no/such/folder/x.json
+expect 5 'No space left' "$rtexec" check good.toml --json /dev/full
+expect 2 'resnet50' "$rtexec" model no-such-network
+expect 5 '' "$rtexec" model resnet18 --size 32 -o /no/such/folder/x.onnx
+expect 0 'yolov3-tiny' "$rtexec" model
+expect 0 'on_overrun' "$rtexec" config
+expect 0 '"key": "capacity"' "$rtexec" config board --json -
+expect 0 'SCHED_FIFO' "$rtexec" probe
+for command in check run profile model infer config probe; do expect 0 "$command" "$rtexec" $command --help; done
+expect 0 'rtexec [0-9]' "$rtexec" --version
+
+# The same set from somewhere else, and into a trace; a trace is never written over another one.
+mkdir elsewhere && (cd elsewhere && expect 0 '0 lost' "$rtexec" run ../good.toml --trace t)
+expect 2 'elsewhere/t' "$rtexec" run good.toml --trace elsewhere/t
+
+# A signal ends the run cleanly, with its report.
+for signal in INT TERM; do
+  sed 's/300ms/1h/' good.toml > long.toml
+  "$rtexec" run long.toml --json "$signal.json" >"$signal.log" 2>&1 & pid=$!
+  sleep 1.5; kill -$signal $pid; wait $pid; status=$?
+  [ $status = 0 ] || [ $status = 4 ] || { echo "SIG$signal: exit $status"; cat "$signal.log"; bad=1; }
+  grep -q '"stopped_by": "request"' "$signal.json" || { echo "SIG$signal: no report"; bad=1; }
+done
+exit $bad

@@ -1,0 +1,242 @@
+// What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
+#include "tasks/dnn/onnx_reader.hpp"
+
+#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/passes.hpp"
+#include "test/tasks/dnn_onnx_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rtexec::tasks {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string x4 = onnx_value("input", "x", {"1", "3", "8", "8"});
+const std::string y_out = "output { name: \"y\" }\n";
+
+/// A graph with input x [1,3,8,8] and output y.
+std::string with_x(const std::string& rest) { return x4 + rest + y_out; }
+
+struct Refused {
+  std::string name;
+  std::string graph;
+  Errc code;
+  std::vector<std::string> words; // all in the message
+  int opset = 13;
+};
+void PrintTo(const Refused& refused, std::ostream* to) { *to << refused.name; }
+
+class Refusals : public testing::TestWithParam<Refused> {};
+
+TEST_P(Refusals, NamesTheNodeAndTheReason) {
+  const auto graph = parse_onnx(onnx_bytes(GetParam().graph, GetParam().opset), "net.onnx");
+  ASSERT_FALSE(graph.has_value());
+  EXPECT_EQ(graph.error().code, GetParam().code) << graph.error().what;
+  EXPECT_THAT(graph.error().what, testing::StartsWith("net.onnx: "));
+  for (const auto& word : GetParam().words) EXPECT_THAT(graph.error().what, HasSubstr(word));
+}
+
+std::string conv(const std::string& attributes, const Shape& weights = {4, 3, 3, 3}) {
+  return with_x(onnx_floats("w", weights) + onnx_node("Conv", {"x", "w"}, {"y"}, attributes));
+}
+
+const Refused refusals[] = {
+    {"Operator", with_x(onnx_node("NonMaxSuppression", {"x"}, {"y"})), Errc::unsupported, {"the_NonMaxSuppression", "writes 'y'", "supported: Add, ", "Conv"}},
+    {"Domain", with_x("node { name: \"n\" op_type: \"Gelu\" domain: \"com.microsoft\" input: \"x\" output: \"y\" }"), Errc::unsupported, {"'n'", "com.microsoft.Gelu"}},
+    {"OpsetOld", with_x(onnx_node("Relu", {"x"}, {"y"})), Errc::unsupported, {"opset 9", "11 to 17"}, 9},
+    {"OpsetNew", with_x(onnx_node("Relu", {"x"}, {"y"})), Errc::unsupported, {"opset 21", "11 to 17"}, 21},
+    {"UnknownAttribute", with_x(onnx_node("Relu", {"x"}, {"y"}, onnx_attribute("fast", 1))), Errc::unsupported, {"the_Relu", "attribute 'fast'"}},
+    {"AttributeType", with_x(onnx_node("LeakyRelu", {"x"}, {"y"}, onnx_attribute("alpha", 1))), Errc::bad_input, {"attribute 'alpha' is of the wrong type"}},
+    {"AttributeTwice", with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", 1) + onnx_attribute("axis", 2))), Errc::bad_input, {"'axis'", "given twice"}},
+    {"SizeNotFixed", onnx_value("input", "x", {"1", "3", "height", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported,
+     {"input 'x'", "dimension 2", "'height'", "not fixed", "export"}},
+    {"SizeZero", onnx_value("input", "x", {"1", "0", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::bad_input, {"input 'x'", "dimension of 0"}},
+    {"InputTooLarge", onnx_value("input", "x", {"1", "3", "100000", "100000"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported, {"input 'x'", "elements"}},
+    {"InputOverflows", onnx_value("input", "x", {"4294967296", "4294967296", "4294967296"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported, {"elements"}},
+    {"InputType", "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 } } } } }" + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported,
+     {"input 'x'", "INT64", "FLOAT"}},
+    {"HalfPrecision", with_x("initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 0 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported, {"'w'", "FLOAT16", "supported"}},
+    {"External", with_x("initializer { name: \"w\" data_type: 1 dims: 1 data_location: EXTERNAL }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported,
+     {"'w'", "another file", "save_as_external_data"}},
+    {"BytesMissing", with_x("initializer { name: \"w\" data_type: 1 dims: 2 raw_data: \"12345\" }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "8 bytes", "5"}},
+    {"ValuesMissing", with_x("initializer { name: \"w\" data_type: 1 dims: 2 float_data: 1 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "2 values", "1"}},
+    {"NegativeDimension", with_x("initializer { name: \"w\" data_type: 1 dims: -2 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "-2"}},
+    {"ConstantTooLarge", with_x("initializer { name: \"w\" data_type: 1 dims: 65536 dims: 65536 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported, {"'w'", "elements"}},
+    {"MissingInput", with_x(onnx_node("Relu", {"nowhere"}, {"y"})), Errc::bad_input, {"the_Relu", "'nowhere'"}},
+    {"Cycle", with_x(onnx_node("Add", {"x", "b"}, {"a"}) + onnx_node("Relu", {"a"}, {"b"}) + onnx_node("Relu", {"b"}, {"y"})), Errc::bad_input, {"the_Add", "'b'", "cycle"}},
+    {"ReadsItself", with_x(onnx_node("Add", {"x", "y"}, {"y"})), Errc::bad_input, {"'y'", "cycle"}},
+    {"WrittenTwice", with_x(onnx_node("Relu", {"x"}, {"y"}) + onnx_node("Sigmoid", {"x"}, {"y"})), Errc::bad_input, {"the_Sigmoid", "written already"}},
+    {"WritesAnInput", with_x(onnx_node("Relu", {"x"}, {"x"})), Errc::bad_input, {"'x'", "written already"}},
+    {"NoOutput", x4 + onnx_node("Relu", {"x"}, {"y"}), Errc::bad_input, {"no output"}},
+    {"OutputMissing", x4 + onnx_node("Relu", {"x"}, {"z"}) + y_out, Errc::bad_input, {"output 'y'"}},
+    {"IntegerOutput", with_x(onnx_node("Shape", {"x"}, {"y"})), Errc::unsupported, {"output 'y'", "float"}},
+    {"IntegerData", with_x(onnx_ints("i", {1}, {3}) + onnx_node("Add", {"x", "i"}, {"y"})), Errc::unsupported, {"'i'", "shape arithmetic"}},
+    {"ConvChannels", conv("", {4, 5, 3, 3}), Errc::bad_input, {"the_Conv", "1x3x8x8", "4x5x3x3"}},
+    {"ConvGroups", conv(onnx_attribute("group", 0)), Errc::bad_input, {"0 groups"}},
+    {"ConvGroupsOverflow", conv(onnx_attribute("group", INT64_MIN)), Errc::bad_input, {"groups"}},
+    {"ConvRank", with_x(onnx_floats("w", {4, 3, 3}) + onnx_node("Conv", {"x", "w"}, {"y"})), Errc::unsupported, {"4x3x3", "4 dimensions"}},
+    {"ConvComputedWeights", with_x(onnx_node("Conv", {"x", "x"}, {"y"})), Errc::unsupported, {"weights", "constant"}},
+    {"ConvStrideZero", conv(onnx_attribute("strides", std::vector<std::int64_t>{0, 1})), Errc::unsupported, {"stride of 0"}},
+    {"ConvStrideHuge", conv(onnx_attribute("strides", std::vector<std::int64_t>{INT64_MAX, 1})), Errc::unsupported, {"stride of 9223372036854775807"}},
+    {"ConvPadsHuge", conv(onnx_attribute("pads", std::vector<std::int64_t>{0, 0, INT64_MAX, 0})), Errc::unsupported, {"padding of 9223372036854775807"}},
+    {"ConvPadsNegative", conv(onnx_attribute("pads", std::vector<std::int64_t>{-1, 0, 0, 0})), Errc::unsupported, {"padding of -1"}},
+    {"ConvPadsCount", conv(onnx_attribute("pads", std::vector<std::int64_t>{1, 1})), Errc::unsupported, {"pads has 2 values", "4"}},
+    {"ConvDilationHuge", conv(onnx_attribute("dilations", std::vector<std::int64_t>{1, INT64_MAX})), Errc::unsupported, {"dilation"}},
+    {"ConvKernelShape", conv(onnx_attribute("kernel_shape", std::vector<std::int64_t>{5, 5})), Errc::bad_input, {"kernel_shape", "4x3x3x3"}},
+    {"ConvTooSmall", conv("", {4, 3, 9, 9}), Errc::bad_input, {"dimension of 0", "too small"}},
+    {"ConvAutoPad", conv("attribute { name: \"auto_pad\" type: STRING s: \"SAME\" }"), Errc::bad_input, {"auto_pad", "SAME"}},
+    {"PoolPads", with_x(onnx_node("MaxPool", {"x"}, {"y"}, onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2}) + onnx_attribute("pads", std::vector<std::int64_t>{2, 0, 0, 0}))),
+     Errc::unsupported, {"padding", "window"}},
+    {"PoolKernelMissing", with_x(onnx_node("MaxPool", {"x"}, {"y"})), Errc::bad_input, {"kernel_shape", "missing"}},
+    {"PoolIndices", with_x(onnx_node("MaxPool", {"x"}, {"z", "indices"}, onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2})) + onnx_node("Relu", {"indices"}, {"y"})), Errc::unsupported, {"the_MaxPool", "'indices'"}},
+    {"Broadcast", with_x(onnx_floats("w", {5}) + onnx_node("Mul", {"x", "w"}, {"y"})), Errc::bad_input, {"1x3x8x8 and 5", "broadcast"}},
+    {"AxisOutside", with_x(onnx_node("Softmax", {"x"}, {"y"}, onnx_attribute("axis", 4))), Errc::bad_input, {"axis 4", "4 dimensions"}},
+    {"AxisMin", with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", INT64_MIN))), Errc::bad_input, {"axis -9223372036854775808"}},
+    {"ReshapeCount", with_x(onnx_ints("s", {2}, {5, 5}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"1x3x8x8", "5x5"}},
+    {"ReshapeTwoFree", with_x(onnx_ints("s", {2}, {-1, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"more than one"}},
+    {"ReshapeHuge", with_x(onnx_ints("s", {3}, {1LL << 40, 1LL << 40, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"1099511627776"}},
+    {"ReshapeComputed", with_x(onnx_node("Reshape", {"x", "x"}, {"y"})), Errc::unsupported, {"shape", "known when the model is loaded"}},
+    {"TransposePerm", with_x(onnx_node("Transpose", {"x"}, {"y"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 1, 1, 3}))), Errc::bad_input, {"perm"}},
+    {"SliceStepZero", with_x(onnx_ints("a", {1}, {0}) + onnx_node("Slice", {"x", "a", "a", "a", "a"}, {"y"})), Errc::bad_input, {"step is 0"}},
+    {"SliceEmpty", with_x(onnx_ints("a", {1}, {5}) + onnx_node("Slice", {"x", "a", "a"}, {"y"})), Errc::bad_input, {"dimension of 0"}},
+    {"GatherOutside", with_x(onnx_ints("i", {}, {3}) + onnx_node("Gather", {"x", "i"}, {"y"}, onnx_attribute("axis", 1))), Errc::bad_input, {"index 3"}},
+    {"ConcatShapes", with_x(onnx_floats("w", {1, 3, 8, 7}) + onnx_node("Concat", {"x", "w"}, {"y"}, onnx_attribute("axis", 1))), Errc::bad_input, {"1x3x8x8 and 1x3x8x7"}},
+    {"PadMode", with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) + onnx_node("Pad", {"x", "p"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"reflect\" }")), Errc::unsupported,
+     {"reflect", "constant"}},
+    {"PadHuge", with_x(onnx_ints("p", {8}, {0, 0, INT64_MAX, INT64_MAX, 0, 0, INT64_MAX, 0}) + onnx_node("Pad", {"x", "p"}, {"y"})), Errc::unsupported, {"padding of 9223372036854775807"}},
+    {"PadNegative", with_x(onnx_ints("p", {8}, {0, 0, -1, 0, 0, 0, 0, 0}) + onnx_node("Pad", {"x", "p"}, {"y"})), Errc::unsupported, {"padding of -1"}},
+    {"ResizeCubic", with_x(onnx_ints("s", {4}, {1, 3, 16, 16}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"cubic\" }")), Errc::unsupported,
+     {"cubic", "nearest, linear"}},
+    {"ResizeChannels", with_x(onnx_ints("s", {4}, {1, 6, 8, 8}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"})), Errc::unsupported, {"height and width"}},
+    {"ResizeHuge", with_x("initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: 30000 float_data: 30000 }" + onnx_node("Resize", {"x", "", "s"}, {"y"})),
+     Errc::unsupported, {"elements"}},
+    {"ResizeNaN", with_x("initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: nan float_data: 2 }" + onnx_node("Resize", {"x", "", "s"}, {"y"})), Errc::bad_input,
+     {"scale"}},
+    {"FillHuge", with_x(onnx_ints("s", {2}, {16384, 16384}) + onnx_node("ConstantOfShape", {"s"}, {"a"}) + onnx_node("Add", {"x", "a"}, {"y"})), Errc::unsupported, {"computed at load"}},
+    {"DivisionByZero", with_x(onnx_ints("a", {1}, {1}) + onnx_ints("b", {1}, {0}) + onnx_node("Div", {"a", "b"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input, {"division by zero"}},
+    {"DivisionOverflow", with_x(onnx_ints("a", {1}, {INT64_MIN}) + onnx_ints("b", {1}, {-1}) + onnx_node("Div", {"a", "b"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input,
+     {"overflows"}},
+    {"ProductOverflow", with_x(onnx_ints("a", {1}, {INT64_MAX}) + onnx_node("Mul", {"a", "a"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input, {"overflow"}},
+    {"Training", with_x(onnx_floats("v", {3}) + onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"}, onnx_attribute("training_mode", 1))), Errc::unsupported, {"training"}, 15},
+    {"BatchNormChannels", with_x(onnx_floats("v", {4}) + onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"})), Errc::bad_input, {"channel"}},
+    {"GemmShapes", with_x(onnx_floats("a", {2, 3}) + onnx_floats("b", {4, 2}) + onnx_node("Gemm", {"a", "b"}, {"y"})), Errc::bad_input, {"2x3 and 4x2"}},
+};
+INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals), [](const auto& refused) { return refused.param.name; });
+
+TEST(OnnxReader, ASymbolicBatchIsOne) {
+  const auto graph = parse_onnx(onnx_bytes(onnx_value("input", "x", {"batch", "3"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out));
+  ASSERT_TRUE(graph.has_value());
+  EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{1, 3}));
+}
+
+TEST(OnnxReader, OutputsKeepTheirNames) {
+  const auto graph = parse_onnx(onnx_bytes(with_x(onnx_node("Identity", {"x"}, {"y"}))));
+  ASSERT_TRUE(graph.has_value());
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y");
+}
+
+TEST(OnnxReader, OutputsThatNobodyReadAreNoObstacle) {
+  EXPECT_TRUE(parse_onnx(onnx_bytes(with_x(onnx_node("Dropout", {"x"}, {"y", "mask"})))).has_value());
+}
+
+TEST(OnnxReader, ShapeArithmeticIsEvaluated) {
+  // Reshape to [batch, channels * height, -1], computed as exporters do.
+  const auto graph = parse_onnx(onnx_bytes(with_x(
+      onnx_ints("zero", {}, {0}) + onnx_ints("one", {1}, {1}) + onnx_ints("three", {1}, {3}) + onnx_ints("free", {1}, {-1}) + onnx_ints("axis", {1}, {0}) +
+      onnx_node("Shape", {"x"}, {"s"}) + onnx_node("Gather", {"s", "zero"}, {"batch"}) + onnx_node("Unsqueeze", {"batch", "axis"}, {"batch1"}) +
+      onnx_node("Slice", {"s", "one", "three"}, {"ch"}) + onnx_node("Gather", {"ch", "zero"}, {"c"}) + onnx_node("Mul", {"c", "three"}, {"ch3"}) +
+      onnx_node("Concat", {"batch1", "ch3", "free"}, {"shape"}, onnx_attribute("axis", 0)) + onnx_node("Reshape", {"x", "shape"}, {"y"}))));
+  ASSERT_FALSE(graph.has_value()); // 3 * 3 rows do not divide 192 elements
+  EXPECT_THAT(graph.error().what, HasSubstr("1x9x1"));
+  const auto good = parse_onnx(onnx_bytes(with_x(onnx_node("Shape", {"x"}, {"s"}) + onnx_node("Reshape", {"x", "s"}, {"y"}))));
+  ASSERT_TRUE(good.has_value());
+  EXPECT_EQ(good->tensors[good->outputs[0]].shape, (Shape{1, 3, 8, 8}));
+}
+
+TEST(OnnxReader, ConstantSubgraphsAreRunAtLoad) {
+  const auto graph = parse_onnx(onnx_bytes(with_x(onnx_floats("a", {3, 1, 1}) + onnx_node("Mul", {"a", "a"}, {"b"}) + onnx_node("Sqrt", {"b"}, {"c"}) + onnx_node("Add", {"x", "c"}, {"y"}))));
+  ASSERT_TRUE(graph.has_value());
+  ASSERT_EQ(graph->nodes.size(), 1U);
+  EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, (std::vector<float>{1, 2, 3}));
+}
+
+TEST(OnnxReader, NotAModelAtAll) {
+  EXPECT_THAT(parse_onnx({}, "f").error().what, HasSubstr("empty"));
+  const std::string text = "#!/bin/sh\necho this is no model\n";
+  EXPECT_EQ(parse_onnx(std::as_bytes(std::span(text)), "f").error().code, Errc::bad_input);
+  EXPECT_THAT(read_onnx("/nonexistent/model.onnx").error().what, HasSubstr("/nonexistent/model.onnx"));
+}
+
+// ---- damaged files --------------------------------------------------------------------------------------------------
+
+/// Small, valid, and with many kinds of nodes.
+std::vector<std::byte> sound_model() {
+  const std::vector<std::int64_t> three{3, 3}, one{1, 1, 1, 1}, two{2, 2};
+  return onnx_bytes(with_x(
+      onnx_floats("w", {4, 3, 3, 3}) + onnx_floats("b", {4}) + onnx_floats("v", {4}) + onnx_floats("m", {4, 5}) + onnx_ints("s", {2}, {0, -1}) +
+      onnx_ints("from", {1}, {1}) + onnx_ints("to", {1}, {INT64_MAX}) + onnx_ints("axes", {1}, {1}) + onnx_ints("p", {8}, {0, 0, 0, 1, 0, 0, 0, 1}) +
+      onnx_node("Conv", {"x", "w", "b"}, {"c"}, onnx_attribute("kernel_shape", three) + onnx_attribute("pads", one) + onnx_attribute("group", 1)) +
+      onnx_node("BatchNormalization", {"c", "v", "v", "v", "v"}, {"n"}) + onnx_node("Relu", {"n"}, {"r"}) +
+      onnx_node("MaxPool", {"r"}, {"q"}, onnx_attribute("kernel_shape", two) + onnx_attribute("strides", two) + onnx_attribute("ceil_mode", 1)) +
+      onnx_node("Concat", {"q", "q"}, {"k"}, onnx_attribute("axis", 1)) + onnx_node("Slice", {"k", "from", "to", "axes"}, {"l"}) + onnx_node("Pad", {"l", "p"}, {"d"}) +
+      onnx_node("Transpose", {"d"}, {"t"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 2, 1, 3})) + onnx_node("Softmax", {"t"}, {"z"}, onnx_attribute("axis", 1)) +
+      onnx_node("GlobalAveragePool", {"z"}, {"g"}) + onnx_node("Shape", {"g"}, {"gs"}) + onnx_node("Reshape", {"g", "s"}, {"f"}) + onnx_node("MatMul", {"f", "m"}, {"y"})));
+}
+
+/// A graph that can be simplified and built, or an error with words.
+bool survives(std::span<const std::byte> bytes) {
+  auto graph = parse_onnx(bytes);
+  if (!graph) {
+    EXPECT_FALSE(graph.error().what.empty());
+    return false;
+  }
+  for (const auto& tensor : graph->tensors) EXPECT_LE(element_count(tensor.shape), max_elements);
+  std::int64_t largest = 0;
+  for (const auto& tensor : graph->tensors) largest = std::max(largest, element_count(tensor.shape));
+  optimise(*graph);
+  if (largest <= 1 << 20) {
+    const auto network = Network::build(*graph);
+    EXPECT_TRUE(network.has_value() || !network.error().what.empty());
+  }
+  return true;
+}
+
+TEST(DamagedOnnx, TheSoundModelIsSound) { EXPECT_TRUE(survives(sound_model())); }
+
+TEST(DamagedOnnx, EveryTruncationIsSurvived) {
+  const auto bytes = sound_model();
+  for (std::size_t size = 0; size < bytes.size(); ++size) (void)survives(std::span(bytes).first(size));
+}
+
+TEST(DamagedOnnx, RandomFlipsAreSurvived) {
+  const auto sound = sound_model();
+  std::mt19937 engine(3);
+  std::size_t accepted = 0;
+  constexpr std::size_t rounds = 6000;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    auto bytes = sound;
+    for (auto flips = 1 + engine() % 4; flips > 0; --flips) bytes[engine() % bytes.size()] ^= static_cast<std::byte>(1U << engine() % 8);
+    if (survives(bytes)) ++accepted;
+  }
+  EXPECT_GT(accepted, 0U); // else nothing but the encoding was tested
+  EXPECT_LT(accepted, rounds);
+}
+
+TEST(DamagedOnnx, RandomBytesInsertedAndRemovedAreSurvived) {
+  const auto sound = sound_model();
+  std::mt19937 engine(4);
+  for (int round = 0; round < 2000; ++round) {
+    auto bytes = sound;
+    const auto at = static_cast<std::ptrdiff_t>(engine() % bytes.size());
+    if (engine() % 2) bytes.insert(bytes.begin() + at, static_cast<std::byte>(engine() % 256));
+    else bytes.erase(bytes.begin() + at);
+    (void)survives(bytes);
+  }
+}
+
+} // namespace
+} // namespace rtexec::tasks

@@ -1,0 +1,28 @@
+// ONNX models written as protobuf text.
+#pragma once
+
+#include "tasks/dnn/onnx_reader.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::tasks {
+
+/// The encoded model: opset 13 unless `opset` says otherwise, with `graph` as the text of its GraphProto.
+[[nodiscard]] std::vector<std::byte> onnx_bytes(std::string_view graph, int opset = 13);
+/// The same with any text of a ModelProto.
+[[nodiscard]] std::vector<std::byte> onnx_model_bytes(const std::string& model);
+
+/// A float input or output.
+[[nodiscard]] std::string onnx_value(std::string_view role, std::string_view name, const std::vector<std::string>& dimensions);
+/// A float initialiser that counts up from 1, and an int64 one.
+[[nodiscard]] std::string onnx_floats(std::string_view name, const Shape& shape);
+[[nodiscard]] std::string onnx_ints(std::string_view name, const Shape& shape, const std::vector<std::int64_t>& values);
+/// `attributes`: protobuf text.
+[[nodiscard]] std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, std::string_view attributes = "");
+[[nodiscard]] std::string onnx_attribute(std::string_view name, const std::vector<std::int64_t>& values);
+[[nodiscard]] std::string onnx_attribute(std::string_view name, std::int64_t value);
+
+} // namespace rtexec::tasks

@@ -1,0 +1,122 @@
+// The passes change how much is computed, never what.
+#include "tasks/dnn/passes.hpp"
+
+#include "test/tasks/dnn_test_graph.hpp"
+
+namespace rtexec::tasks {
+namespace {
+
+template <class Operation>
+std::size_t count(const Graph& graph) {
+  return static_cast<std::size_t>(std::ranges::count_if(graph.nodes, [](const Node& node) { return std::holds_alternative<Operation>(node.operation); }));
+}
+
+void expect_same_after_optimise(TestGraph g, std::size_t nodes) {
+  const auto before = run(g.graph);
+  optimise(g.graph);
+  EXPECT_EQ(g.graph.nodes.size(), nodes);
+  expect_near(run(g.graph), before);
+}
+
+TEST(Passes, ScaleAfterConvGoesIntoItsWeights) {
+  TestGraph g;
+  const auto x = g.input({1, 2, 1, 2});
+  const auto conv = g.node(Conv{}, {x, g.constant({2, 2, 1, 1}, {1, 2, 3, 4}), g.constant({2}, {10, 20})}, {1, 2, 1, 2});
+  g.output(g.node(ScaleShift{}, {conv, g.constant({2}, {2, -1}), g.constant({2}, {0.5F, 1})}, {1, 2, 1, 2}));
+  optimise(g.graph);
+  ASSERT_EQ(g.graph.nodes.size(), 1U);
+  // Channels (1, 2) and (3, 4): 1*1+2*3+10 = 17 -> 34.5, 1*2+2*4+10 = 20 -> 40.5; 3*1+4*3+20 = 35 -> -34, 3*2+4*4+20 = 42 -> -41.
+  expect_near(run(g.graph, {1, 2, 3, 4}), {34.5F, 40.5F, -34, -41});
+}
+
+TEST(Passes, SharedWeightsAreScaledForOneReaderOnly) {
+  TestGraph g;
+  const auto x = g.input({1, 3, 4, 4});
+  const auto weights = g.random({3, 3, 1, 1});
+  const auto a = g.node(Conv{}, {x, weights}, {1, 3, 4, 4});
+  const auto b = g.node(Conv{}, {x, weights}, {1, 3, 4, 4});
+  g.output(g.node(ScaleShift{}, {a, g.random({3}), g.random({3})}, {1, 3, 4, 4}));
+  g.output(b);
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, ScaleStaysWhereTheConvIsReadElsewhere) {
+  TestGraph g;
+  const auto conv = g.conv(g.input({1, 3, 4, 4}), 3);
+  g.output(g.node(ScaleShift{}, {conv, g.random({3}), g.random({3})}, {1, 3, 4, 4}));
+  g.output(conv);
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, ScaleBeforeConvTakesItsActivation) { // DenseNet
+  TestGraph g;
+  const auto x = g.input({1, 3, 4, 4});
+  const auto scaled = g.node(ScaleShift{}, {x, g.random({3}), g.random({3})}, {1, 3, 4, 4});
+  g.output(g.conv(g.relu(scaled), 5));
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, ResidualBlockBecomesItsConvolutions) {
+  TestGraph g;
+  const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
+  const auto branch = g.conv(g.relu(g.conv(x, 4)), 4);
+  g.output(g.relu(g.add(branch, x)));
+  expect_same_after_optimise(g, 3);
+}
+
+TEST(Passes, OfTwoConvolutionsTheLaterTakesTheSum) {
+  for (const bool swapped : {false, true}) {
+    TestGraph g;
+    const auto x = g.relu(g.input({1, 3, 4, 4}));
+    const auto first = g.conv(x, 4), second = g.conv(x, 4);
+    g.output(g.relu(swapped ? g.add(second, first) : g.add(first, second)));
+    expect_same_after_optimise(g, 3);
+  }
+}
+
+TEST(Passes, ASumOfSumsAndASumWithItself) {
+  TestGraph g;
+  const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
+  const auto twice = g.add(x, x);
+  const auto a = g.conv(twice, 4);
+  g.output(g.add(g.add(a, twice), g.conv(a, 4)));
+  expect_same_after_optimise(g, 5);
+}
+
+TEST(Passes, BroadcastSumIsNotAResidual) {
+  TestGraph g;
+  const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
+  g.output(g.node(Binary{Binary::Kind::add}, {x, g.random({4, 1, 1})}, {1, 4, 4, 4}));
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, ActivationComesAfterTheResidual) {
+  TestGraph g;
+  const auto x = g.relu(g.input({1, 3, 4, 4}));
+  const auto activated = g.relu(g.conv(x, 3)); // fused: so the sum after it cannot be
+  g.output(g.add(activated, x));
+  optimise(g.graph);
+  EXPECT_EQ(count<Binary>(g.graph), 1U);
+  expect_same_after_optimise(g, 3);
+}
+
+TEST(Passes, OutputsInTheMiddleStay) {
+  TestGraph g;
+  const auto conv = g.conv(g.input({1, 3, 4, 4}), 4);
+  g.output(conv);
+  g.output(g.relu(conv));
+  expect_same_after_optimise(g, 2);
+}
+
+TEST(Passes, WhatNobodyReadsGoesAway) {
+  TestGraph g;
+  const auto x = g.input({1, 3, 4, 4});
+  (void)g.relu(g.conv(x, 4));
+  g.output(g.conv(x, 2));
+  optimise(g.graph);
+  EXPECT_EQ(g.graph.nodes.size(), 1U);
+  EXPECT_EQ(std::ranges::count_if(g.graph.tensors, &Tensor::constant), 1);
+}
+
+} // namespace
+} // namespace rtexec::tasks

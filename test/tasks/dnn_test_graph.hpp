@@ -1,0 +1,85 @@
+// Small graphs for tests, built by hand, and their execution.
+#pragma once
+
+#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtexec::tasks {
+
+struct TestGraph {
+  Graph graph;
+
+  TensorId input(Shape shape) {
+    const auto id = add("in" + std::to_string(graph.inputs.size()), std::move(shape), {});
+    graph.inputs.push_back(id);
+    return id;
+  }
+  TensorId constant(Shape shape, std::vector<float> values) { return add("constant", std::move(shape), std::move(values)); }
+  TensorId random(Shape shape) {
+    std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+    for (auto& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
+    return constant(std::move(shape), std::move(values));
+  }
+  TensorId node(Operation operation, std::vector<TensorId> inputs, Shape shape) {
+    const auto name = "node" + std::to_string(graph.nodes.size());
+    const auto output = add(name, std::move(shape), {});
+    graph.nodes.push_back({name, std::move(operation), std::move(inputs), output, {}, {}});
+    return output;
+  }
+  /// 1x1, without bias.
+  TensorId conv(TensorId x, std::int64_t channels) {
+    const auto shape = graph.tensors[x].shape;
+    return node(Conv{}, {x, random({channels, shape[1], 1, 1})}, {shape[0], channels, shape[2], shape[3]});
+  }
+  TensorId relu(TensorId x) { return node(Activation{Activation::Kind::relu}, {x}, graph.tensors[x].shape); }
+  TensorId add(TensorId a, TensorId b) { return node(Binary{Binary::Kind::add}, {a, b}, graph.tensors[a].shape); }
+  TensorId concat(std::vector<TensorId> inputs) {
+    auto shape = graph.tensors[inputs[0]].shape;
+    shape[1] = 0;
+    for (const auto input : inputs) shape[1] += graph.tensors[input].shape[1];
+    return node(Concat{1}, std::move(inputs), std::move(shape));
+  }
+  void output(TensorId id) { graph.outputs.push_back(id); }
+
+ private:
+  TensorId add(std::string name, Shape shape, std::vector<float> values) {
+    graph.tensors.push_back({std::move(name), std::move(shape), std::move(values)});
+    return static_cast<TensorId>(graph.tensors.size() - 1);
+  }
+  std::mt19937 engine_{5};
+};
+
+/// The outputs of a graph, one behind the other, for inputs that count up from -8 in steps of 0.25 unless given. Scratch starts as NaN.
+inline std::vector<float> run(const Graph& graph, const std::vector<float>& input = {}) {
+  auto network = Network::build(graph);
+  EXPECT_TRUE(network.has_value()) << (network ? "" : network.error().what);
+  if (!network) return {};
+  const auto scratch = allocate_aligned(network->scratch().count);
+  std::memset(scratch.get(), 0xff, network->scratch().count);
+  network->bind(network->constants().data(), scratch.get());
+  for (auto& port : network->inputs()) {
+    if (!input.empty()) port.buffer = input;
+    else for (std::size_t i = 0; i < port.buffer.size(); ++i) port.buffer[i] = -8.0F + 0.25F * static_cast<float>(i % 64);
+  }
+  network->run();
+  std::vector<float> outputs;
+  for (const auto& port : network->outputs()) outputs.insert(outputs.end(), port.buffer.begin(), port.buffer.end());
+  return outputs;
+}
+
+inline void expect_near(const std::vector<float>& got, const std::vector<float>& expected, float tolerance = 1e-5F) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0F, std::abs(expected[i]))) << "at " << i;
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,312 @@
+#include "tasks/dnn/input/input.hpp"
+#include "tasks/dnn/input/letterbox.hpp"
+#include "tasks/dnn/input/picture.hpp"
+#include "tasks/dnn/output/draw.hpp"
+#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/output/npy.hpp"
+#include "test/tasks/allocation_counter.hpp"
+#include "test/tasks/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#define STB_IMAGE_WRITE_STATIC
+#define STBI_WRITE_NO_STDIO
+#include <stb/stb_image_write.h>
+
+namespace rtexec::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+using Rgb = std::array<std::uint8_t, 3>;
+
+template <class Colour>
+Picture paint(Extent size, Colour&& colour) {
+  Picture picture{size, {}};
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) {
+      const Rgb rgb = colour(x, y);
+      picture.rgb.insert(picture.rgb.end(), rgb.begin(), rgb.end());
+    }
+  return picture;
+}
+
+Picture solid(Extent size, Rgb rgb) {
+  return paint(size, [&](int, int) { return rgb; });
+}
+
+void write_jpeg(const Picture& picture, const fs::path& path) {
+  std::ofstream file(path, std::ios::binary);
+  const auto write = [](void* to, void* data, int size) {
+    static_cast<std::ofstream*>(to)->write(static_cast<const char*>(data), size);
+  };
+  ASSERT_TRUE(stbi_write_jpg_to_func(write, &file, picture.size.width, picture.size.height, 3, picture.rgb.data(), 95));
+}
+
+std::string contents(const fs::path& path) {
+  const auto bytes = read_file(path, 1 << 26);
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
+void write_text(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+class Inputs : public testing::Test {
+ protected:
+  using Shape = std::vector<std::int64_t>;
+
+  std::vector<float> fetch(InputSource& source, std::uint64_t job, std::size_t count) {
+    std::vector<float> tensor(count, -99);
+    EXPECT_TRUE(source.fetch(job, tensor));
+    return tensor;
+  }
+
+  std::unique_ptr<InputSource> make(const fs::path& path, const Shape& shape, const Normalization& normalization = {}) {
+    auto source = make_input(path, shape, normalization);
+    EXPECT_TRUE(source) << source.error().what;
+    return source ? std::move(*source) : nullptr;
+  }
+
+  std::string error(const fs::path& path, const Shape& shape = {1, 3, 8, 8}) {
+    const auto source = make_input(path, shape);
+    if (source) return "was accepted";
+    EXPECT_EQ(source.error().code, Errc::bad_input);
+    EXPECT_TRUE(source.error().what.starts_with(path.string())) << source.error().what;
+    return source.error().what;
+  }
+
+  test::ScratchFolder folder_;
+};
+
+TEST_F(Inputs, ASolidPictureIsSolidInItsPlanesAndGreyAround) {
+  ASSERT_TRUE(write_png(solid({8, 4}, {255, 0, 51}), folder_ / "p.png"));
+  const auto source = make(folder_ / "p.png", {1, 3, 16, 16});
+  const auto tensor = fetch(*source, 0, 3 * 256);
+  const float expected[] = {1, 0, 0.2f};
+  for (std::size_t i = 0; i < tensor.size(); ++i) {
+    const std::size_t row = i / 16 % 16;
+    const bool inside = row >= 4 && row < 12; // twice as large, centred
+    EXPECT_NEAR(tensor[i], inside ? expected[i / 256] : 0.5f, 1e-6) << i;
+  }
+}
+
+TEST_F(Inputs, PicturesAreNormalised) {
+  ASSERT_TRUE(write_png(solid({4, 4}, {255, 0, 51}), folder_ / "p.png"));
+  const Normalization normalization{{0.5f, 0.25f, 0}, {0.5f, 2, 0.1f}};
+  const auto source = make(folder_ / "p.png", {1, 3, 4, 4}, normalization);
+  const auto tensor = fetch(*source, 0, 48);
+  EXPECT_NEAR(tensor[0], 1, 1e-6);
+  EXPECT_NEAR(tensor[16], -0.125, 1e-6);
+  EXPECT_NEAR(tensor[32], 2, 1e-6);
+}
+
+TEST_F(Inputs, AGradientStaysOneThroughScaling) {
+  const Extent size{64, 32};
+  ASSERT_TRUE(write_png(paint(size, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(4 * x), static_cast<std::uint8_t>(8 * y), 0}; }),
+                        folder_ / "g.png"));
+  for (const int network : {16, 64, 200}) {
+    const auto n = static_cast<std::size_t>(network);
+    const auto source = make(folder_ / "g.png", {1, 3, network, network});
+    const auto tensor = fetch(*source, 0, 3 * n * n);
+    const Letterbox box = Letterbox::fit(size, {network, network});
+    const double ratio = 64.0 / network;
+    for (int y = 0; y < box.inner.height; ++y)
+      for (int x = 0; x < network; ++x) {
+        const auto at = static_cast<std::size_t>(y + box.top) * n + static_cast<std::size_t>(x);
+        const auto source_position = [&](int position, int limit) { return std::clamp((position + 0.5) * ratio - 0.5, 0.0, limit - 1.0); };
+        ASSERT_NEAR(tensor[at], 4 * source_position(x, 64) / 255, 1e-4);
+        ASSERT_NEAR(tensor[n * n + at], 8 * source_position(y, 32) / 255, 1e-4);
+        ASSERT_EQ(tensor[2 * n * n + at], 0);
+      }
+  }
+}
+
+TEST_F(Inputs, JpegIsDecoded) {
+  write_jpeg(solid({33, 17}, {200, 100, 50}), folder_ / "p.jpg");
+  const auto source = make(folder_ / "p.jpg", {1, 3, 17, 33});
+  const auto tensor = fetch(*source, 0, 3 * 17 * 33);
+  EXPECT_NEAR(tensor[0], 200 / 255.0, 0.02);
+  EXPECT_NEAR(tensor[17 * 33], 100 / 255.0, 0.02);
+  EXPECT_NEAR(tensor[2 * 17 * 33], 50 / 255.0, 0.02);
+}
+
+TEST_F(Inputs, AFolderIsTakenInTheOrderOfItsNames) {
+  for (int i = 0; i < 3; ++i)
+    ASSERT_TRUE(write_png(solid({2, 2}, {static_cast<std::uint8_t>(51 * i), 0, 0}), folder_ / (std::string(1, static_cast<char>('c' - i)) + ".PNG")));
+  write_text(folder_ / "notes.txt", "ignored");
+  const auto source = make(folder_.path(), {1, 3, 2, 2});
+  for (std::uint64_t job = 0; job < 7; ++job)
+    EXPECT_NEAR(fetch(*source, job, 12)[0], 0.2 * static_cast<double>(2 - job % 3), 1e-6) << job;
+}
+
+TEST_F(Inputs, ATensorIsTakenAsItIs) {
+  const std::vector<float> values{1, -2, 300, 4};
+  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 4}, values));
+  EXPECT_EQ(fetch(*make(folder_ / "t.npy", {1, 4}), 5, 4), values);
+  EXPECT_NE(error(folder_ / "t.npy", {4, 1}).find("has shape 1x4, but the network's input is 4x1"), std::string::npos);
+}
+
+TEST_F(Inputs, NoiseIsUniformAndTheSameForTheSameJob) {
+  const auto source = make({}, {1, 10'000});
+  const auto first = fetch(*source, 0, 10'000);
+  EXPECT_EQ(first, fetch(*source, 0, 10'000));
+  EXPECT_NE(first, fetch(*source, 1, 10'000));
+  double sum = 0;
+  for (const float value : first) {
+    ASSERT_GE(value, 0);
+    ASSERT_LT(value, 1);
+    sum += static_cast<double>(value);
+  }
+  EXPECT_NEAR(sum / 10'000, 0.5, 0.02);
+}
+
+TEST_F(Inputs, ATensorOfAnotherSizeIsRefused) {
+  ASSERT_TRUE(write_png(solid({2, 2}, {}), folder_ / "p.png"));
+  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 2, 2}, std::vector<float>(12)));
+  std::vector<float> tensor(11);
+  for (const fs::path& path : {fs::path(), folder_ / "p.png", folder_ / "t.npy"})
+    EXPECT_EQ(make(path, {1, 3, 2, 2})->fetch(0, tensor), Status(std::unexpected(Errc::bad_input)));
+}
+
+TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
+  EXPECT_NE(error(folder_ / "none.png").find("does not exist"), std::string::npos);
+  EXPECT_NE(error(folder_.path()).find("holds no .jpg, .jpeg or .png file"), std::string::npos);
+  write_text(folder_ / "text.png", "no picture");
+  EXPECT_NE(error(folder_ / "text.png").find("is no JPEG or PNG picture"), std::string::npos);
+  EXPECT_NE(error(folder_ / "text.png", {1, 4, 8, 8}).find("pictures need an input of shape [1, 3, height, width]"), std::string::npos);
+
+  const Picture noisy = paint({64, 64}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x * x), 7}; });
+  ASSERT_TRUE(write_png(noisy, folder_ / "whole.png"));
+  const std::string png = contents(folder_ / "whole.png");
+  write_text(folder_ / "cut.png", png.substr(0, png.size() / 2));
+  EXPECT_NE(error(folder_ / "cut.png").find("cannot be decoded"), std::string::npos);
+  write_jpeg(noisy, folder_ / "whole.jpg");
+  const std::string jpeg = contents(folder_ / "whole.jpg");
+  write_text(folder_ / "cut.jpg", jpeg.substr(0, jpeg.size() / 2));
+  EXPECT_NE(error(folder_ / "cut.jpg").find("is a truncated JPEG"), std::string::npos);
+
+  std::string huge = png; // width and height are the first words of the header chunk
+  huge.replace(16, 8, std::string("\x00\x00\x3f\xff\x00\x00\x3f\xff", 8));
+  write_text(folder_ / "huge.png", huge);
+  EXPECT_NE(error(folder_ / "huge.png").find("has 16383x16383 pixels"), std::string::npos);
+}
+
+// stb_image would write behind its table of 256 codes.
+TEST_F(Inputs, AHuffmanTableWithTooManyCodesIsRefused) {
+  write_jpeg(solid({8, 8}, {1, 2, 3}), folder_ / "p.jpg");
+  std::string jpeg = contents(folder_ / "p.jpg");
+  const auto table = jpeg.find("\xff\xc4");
+  ASSERT_NE(table, std::string::npos);
+  jpeg.replace(table + 5, 16, std::string(16, '\x20'));
+  write_text(folder_ / "p.jpg", jpeg);
+  EXPECT_NE(error(folder_ / "p.jpg").find("a Huffman table that does not fit"), std::string::npos);
+}
+
+TEST_F(Inputs, NoPrefixOfAJpegIsTakenForAPicture) {
+  write_jpeg(solid({8, 8}, {1, 2, 3}), folder_ / "p.jpg");
+  const std::string jpeg = contents(folder_ / "p.jpg");
+  for (std::size_t length = 0; length < jpeg.size(); ++length)
+    EXPECT_FALSE(PictureDecoder().prepare(std::as_bytes(std::span(jpeg)).first(length), "p.jpg")) << length;
+}
+
+TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
+  const Picture picture = paint({40, 30}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y)}; });
+  ASSERT_TRUE(write_png(picture, folder_ / "p.png"));
+  write_jpeg(picture, folder_ / "p.jpg");
+  std::mt19937 random(1);
+  for (const char* name : {"p.png", "p.jpg"}) {
+    const std::string whole = contents(folder_ / name);
+    for (int i = 0; i < 300; ++i) {
+      std::string mutant = whole;
+      for (int k = 0; k < 4; ++k) mutant[random() % mutant.size()] = static_cast<char>(random());
+      PictureDecoder decoder;
+      const auto bytes = std::as_bytes(std::span(mutant));
+      const auto prepared = decoder.prepare(bytes, name);
+      if (prepared) {
+        EXPECT_TRUE(decoder.decode(bytes));
+      }
+    }
+  }
+}
+
+TEST_F(Inputs, FetchDoesNotAllocate) {
+  const Picture picture = paint({300, 200}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y), 9}; });
+  fs::create_directory(folder_ / "pictures");
+  ASSERT_TRUE(write_png(picture, folder_ / "pictures/a.png"));
+  write_jpeg(picture, folder_ / "pictures/b.jpg");
+  ASSERT_TRUE(write_png(solid({900, 700}, {1, 2, 3}), folder_ / "pictures/c.png")); // larger than the first arena
+  ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 64, 64}, std::vector<float>(3 * 64 * 64)));
+  std::vector<float> tensor(3 * 64 * 64);
+  for (const fs::path& path : {fs::path(), folder_ / "pictures", folder_ / "t.npy"}) {
+    const auto source = make(path, {1, 3, 64, 64});
+    const std::size_t before = test::allocations();
+    for (std::uint64_t job = 0; job < 6; ++job) ASSERT_TRUE(source->fetch(job, tensor));
+    EXPECT_EQ(test::allocations(), before) << path;
+  }
+  const std::size_t before = test::allocations();
+  ::operator delete(::operator new(1));
+  EXPECT_EQ(test::allocations(), before + 1); // the counter does count
+}
+
+TEST(DecodeArena, GivesZerosKeepsContentsAndRefusesWhatDoesNotFit) {
+  DecodeArena arena;
+  EXPECT_EQ(arena.allocate(1), nullptr);
+  EXPECT_TRUE(arena.exhausted());
+  arena.reserve(256);
+  for (int round = 0; round < 2; ++round) {
+    arena.reset();
+    auto* const block = static_cast<char*>(arena.allocate(10));
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(block[0] + block[9], 0);
+    std::memset(block, 'x', 10);
+    auto* const larger = static_cast<char*>(arena.resize(block, 10, 100));
+    ASSERT_NE(larger, nullptr);
+    EXPECT_EQ(std::string_view(larger, 11), std::string_view("xxxxxxxxxx\0", 11));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(larger) % alignof(std::max_align_t), 0u);
+    EXPECT_FALSE(arena.exhausted());
+    EXPECT_EQ(arena.allocate(std::size_t(-1)), nullptr);
+    EXPECT_EQ(arena.resize(larger, 100, 200), nullptr);
+    EXPECT_TRUE(arena.exhausted());
+  }
+}
+
+TEST(Letterbox, FitsCentresAndMapsBack) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const auto side = [&] { return static_cast<int>(random() % 2000) + 1; };
+    const Extent picture{side(), side()}, network{side(), side()};
+    const Letterbox box = Letterbox::fit(picture, network);
+    EXPECT_TRUE(box.inner.width == network.width || box.inner.height == network.height);
+    EXPECT_GE(box.left, 0);
+    EXPECT_LE(box.left + box.inner.width, network.width);
+    EXPECT_LE(box.top + box.inner.height, network.height);
+    EXPECT_LE(std::abs(2 * box.left + box.inner.width - network.width), 1);
+
+    // The picture's own corners, and a box inside it, come back as they were.
+    const auto forth = [&](float x, float y) {
+      return std::pair{static_cast<float>(box.left) + x * static_cast<float>(box.inner.width) / static_cast<float>(picture.width),
+                       static_cast<float>(box.top) + y * static_cast<float>(box.inner.height) / static_cast<float>(picture.height)};
+    };
+    const float right = static_cast<float>(picture.width), bottom = static_cast<float>(picture.height);
+    const auto [l, t] = forth(right / 4, bottom / 3);
+    const auto [r, b] = forth(right, bottom);
+    const Box back = box.to_picture({l, t, r, b, 0.5f, 3});
+    EXPECT_NEAR(back.left, right / 4, 2e-3 * right);
+    EXPECT_NEAR(back.top, bottom / 3, 2e-3 * bottom);
+    EXPECT_NEAR(back.right, right, 2e-3 * right);
+    EXPECT_NEAR(back.bottom, bottom, 2e-3 * bottom);
+    EXPECT_EQ(back.label, 3u);
+    const Box outside = box.to_picture({-1e6f, -1e6f, 1e6f, 1e6f, 0, 0});
+    EXPECT_EQ(outside.left, 0);
+    EXPECT_EQ(outside.right, right);
+  }
+}
+
+} // namespace
+} // namespace rtexec::tasks

@@ -1,0 +1,183 @@
+#include "test/tasks/onnx_oracle/agreement.hpp"
+
+#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/passes.hpp"
+#include "test/tasks/onnx_oracle/guarded_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <span>
+
+namespace rtexec::test {
+namespace {
+
+using Outputs = std::vector<std::vector<float>>;
+
+/// Tells at the end how many models were compared, and which the engine refused.
+class Summary : public testing::Environment {
+ public:
+  void compared(double error) {
+    ++compared_;
+    worst_ = std::max(worst_, error);
+  }
+  void refused(const std::string& description) { refused_.push_back(description); }
+  void TearDown() override {
+    if (compared_ + refused_.size() == 0) return;
+    std::cout << "onnx oracle: " << compared_ << " comparisons, largest error " << worst_ << ", " << refused_.size() << " refused";
+    for (const std::string& description : refused_) std::cout << (&description == refused_.data() ? ": " : " | ") << description;
+    std::cout << '\n';
+  }
+
+ private:
+  std::size_t compared_ = 0;
+  double worst_ = 0;
+  std::vector<std::string> refused_;
+};
+
+Summary& summary() {
+  static Summary& only = *new Summary; // owned by GoogleTest
+  return only;
+}
+const testing::Environment* const registered = testing::AddGlobalTestEnvironment(&summary());
+
+/// A network with memory of its own.
+class Bound {
+ public:
+  explicit Bound(tasks::Network network)
+      : network_(std::move(network)),
+        constants_(network_.constants().size()),
+        scratch_(static_cast<std::size_t>(network_.scratch().count)) {
+    const std::span<const std::byte> image = network_.constants();
+    if (!image.empty()) std::memcpy(constants_.data(), image.data(), image.size());
+    constants_.protect();
+    network_.bind(constants_.data(), scratch_.data());
+  }
+
+  /// The outputs over scratch that holds `content` everywhere, or over what the last run left.
+  Outputs run(std::optional<float> content) {
+    if (content) scratch_.fill(*content);
+    network_.run();
+    Outputs outputs;
+    for (const tasks::Network::Port& port : std::as_const(network_).outputs()) outputs.push_back(port.buffer);
+    return outputs;
+  }
+  tasks::Network& network() { return network_; }
+  [[nodiscard]] bool stayed_inside() const { return scratch_.front_untouched(); }
+
+ private:
+  tasks::Network network_;
+  GuardedMemory constants_, scratch_;
+};
+
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0);
+  });
+}
+
+bool names_a_node(const std::string& what, const Model& model) {
+  return std::ranges::any_of(model.node_names(), [&](const std::string& name) { return what.contains(name); });
+}
+
+void expect_close(const std::vector<float>& got, const Array& right, double tolerance, const std::string& output) {
+  ASSERT_EQ(static_cast<Index>(got.size()), right.size()) << output;
+  double largest = 0, distance = 0;
+  Index where = 0;
+  for (Index i = 0; i < right.size(); ++i) {
+    const double away = std::abs(got[static_cast<std::size_t>(i)] - right[i]);
+    largest = std::max(largest, std::abs(right[i]));
+    if (!(away <= distance)) { // not a number counts as far away
+      distance = std::isnan(away) ? std::numeric_limits<double>::infinity() : away;
+      where = i;
+    }
+  }
+  const double error = distance == 0 ? 0 : distance / std::max(largest, 1e-37);
+  summary().compared(error);
+  EXPECT_LT(error, tolerance) << output << "[" << where << "] of " << to_text(right.shape) << ": got "
+                              << got[static_cast<std::size_t>(where)] << ", expected " << right[where];
+}
+
+void set_inputs(tasks::Network& network, const Model& model) {
+  ASSERT_EQ(network.inputs().size(), model.inputs().size());
+  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+    tasks::Network::Port& port = network.inputs()[i];
+    const Array& value = model.value(model.inputs()[i]);
+    ASSERT_EQ(port.name, model.inputs()[i]);
+    ASSERT_EQ(port.shape, value.shape);
+    ASSERT_EQ(static_cast<Index>(port.buffer.size()), value.size());
+    std::ranges::transform(value.values, port.buffer.begin(), [](double x) { return static_cast<float>(x); });
+  }
+}
+
+std::vector<std::vector<float>> input_buffers(tasks::Network& network) {
+  std::vector<std::vector<float>> buffers;
+  for (const tasks::Network::Port& port : network.inputs()) buffers.push_back(port.buffer);
+  return buffers;
+}
+
+void expect_graph_agrees(const tasks::Graph& graph, const Model& model, double tolerance) {
+  auto built = tasks::Network::build(graph);
+  ASSERT_TRUE(built) << built.error().what;
+  Bound bound(std::move(*built));
+  set_inputs(bound.network(), model);
+  if (testing::Test::HasFatalFailure()) return;
+  const Outputs inputs = input_buffers(bound.network());
+
+  const Outputs outputs = bound.run(std::numeric_limits<float>::quiet_NaN());
+  ASSERT_EQ(outputs.size(), model.outputs().size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const tasks::Network::Port& port = std::as_const(bound.network()).outputs()[i];
+    const Array& right = model.value(model.outputs()[i]);
+    EXPECT_EQ(port.name, model.outputs()[i]);
+    EXPECT_EQ(port.shape, right.shape);
+    expect_close(outputs[i], right, tolerance, port.name);
+  }
+  EXPECT_TRUE(same_bits(outputs, bound.run({}))) << "a second run gives other outputs";
+  EXPECT_TRUE(same_bits(outputs, bound.run(1e30F))) << "outputs depend on what scratch held";
+  EXPECT_TRUE(same_bits(inputs, input_buffers(bound.network()))) << "run() changed its inputs";
+  EXPECT_TRUE(bound.stayed_inside()) << "run() wrote before its scratch";
+}
+
+struct Pass {
+  const char* name;
+  void (*apply)(tasks::Graph&);
+};
+constexpr Pass passes[] = {{"optimise", tasks::optimise},
+                           {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
+                           {"fold_scales", tasks::fold_scales},
+                           {"fuse_residuals", tasks::fuse_residuals},
+                           {"fuse_activations", tasks::fuse_activations},
+                           {"remove_unused", tasks::remove_unused}};
+
+} // namespace
+
+void expect_agreement(const Model& model, double tolerance, Support support) {
+  SCOPED_TRACE("opset " + std::to_string(model.opset()) + ": " + model.description());
+  const std::string bytes = model.bytes();
+  auto graph = tasks::parse_onnx(std::as_bytes(std::span(bytes)));
+  if (!graph) {
+    EXPECT_EQ(graph.error().code, Errc::unsupported) << graph.error().what;
+    EXPECT_TRUE(names_a_node(graph.error().what, model)) << "no node is named: " << graph.error().what;
+    EXPECT_TRUE(support == Support::optional) << "refused: " << graph.error().what;
+    summary().refused(model.description());
+    return;
+  }
+  expect_graph_agrees(*graph, model, tolerance);
+  for (const auto& [name, pass] : passes) {
+    SCOPED_TRACE(std::string("after ") + name);
+    tasks::Graph changed = *graph;
+    pass(changed);
+    expect_graph_agrees(changed, model, tolerance);
+  }
+}
+
+TEST_P(OnnxOperator, ComputesWhatItsSpecificationSays) {
+  expect_agreement(GetParam().make(), GetParam().tolerance, GetParam().support);
+}
+
+} // namespace rtexec::test

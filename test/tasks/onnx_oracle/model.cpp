@@ -1,0 +1,204 @@
+#include "test/tasks/onnx_oracle/model.hpp"
+
+#include <cstring>
+
+namespace rtexec::test {
+namespace {
+
+void describe(onnx::ValueInfoProto& info, const std::string& name, const Array& value) {
+  info.set_name(name);
+  onnx::TypeProto_Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(value.integer ? onnx::TensorProto::INT64 : onnx::TensorProto::FLOAT);
+  type.mutable_shape();
+  for (const Index extent : value.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
+template <class T>
+void store_raw(onnx::TensorProto& tensor, const std::vector<T>& values) {
+  tensor.set_raw_data(values.data(), values.size() * sizeof(T));
+}
+
+void store(onnx::TensorProto& tensor, const Array& value, bool raw) {
+  for (const Index extent : value.shape) tensor.add_dims(extent);
+  if (value.integer) {
+    const Ints list = integers(value);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    if (raw)
+      store_raw(tensor, list);
+    else
+      tensor.mutable_int64_data()->Add(list.begin(), list.end());
+    return;
+  }
+  Floats list;
+  for (const double element : value.values) list.push_back(static_cast<float>(element));
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  if (raw)
+    store_raw(tensor, list);
+  else
+    tensor.mutable_float_data()->Add(list.begin(), list.end());
+}
+
+/// Writes each kind of attribute, and says in `text` what it wrote.
+struct AttributeWriter {
+  onnx::AttributeProto& to;
+  std::string& text;
+
+  void operator()(Index value) const {
+    to.set_type(onnx::AttributeProto::INT);
+    to.set_i(value);
+    text += std::to_string(value);
+  }
+  void operator()(float value) const {
+    to.set_type(onnx::AttributeProto::FLOAT);
+    to.set_f(value);
+    text += std::to_string(value);
+  }
+  void operator()(const std::string& value) const {
+    to.set_type(onnx::AttributeProto::STRING);
+    to.set_s(value);
+    text += value;
+  }
+  void operator()(const Ints& values) const {
+    to.set_type(onnx::AttributeProto::INTS);
+    to.mutable_ints()->Add(values.begin(), values.end());
+    text += to_text(values, ",");
+  }
+  void operator()(const Floats& values) const {
+    to.set_type(onnx::AttributeProto::FLOATS);
+    to.mutable_floats()->Add(values.begin(), values.end());
+    text += "floats";
+  }
+  void operator()(const Array& value) const {
+    to.set_type(onnx::AttributeProto::TENSOR);
+    store(*to.mutable_t(), value, true);
+    text += to_text(value.shape);
+  }
+};
+
+} // namespace
+
+Model::Model(std::uint64_t seed, int opset) : opset_(opset), engine_(seed) {
+  proto_.set_ir_version(7);
+  proto_.set_producer_name("oracle");
+  proto_.add_opset_import()->set_version(opset);
+  proto_.mutable_graph()->set_name("graph");
+}
+
+Array Model::random(const Ints& shape, Range range) {
+  std::uniform_real_distribution<double> between(range.low, range.high);
+  Array value(shape);
+  for (double& element : value.values) element = static_cast<float>(between(engine_));
+  return value;
+}
+
+std::string Model::new_name(const std::string& stem) { return stem + std::to_string(values_.size()); }
+
+std::string Model::input(const Ints& shape, Range range) {
+  const std::string name = new_name("input");
+  inputs_.push_back(name);
+  const Array& value = values_[name] = random(shape, range);
+  describe(*proto_.mutable_graph()->add_input(), name, value);
+  return name;
+}
+
+std::string Model::batch_input(const Ints& shape) {
+  const std::string name = input(shape);
+  auto& info = *proto_.mutable_graph()->mutable_input(proto_.graph().input_size() - 1);
+  info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  return name;
+}
+
+std::string Model::constant(const Ints& shape, Range range) { return add_constant(random(shape, range)); }
+
+std::string Model::floats(const Ints& shape, const Floats& values) {
+  Array value(shape);
+  value.values.assign(values.begin(), values.end());
+  return add_constant(std::move(value));
+}
+
+std::string Model::integers(const Ints& values) {
+  Array value({static_cast<Index>(values.size())}, true);
+  value.values.assign(values.begin(), values.end());
+  return add_constant(std::move(value));
+}
+
+std::string Model::integer(Index number) {
+  Array value(Ints{}, true);
+  value[0] = static_cast<double>(number);
+  return add_constant(std::move(value));
+}
+
+std::string Model::listed_constant(const Ints& shape) {
+  const std::string name = new_name("constant");
+  const Array& value = values_[name] = random(shape, {});
+  describe(*proto_.mutable_graph()->add_input(), name, value);
+  onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  store(tensor, value, true);
+  return name;
+}
+
+std::string Model::add_constant(Array value) {
+  const std::string name = new_name("constant");
+  const bool raw = engine_() % 2 == 0;
+  if (engine_() % 8 == 0) {
+    onnx::NodeProto& node = *proto_.mutable_graph()->add_node();
+    node.set_name("make_" + name);
+    node.set_op_type("Constant");
+    node.add_output(name);
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    attribute.set_name("value");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+    store(*attribute.mutable_t(), value, raw);
+  } else {
+    onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    store(tensor, value, raw);
+  }
+  values_[name] = std::move(value);
+  return name;
+}
+
+std::string Model::node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes) {
+  const std::string name = new_name(type);
+  onnx::NodeProto& proto = *proto_.mutable_graph()->add_node();
+  proto.set_name("make_" + name);
+  proto.set_op_type(type);
+  proto.add_output(name);
+
+  std::string text, shapes;
+  for (const auto& [key, value] : attributes) {
+    onnx::AttributeProto& attribute = *proto.add_attribute();
+    attribute.set_name(key);
+    text += (text.empty() ? "" : " ") + key + "=";
+    std::visit(AttributeWriter{attribute, text}, value);
+  }
+  Operator how{type, opset_, {}, attributes};
+  for (const std::string& input : from) {
+    proto.add_input(input);
+    how.inputs.push_back(input.empty() ? nullptr : &values_.at(input));
+    shapes += (shapes.empty() ? "" : ", ") + (input.empty() ? "absent" : to_text(value(input).shape));
+  }
+  Array value = evaluate(how).at(0);
+  description_ += (description_.empty() ? "" : "; ") + type + "{" + text + "}(" + shapes + ") -> " + to_text(value.shape);
+  values_[name] = std::move(value);
+  return name;
+}
+
+void Model::unread_output() {
+  onnx::NodeProto& last = *proto_.mutable_graph()->mutable_node(proto_.graph().node_size() - 1);
+  last.add_output(last.output(0) + "_unread");
+}
+
+void Model::output(const std::string& name) {
+  outputs_.push_back(name);
+  describe(*proto_.mutable_graph()->add_output(), name, value(name));
+}
+
+std::vector<std::string> Model::node_names() const {
+  std::vector<std::string> names;
+  for (const onnx::NodeProto& node : proto_.graph().node()) names.push_back(node.name());
+  return names;
+}
+
+} // namespace rtexec::test

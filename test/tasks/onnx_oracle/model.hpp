@@ -1,0 +1,66 @@
+// An ONNX model under construction. Every node is evaluated by the oracle as it is added, so that shapes and values of
+// all tensors are known at once, and the finished model carries the outputs that are right for its inputs.
+#pragma once
+
+#include "test/tasks/onnx_oracle/oracle.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace rtexec::test {
+
+struct Range {
+  double low = -1, high = 1;
+};
+
+class Model {
+ public:
+  /// `seed` fills inputs and constants, and chooses how constants are stored where ONNX has several ways.
+  explicit Model(std::uint64_t seed = 1, int opset = 13);
+
+  // Each returns the name of the tensor that it adds.
+  std::string input(const Ints& shape, Range range = {});
+  /// The same with a first dimension that the file calls "batch"; shape[0] must be 1.
+  std::string batch_input(const Ints& shape);
+  std::string constant(const Ints& shape, Range range = {});
+  std::string floats(const Ints& shape, const Floats& values);
+  std::string integers(const Ints& values);
+  std::string integer(Index value); // a scalar
+  /// A constant that is listed among the inputs too, as files of IR version 3 had to.
+  std::string listed_constant(const Ints& shape);
+  /// "" stands for an absent optional input.
+  std::string node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes = {});
+  /// Gives the last node one more output, which nobody reads.
+  void unread_output();
+  void output(const std::string& name);
+
+  [[nodiscard]] int opset() const { return opset_; }
+  [[nodiscard]] const Array& value(const std::string& name) const { return values_.at(name); }
+  [[nodiscard]] const std::vector<std::string>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<std::string>& outputs() const { return outputs_; }
+  /// The file.
+  [[nodiscard]] std::string bytes() const { return proto_.SerializeAsString(); }
+  /// "Relu(1x3x4x4) -> 1x3x4x4; ...", constants aside.
+  [[nodiscard]] const std::string& description() const { return description_; }
+  /// Names of the nodes in the file.
+  [[nodiscard]] std::vector<std::string> node_names() const;
+
+ private:
+  Array random(const Ints& shape, Range range);
+  std::string add_constant(Array values);
+  std::string new_name(const std::string& stem);
+
+  int opset_;
+  std::mt19937_64 engine_;
+  onnx::ModelProto proto_;
+  std::map<std::string, Array> values_;
+  std::vector<std::string> inputs_, outputs_;
+  std::string description_;
+};
+
+} // namespace rtexec::test

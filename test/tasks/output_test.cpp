@@ -1,0 +1,249 @@
+#include "tasks/dnn/output/output.hpp"
+
+#include "tasks/dnn/input/picture.hpp"
+#include "tasks/dnn/output/detector.hpp"
+#include "tasks/dnn/output/draw.hpp"
+#include "tasks/dnn/output/suppression.hpp"
+#include "test/tasks/allocation_counter.hpp"
+#include "test/tasks/scratch_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+namespace {
+
+const Metadata kTinyDetector{{"rtexec.task", "detect"}, {"rtexec.anchors", "10,20 30,40"}};
+
+/// Two anchors, three classes, 2 rows and 4 columns of 32 pixels; nothing there until put().
+struct TinyHead {
+  static constexpr std::size_t kClasses = 3, kRows = 2, kColumns = 4, kPlane = kRows * kColumns;
+  std::vector<float> values = std::vector<float>(2 * (5 + kClasses) * kPlane, -20.0f);
+
+  float& at(std::size_t anchor, std::size_t plane, std::size_t row, std::size_t column) {
+    return values[(anchor * (5 + kClasses) + plane) * kPlane + row * kColumns + column];
+  }
+  void put(std::size_t anchor, std::size_t row, std::size_t column, std::size_t label, float objectness = 20) {
+    for (std::size_t plane = 0; plane < 4; ++plane) at(anchor, plane, row, column) = 0;
+    at(anchor, 4, row, column) = objectness;
+    at(anchor, 5 + label, row, column) = 20;
+  }
+};
+
+std::unique_ptr<OutputDecoder> tiny_decoder() {
+  auto decoder = make_decoder(kTinyDetector, {1, 3, 64, 128}, std::vector<Shape>{{1, 16, 2, 4}});
+  EXPECT_TRUE(decoder) << decoder.error().what;
+  return std::move(*decoder);
+}
+
+void decode(OutputDecoder& decoder, const std::vector<float>& values) {
+  const std::span<const float> output(values);
+  decoder.decode({&output, 1});
+}
+
+TEST(Detector, PutsBoxesWhereTheHeadSays) {
+  TinyHead head;
+  head.put(1, 1, 2, 2);
+  head.at(1, 2, 1, 2) = std::log(2.0f); // twice the anchor's width
+  const auto decoder = tiny_decoder();
+  decode(*decoder, head.values);
+  ASSERT_EQ(decoder->boxes().size(), 1u);
+  const Box& box = decoder->boxes()[0];
+  EXPECT_NEAR(box.left, 80 - 30, 1e-3);
+  EXPECT_NEAR(box.right, 80 + 30, 1e-3);
+  EXPECT_NEAR(box.top, 48 - 20, 1e-3);
+  EXPECT_NEAR(box.bottom, 64, 1e-3); // clipped to the input
+  EXPECT_EQ(box.label, 2u);
+  EXPECT_NEAR(box.score, 1, 1e-6);
+  EXPECT_TRUE(decoder->classes().empty());
+}
+
+TEST(Detector, KeepsTheBestOfAnOverlappingClassAndForgetsTheLastPicture) {
+  TinyHead head;
+  head.put(0, 0, 0, 1, 1);
+  head.put(0, 0, 2, 1, 3);
+  head.put(1, 0, 2, 0, 2);
+  head.at(0, 0, 0, 0) = 20, head.at(0, 2, 0, 0) = 1.5f; // reaches over, but not far enough
+  const auto decoder = tiny_decoder();
+  decode(*decoder, head.values);
+  ASSERT_EQ(decoder->boxes().size(), 3u);
+  EXPECT_TRUE(std::ranges::is_sorted(decoder->boxes(), std::greater{}, &Box::score));
+
+  head.put(0, 0, 3, 1, 2);
+  head.at(0, 0, 0, 3) = -20, head.at(0, 0, 0, 2) = 20; // both on the border of their cells: the same place
+  decode(*decoder, head.values);
+  EXPECT_EQ(decoder->boxes().size(), 3u);
+  decode(*decoder, TinyHead{}.values);
+  EXPECT_TRUE(decoder->boxes().empty());
+}
+
+TEST(Detector, SurvivesWhatIsNoNumber) {
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), INFINITY, -INFINITY, 1e38f})
+    for (std::size_t plane = 0; plane < 8; ++plane) {
+      TinyHead head;
+      head.put(0, 1, 1, 0);
+      head.at(0, plane, 1, 1) = value;
+      const auto decoder = tiny_decoder();
+      decode(*decoder, head.values);
+      for (const Box& box : decoder->boxes()) {
+        EXPECT_TRUE(box.left >= 0 && box.left < box.right && box.right <= 128) << plane << " " << value;
+        EXPECT_TRUE(box.top >= 0 && box.top < box.bottom && box.bottom <= 64) << plane << " " << value;
+        EXPECT_TRUE(box.score >= Detector::kThreshold && box.score <= 1);
+      }
+    }
+}
+
+TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
+  const std::vector<Shape> shapes{{1, 255, 13, 13}, {1, 255, 26, 26}};
+  const Metadata metadata{{"rtexec.task", "detect"}, {"rtexec.anchors", "8,8 9,9 10,10; 4,4 5,5 6,6"}};
+  const auto decoder = make_decoder(metadata, {1, 3, 416, 416}, shapes);
+  ASSERT_TRUE(decoder);
+  std::mt19937 random(1);
+  std::vector<std::vector<float>> values;
+  for (const auto& shape : shapes) {
+    values.emplace_back(static_cast<std::size_t>(element_count(shape)));
+    std::ranges::generate(values.back(), [&] { return static_cast<float>(random() % 1000) / 500 + 1; });
+  }
+  const std::vector<std::span<const float>> outputs(values.begin(), values.end());
+  const std::size_t before = test::allocations();
+  (*decoder)->decode(outputs);
+  EXPECT_EQ(test::allocations(), before);
+  EXPECT_EQ((*decoder)->boxes().size(), Detector::kMostBoxes);
+}
+
+/// The definition, in double precision: again and again the best box that is left is kept, and what it covers is dropped.
+std::vector<float> suppressed_scores(std::vector<Box> left, double most) {
+  const auto cover = [&](const Box& a, const Box& b) {
+    const auto span = [](double a1, double a2, double b1, double b2) { return std::max(0.0, std::min(a2, b2) - std::max(a1, b1)); };
+    const double both = span(a.left, a.right, b.left, b.right) * span(a.top, a.bottom, b.top, b.bottom);
+    const auto area = [](const Box& box) { return (double{box.right} - double{box.left}) * (double{box.bottom} - double{box.top}); };
+    return a.label == b.label && both > most * (area(a) + area(b) - both);
+  };
+  std::vector<float> kept;
+  while (!left.empty()) {
+    const Box best = *std::ranges::max_element(left, {}, &Box::score);
+    kept.push_back(best.score);
+    std::erase_if(left, [&](const Box& box) { return box.score == best.score || cover(best, box); });
+  }
+  return kept;
+}
+
+TEST(Suppression, AgreesWithItsDefinition) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> unit(0, 1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Box> boxes;
+    for (int i = 0; i < round % 60; ++i) {
+      const float x = 50 * unit(random), y = 50 * unit(random);
+      boxes.push_back({x, y, x + 5 + 30 * unit(random), y + 5 + 30 * unit(random), unit(random), static_cast<std::uint32_t>(random() % 3)});
+    }
+    const auto expected = suppressed_scores(boxes, 0.45);
+    const std::size_t kept = suppress(boxes, 0.45f);
+    std::vector<float> scores;
+    for (std::size_t i = 0; i < kept; ++i) scores.push_back(boxes[i].score);
+    EXPECT_EQ(scores, expected) << round;
+  }
+}
+
+TEST(Classifier, RanksBySoftmax) {
+  const auto decoder = make_decoder({{"rtexec.task", "classify"}}, {1, 3, 8, 8}, std::vector<Shape>{{1, 7}});
+  ASSERT_TRUE(decoder);
+  const std::vector<float> logits{1, 5, -3, 1000, 999, 2, 998};
+  const std::size_t before = test::allocations();
+  decode(**decoder, logits);
+  EXPECT_EQ(test::allocations(), before);
+  const auto classes = (*decoder)->classes();
+  ASSERT_EQ(classes.size(), 5u);
+  const std::uint32_t order[] = {3, 4, 6, 1, 5};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(classes[i].label, order[i]);
+  const double sum = 1 + std::exp(-1) + std::exp(-2);
+  EXPECT_NEAR(classes[0].score, 1 / sum, 1e-6);
+  EXPECT_NEAR(classes[1].score, std::exp(-1) / sum, 1e-6);
+  EXPECT_TRUE((*decoder)->boxes().empty());
+}
+
+TEST(Classifier, OfFewClassesRanksThoseThereAre) {
+  const auto decoder = make_decoder({{"rtexec.task", "classify"}}, {1, 4}, std::vector<Shape>{{1, 2}});
+  ASSERT_TRUE(decoder);
+  decode(**decoder, {0, 1});
+  ASSERT_EQ((*decoder)->classes().size(), 2u);
+  EXPECT_EQ((*decoder)->classes()[0].label, 1u);
+}
+
+TEST(Metadata, WithoutATaskNothingIsDecoded) {
+  const auto decoder = make_decoder({}, {1, 3, 8, 8}, std::vector<Shape>{{1, 7}});
+  ASSERT_TRUE(decoder);
+  EXPECT_EQ(*decoder, nullptr);
+}
+
+TEST(Metadata, ThatDoesNotFitIsRefused) {
+  const auto error = [](const Metadata& metadata, const std::vector<Shape>& outputs) {
+    const auto decoder = make_decoder(metadata, {1, 3, 64, 128}, outputs);
+    if (decoder) return std::string("was accepted");
+    EXPECT_EQ(decoder.error().code, Errc::bad_input);
+    return decoder.error().what;
+  };
+  const auto anchors = [&](const std::string& text) {
+    return error({{"rtexec.task", "detect"}, {"rtexec.anchors", text}}, {{1, 16, 2, 4}});
+  };
+  EXPECT_EQ(error({{"rtexec.task", "segment"}}, {{1, 7}}), "metadata rtexec.task = \"segment\": is neither \"detect\" nor \"classify\"");
+  EXPECT_NE(error({{"rtexec.task", "classify"}}, {{1, 7}, {1, 7}}).find("needs one output, not 2"), std::string::npos);
+  EXPECT_NE(anchors("").find("has anchors for 0 of the 1 outputs"), std::string::npos);
+  EXPECT_NE(anchors("1,2;3,4").find("has anchors for 2 of the 1 outputs"), std::string::npos);
+  EXPECT_NE(anchors("1,2 3").find("\"3\" is not WIDTH,HEIGHT"), std::string::npos);
+  EXPECT_NE(anchors("1,2 3,-4").find("\"3,-4\" is not WIDTH,HEIGHT"), std::string::npos);
+  EXPECT_NE(anchors("1,2 3,nan").find("is not WIDTH,HEIGHT"), std::string::npos);
+  EXPECT_NE(anchors(" ").find("an output has no anchor"), std::string::npos);
+  EXPECT_NE(anchors("1,2 3,4 5,6").find("output 0 of shape 1x16x2x4 is no head"), std::string::npos);
+  EXPECT_NE(anchors("1,2 1,2 1,2 1,2").find("is no head"), std::string::npos);
+}
+
+TEST(Metadata, SaysHowPicturesAreNormalised) {
+  const auto plain = normalization_of({});
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->mean, (std::array<float, 3>{0, 0, 0}));
+  EXPECT_EQ(plain->deviation, (std::array<float, 3>{1, 1, 1}));
+  const auto given = normalization_of({{"rtexec.mean", "0.5,0.25,0"}, {"rtexec.std", "0.5,2,1"}});
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->mean, (std::array<float, 3>{0.5f, 0.25f, 0}));
+  EXPECT_EQ(given->deviation, (std::array<float, 3>{0.5f, 2, 1}));
+  EXPECT_NE(normalization_of({{"rtexec.mean", "0.5"}}).error().what.find("is not three numbers"), std::string::npos);
+  EXPECT_NE(normalization_of({{"rtexec.std", "1,1,0"}}).error().what.find("must be above zero"), std::string::npos);
+}
+
+TEST(Draw, FramesBoxesAndClipsToThePicture) {
+  Picture picture{{100, 60}, std::vector<std::uint8_t>(100 * 60 * 3, 9)};
+  const std::vector<Box> boxes{{20, 30, 60, 50, 0.75f, 1}, {-50, -50, 500, 500, 0.5f, 2}};
+  draw(picture, boxes);
+  const auto red = [&](int x, int y) { return picture.rgb[static_cast<std::size_t>(y * 100 + x) * 3 + 1]; };
+  EXPECT_EQ(red(40, 30), 230); // the frame, in the colour of class 1
+  EXPECT_EQ(red(59, 40), 230);
+  EXPECT_EQ(red(40, 40), 9);   // not its inside
+  const std::vector<RankedClass> classes(5, RankedClass{999, 0.25f});
+  draw(picture, classes);
+  Picture tiny{{1, 1}, {0, 0, 0}};
+  draw(tiny, boxes);
+  draw(tiny, classes);
+}
+
+TEST(Draw, PngIsReadBackAsItWas) {
+  const test::ScratchFolder folder;
+  Picture picture{{31, 7}, {}};
+  std::mt19937 random(1);
+  for (int i = 0; i < 31 * 7 * 3; ++i) picture.rgb.push_back(static_cast<std::uint8_t>(random()));
+  ASSERT_TRUE(write_png(picture, folder / "p.png"));
+  const auto back = read_picture(folder / "p.png");
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->rgb, picture.rgb);
+  EXPECT_EQ(back->size.width, 31);
+  EXPECT_NE(write_png(picture, folder / "no/p.png").error().what.find("cannot be created"), std::string::npos);
+}
+
+} // namespace
+} // namespace rtexec::tasks

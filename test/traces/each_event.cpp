@@ -1,0 +1,109 @@
+#include "test/traces/each_event.hpp"
+
+#include "traces/emit.hpp"
+
+#include <chrono>
+
+namespace rtexec::traces::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Integers = std::map<std::string, std::int64_t>;
+
+constexpr policies::JobId job{.task = 3, .number = 5'000'000'000};
+constexpr std::int64_t number = 5'000'000'000;
+
+Instant at(std::int64_t ns) { return Instant(Duration(ns)); }
+
+} // namespace
+
+void emit_each_event() {
+  Task task;
+  task.name = "front";
+  task.period = 100ms;
+  task.deadline = 90ms;
+  task.offset = 7ms;
+  task.core = 1;
+  PlannedTask planned;
+  planned.promised = true;
+  planned.wcet = {.before = 2ms, .device = 31ms, .after = 1ms};
+  planned.core_rank = 4;
+  planned.device_rank = 5;
+  planned.ready_by = 10ms;
+  planned.device_done_by = 80ms;
+  Plan plan_made;
+  plan_made.proved = true;
+  plan_made.order = Order::static_priority;
+  plan_made.tasks = {planned};
+  plan_made.demand = {1000};
+  plan_made.capacity = {2000};
+  plan_made.chunk = {500};
+  TestVerdict loose, tight;
+  loose.name = "demand";
+  loose.slack = 9ms;
+  tight.name = "rta";
+  tight.limiting_task = "front";
+  tight.slack = 3ms;
+  plan_made.tests = {loose, tight};
+
+  plan(plan_made);
+  task_info(3, task, planned);
+  planned.response_bound = 60ms;
+  task_info(4, task, planned);
+  layer_info(3, 17, "conv_17");
+  degraded("core 1: SCHED_FIFO refused");
+  job_release(job, at(100), at(107), at(200));
+  job_start(job, at(110));
+  cpu_end(job, at(120));
+  device_request(job, at(121), at(180));
+  device_begin(job, at(130));
+  layer_begin(job, 17);
+  layer_end(job, 17);
+  device_end(job, at(170), {});
+  device_end(job, at(171), std::unexpected(Errc::device_fault));
+  after_begin(job, at(175));
+  job_end(job, at(100), at(210));
+  job_miss(job, at(200), at(210));
+  job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
+  job_skip(3, at(400), at(401));
+  job_abort(job, at(410));
+}
+
+std::vector<ExpectedEvent> each_event() {
+  const auto of_job = [](Integers more) {
+    more.insert({{"task", 3}, {"job", number}});
+    return more;
+  };
+  const Integers info{{"promised", 1}, {"period", 100'000'000}, {"deadline", 90'000'000}, {"offset", 7'000'000}, {"core", 1},
+                      {"core_rank", 4}, {"device_rank", 5}, {"wcet_before", 2'000'000}, {"wcet_device", 31'000'000},
+                      {"wcet_after", 1'000'000}, {"ready_by", 10'000'000}, {"device_done_by", 80'000'000}};
+  Integers unbounded = info, bounded = info;
+  unbounded.insert({{"task", 3}, {"response_bound", -1}});
+  bounded.insert({{"task", 4}, {"response_bound", 60'000'000}});
+  return {
+      {"plan", {{"proved", 1}, {"order", 1}, {"tasks", 1}, {"demand_bytes", 1000}, {"capacity_bytes", 2000}, {"chunk_bytes", 500},
+                {"slack", 3'000'000}}, {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
+      {"task_info", unbounded, {{"name", "front"}}},
+      {"task_info", bounded, {{"name", "front"}}},
+      {"layer_info", {{"task", 3}, {"layer", 17}}, {{"name", "conv_17"}}},
+      {"degraded", {}, {{"what", "core 1: SCHED_FIFO refused"}}},
+      {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
+      {"job_start", of_job({{"at", 110}}), {}},
+      {"cpu_end", of_job({{"at", 120}}), {}},
+      {"device_request", of_job({{"at", 121}, {"deadline", 180}}), {}},
+      {"device_begin", of_job({{"at", 130}}), {}},
+      {"layer_begin", of_job({{"layer", 17}}), {}},
+      {"layer_end", of_job({{"layer", 17}}), {}},
+      {"device_end", of_job({{"at", 170}, {"outcome", 0}}), {}},
+      {"device_end", of_job({{"at", 171}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_fault)}}), {}},
+      {"after_begin", of_job({{"at", 175}}), {}},
+      {"job_end", of_job({{"at", 210}, {"response", 110}}), {}},
+      {"job_miss", of_job({{"at", 210}, {"deadline", 200}, {"lateness", 10}}), {}},
+      {"job_overrun", of_job({{"at", 300}, {"policy", static_cast<std::int64_t>(OnOverrun::abort_job)},
+                              {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}), {}},
+      {"job_skip", {{"task", 3}, {"nominal", 400}, {"at", 401}}, {}},
+      {"job_abort", of_job({{"at", 410}}), {}},
+  };
+}
+
+} // namespace rtexec::traces::test

@@ -1,0 +1,229 @@
+#include "test/traces/programs.hpp"
+
+#include "test/traces/each_event.hpp"
+#include "traces/emit.hpp"
+#include "traces/session.hpp"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace rtexec::traces::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// One line for whoever started the program.
+void say(const std::string& line) {
+  std::puts(line.c_str());
+  std::fflush(stdout);
+}
+
+int failed(const Error& error) {
+  say(error.what);
+  return 1;
+}
+
+/// Runs `body` in a session; says "recording" before it and "EVENTS LOST" at the end.
+int record(const fs::path& folder, const SessionOptions& options, const std::function<void()>& body) {
+  auto session = Session::start(folder, options);
+  if (!session) return failed(session.error());
+  if (!recording() || recording_layers() != options.layers) return failed({Errc::device_fault, "the events are not on"});
+  say("recording");
+  body();
+  const auto summary = session->stop();
+  if (!summary) return failed(summary.error());
+  if (recording()) return failed({Errc::device_fault, "the events are still on"});
+  say(std::to_string(summary->events) + " " + std::to_string(summary->lost.events));
+  return 0;
+}
+
+void emit_from_four_threads(std::uint64_t events) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([=] {
+    prepare_thread();
+    emit(events);
+  });
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// Page faults and heap taken by a prepared thread that records, once memory is locked.
+void say_faults_and_heap(std::uint64_t events) {
+  if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    say("not locked");
+    return;
+  }
+  rusage before{}, after{};
+  std::size_t heap = 0;
+  std::thread([&] {
+    prepare_thread();
+    ::getrusage(RUSAGE_THREAD, &before);
+    heap = ::mallinfo2().uordblks;
+    emit(events);
+    heap = ::mallinfo2().uordblks - heap;
+    ::getrusage(RUSAGE_THREAD, &after);
+  }).join();
+  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(heap) + " bytes");
+}
+
+int abandon(const fs::path& folder) {
+  {
+    const auto session = Session::start(folder, {});
+    if (!session) return failed(session.error());
+    say(std::to_string(daemons_of(::getpid()).size()));
+  }
+  say(std::to_string(daemons_of(::getpid()).size()));
+  return recording() ? 1 : 0;
+}
+
+double cpu_nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+/// Nanoseconds of CPU time: of a thread's first event, and of each of the following.
+struct Cost {
+  double first = 0;
+  double each = 0;
+};
+
+Cost measure(int events, bool prepared) {
+  Cost cost;
+  std::thread([&] {
+    if (prepared) prepare_thread();
+    const double t0 = cpu_nanoseconds();
+    job_start({}, {});
+    const double t1 = cpu_nanoseconds();
+    for (int i = 1; i < events; ++i) job_start({}, {});
+    cost = {t1 - t0, (cpu_nanoseconds() - t1) / std::max(1, events - 1)};
+  }).join();
+  return cost;
+}
+
+void say_cost_recorded() {
+  measure(100, true); // the first packet of a buffer
+  const Cost unprepared = measure(1, false), prepared = measure(20'000, true);
+  char line[160];
+  std::snprintf(line, sizeof line, "%.0f ns recorded; a thread's first: %.0f ns prepared, %.0f ns unprepared", prepared.each, prepared.first,
+                unprepared.first);
+  say(line);
+}
+
+} // namespace
+
+void emit(std::uint64_t events) {
+  for (std::uint64_t job = 0; job < events; ++job) job_start({.task = 0, .number = job}, Instant{});
+}
+
+int run_program(const std::vector<std::string>& arguments) {
+  const std::string& mode = arguments.at(0);
+  const fs::path folder = arguments.at(1);
+  const auto number = [&](std::size_t index) { return std::stoull(arguments.at(index)); };
+  if (mode == "record") return record(folder, {}, [&] {
+    emit(number(2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(number(3)));
+  });
+  if (mode == "overflow") return record(folder, {.buffer = Bytes{0}}, [&] { emit(number(2)); });
+  if (mode == "threads") return record(folder, {}, [&] { emit_from_four_threads(number(2)); });
+  if (mode == "each-event") return record(folder, {.layers = number(2) != 0}, emit_each_event);
+  if (mode == "slowly") return record(folder, {.buffer = Bytes{1U << 20}}, [&] {
+    for (int i = 0; i < 100; ++i) {
+      emit(number(2));
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  if (mode == "second") return record(folder, {}, [&] {
+    const auto second = Session::start(folder.string() + "-second", {});
+    say(second ? "two sessions" : second.error().what);
+  });
+  if (mode == "locked") return record(folder, {}, [&] { say_faults_and_heap(number(2)); });
+  if (mode == "cost") return record(folder, {}, [] { say_cost_recorded(); });
+  if (mode == "abandon") return abandon(folder);
+  return 2;
+}
+
+double nanoseconds_of_an_event_off() { return measure(50'000'000, true).each; }
+
+Program::Program(const std::vector<std::string>& arguments, const std::function<void()>& before_exec, const fs::path& executable) {
+  std::vector<std::string> words{"traced-program", "--program"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  output_ = ends[0];
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::setpgid(0, 0);
+    ::dup2(ends[1], 1);
+    if (before_exec) before_exec();
+    ::execv(executable.c_str(), list.data());
+    ::_exit(126);
+  }
+  ::close(ends[1]);
+}
+
+Program::~Program() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  ::close(output_);
+}
+
+std::string Program::read_line() {
+  std::string line;
+  for (char c = 0; ::read(output_, &c, 1) == 1 && c != '\n';) line += c;
+  return line;
+}
+
+int Program::wait() {
+  int status = 0;
+  if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) return -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = fs::temp_directory_path() / "rtexec-traces-XXXXXX";
+  if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp");
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::vector<pid_t> daemons_of(pid_t owner) {
+  const std::string mark = "RTEXEC_TRACES_OWNER=" + std::to_string(owner);
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), process).ec != std::errc{}) continue;
+    std::ifstream environment(entry.path() / "environ", std::ios::binary);
+    for (std::string word; std::getline(environment, word, '\0');)
+      if (word == mark) found.push_back(process);
+  }
+  return found;
+}
+
+} // namespace rtexec::traces::test

@@ -1,0 +1,379 @@
+// Sessions: what is recorded is what was emitted, losses are counted, nothing of others is touched, and no daemon stays behind.
+#include "test/traces/programs.hpp"
+#include "traces/session.hpp"
+#include "traces/wait.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <lttng/lttng.h>
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rtexec::traces::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+bool eventually_no_daemon_of(pid_t owner) {
+  return wait_for([=] { return daemons_of(owner).empty(); }, 20s, 20ms);
+}
+
+void write_script(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << "#!/bin/sh\n" << text << "\n";
+  fs::permissions(file, fs::perms::owner_all);
+}
+
+/// Sets PATH for a scope.
+class Path {
+ public:
+  explicit Path(const fs::path& path) : before_(std::getenv("PATH")) { ::setenv("PATH", path.c_str(), 1); }
+  ~Path() { ::setenv("PATH", before_.c_str(), 1); }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+ private:
+  std::string before_;
+};
+
+/// Tests that need a private daemon, or none.
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!wait_for([] { return lttng_session_daemon_alive() == 0; }, 30s, 50ms))
+      GTEST_SKIP() << "a session daemon of this user runs, so that none will be started";
+  }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(SessionTest, EveryEventOfEveryThreadIsRecorded) {
+  Program program({"threads", folder_.path(), "5000"}); // a folder that is there, and empty
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "20000 0");
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(SessionTest, LostEventsAreCounted) {
+  Program program({"overflow", folder_.path() / "trace", "200000"});
+  EXPECT_EQ(program.wait(), 0);
+  const auto summary = summarize(folder_.path() / "trace");
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_GT(summary->lost.events, 0U);
+  EXPECT_EQ(summary->events + summary->lost.events, 200'000U);
+  EXPECT_EQ(summary->by_name, (std::map<std::string, std::uint64_t>{{"rtexec:job_start", summary->events}}));
+}
+
+TEST_F(SessionTest, OneAfterTheOtherInAProcess) {
+  for (const std::uint64_t events : {0U, 20U}) {
+    auto session = Session::start(folder_.path() / std::to_string(events), {});
+    ASSERT_TRUE(session) << session.error().what;
+    emit(events);
+    const auto summary = session->stop();
+    ASSERT_TRUE(summary) << summary.error().what;
+    EXPECT_EQ(summary->events, events);
+    EXPECT_EQ(summary->lost.events, 0U);
+    EXPECT_EQ(summary->lost.packets, 0U);
+    EXPECT_THAT(daemons_of(::getpid()), IsEmpty());
+  }
+}
+
+TEST_F(SessionTest, FolderThatHoldsSomethingIsRefusedAndLeftAlone) {
+  std::ofstream(folder_.path() / "results.txt") << "precious";
+  const auto session = Session::start(folder_.path(), {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Errc::bad_input);
+  EXPECT_THAT(session.error().what, HasSubstr(folder_.path().string() + " is not empty"));
+  std::string text;
+  std::ifstream(folder_.path() / "results.txt") >> text;
+  EXPECT_EQ(text, "precious");
+}
+
+TEST_F(SessionTest, FolderThatCannotBeMadeIsRefused) {
+  std::ofstream(folder_.path() / "file") << "x";
+  const auto session = Session::start(folder_.path() / "file" / "trace", {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Errc::refused);
+  EXPECT_THAT(session.error().what, HasSubstr("cannot be created"));
+}
+
+TEST_F(SessionTest, MissingLttngToolsAreNamed) {
+  const Path path(folder_.path());
+  const auto session = Session::start(folder_.path() / "trace", {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Errc::refused);
+  EXPECT_THAT(session.error().what, HasSubstr("install the Debian package lttng-tools"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "trace"));
+}
+
+TEST_F(SessionTest, DaemonThatFailsIsQuoted) {
+  write_script(folder_.path() / "lttng-sessiond", "echo 'no sockets today' >&2; exit 3");
+  const Path path(folder_.path());
+  const auto session = Session::start(folder_.path() / "trace", {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Errc::refused);
+  EXPECT_THAT(session.error().what, HasSubstr("no sockets today"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "trace"));
+}
+
+TEST_F(SessionTest, DaemonThatNeverAnswersIsGivenUp) {
+  write_script(folder_.path() / "lttng-sessiond", "exec /bin/sleep 1000");
+  const Path path(folder_.path());
+  const auto session = Session::start(folder_.path() / "trace", {});
+  ASSERT_FALSE(session);
+  EXPECT_THAT(session.error().what, HasSubstr("did not answer within 10 s"));
+  EXPECT_THAT(daemons_of(::getpid()), IsEmpty());
+}
+
+TEST_F(SessionTest, OneAtATimeInAProcess) {
+  Program program({"second", folder_.path() / "trace"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_THAT(program.read_line(), HasSubstr("process " + std::to_string(program.pid()) + " is recording"));
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_FALSE(fs::exists(folder_.path() / "trace-second"));
+}
+
+TEST_F(SessionTest, AbandonedSessionLeavesNoDaemon) {
+  Program program({"abandon", folder_.path() / "trace"});
+  EXPECT_NE(program.read_line(), "0");
+  EXPECT_EQ(program.read_line(), "0");
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(SessionTest, KilledProcessLeavesNoDaemon) {
+  Program program({"record", folder_.path() / "trace", "10", "600000"});
+  ASSERT_EQ(program.read_line(), "recording");
+  const pid_t owner = program.pid();
+  EXPECT_FALSE(daemons_of(owner).empty());
+  ::kill(owner, SIGKILL);
+  EXPECT_EQ(program.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(eventually_no_daemon_of(owner));
+}
+
+TEST_F(SessionTest, DaemonThatDiesIsReported) {
+  Program program({"record", folder_.path() / "trace", "10", "300"});
+  ASSERT_EQ(program.read_line(), "recording");
+  for (const pid_t daemon : daemons_of(program.pid())) ::kill(daemon, SIGKILL);
+  EXPECT_THAT(program.read_line(), HasSubstr("ending the recording into " + (folder_.path() / "trace").string()));
+  EXPECT_EQ(program.wait(), 1);
+}
+
+TEST_F(SessionTest, RecordingNeitherFaultsNorAllocates) {
+  if (sanitized) GTEST_SKIP() << "the sanitizer's own memory faults";
+  Program program({"locked", folder_.path() / "trace", "50000"});
+  ASSERT_EQ(program.read_line(), "recording");
+  const std::string measured = program.read_line();
+  if (measured == "not locked") GTEST_SKIP() << "locking memory is refused here";
+  EXPECT_EQ(measured, "0 faults, 0 bytes");
+  EXPECT_EQ(program.read_line(), "50000 0");
+}
+
+TEST_F(SessionTest, InterruptFromTheTerminalDoesNotReachTheDaemon) {
+  Program program({"record", folder_.path() / "trace", "1000", "500"}, [] { ::signal(SIGINT, SIG_IGN); });
+  ASSERT_EQ(program.read_line(), "recording");
+  ::kill(-program.pid(), SIGINT); // as the terminal does: to the whole process group
+  EXPECT_EQ(program.read_line(), "1000 0");
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(SessionTest, WaitsForAnotherProcessThatEndsSoon) {
+  Program first({"record", folder_.path() / "first", "7", "1000"});
+  ASSERT_EQ(first.read_line(), "recording");
+  Program second({"record", folder_.path() / "second", "3", "0"});
+  EXPECT_EQ(second.read_line(), "recording");
+  EXPECT_EQ(second.read_line(), "3 0");
+  EXPECT_EQ(first.read_line(), "7 0");
+}
+
+TEST_F(SessionTest, TwoAtOnceEachGetATurn) {
+  Program first({"record", folder_.path() / "first", "1", "0"}), second({"record", folder_.path() / "second", "2", "0"});
+  EXPECT_EQ(first.read_line(), "recording");
+  EXPECT_EQ(first.read_line(), "1 0");
+  EXPECT_EQ(second.read_line(), "recording");
+  EXPECT_EQ(second.read_line(), "2 0");
+}
+
+/// A daemon that the user started for everybody; ended once nobody uses it.
+class SharedDaemon {
+ public:
+  /// Tries again while a private one is still going.
+  SharedDaemon() : started_(wait_for([] { return std::system("lttng-sessiond --no-kernel --daemonize 2>/dev/null") == 0; }, 30s, 100ms)) {}
+  ~SharedDaemon() {
+    if (!started_) return;
+    static_cast<void>(wait_for(unused, 20s, 50ms));
+    const fs::path folder = ::geteuid() == 0 ? fs::path("/var/run/lttng") : fs::path(std::getenv("HOME")) / ".lttng";
+    pid_t daemon = 0;
+    if (std::ifstream(folder / "lttng-sessiond.pid") >> daemon) ::kill(daemon, SIGTERM);
+  }
+  SharedDaemon(const SharedDaemon&) = delete;
+  SharedDaemon& operator=(const SharedDaemon&) = delete;
+  [[nodiscard]] bool started() const { return started_; }
+
+ private:
+  static bool unused() {
+    lttng_session* sessions = nullptr;
+    const int count = lttng_list_sessions(&sessions);
+    std::free(sessions);
+    return count <= 0;
+  }
+
+  bool started_;
+};
+
+TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
+  const SharedDaemon daemon;
+  ASSERT_TRUE(daemon.started());
+  Program first({"record", folder_.path() / "first", "7", "500"}), second({"record", folder_.path() / "second", "3", "500"});
+  EXPECT_EQ(first.read_line(), "recording");
+  EXPECT_EQ(second.read_line(), "recording"); // while the first still is
+  EXPECT_THAT(daemons_of(first.pid()), IsEmpty());
+  EXPECT_EQ(first.read_line(), "7 0"); // and none of the other's
+  EXPECT_EQ(second.read_line(), "3 0");
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_EQ(lttng_session_daemon_alive(), 1);
+}
+
+TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
+  const auto become_real_time = [] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+    const rlimit many{.rlim_cur = 1'000'000, .rlim_max = 1'000'000};
+    ::setrlimit(RLIMIT_NOFILE, &many); // where it is refused, fewer will do
+    const sched_param priority{.sched_priority = 10};
+    if (::sched_setscheduler(0, SCHED_FIFO, &priority) != 0) ::_exit(77);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  };
+  Program program({"record", folder_.path() / "trace", "10", "300"}, become_real_time);
+  if (program.read_line() != "recording") GTEST_SKIP() << "SCHED_FIFO is refused here";
+  const std::vector<pid_t> daemons = daemons_of(program.pid());
+  EXPECT_GE(daemons.size(), 2U); // session daemon and consumer
+  cpu_set_t wanted;
+  ASSERT_EQ(::sched_getaffinity(1, sizeof wanted, &wanted), 0);
+  for (const pid_t daemon : daemons) {
+    EXPECT_EQ(::sched_getscheduler(daemon), SCHED_OTHER);
+    cpu_set_t cores;
+    ASSERT_EQ(::sched_getaffinity(daemon, sizeof cores, &cores), 0);
+    EXPECT_TRUE(CPU_EQUAL(&cores, &wanted));
+    rlimit files{};
+    ASSERT_EQ(::prlimit(daemon, RLIMIT_NOFILE, nullptr, &files), 0);
+    EXPECT_LE(files.rlim_cur, 65535U);
+  }
+  EXPECT_EQ(program.read_line(), "10 0");
+  EXPECT_EQ(program.wait(), 0);
+}
+
+TEST_F(SessionTest, NormalUserRecordsToo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
+  constexpr uid_t somebody = 54321;
+  fs::copy_file("/proc/self/exe", folder_.path() / "program");
+  ASSERT_EQ(::chown(folder_.path().c_str(), somebody, somebody), 0);
+  const auto become_somebody = [&] {
+    ::setenv("HOME", folder_.path().c_str(), 1);
+    if (::setresgid(somebody, somebody, somebody) != 0 || ::setresuid(somebody, somebody, somebody) != 0) ::_exit(77);
+  };
+  fs::permissions(folder_.path() / "program", fs::perms::others_exec | fs::perms::others_read, fs::perm_options::add);
+  Program program({"record", folder_.path() / "trace", "10", "0"}, become_somebody, folder_.path() / "program");
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "10 0");
+  EXPECT_EQ(program.wait(), 0);
+}
+
+/// A small file system of its own; skips the test where mounting is refused.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const fs::path& folder, const char* size) : folder_(folder) {
+    mounted_ = ::mount("none", folder.c_str(), "tmpfs", 0, size) == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  [[nodiscard]] bool mounted() const { return mounted_; }
+
+ private:
+  fs::path folder_;
+  bool mounted_;
+};
+
+TEST_F(SessionTest, TooLittleSpaceIsRefused) {
+  const SmallDisk disk(folder_.path(), "size=1m");
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
+  const auto session = Session::start(folder_.path() / "trace", {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Errc::refused);
+  EXPECT_THAT(session.error().what, HasSubstr("make room"));
+}
+
+TEST_F(SessionTest, DiskThatFillsUpIsReported) {
+  const SmallDisk disk(folder_.path(), "size=2m");
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
+  Program program({"slowly", folder_.path() / "trace", "1000"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_THAT(program.read_line(), HasSubstr("is full"));
+  EXPECT_EQ(program.wait(), 1);
+}
+
+TEST(Reader, FolderWithoutTraceIsRefused) {
+  const TemporaryFolder folder;
+  for (const fs::path& path : {folder.path(), folder.path() / "missing"}) {
+    const auto summary = summarize(path);
+    ASSERT_FALSE(summary);
+    EXPECT_EQ(summary.error().code, Errc::bad_input);
+    EXPECT_THAT(summary.error().what, HasSubstr(path.string()));
+  }
+}
+
+/// Files of a recorded trace that match `name`.
+std::vector<fs::path> files_of(const fs::path& folder, const std::string& name) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().filename().string().starts_with(name)) found.push_back(entry.path());
+  return found;
+}
+
+TEST(Reader, DamagedTraceIsAnErrorNotACrash) {
+  const TemporaryFolder folder;
+  Program program({"record", folder.path() / "whole", "1000", "0"});
+  ASSERT_EQ(program.wait(), 0);
+  for (const char* part : {"metadata", "events_"}) {
+    const fs::path damaged = folder.path() / part;
+    fs::copy(folder.path() / "whole", damaged, fs::copy_options::recursive);
+    for (const fs::path& file : files_of(damaged, part)) {
+      std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+      stream << "this is not what belongs here, by far";
+    }
+    const auto summary = summarize(damaged);
+    ASSERT_FALSE(summary) << part;
+    EXPECT_EQ(summary.error().code, Errc::bad_input);
+    EXPECT_THAT(summary.error().what, HasSubstr(damaged.string()));
+  }
+}
+
+} // namespace
+} // namespace rtexec::traces::test

@@ -1,0 +1,244 @@
+#include "traces/daemon.hpp"
+
+#include "traces/wait.hpp"
+
+#include <lttng/lttng.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rtexec::traces {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration patience = 10s;
+constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER="; // in a private daemon's environment: its owner's process id
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_;
+};
+
+bool answers() { return lttng_session_daemon_alive() == 1; }
+
+/// Where LTTng keeps the daemon's sockets and pid file; empty when the user has no home.
+std::filesystem::path runtime_folder() {
+  if (::geteuid() == 0) return "/var/run/lttng";
+  const char* home = std::getenv("LTTNG_HOME");
+  if (!home) home = std::getenv("HOME");
+  return home ? std::filesystem::path(home) / ".lttng" : std::filesystem::path();
+}
+
+/// The user's running daemon: the holder of its lock file, from its first steps to its last; 0 when there is none.
+pid_t running() {
+  const Descriptor file(::open((runtime_folder() / "lttng-sessiond.lck").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  if (file.get() < 0 || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  return lock.l_pid;
+}
+
+/// The process whose private daemon `daemon` is; 0 when it is for anybody.
+pid_t owner_of(pid_t daemon) {
+  std::ifstream environment("/proc/" + std::to_string(daemon) + "/environ", std::ios::binary);
+  for (std::string entry; std::getline(environment, entry, '\0');)
+    if (entry.starts_with(owner_mark)) return static_cast<pid_t>(std::strtol(entry.c_str() + owner_mark.size(), nullptr, 10));
+  return 0;
+}
+
+/// What the child needs between vfork and exec, prepared before.
+struct Launch {
+  char* const* arguments;
+  char* const* environment;
+  cpu_set_t cores;
+  rlimit files;
+  int input;
+  int output;
+  int failure; // receives errno when exec fails
+};
+
+/// Runs in the child, on the parent's memory: system calls only.
+[[noreturn]] void become_daemon(const Launch& launch) noexcept {
+  const sched_param normal{};
+  const bool ready = ::setsid() >= 0 && ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && ::sched_setscheduler(0, SCHED_OTHER, &normal) == 0 &&
+                     ::sched_setaffinity(0, sizeof launch.cores, &launch.cores) == 0 && ::setrlimit(RLIMIT_NOFILE, &launch.files) == 0 &&
+                     ::dup2(launch.input, 0) >= 0 && ::dup2(launch.output, 1) >= 0 && ::dup2(launch.output, 2) >= 0;
+  if (ready) {
+    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvpe(launch.arguments[0], launch.arguments, launch.environment);
+  }
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(launch.failure, &error, sizeof error);
+  ::_exit(127);
+}
+
+/// vfork and not fork: a fork would leave this process's locked pages copy-on-write, to fault once more each.
+pid_t start_child(const Launch& launch) {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before); // no handler of ours may run in the child
+  const pid_t child = ::vfork();
+  if (child == 0) become_daemon(launch);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return child;
+}
+
+/// The cores that the machine's own daemons run on: not the isolated ones, not those the caller is pinned to.
+cpu_set_t cores_of_daemons() {
+  cpu_set_t cores;
+  if (::sched_getaffinity(1, sizeof cores, &cores) != 0) std::memset(&cores, 0xff, sizeof cores);
+  return cores;
+}
+
+/// The daemon closes every possible descriptor one by one, twice; containers allow up to 2^30 of them.
+rlimit files_of_daemons() {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min<rlim_t>(files.rlim_cur, 65535);
+  return files;
+}
+
+Error refused(const std::string& what) {
+  return {Errc::refused, "tracing: " + what};
+}
+
+Error no_start(int error) {
+  if (error == ENOENT)
+    return refused("lttng-sessiond is not in PATH: install the Debian package lttng-tools, or run without --trace");
+  return refused(std::string("lttng-sessiond cannot be started: ") + std::strerror(error));
+}
+
+Result<pid_t> spawn(int output) {
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) return std::unexpected(no_start(errno));
+  Descriptor failed(report[0]), failure(report[1]);
+  Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (input.get() < 0) return std::unexpected(no_start(errno));
+
+  std::string program = "lttng-sessiond", no_kernel = "--no-kernel";
+  std::string mark = std::string(owner_mark) + std::to_string(::getpid());
+  const std::array<char*, 3> arguments{program.data(), no_kernel.data(), nullptr};
+  std::vector<char*> environment;
+  for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
+  environment.insert(environment.end(), {mark.data(), nullptr});
+
+  const pid_t child =
+      start_child({arguments.data(), environment.data(), cores_of_daemons(), files_of_daemons(), input.get(), output, failure.get()});
+  if (child < 0) return std::unexpected(no_start(errno));
+  failure.reset();
+  int error = 0;
+  if (::read(failed.get(), &error, sizeof error) == sizeof error) {
+    ::waitpid(child, nullptr, 0);
+    return std::unexpected(no_start(error));
+  }
+  return child;
+}
+
+bool ended(pid_t child) {
+  const pid_t got = ::waitpid(child, nullptr, WNOHANG);
+  return got == child || (got < 0 && errno == ECHILD);
+}
+
+/// What the daemon printed: the first 4 KiB.
+std::string contents(int fd) {
+  std::string text(4096, '\0');
+  const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+/// Until no daemon runs, or one that anybody may use.
+Result<> wait_for_others() {
+  pid_t daemon = 0, owner = 0;
+  const auto usable_or_none = [&] {
+    daemon = running();
+    owner = daemon ? owner_of(daemon) : 0;
+    return owner == 0 && (daemon == 0 || answers());
+  };
+  if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, patience, 20ms) && owner == 0) return {};
+  if (owner)
+    return std::unexpected(refused("process " + std::to_string(owner) +
+                                   " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
+                                   "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
+  return std::unexpected(refused("the running session daemon, process " + std::to_string(daemon) + ", does not answer: end it"));
+}
+
+} // namespace
+
+Result<Daemon> Daemon::acquire() {
+  if (runtime_folder().empty())
+    return std::unexpected(refused("neither HOME nor LTTNG_HOME is set, and LTTng keeps its sockets there: set one"));
+  if (auto ok = wait_for_others(); !ok) return std::unexpected(ok.error());
+  if (answers()) return Daemon(0);
+
+  Descriptor output(::memfd_create("lttng-sessiond", MFD_CLOEXEC));
+  if (output.get() < 0) return std::unexpected(no_start(errno));
+  const auto child = spawn(output.get());
+  if (!child) return std::unexpected(child.error());
+  Daemon daemon(*child);
+  bool gone = false;
+  const bool up = wait_for([&] { return (gone = ended(*child)) || answers(); }, patience, 10ms);
+  if (gone) {
+    daemon.child_ = 0;
+    if (running()) return acquire(); // another process started one at the same moment
+    return std::unexpected(refused("lttng-sessiond ended at its start, having printed:\n" + contents(output.get())));
+  }
+  if (!up)
+    return std::unexpected(refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
+  return daemon;
+}
+
+Daemon::Daemon(Daemon&& other) noexcept : child_(std::exchange(other.child_, 0)) {}
+
+Daemon& Daemon::operator=(Daemon&& other) noexcept {
+  std::swap(child_, other.child_);
+  return *this;
+}
+
+/// The child leads a process group in which its consumer daemons are too: all of them are gone afterwards.
+Daemon::~Daemon() {
+  if (child_ == 0) return;
+  ::kill(child_, SIGTERM);
+  const bool clean = wait_for([this] { return ended(child_); }, patience) && wait_for([this] { return ::kill(-child_, 0) != 0; }, 2s);
+  if (clean) return;
+  ::kill(-child_, SIGKILL);
+  ::waitpid(child_, nullptr, 0);
+}
+
+} // namespace rtexec::traces

@@ -1,0 +1,53 @@
+// Records what happens, one function per event of the provider `rtexec`: the only way into LTTng, whose headers stay inside
+// traces/provider/. Fields, units and the moment of each event: traces/README.md.
+//
+// With tracing off a call costs about 1 ns; with it on, the event is written to a ring buffer of the calling core: no lock, no
+// allocation, no system call. A full buffer loses the event and counts it (session.hpp reports how many). Any thread may call.
+#pragma once
+
+#include "config/plan.hpp"
+#include "config/result.hpp"
+#include "config/task_set.hpp"
+#include "config/units.hpp"
+#include "policies/device_scheduler.hpp"
+#include "policies/release_gate.hpp"
+
+#include <cstdint>
+
+namespace rtexec::traces {
+
+/// Sets up what LTTng keeps for the calling thread. Called by each real-time thread before its first release: otherwise its
+/// first recorded event takes a lock and may allocate.
+void prepare_thread() noexcept;
+
+/// Whether a session records this process now, and whether it records layers.
+[[nodiscard]] bool recording() noexcept;
+[[nodiscard]] bool recording_layers() noexcept;
+
+// Set-up: once per run, after Session::start().
+void plan(const Plan& plan) noexcept;
+void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
+void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexcept;
+void degraded(const char* what) noexcept;
+
+// The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part.
+void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept;
+void job_start(policies::JobId job, Instant at) noexcept;
+void cpu_end(policies::JobId job, Instant at) noexcept;
+void device_request(policies::JobId job, Instant at, Instant deadline) noexcept;
+void device_begin(policies::JobId job, Instant at) noexcept;
+void device_end(policies::JobId job, Instant at, Status outcome) noexcept;
+void after_begin(policies::JobId job, Instant at) noexcept;
+void job_end(policies::JobId job, Instant nominal, Instant at) noexcept;
+
+// What went wrong.
+void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept;
+void job_overrun(policies::JobId job, Instant at, OnOverrun policy, policies::ReleaseDecision::Kind decision) noexcept;
+void job_skip(std::uint32_t task, Instant nominal, Instant at) noexcept;
+void job_abort(policies::JobId job, Instant at) noexcept;
+
+// Recorded only when the session asked for layers. Their time is that of the event itself, so that no clock is read when off.
+void layer_begin(policies::JobId job, std::uint32_t layer) noexcept;
+void layer_end(policies::JobId job, std::uint32_t layer) noexcept;
+
+} // namespace rtexec::traces

@@ -1,0 +1,135 @@
+// The translation unit that holds the provider's probes, and the functions that hide its macros.
+#include "traces/emit.hpp"
+
+#include <algorithm>
+
+namespace rtexec::traces {
+namespace {
+
+constexpr std::uint8_t outcome_ok = 0;
+constexpr std::uint8_t outcome_of(Errc error) { return static_cast<std::uint8_t>(static_cast<int>(error) + 1); }
+
+struct PlanRecord {
+  bool proved;
+  std::uint8_t order;
+  std::uint32_t tasks;
+  std::uint64_t demand_bytes;
+  std::uint64_t capacity_bytes;
+  std::uint64_t chunk_bytes;
+  const char* tightest_test;
+  const char* tightest_task;
+  std::int64_t slack;
+};
+
+std::int64_t bound_or_none(const PlannedTask& task) {
+  return task.response_bound ? task.response_bound->count() : -1;
+}
+
+} // namespace
+} // namespace rtexec::traces
+
+#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#include "traces/provider/events.h"
+
+#include <lttng/ust-thread.h>
+
+namespace rtexec::traces {
+namespace {
+
+std::int64_t ns(Instant instant) { return instant.time_since_epoch().count(); }
+
+template <class Enum>
+constexpr std::uint8_t byte(Enum value) { return static_cast<std::uint8_t>(value); }
+
+} // namespace
+
+void prepare_thread() noexcept { lttng_ust_init_thread(); }
+
+bool recording() noexcept { return lttng_ust_tracepoint_enabled(rtexec, job_release); }
+bool recording_layers() noexcept { return lttng_ust_tracepoint_enabled(rtexec, layer_begin); }
+
+void plan(const Plan& plan) noexcept {
+  const auto tightest = std::ranges::min_element(plan.tests, {}, &TestVerdict::slack);
+  const bool tested = tightest != plan.tests.end();
+  const PlanRecord record{
+      .proved = plan.proved,
+      .order = byte(plan.order),
+      .tasks = static_cast<std::uint32_t>(plan.tasks.size()),
+      .demand_bytes = plan.demand.count,
+      .capacity_bytes = plan.capacity.count,
+      .chunk_bytes = plan.chunk.count,
+      .tightest_test = tested ? tightest->name.c_str() : "",
+      .tightest_task = tested ? tightest->limiting_task.c_str() : "",
+      .slack = tested ? tightest->slack.count() : 0,
+  };
+  lttng_ust_tracepoint(rtexec, plan, &record);
+}
+
+void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {
+  lttng_ust_tracepoint(rtexec, task_info, task, &asked, &planned);
+}
+
+void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexcept {
+  lttng_ust_tracepoint(rtexec, layer_info, task, layer, name);
+}
+
+void degraded(const char* what) noexcept { lttng_ust_tracepoint(rtexec, degraded, what); }
+
+void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept {
+  lttng_ust_tracepoint(rtexec, job_release, job.task, job.number, ns(nominal), ns(actual), ns(deadline));
+}
+
+void job_start(policies::JobId job, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, job_start, job.task, job.number, ns(at));
+}
+
+void cpu_end(policies::JobId job, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, cpu_end, job.task, job.number, ns(at));
+}
+
+void device_request(policies::JobId job, Instant at, Instant deadline) noexcept {
+  lttng_ust_tracepoint(rtexec, device_request, job.task, job.number, ns(at), ns(deadline));
+}
+
+void device_begin(policies::JobId job, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, device_begin, job.task, job.number, ns(at));
+}
+
+void device_end(policies::JobId job, Instant at, Status outcome) noexcept {
+  lttng_ust_tracepoint(rtexec, device_end, job.task, job.number, ns(at), outcome ? outcome_ok : outcome_of(outcome.error()));
+}
+
+void after_begin(policies::JobId job, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, after_begin, job.task, job.number, ns(at));
+}
+
+void job_end(policies::JobId job, Instant nominal, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, job_end, job.task, job.number, ns(at), (at - nominal).count());
+}
+
+void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, job_miss, job.task, job.number, ns(at), ns(deadline), (at - deadline).count());
+}
+
+void job_overrun(policies::JobId job, Instant at, OnOverrun policy, policies::ReleaseDecision::Kind decision) noexcept {
+  lttng_ust_tracepoint(rtexec, job_overrun, job.task, job.number, ns(at), byte(policy), byte(decision));
+}
+
+void job_skip(std::uint32_t task, Instant nominal, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, job_skip, task, ns(nominal), ns(at));
+}
+
+void job_abort(policies::JobId job, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, job_abort, job.task, job.number, ns(at));
+}
+
+void layer_begin(policies::JobId job, std::uint32_t layer) noexcept {
+  lttng_ust_tracepoint(rtexec, layer_begin, job.task, job.number, layer);
+}
+
+void layer_end(policies::JobId job, std::uint32_t layer) noexcept {
+  lttng_ust_tracepoint(rtexec, layer_end, job.task, job.number, layer);
+}
+
+} // namespace rtexec::traces

@@ -1,0 +1,22 @@
+// Bounded waiting for something outside this process. Set-up code only.
+#pragma once
+
+#include "config/units.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace rtexec::traces {
+
+/// Asks `condition` every `step` until it holds (true) or `limit` has passed (false). Asks at least twice.
+template <class Condition>
+[[nodiscard]] bool wait_for(Condition condition, Duration limit, Duration step = std::chrono::milliseconds(5)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end) return condition();
+    std::this_thread::sleep_for(step);
+  }
+  return true;
+}
+
+} // namespace rtexec::traces
