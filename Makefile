@@ -66,7 +66,22 @@ $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/%,$(SRC_rtexec))
 object = $(patsubst %.cpp,$(B)/%.o,$(1))
-LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call object,$(SRC_$(room))))
+# The files of boards/ travel inside the library.
+BUILTIN_BOARDS := $(B)/rtexec/executive/builtin_boards
+$(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
+	@mkdir -p $(@D)
+	@{ echo '#include "rtexec/executive/loaded_set.hpp"'; \
+	   echo 'namespace rtexec::executive {'; \
+	   echo 'std::span<const BuiltinBoard> builtin_boards() {'; \
+	   echo '  static constexpr BuiltinBoard boards[] = {'; \
+	   for board in $(^:boards/%.toml=%); do printf '{"%s", R"toml(' $$board; cat boards/$$board.toml; echo ')toml"},'; done; \
+	   echo '}; return boards; } }'; } > $@
+$(BUILTIN_BOARDS).o: $(BUILTIN_BOARDS).cpp | $(BUILD)/.packages-BUILD
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o)
+LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call OBJECTS,$(room)))
 # A room's archive; what it may use follows it on the link line.
 archive = $(B)/$(1)/$(1).a
 NEEDS_config :=
@@ -81,14 +96,12 @@ libs_of = $(foreach room,$(1) $(NEEDS_$(1)),$(LIBS_$(room)))
 TEST_ROOMS := $(foreach room,$(ROOMS),$(if $(wildcard test/$(room)/*.cpp),$(room)))
 TEST_PROGRAMS := $(TEST_ROOMS:%=$(B)/test/%-tests)
 
-# The build folder is laid out like an installation, so that program and libraries find the boards the same way.
 PROGRAM := $(B)/bin/rtexec
 STATIC := $(B)/lib/librtexec.a
 SHARED := $(B)/lib/librtexec.so.$(VERSION)
-BOARDS := $(B)/share/rtexec/boards
 
 .PHONY: all
-all: $(PROGRAM) $(STATIC) $(SHARED) $(BOARDS) ## build the program and the libraries
+all: $(PROGRAM) $(STATIC) $(SHARED) ## build the program and the libraries
 
 $(B)/%.o: %.cpp | $(BUILD)/.packages-BUILD
 	@mkdir -p $(@D)
@@ -104,14 +117,14 @@ $(B)/test/%.o: test/%.cpp | $(BUILD)/.packages-BUILD $(BUILD)/.packages-CHECK
 $(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g
 
 define room_archive
-$(call archive,$(1)): $(call object,$(SRC_$(1)))
+$(call archive,$(1)): $(call OBJECTS,$(1))
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_archive,$(room))))
 
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1))) $(call link_of,$(1)) | $(BOARDS)
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
@@ -119,10 +132,7 @@ $(foreach room,$(TEST_ROOMS),$(eval $(call room_tests,$(room))))
 
 COMMAND_OBJECTS := $(call object,$(SRC_program))
 ARCHIVES := $(call link_of,rtexec)
-$(BOARDS):
-	@mkdir -p $(@D) && ln -sfn $(CURDIR)/boards $@
-
-$(PROGRAM): $(COMMAND_OBJECTS) $(ARCHIVES) | $(BOARDS)
+$(PROGRAM): $(COMMAND_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(COMMAND_OBJECTS) $(ARCHIVES) $(LIBS_all)
@@ -155,8 +165,9 @@ $(BUILD)/demo.profile.toml: config/demo.toml $(MODELS) $(PROGRAM)
 
 .PHONY: run
 run: $(PROGRAM) $(BUILD)/demo.profile.toml ## run config/demo.toml for 10 s: four networks on pictures (ORDER=static-priority: the other order)
-	@trace=$$(mktemp -d $(BUILD)/trace.XXXXXX) && $(DEMO) --trace $$trace --json $(BUILD)/demo.report.json; status=$$?; \
-	  echo "report: $(BUILD)/demo.report.json, trace: $$trace"; exit $$status
+	@rm -rf $(BUILD)/demo.trace
+	@$(DEMO) --trace $(BUILD)/demo.trace --json $(BUILD)/demo.report.json; status=$$?; \
+	  echo "report: $(BUILD)/demo.report.json, trace: $(BUILD)/demo.trace (babeltrace2 reads it)"; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
 .PHONY: check borders check-sanitizers check-asan check-tsan check-fuzz bench

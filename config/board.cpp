@@ -60,28 +60,12 @@ Result<Board> read_board_file(const std::filesystem::path& file) {
   return parse_board(*text, file);
 }
 
-/// The board files of one folder, sorted; nothing where it cannot be read.
-std::vector<std::filesystem::path> boards_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> boards;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".toml") boards.push_back(entry->path());
-  std::ranges::sort(boards);
-  return boards;
-}
-
-std::string not_found(std::string_view name, std::span<const std::filesystem::path> folders) {
-  std::string searched;
-  std::vector<std::string> found;
-  for (const std::filesystem::path& folder : folders) {
-    searched += (searched.empty() ? "" : ", ") + folder.string();
-    for (const std::filesystem::path& board : boards_in(folder)) found.push_back(board.stem().string());
-  }
-  std::string message = "board " + shortened(toml_string(name)) + ": no such board in: " + (searched.empty() ? "no folder" : searched);
-  if (found.empty()) return message + "; no boards are there";
-  const std::vector<std::string_view> names(found.begin(), found.end());
+std::string not_found(std::string_view name, std::span<const BuiltinBoard> builtin) {
+  std::vector<std::string_view> names;
+  for (const BuiltinBoard& board : builtin) names.push_back(board.name);
+  std::string message = "board " + shortened(toml_string(name)) + ": there is no such board";
   if (const auto near = nearest(name, names)) message += "; did you mean '" + std::string(*near) + "'?";
-  return message + "; found there: " + alternatives(names);
+  return message + (names.empty() ? "" : "; known: " + alternatives(names)) + "; a file of your own is named by its path (\"./board.toml\")";
 }
 
 } // namespace
@@ -100,14 +84,11 @@ Result<Board> parse_board(std::string_view toml, const std::filesystem::path& fi
   return board;
 }
 
-Result<Board> read_board(std::string_view name_or_path, std::span<const std::filesystem::path> folders) {
+Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {
   if (is_board_path(name_or_path)) return read_board_file(name_or_path);
-  for (const std::filesystem::path& folder : folders) {
-    const std::filesystem::path file = folder / (std::string(name_or_path) + ".toml");
-    std::error_code error;
-    if (std::filesystem::exists(file, error)) return read_board_file(file);
-  }
-  return fail(Errc::bad_input, not_found(name_or_path, folders));
+  const auto board = std::ranges::find(builtin, name_or_path, &BuiltinBoard::name);
+  if (board == builtin.end()) return fail(Errc::bad_input, not_found(name_or_path, builtin));
+  return parse_board(board->toml, std::string(board->name) + ".toml");
 }
 
 std::span<const KeyDoc> config::board_keys() { return board_schema().docs; }

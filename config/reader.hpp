@@ -19,9 +19,14 @@ namespace rtexec {
 /// The same from text; `file` names it in messages and resolves relative paths.
 [[nodiscard]] Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file);
 
-/// Reads a board by path (anything with a '/' or a ".toml" at its end), or by name from the first of `folders` that has
-/// NAME.toml.
-[[nodiscard]] Result<Board> read_board(std::string_view name_or_path, std::span<const std::filesystem::path> folders);
+/// A board file of boards/ that the library carries in itself, so that no installation is needed to find it.
+struct BuiltinBoard {
+  std::string_view name; // of the file, without ".toml"
+  std::string_view toml;
+};
+
+/// Reads a board by path (anything with a '/' or a ".toml" at its end), or by name from `builtin`.
+[[nodiscard]] Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin);
 [[nodiscard]] Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file);
 
 /// Limits of values and rules between them (deadline <= period, unique names, priorities...) for task sets built in code;

@@ -1,26 +1,13 @@
 #include "rtexec/executive/loaded_set.hpp"
 
-#include "config/reader.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 
 #include <algorithm>
-#include <dlfcn.h>
 
 namespace rtexec::executive {
 
 namespace {
-
-std::filesystem::path own_file() {
-  Dl_info info{};
-  const auto here = reinterpret_cast<void*>(&board_folders);
-  std::error_code ignored;
-  if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path file = info.dli_fname;
-  // A program started through PATH is known to the loader by its bare name.
-  if (!file.has_parent_path()) return std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return std::filesystem::canonical(file, ignored);
-}
 
 bool needs_profile(const TaskSet& tasks) {
   return std::ranges::any_of(tasks.tasks, [](const Task& task) { return !task.wcet; });
@@ -28,15 +15,9 @@ bool needs_profile(const TaskSet& tasks) {
 
 } // namespace
 
-std::vector<std::filesystem::path> board_folders() {
-  const auto folder = own_file().parent_path();
-  return {folder / "../share/rtexec/boards", "boards"};
-}
-
 Result<LoadedSet> load(TaskSet tasks, Workloads given) {
   if (const auto valid = validate(tasks); !valid) return std::unexpected(valid.error());
-  const auto folders = board_folders();
-  auto board = read_board(tasks.board, folders);
+  auto board = read_board(tasks.board, builtin_boards());
   if (!board) return std::unexpected(board.error());
 
   // Admission must know which core the compute engine takes: it refuses real-time CPU parts there.

@@ -3,11 +3,13 @@
 
 #include "config/board.hpp"
 #include "config/plan.hpp"
+#include "config/reader.hpp"
 #include "config/task_set.hpp"
 #include "tasks/workload.hpp"
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,7 @@ using Workloads = std::map<std::string, std::unique_ptr<tasks::Workload>>;
 /// Takes missing WCETs from the profile file, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
 
-/// Where boards are looked for: share/rtexec/boards beside the program's or library's folder, then ./boards.
-[[nodiscard]] std::vector<std::filesystem::path> board_folders();
+/// The files of boards/, compiled in.
+[[nodiscard]] std::span<const BuiltinBoard> builtin_boards();
 
 } // namespace rtexec::executive

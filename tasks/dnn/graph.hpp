@@ -146,6 +146,8 @@ struct Graph {
 
 /// Largest number of elements that a tensor may have: 1 GiB of float32. The reader refuses what is larger.
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 28;
+/// Largest number of dimensions, likewise.
+inline constexpr std::size_t max_rank = 8;
 
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);

@@ -1,5 +1,7 @@
 #include "config/reader.hpp"
 #include "test/config/support.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,17 +10,17 @@ namespace rtexec {
 namespace {
 
 using namespace std::chrono_literals;
+using test::problem;
 using testing::HasSubstr;
 
 const std::filesystem::path boards = test::folder() / "../../boards";
 
-std::string problem(const Result<Board>& result) { return result ? "none" : result.error().what; }
-
 TEST(BoardFile, OfTheHostIsReadByName) {
-  const std::filesystem::path folders[] = {"/nonexistent", boards};
-  const auto board = read_board("host", folders);
+  const std::string host = test::read_text(boards / "host.toml");
+  const BuiltinBoard builtin[] = {{"other", "name = 3"}, {"host", host}};
+  const auto board = read_board("host", builtin);
   ASSERT_TRUE(board) << board.error().what;
-  EXPECT_EQ(board->file, boards / "host.toml");
+  EXPECT_EQ(board->file, "host.toml");
   EXPECT_EQ(board->name, "host");
   EXPECT_EQ(board->device, DeviceKind::host);
   EXPECT_EQ(board->capacity, Bytes{2ULL << 30});
@@ -31,28 +33,23 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->release_latency, 100us);
 }
 
-TEST(BoardFile, IsReadByPathWithoutFolders) { EXPECT_TRUE(read_board((boards / "host.toml").string(), {})); }
+TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string(), {})); }
 
-TEST(BoardFile, OfTheFirstFolderWins) {
-  const test::TemporaryFolder folder;
-  test::put(folder.path() / "host.toml", "name = 3");
-  const std::filesystem::path folders[] = {folder.path(), boards};
-  EXPECT_THAT(problem(read_board("host", folders)), HasSubstr("host.toml:1:8: error: name = 3: not a string"));
+TEST(BoardFile, ABuiltinOneIsValidatedToo) {
+  const BuiltinBoard builtin[] = {{"broken", "name = 3"}};
+  EXPECT_THAT(problem(read_board("broken", builtin)), HasSubstr("broken.toml:1:8: error: name = 3: not a string"));
 }
 
 TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
-  const test::TemporaryFolder folder;
-  test::put(folder.path() / "tx2.toml", "");
-  test::put(folder.path() / "README.md", "");
-  const std::filesystem::path folders[] = {folder.path(), "/nonexistent", boards};
-  EXPECT_EQ(problem(read_board("hots", folders)), "board \"hots\": no such board in: " + folder.path().string() + ", /nonexistent, " +
-                                                      boards.string() + "; did you mean 'host'?; found there: tx2 or host");
-  EXPECT_EQ(problem(read_board("host", {})), "board \"host\": no such board in: no folder; no boards are there");
+  const BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
+  EXPECT_EQ(problem(read_board("hots", builtin)),
+            "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is named by its path (\"./board.toml\")");
+  EXPECT_THAT(problem(read_board("host", {})), HasSubstr("there is no such board"));
   EXPECT_THAT(problem(read_board("./host.toml.none", {})), HasSubstr("cannot read it"));
 }
 
 TEST(BoardFile, HoldsItsOptionalCores) {
-  const auto board = parse_board(test::content(boards / "host.toml") + "compute_core = 3\nservice_core = 0\n", "b.toml");
+  const auto board = parse_board(test::read_text(boards / "host.toml") + "compute_core = 3\nservice_core = 0\n", "b.toml");
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->compute_core, 3u);
   EXPECT_EQ(board->service_core, 0u);

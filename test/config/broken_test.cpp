@@ -2,10 +2,12 @@
 // Files named board-* and profile-* are read as those.
 #include "config/reader.hpp"
 #include "test/config/support.hpp"
+#include "test/support/files.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace rtexec {
 namespace {
@@ -28,7 +30,7 @@ Result<> read(const std::filesystem::path& file) {
 }
 
 std::string expected_messages(const std::filesystem::path& file) {
-  std::istringstream lines(test::content(file));
+  std::istringstream lines(test::read_text(file));
   std::string messages;
   for (std::string line; std::getline(lines, line) && line.starts_with(expectation);) {
     const std::string_view rest = std::string_view(line).substr(expectation.size());

@@ -1,6 +1,7 @@
 // The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
 #include "config/reader.hpp"
 #include "test/config/support.hpp"
+#include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,11 +62,10 @@ std::vector<Document> variants(FileKind kind) {
 
 std::string problem(FileKind kind, const Document& document) {
   const auto file = test::folder() / "x.toml";
-  const auto of = [](const auto& result) { return result ? std::string("none") : result.error().what; };
   switch (kind) {
-    case FileKind::task_set: return of(parse_task_set(text_of(document), file));
-    case FileKind::board: return of(parse_board(text_of(document), file));
-    case FileKind::profile: return of(parse_profile(text_of(document), file));
+    case FileKind::task_set: return test::problem(parse_task_set(text_of(document), file));
+    case FileKind::board: return test::problem(parse_board(text_of(document), file));
+    case FileKind::profile: return test::problem(parse_profile(text_of(document), file));
   }
   return "unknown kind";
 }

@@ -1,18 +1,19 @@
 #include "config/profile.hpp"
 #include "config/reader.hpp"
-#include "test/config/support.hpp"
+#include "test/support/file_size_limit.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <random>
-#include <sys/resource.h>
 
 namespace rtexec {
 namespace {
 
 using namespace std::chrono_literals;
+using test::problem;
 using testing::HasSubstr;
 
 ProfileEntry entry(const std::string& task, const std::string& workload) {
@@ -26,8 +27,6 @@ ProfileEntry entry(const std::string& task, const std::string& workload) {
 
 Profile profile_of(std::vector<ProfileEntry> entries) { return {.file = {}, .machine = "a \"machine\" \\ of ours", .entries = std::move(entries)}; }
 
-std::string problem(const Result<>& result) { return result ? "none" : result.error().what; }
-
 void expect_same(const Wcet& a, const Wcet& b) {
   EXPECT_EQ(a.before, b.before);
   EXPECT_EQ(a.device, b.device);
@@ -39,8 +38,8 @@ std::size_t files_in(const std::filesystem::path& folder) {
 }
 
 TEST(ProfileFile, IsReadBackAsWritten) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "p.toml";
+  const test::ScratchFolder folder;
+  const auto file = folder / "p.toml";
   std::mt19937_64 random(7);
   const auto time = [&] { return Duration{1 + static_cast<Duration::rep>(random() >> 1) % Duration{60min}.count()}; };
   for (int round = 0; round < 50; ++round) {
@@ -73,50 +72,30 @@ TEST(ProfileFile, IsReadBackAsWritten) {
 }
 
 TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "p.toml";
+  const test::ScratchFolder folder;
+  const auto file = folder / "p.toml";
   ASSERT_TRUE(write_profile(profile_of({}), file));
-  const std::string before = test::content(file);
+  const std::string before = test::read_text(file);
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "")}), file)), HasSubstr("workload = \"\": an empty string"));
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "x"), entry("a", "y")}), file)), HasSubstr("already that of task 1"));
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "\xff")}), file)), HasSubstr("p.toml:"));
-  EXPECT_EQ(test::content(file), before);
+  EXPECT_EQ(test::read_text(file), before);
 }
 
-/// Every write beyond the limit fails with EFBIG, as on a full disk with ENOSPC.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit old_{};
-};
-
 TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "p.toml";
+  const test::ScratchFolder folder;
+  const auto file = folder / "p.toml";
   ASSERT_TRUE(write_profile(profile_of({entry("a", "net 1")}), file));
-  const std::string before = test::content(file);
+  const std::string before = test::read_text(file);
   Result<> result;
   {
-    const FileSizeLimit limit(100); // in the middle of the new file
+    const test::FileSizeLimit limit(100); // in the middle of the new file
     result = write_profile(profile_of({entry("a", "net 2"), entry("b", "net 3")}), file);
   }
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::refused);
   EXPECT_EQ(result.error().what, file.string() + ": error: cannot write it, the old one stays as it was: File too large");
-  EXPECT_EQ(test::content(file), before);
+  EXPECT_EQ(test::read_text(file), before);
   EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary file is gone";
 }
 
@@ -127,9 +106,9 @@ TEST(ProfileFile, InAFolderThatIsNotThereSaysSo) {
 }
 
 TEST(ProfileFile, OverAFolderIsRefused) {
-  const test::TemporaryFolder folder;
-  std::filesystem::create_directory(folder.path() / "p.toml");
-  EXPECT_THAT(problem(write_profile(profile_of({}), folder.path() / "p.toml")), HasSubstr("Is a directory"));
+  const test::ScratchFolder folder;
+  std::filesystem::create_directory(folder / "p.toml");
+  EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("Is a directory"));
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 

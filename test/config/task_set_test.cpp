@@ -1,6 +1,8 @@
 #include "config/names.hpp"
 #include "config/reader.hpp"
 #include "test/config/support.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@ namespace rtexec {
 namespace {
 
 using namespace std::chrono_literals;
+using test::problem;
 using testing::HasSubstr;
 
 TaskSet read_good(const std::string& name) {
@@ -19,9 +22,6 @@ TaskSet read_good(const std::string& name) {
   if (!set) throw std::runtime_error(set.error().what);
   return *set;
 }
-
-std::string problem(const Result<TaskSet>& result) { return result ? "none" : result.error().what; }
-std::string problem(const Result<>& result) { return result ? "none" : result.error().what; }
 
 Task synthetic(const std::string& name) {
   Task task;
@@ -101,20 +101,20 @@ TEST(TaskSetFile, TakesTheLastCharacterWithoutALineEnd) {
 }
 
 TEST(TaskSetFile, ThatCannotBeReadSaysWhy) {
-  const test::TemporaryFolder folder;
-  EXPECT_EQ(problem(read_task_set(folder.path() / "none.toml")),
-            (folder.path() / "none.toml").string() + ": error: cannot read it: No such file or directory");
+  const test::ScratchFolder folder;
+  EXPECT_EQ(problem(read_task_set(folder / "none.toml")),
+            (folder / "none.toml").string() + ": error: cannot read it: No such file or directory");
   EXPECT_THAT(problem(read_task_set(folder.path())), HasSubstr("cannot read it: Is a directory"));
-  const auto file = folder.path() / "large.toml";
-  test::put(file, std::string((1 << 20) + 1, '\n'));
+  const auto file = folder / "large.toml";
+  test::write_text(file, std::string((1 << 20) + 1, '\n'));
   EXPECT_THAT(problem(read_task_set(file)), HasSubstr("larger than 1048576 bytes"));
   EXPECT_EQ(read_task_set(folder.path()).error().code, Errc::bad_input);
 }
 
 TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "secret.toml";
-  test::put(file, "");
+  const test::ScratchFolder folder;
+  const auto file = folder / "secret.toml";
+  test::write_text(file, "");
   ASSERT_EQ(::chmod(file.c_str(), 0), 0);
   constexpr uid_t nobody = 65534; // root may read everything
   const uid_t self = ::geteuid();

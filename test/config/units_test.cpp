@@ -1,4 +1,5 @@
 #include "config/units.hpp"
+#include "test/support/result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@ namespace rtexec {
 namespace {
 
 using namespace std::chrono_literals;
+using test::problem;
 using testing::HasSubstr;
 
 constexpr std::uint64_t u64_max = std::numeric_limits<std::uint64_t>::max();
@@ -24,11 +26,6 @@ std::uint64_t bytes(const char* text) {
   const auto value = parse_bytes(text);
   EXPECT_TRUE(value.has_value()) << text << ": " << value.error().what;
   return value.value_or(Bytes{}).count;
-}
-
-template <class T>
-std::string problem(const Result<T>& result) {
-  return result ? "none" : result.error().what;
 }
 
 TEST(Durations, AreReadInEveryUnit) {

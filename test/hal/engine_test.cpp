@@ -1,5 +1,6 @@
 #include "test/hal/failing_system.hpp"
 #include "test/hal/support.hpp"
+#include "test/support/thread_counts.hpp"
 
 #include "hal/engine_thread.hpp"
 #include "hal/machine.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 std::unique_ptr<EngineThread> start_engine() {
   auto engine = EngineThread::start("engine");
-  EXPECT_TRUE(engine) << text_of(engine);
+  EXPECT_TRUE(engine) << problem(engine);
   return engine ? std::move(*engine) : nullptr;
 }
 
@@ -161,7 +162,7 @@ TEST(Engine, TakesItsSettingsOnItsOwnThread) {
   settings.name = "configured";
   settings.core = Machine().online_cores().back();
   const auto configured = engine->configure(settings);
-  ASSERT_TRUE(configured) << text_of(configured);
+  ASSERT_TRUE(configured) << problem(configured);
   const std::string folder = "/proc/self/task/" + std::to_string(engine->kernel_id());
   EXPECT_EQ(Machine().read(folder + "/comm").value_or(""), "configured");
   EXPECT_EQ(field(Machine().read(folder + "/status").value_or(""), "Cpus_allowed_list:"), std::to_string(*settings.core));
@@ -205,10 +206,11 @@ TEST(Engine, SubmissionAndCompletionAllocateNothing) {
   std::vector<Recorded> pieces(100);
   for (auto& piece : pieces) piece.completed = &completed;
   const auto engine = start_engine();
-  const auto before = allocations();
+  const auto counted = [&] { return allocations() + counts_of(engine->kernel_id()).allocations; };
+  const auto before = counted();
   for (auto& piece : pieces) (void)engine->submit(piece.work());
   while (completed < pieces.size()) sleep_until(now() + std::chrono::milliseconds(1));
-  EXPECT_EQ(allocations(), before);
+  EXPECT_EQ(counted(), before);
 }
 
 } // namespace

@@ -2,19 +2,16 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
 #include <unistd.h>
 
 namespace rtexec::hal::test {
 
 namespace fs = std::filesystem;
 
-namespace {
-void put(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
-} // namespace
+using rtexec::test::write_text;
 
 FakeCgroups::FakeCgroups(int version, const std::string& home)
-    : version_(version), top_(folder_.path() / (version == 1 ? "sys/fs/cgroup/cpuset" : "sys/fs/cgroup")), table_(linux_system()), override_(table_) {
+    : version_(version), top_(folder_ / (version == 1 ? "sys/fs/cgroup/cpuset" : "sys/fs/cgroup")), table_(linux_system()), override_(table_) {
   self_ = this;
   table_.open = [](const char* path, int flags) { return ::open(path, flags & ~O_TRUNC); }; // as in a cgroup file system
   table_.mkdir = [](const char* path, mode_t) { return self_->on_mkdir(path); };
@@ -22,14 +19,14 @@ FakeCgroups::FakeCgroups(int version, const std::string& home)
   table_.write = [](int file, const void* from, std::size_t size) { return self_->on_write(file, from, size); };
   fs::create_directories(top_);
   if (version == 1) {
-    folder_.write("/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0\n");
-    folder_.write("/proc/self/cpuset", home + "\n");
+    write_text(folder_ / "/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,relatime,cpuset 0 0\n");
+    write_text(folder_ / "/proc/self/cpuset", home + "\n");
     write("cpuset.cpus", "0-3");
     write("cpuset.mems", "0");
     write("cpuset.sched_load_balance", "1");
   } else {
-    folder_.write("/proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,relatime 0 0\n");
-    folder_.write("/proc/self/cgroup", "0::" + home + "\n");
+    write_text(folder_ / "/proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,relatime 0 0\n");
+    write_text(folder_ / "/proc/self/cgroup", "0::" + home + "\n");
     write("cgroup.controllers", "cpuset cpu memory");
     write("cgroup.subtree_control", "cpu memory");
     write("cgroup.procs", "");
@@ -42,25 +39,28 @@ FakeCgroups::FakeCgroups(int version, const std::string& home)
 
 FakeCgroups::~FakeCgroups() { self_ = nullptr; }
 
-std::string FakeCgroups::read(const std::string& file) const {
-  std::string text = folder_.read(fs::relative(top_ / file, folder_.path()));
+namespace {
+std::string without_line_end(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
+} // namespace
 
-void FakeCgroups::write(const std::string& file, const std::string& text) { put(top_ / file, text + "\n"); }
+std::string FakeCgroups::read(const std::string& file) const { return without_line_end(rtexec::test::read_text(top_ / file)); }
+
+void FakeCgroups::write(const std::string& file, const std::string& text) { write_text(top_ / file, text + "\n"); }
 
 void FakeCgroups::populate(const fs::path& group) {
   fs::create_directories(group);
   if (version_ == 1) {
-    for (const char* file : {"cpuset.cpus", "cpuset.mems"}) put(group / file, "");
-    put(group / "cpuset.cpu_exclusive", "0\n");
-    put(group / "cpuset.sched_load_balance", "1\n");
+    for (const char* file : {"cpuset.cpus", "cpuset.mems"}) write_text(group / file, "");
+    write_text(group / "cpuset.cpu_exclusive", "0\n");
+    write_text(group / "cpuset.sched_load_balance", "1\n");
   } else {
-    put(group / "cgroup.procs", "");
-    put(group / "cgroup.type", "domain\n");
-    put(group / "cpuset.cpus", "");
-    put(group / "cpuset.cpus.partition", "member\n");
+    write_text(group / "cgroup.procs", "");
+    write_text(group / "cgroup.type", "domain\n");
+    write_text(group / "cpuset.cpus", "");
+    write_text(group / "cpuset.cpus.partition", "member\n");
   }
   threads_[group];
   render_threads();
@@ -70,7 +70,7 @@ void FakeCgroups::render_threads() {
   for (const auto& [group, members] : threads_) {
     std::string text;
     for (const auto& each : members) text += each + "\n";
-    put(group / (version_ == 1 ? "tasks" : "cgroup.threads"), text);
+    write_text(group / (version_ == 1 ? "tasks" : "cgroup.threads"), text);
   }
 }
 
@@ -113,11 +113,11 @@ ssize_t FakeCgroups::on_write(int file, const void* from, std::size_t size) {
     }
     render_threads();
   } else if (name == "cgroup.subtree_control") {
-    put(path, text == "+cpuset" ? "cpuset cpu memory\n" : "cpu memory\n");
+    write_text(path, text == "+cpuset" ? "cpuset cpu memory\n" : "cpu memory\n");
   } else if (name == "cpuset.cpus.partition" && text == "root" && !invalid.empty()) {
-    put(path, "root invalid (" + invalid + ")\n");
+    write_text(path, "root invalid (" + invalid + ")\n");
   } else if (name != "cgroup.procs") {
-    put(path, text + "\n");
+    write_text(path, text + "\n");
   }
   return static_cast<ssize_t>(size);
 }
@@ -125,10 +125,7 @@ ssize_t FakeCgroups::on_write(int file, const void* from, std::size_t size) {
 std::map<std::string, std::string> FakeCgroups::snapshot() const {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
-    if (!entry.is_regular_file()) continue;
-    std::string text = folder_.read(fs::relative(entry.path(), folder_.path()));
-    if (text.ends_with('\n')) text.pop_back();
-    files[entry.path().string()] = text;
+    if (entry.is_regular_file()) files[entry.path().string()] = without_line_end(rtexec::test::read_text(entry.path()));
   }
   return files;
 }

@@ -2,7 +2,7 @@
 // sees it. One at a time.
 #pragma once
 
-#include "test/hal/support.hpp"
+#include "test/support/files.hpp"
 
 #include "hal/system.hpp"
 
@@ -45,7 +45,7 @@ class FakeCgroups {
   ssize_t on_write(int file, const void* from, std::size_t size);
 
   const int version_;
-  TemporaryFolder folder_;
+  rtexec::test::ScratchFolder folder_;
   const std::filesystem::path top_;
   std::map<std::filesystem::path, std::set<std::string>> threads_; // by group
   System table_;

@@ -1,5 +1,7 @@
 #include "test/hal/device_rules.hpp"
 #include "test/hal/failing_system.hpp"
+#include "test/support/files.hpp"
+#include "test/support/sanitized.hpp"
 
 #include "hal/host/host_device.hpp"
 #include "hal/machine.hpp"
@@ -27,7 +29,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Host, DeviceRules, HostBackEnds);
 
 std::unique_ptr<HostDevice> open_host(std::size_t chunks) {
   auto device = HostDevice::open(page * chunks, page);
-  EXPECT_TRUE(device) << text_of(device);
+  EXPECT_TRUE(device) << problem(device);
   return device ? std::move(*device) : nullptr;
 }
 
@@ -49,7 +51,7 @@ TEST(HostDevice, CanAllThatADeviceCan) {
 
 TEST(HostDevice, CapacityIsRoundedDownToWholeChunks) {
   const auto device = HostDevice::open(Bytes{3 * 8192 + 5000}, Bytes{8192});
-  ASSERT_TRUE(device) << text_of(device);
+  ASSERT_TRUE(device) << problem(device);
   EXPECT_EQ((*device)->capacity(), Bytes{3 * 8192});
 }
 
@@ -92,7 +94,7 @@ TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
 TEST(HostDevice, NoPageFaultFollowsAMapping) {
   constexpr std::size_t chunks = 64;
   auto opened = HostDevice::open(page * 16 * chunks, page * 16);
-  ASSERT_TRUE(opened) << text_of(opened);
+  ASSERT_TRUE(opened) << problem(opened);
   auto& device = **opened;
   const auto created = device.create_chunks(chunks).value();
   const auto range = device.reserve(device.capacity()).value();
@@ -166,7 +168,7 @@ TEST(HostDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
   }
   EXPECT_EQ(device->chunks_created(), 0u);
   const auto chunks = device->create_chunks(4);
-  ASSERT_TRUE(chunks) << text_of(chunks);
+  ASSERT_TRUE(chunks) << problem(chunks);
   EXPECT_EQ(*device->window(chunks->back()), std::byte{0});
 }
 
@@ -222,15 +224,15 @@ Board board_of(Bytes capacity) {
 
 TEST(OpenDevice, OpensWhatTheBoardHas) {
   const auto device = open_device(board_of(page * 8), page * 4, page);
-  ASSERT_TRUE(device) << text_of(device);
+  ASSERT_TRUE(device) << problem(device);
   EXPECT_EQ((*device)->capacity(), page * 4);
   EXPECT_EQ((*device)->name(), "host");
 }
 
 TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 9, page), Errc::bad_input, "board \"test\" has 32KiB"));
-  const TemporaryFolder root;
-  root.write("/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
+  const ScratchFolder root;
+  write_text(root / "/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
   const Machine small(root.path());
   EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, small), Errc::refused, "MemAvailable"));
   EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, small));
@@ -238,9 +240,9 @@ TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
 }
 
 TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {
-  const TemporaryFolder root;
+  const ScratchFolder root;
   EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "/proc/meminfo"));
-  root.write("/proc/meminfo", "MemTotal: 5 kB\n");
+  write_text(root / "/proc/meminfo", "MemTotal: 5 kB\n");
   EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "MemAvailable"));
 }
 

@@ -1,5 +1,6 @@
 #include "test/hal/failing_system.hpp"
 #include "test/hal/support.hpp"
+#include "test/support/files.hpp"
 
 #include "hal/machine.hpp"
 
@@ -33,9 +34,9 @@ TEST(Field, FindsTheLineOfAKey) {
 }
 
 TEST(Machine, ReadsUnderItsRoot) {
-  const TemporaryFolder root;
-  root.write("/sys/a", "one\ntwo\n");
-  root.write("/sys/empty", "");
+  const ScratchFolder root;
+  write_text(root / "/sys/a", "one\ntwo\n");
+  write_text(root / "/sys/empty", "");
   const Machine machine(root.path());
   EXPECT_EQ(machine.read("/sys/a").value(), "one\ntwo");
   EXPECT_EQ(machine.read("/sys/empty").value(), "");
@@ -44,18 +45,18 @@ TEST(Machine, ReadsUnderItsRoot) {
 }
 
 TEST(Machine, WritesUnderItsRootAndReadsBack) {
-  const TemporaryFolder root;
-  root.write("/sys/knob", "a longer value\n");
+  const ScratchFolder root;
+  write_text(root / "/sys/knob", "a longer value\n");
   const Machine machine(root.path());
   EXPECT_TRUE(machine.write("/sys/knob", "5"));
-  EXPECT_EQ(root.read("/sys/knob"), "5");
+  EXPECT_EQ(read_text(root / "/sys/knob"), "5");
   EXPECT_TRUE(fails(machine.write("/sys/missing", "5"), Errc::unsupported, "writing \"5\""));
-  EXPECT_FALSE(std::filesystem::exists(root.path() / "sys/missing")) << "nothing is created";
+  EXPECT_FALSE(std::filesystem::exists(root / "sys/missing")) << "nothing is created";
 }
 
 TEST(MachineFaults, FilesThatFailAreReportedAndClosed) {
-  const TemporaryFolder root;
-  root.write("/sys/knob", "1");
+  const ScratchFolder root;
+  write_text(root / "/sys/knob", "1");
   const Machine machine(root.path());
   const Held before = held();
   {
@@ -86,8 +87,8 @@ TEST(MachineFaults, FilesThatFailAreReportedAndClosed) {
 }
 
 TEST(MachineFaults, AValueThatIsTakenButNotInForceIsRefused) {
-  const TemporaryFolder root;
-  root.write("/sys/knob", "old");
+  const ScratchFolder root;
+  write_text(root / "/sys/knob", "old");
   static System lying = linux_system();
   lying.write = [](int file, const void*, std::size_t size) {
     (void)!::write(file, "other", 5);
@@ -98,8 +99,8 @@ TEST(MachineFaults, AValueThatIsTakenButNotInForceIsRefused) {
 }
 
 TEST(MachineFaults, AValueThatIsTakenInPartIsRefused) {
-  const TemporaryFolder root;
-  root.write("/sys/knob", "old");
+  const ScratchFolder root;
+  write_text(root / "/sys/knob", "old");
   static System partial = linux_system();
   partial.write = [](int file, const void* from, std::size_t) { return ::write(file, from, 1); };
   const SystemOverride override(partial);
@@ -107,12 +108,12 @@ TEST(MachineFaults, AValueThatIsTakenInPartIsRefused) {
 }
 
 TEST(Machine, OnlineCoresAreThoseThatThisProcessMayUse) {
-  const TemporaryFolder root;
+  const ScratchFolder root;
   const Machine machine(root.path());
   EXPECT_THAT(machine.online_cores(), ElementsAre(0)) << "with nothing known";
-  root.write("/sys/devices/system/cpu/online", "0-3,5\n");
+  write_text(root / "/sys/devices/system/cpu/online", "0-3,5\n");
   EXPECT_THAT(machine.online_cores(), ElementsAre(0, 1, 2, 3, 5));
-  root.write("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t2-7\n");
+  write_text(root / "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t2-7\n");
   EXPECT_THAT(machine.online_cores(), ElementsAre(2, 3, 5));
 }
 
@@ -123,15 +124,15 @@ TEST(Machine, OnlineCoresAgreeWithTheKernel) {
 }
 
 TEST(Machine, LocksTheFrequencyOfACore) {
-  const TemporaryFolder root;
+  const ScratchFolder root;
   const std::string folder = "/sys/devices/system/cpu/cpu2/cpufreq/";
-  root.write(folder + "scaling_governor", "schedutil\n");
-  root.write(folder + "scaling_available_governors", "conservative performance schedutil\n");
+  write_text(root / (folder + "scaling_governor"), "schedutil\n");
+  write_text(root / (folder + "scaling_available_governors"), "conservative performance schedutil\n");
   const Machine machine(root.path());
   EXPECT_TRUE(machine.lock_frequency(2));
   EXPECT_EQ(machine.read(folder + "scaling_governor").value(), "performance");
   EXPECT_TRUE(fails(machine.lock_frequency(3), Errc::unsupported, "Core 3 shows no cpufreq"));
-  root.write(folder + "scaling_available_governors", "powersave schedutil\n");
+  write_text(root / (folder + "scaling_available_governors"), "powersave schedutil\n");
   EXPECT_TRUE(fails(machine.lock_frequency(2), Errc::refused, "only: powersave schedutil"));
 }
 
@@ -191,9 +192,9 @@ TEST(Probe, ATunedBoardHasNothingToChange) {
 }
 
 TEST(Probe, WhatAKilledProcessLeftBehindIsFound) {
-  const TemporaryFolder root;
-  root.write("/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
-  root.write("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
+  const ScratchFolder root;
+  write_text(root / "/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
+  write_text(root / "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
   const auto found = find(Machine(root.path()).probe(), "cpusets");
   EXPECT_EQ(found.grade, Grade::note);
   EXPECT_THAT(found.advice, HasSubstr("rmdir"));

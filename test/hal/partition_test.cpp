@@ -1,5 +1,6 @@
 #include "test/hal/fake_cgroups.hpp"
 #include "test/hal/support.hpp"
+#include "test/support/files.hpp"
 
 #include "hal/machine.hpp"
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<Partition>> make(const FakeCgroups& fake, const std::vect
 TEST(PartitionV1, GivesEachCoreADomainAndKeepsBalancingTheOthers) {
   FakeCgroups fake(1);
   const auto partition = make(fake, {1, 3});
-  ASSERT_TRUE(partition) << text_of(partition);
+  ASSERT_TRUE(partition) << problem(partition);
   for (const std::string core : {"1", "3"}) {
     EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.cpus"), core);
     EXPECT_EQ(fake.read("rtexec-core" + core + "/cpuset.mems"), "0");
@@ -36,7 +37,7 @@ TEST(PartitionV1, ThreadsMoveInAndBackHome) {
   const auto before = fake.snapshot();
   {
     const auto partition = make(fake, {2});
-    ASSERT_TRUE(partition) << text_of(partition);
+    ASSERT_TRUE(partition) << problem(partition);
     EXPECT_TRUE((*partition)->add(4711, 2));
     EXPECT_EQ(fake.read("rtexec-core2/tasks"), "4711");
     EXPECT_TRUE(fails((*partition)->add(4711, 1), Errc::bad_input, "holds the cores 2, not core 1"));
@@ -52,7 +53,7 @@ TEST(PartitionV1, ThreadsMoveInAndBackHome) {
 TEST(PartitionV1, AllCoresLeaveNoRest) {
   FakeCgroups fake(1);
   const auto partition = make(fake, {0, 1, 2, 3});
-  ASSERT_TRUE(partition) << text_of(partition);
+  ASSERT_TRUE(partition) << problem(partition);
   EXPECT_FALSE(fake.has("rtexec-rest"));
 }
 
@@ -71,7 +72,7 @@ TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
   fake.write("cpuset.sched_load_balance", "0");
   {
     const auto partition = make(fake, {1});
-    ASSERT_TRUE(partition) << text_of(partition);
+    ASSERT_TRUE(partition) << problem(partition);
     EXPECT_FALSE(fake.has("rtexec-core2"));
   }
   EXPECT_EQ(fake.snapshot(), clean);
@@ -80,7 +81,7 @@ TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
 TEST(PartitionV2, GivesEachCoreAPartitionRootWithThreads) {
   FakeCgroups fake(2);
   const auto partition = make(fake, {1, 3});
-  ASSERT_TRUE(partition) << text_of(partition);
+  ASSERT_TRUE(partition) << problem(partition);
   EXPECT_EQ(fake.read("cgroup.subtree_control"), "cpuset cpu memory");
   for (const std::string core : {"1", "3"}) {
     EXPECT_EQ(fake.read("rtexec-core" + core + "/cgroup.type"), "threaded");
@@ -96,7 +97,7 @@ TEST(PartitionV2, TheProcessMovesToTheTopAndBackHome) {
   const std::string process = std::to_string(::getpid());
   {
     const auto partition = make(fake, {1});
-    ASSERT_TRUE(partition) << text_of(partition);
+    ASSERT_TRUE(partition) << problem(partition);
     EXPECT_THAT(fake.journal, Contains("cgroup.procs=" + process));
     EXPECT_THAT(fake.journal, Not(Contains("user.slice/cgroup.procs=" + process)));
   }
@@ -133,7 +134,7 @@ TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
     const auto partition = make(fake, {1, 2});
     if (partition) break; // it needs no more steps than this
     ++failures;
-    EXPECT_THAT(text_of(partition), HasSubstr("Permission denied"));
+    EXPECT_THAT(problem(partition), HasSubstr("Permission denied"));
     EXPECT_EQ(fake.snapshot(), before) << "step " << nth;
   }
   EXPECT_GE(failures, 8);
@@ -144,7 +145,7 @@ TEST_P(BothVersions, ItsEndRestoresEverything) {
   const auto before = fake.snapshot();
   {
     const auto partition = make(fake, {0, 2});
-    ASSERT_TRUE(partition) << text_of(partition);
+    ASSERT_TRUE(partition) << problem(partition);
     EXPECT_NE(fake.snapshot(), before);
   }
   EXPECT_EQ(fake.snapshot(), before);
@@ -153,7 +154,7 @@ TEST_P(BothVersions, ItsEndRestoresEverything) {
 TEST_P(BothVersions, WhatCannotBeUndoneIsReportedAndTheRestIsUndone) {
   FakeCgroups fake(GetParam());
   const auto partition = make(fake, {1});
-  ASSERT_TRUE(partition) << text_of(partition);
+  ASSERT_TRUE(partition) << problem(partition);
   fake.fail_at = fake.changes + 1;
   EXPECT_TRUE(fails((*partition)->end(), Errc::refused, "Permission denied"));
   EXPECT_FALSE(fake.has("rtexec-core1"));
@@ -162,7 +163,7 @@ TEST_P(BothVersions, WhatCannotBeUndoneIsReportedAndTheRestIsUndone) {
 TEST_P(BothVersions, OnlyOneIsMadeAtATime) {
   FakeCgroups fake(GetParam());
   const auto first = make(fake, {1});
-  ASSERT_TRUE(first) << text_of(first);
+  ASSERT_TRUE(first) << problem(first);
   ASSERT_TRUE((*first)->add(12, 1));
   const auto held = fake.snapshot();
   EXPECT_TRUE(fails(make(fake, {2}), Errc::refused, "Another partition is in use"));
@@ -178,14 +179,14 @@ TEST_P(BothVersions, ACoreThatIsNotThereIsRefused) {
 TEST_P(BothVersions, AMoveWithoutEffectIsNoticed) {
   FakeCgroups fake(GetParam());
   const auto partition = make(fake, {1});
-  ASSERT_TRUE(partition) << text_of(partition);
+  ASSERT_TRUE(partition) << problem(partition);
   fake.threads_stay = true;
   EXPECT_TRUE(fails((*partition)->add(12, 1), Errc::refused, "but is not there"));
 }
 
 TEST(Partition, NeedsCpusets) {
-  const TemporaryFolder root;
-  root.write("/proc/mounts", "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n");
+  const ScratchFolder root;
+  write_text(root / "/proc/mounts", "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\n");
   EXPECT_TRUE(fails(Machine(root.path()).partition({0}), Errc::unsupported, "controller cpuset"));
 }
 
@@ -209,7 +210,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
     auto thread = Thread::start(settings, [&] {
       while (end.value() == 0) end.wait(0);
     });
-    EXPECT_TRUE(thread) << text_of(thread);
+    EXPECT_TRUE(thread) << problem(thread);
     if (thread) {
       EXPECT_EQ(::sched_getscheduler(thread->kernel_id()), 6);
       const auto status = machine.read("/proc/self/task/" + std::to_string(thread->kernel_id()) + "/status");
@@ -218,7 +219,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
       thread->join();
     }
     const auto ended = (*partition)->end();
-    EXPECT_TRUE(ended) << text_of(ended);
+    EXPECT_TRUE(ended) << problem(ended);
   }
   settings.partition = nullptr;
   EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition")) << "everything is as before";

@@ -1,4 +1,6 @@
 #include "test/hal/support.hpp"
+#include "test/support/sanitized.hpp"
+#include "test/support/thread_counts.hpp"
 
 #include <atomic>
 #include <csignal>

@@ -1,5 +1,6 @@
 #include "test/hal/failing_system.hpp"
 #include "test/hal/support.hpp"
+#include "test/support/sanitized.hpp"
 
 #include "hal/machine.hpp"
 
@@ -61,7 +62,7 @@ TEST(Thread, RunsItsBodyOnceOnAThreadOfItsOwn) {
     ++runs;
     id = ::gettid();
   });
-  ASSERT_TRUE(thread) << text_of(thread);
+  ASSERT_TRUE(thread) << problem(thread);
   const int kernel_id = thread->kernel_id();
   thread->join();
   EXPECT_EQ(runs, 1);
@@ -74,7 +75,7 @@ TEST(Thread, IsNamedAndPinned) {
   auto settings = named("a name that is longer than the kernel's");
   settings.core = core;
   const auto found = start_and_observe(settings);
-  ASSERT_TRUE(found) << text_of(found);
+  ASSERT_TRUE(found) << problem(found);
   EXPECT_EQ(found->name, "a name that is ");
   EXPECT_EQ(found->cores, std::vector<unsigned>{core});
   EXPECT_EQ(found->policy, SCHED_OTHER);
@@ -86,7 +87,7 @@ TEST(Thread, GetsItsFifoPriority) {
     auto settings = named("fifo");
     settings.fifo_priority = priority;
     const auto found = start_and_observe(settings);
-    ASSERT_TRUE(found) << text_of(found);
+    ASSERT_TRUE(found) << problem(found);
     EXPECT_EQ(found->policy, SCHED_FIFO);
     EXPECT_EQ(found->priority, priority);
   }
@@ -97,7 +98,7 @@ TEST(Thread, GetsItsReservation) {
   auto settings = named("deadline");
   settings.reservation = Reservation{200us, 50ms, 100ms};
   const auto found = start_and_observe(settings);
-  ASSERT_TRUE(found) << text_of(found);
+  ASSERT_TRUE(found) << problem(found);
   EXPECT_EQ(found->policy, 6);
 }
 
@@ -107,9 +108,9 @@ TEST(Thread, DoesNotInheritARealTimeClass) {
   settings.fifo_priority = 10;
   Result<Observed> child;
   auto parent = Thread::start(settings, [&] { child = start_and_observe(named("child")); });
-  ASSERT_TRUE(parent) << text_of(parent);
+  ASSERT_TRUE(parent) << problem(parent);
   parent->join();
-  ASSERT_TRUE(child) << text_of(child);
+  ASSERT_TRUE(child) << problem(child);
   EXPECT_EQ(child->policy, SCHED_OTHER);
 }
 
@@ -128,7 +129,7 @@ TEST(Apply, ReplacesWhatWasInForce) {
       found.push_back(observe(::gettid()));
     }
   });
-  ASSERT_TRUE(thread) << text_of(thread);
+  ASSERT_TRUE(thread) << problem(thread);
   thread->join();
   EXPECT_THAT(errors, testing::IsEmpty());
   EXPECT_EQ(found.at(0).policy, SCHED_FIFO);
@@ -178,7 +179,7 @@ TEST(Thread, ItsStackIsThereBeforeItRuns) {
     ::getrusage(RUSAGE_THREAD, &after);
     faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
   });
-  ASSERT_TRUE(thread) << text_of(thread);
+  ASSERT_TRUE(thread) << problem(thread);
   thread->join();
   if (sanitized) GTEST_SKIP() << "a sanitizer's shadow memory faults";
   EXPECT_LT(faults, 8) << "of 768 pages"; // code and bookkeeping of the first call
@@ -254,7 +255,7 @@ TEST(ThreadFaults, ReservationsThatAreRefusedSayWhatToChange) {
   settings.reservation = Reservation{1ms, 10ms, 10ms};
   const auto refusal = [&](int error) {
     const Failing<&System::sched_setattr> failing(error);
-    return text_of(Thread::start(settings, [] {}));
+    return problem(Thread::start(settings, [] {}));
   };
   EXPECT_THAT(refusal(EBUSY), HasSubstr("sched_rt_runtime_us"));
   EXPECT_THAT(refusal(EBUSY), HasSubstr("SCHED_DEADLINE 1ms in 10ms every 10ms"));
@@ -303,10 +304,10 @@ TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a process of its own:
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto attempt = [] {
     const auto locked = lock_memory();
-    std::fputs(("outcome: " + text_of(locked) + "\n" + field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("")).c_str(), stderr);
+    std::fputs(("outcome: " + problem(locked) + "\n" + field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("")).c_str(), stderr);
     std::exit(0);
   };
-  const char* expected = sanitized ? "mlockall was accepted, but memory is not locked.*0 kB" : "outcome: (no error\n *[1-9][0-9]* kB|locking the memory)";
+  const char* expected = sanitized ? "mlockall was accepted, but memory is not locked.*0 kB" : "outcome: (none\n *[1-9][0-9]* kB|locking the memory)";
   EXPECT_EXIT(attempt(), testing::ExitedWithCode(0), expected);
 }
 

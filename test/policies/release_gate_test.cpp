@@ -1,5 +1,5 @@
 #include "policies/release_gate.hpp"
-#include "test/policies/allocation_count.hpp"
+#include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
 

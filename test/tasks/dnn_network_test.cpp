@@ -3,7 +3,7 @@
 
 #include "tasks/dnn/layout.hpp"
 #include "tasks/dnn/passes.hpp"
-#include "test/tasks/allocation_counter.hpp"
+#include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_test_graph.hpp"
 
 #include <set>

@@ -1,15 +1,7 @@
 #include "test/tasks/dnn_onnx_text.hpp"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <google/protobuf/text_format.h>
 #include <onnx/onnx_pb.h>
-#pragma GCC diagnostic pop
 
 #include <algorithm>
 #include <stdexcept>

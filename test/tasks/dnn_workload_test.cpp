@@ -3,16 +3,15 @@
 
 #include "config/task_set.hpp"
 #include "tasks/dnn/aligned.hpp"
-#include "test/tasks/allocation_counter.hpp"
+#include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
-#include "test/tasks/scratch_folder.hpp"
+#include "test/support/files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
 namespace rtexec::tasks {
 namespace {
@@ -20,9 +19,8 @@ namespace {
 using testing::HasSubstr;
 
 std::filesystem::path write(const test::ScratchFolder& folder, const std::string& name, const std::vector<std::byte>& bytes) {
-  const auto path = folder.path() / name;
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return path;
+  test::write_text(folder / name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return folder / name;
 }
 
 std::vector<std::byte> small_model(const std::string& activation = "Relu") {
@@ -77,7 +75,7 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   const auto workload = make_workload(dnn_task(write(folder, "odd.onnx", small_model("Einsum"))));
   ASSERT_FALSE(workload.has_value());
   for (const auto* word : {"task 'front'", "odd.onnx", "the_Einsum"}) EXPECT_THAT(workload.error().what, HasSubstr(word));
-  const auto missing = make_workload(dnn_task(folder.path() / "absent.onnx"));
+  const auto missing = make_workload(dnn_task(folder / "absent.onnx"));
   ASSERT_FALSE(missing.has_value());
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
 }

@@ -1,19 +1,17 @@
 #include "tasks/dnn/models/models.hpp"
-#include "test/tasks/scratch_folder.hpp"
+#include "test/support/file_size_limit.hpp"
+#include "test/support/files.hpp"
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
-#include <sys/resource.h>
 
 namespace rtexec::tasks {
 namespace {
@@ -35,8 +33,7 @@ class Models : public testing::Test {
   std::string bytes(std::string_view name, const ModelOptions& options) {
     const auto path = folder_ / "bytes.onnx";
     EXPECT_TRUE(write_model(name, options, path));
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return test::read_text(path);
   }
 
   test::ScratchFolder folder_;
@@ -131,15 +128,11 @@ TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
   EXPECT_NE(missing.error().what.find("m.onnx: cannot be created: No such file"), std::string::npos);
 
   const auto path = folder_ / "kept.onnx";
-  std::ofstream(path) << "old";
-  struct rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const struct rlimit small{1 << 20, before.rlim_max}; // stands for a full disk: write() fails half way
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const auto full = write_model("yolov3-tiny", {}, path);
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  test::write_text(path, "old");
+  const auto full = [&] {
+    const test::FileSizeLimit limit(1 << 20); // write() fails half way
+    return write_model("yolov3-tiny", {}, path);
+  }();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Errc::refused);
   EXPECT_NE(full.error().what.find("kept.onnx: cannot be written: File too large"), std::string::npos) << full.error().what;

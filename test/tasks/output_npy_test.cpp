@@ -1,5 +1,5 @@
 #include "tasks/dnn/output/npy.hpp"
-#include "test/tasks/scratch_folder.hpp"
+#include "test/support/files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include "tasks/dnn/output/detector.hpp"
 #include "tasks/dnn/output/draw.hpp"
 #include "tasks/dnn/output/suppression.hpp"
-#include "test/tasks/allocation_counter.hpp"
-#include "test/tasks/scratch_folder.hpp"
+#include "test/support/thread_counts.hpp"
+#include "test/support/files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -111,7 +111,7 @@ TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
     std::ranges::generate(values.back(), [&] { return static_cast<float>(random() % 1000) / 500 + 1; });
   }
   const std::vector<std::span<const float>> outputs(values.begin(), values.end());
-  const std::size_t before = test::allocations();
+  const auto before = test::allocations();
   (*decoder)->decode(outputs);
   EXPECT_EQ(test::allocations(), before);
   EXPECT_EQ((*decoder)->boxes().size(), Detector::kMostBoxes);
@@ -155,7 +155,7 @@ TEST(Classifier, RanksBySoftmax) {
   const auto decoder = make_decoder({{"rtexec.task", "classify"}}, {1, 3, 8, 8}, std::vector<Shape>{{1, 7}});
   ASSERT_TRUE(decoder);
   const std::vector<float> logits{1, 5, -3, 1000, 999, 2, 998};
-  const std::size_t before = test::allocations();
+  const auto before = test::allocations();
   decode(**decoder, logits);
   EXPECT_EQ(test::allocations(), before);
   const auto classes = (*decoder)->classes();

@@ -1,11 +1,11 @@
 #include "test/traces/programs.hpp"
 
+#include "test/support/thread_counts.hpp"
 #include "test/traces/each_event.hpp"
 #include "traces/emit.hpp"
 #include "traces/session.hpp"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -63,23 +63,23 @@ void emit_from_four_threads(std::uint64_t events) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Page faults and heap taken by a prepared thread that records, once memory is locked.
-void say_faults_and_heap(std::uint64_t events) {
+/// Page faults and allocations of a prepared thread that records, once memory is locked.
+void say_faults_and_allocations(std::uint64_t events) {
   if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
     say("not locked");
     return;
   }
   rusage before{}, after{};
-  std::size_t heap = 0;
+  std::uint64_t allocated = 0;
   std::thread([&] {
     prepare_thread();
     ::getrusage(RUSAGE_THREAD, &before);
-    heap = ::mallinfo2().uordblks;
+    allocated = rtexec::test::allocations();
     emit(events);
-    heap = ::mallinfo2().uordblks - heap;
+    allocated = rtexec::test::allocations() - allocated;
     ::getrusage(RUSAGE_THREAD, &after);
   }).join();
-  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(heap) + " bytes");
+  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(allocated) + " allocations");
 }
 
 int abandon(const fs::path& folder) {
@@ -153,7 +153,7 @@ int run_program(const std::vector<std::string>& arguments) {
     const auto second = Session::start(folder.string() + "-second", {});
     say(second ? "two sessions" : second.error().what);
   });
-  if (mode == "locked") return record(folder, {}, [&] { say_faults_and_heap(number(2)); });
+  if (mode == "locked") return record(folder, {}, [&] { say_faults_and_allocations(number(2)); });
   if (mode == "cost") return record(folder, {}, [] { say_cost_recorded(); });
   if (mode == "abandon") return abandon(folder);
   return 2;
@@ -199,17 +199,6 @@ int Program::wait() {
   int status = 0;
   if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) return -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = fs::temp_directory_path() / "rtexec-traces-XXXXXX";
-  if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp");
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 std::vector<pid_t> daemons_of(pid_t owner) {

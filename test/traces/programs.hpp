@@ -33,19 +33,6 @@ class Program {
   int output_ = -1;
 };
 
-/// A new folder, removed with all in it at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// Emits that many job_start events: task 0, jobs 0, 1, ...
 void emit(std::uint64_t events);
 /// Outside a session.

@@ -1,4 +1,5 @@
 // Every event of the provider arrives with its name, its fields and in order.
+#include "test/support/files.hpp"
 #include "test/traces/each_event.hpp"
 #include "test/traces/programs.hpp"
 #include "traces/reader.hpp"
@@ -44,30 +45,30 @@ void expect_recorded(const std::filesystem::path& trace, const std::vector<Expec
 }
 
 TEST(Provider, EveryEventArrivesWithItsFieldsInOrder) {
-  const TemporaryFolder folder;
+  const rtexec::test::ScratchFolder folder;
   const auto begin = std::chrono::steady_clock::now();
-  Program program({"each-event", folder.path() / "trace", "1"});
+  Program program({"each-event", folder / "trace", "1"});
   EXPECT_EQ(program.read_line(), "recording");
   EXPECT_EQ(program.read_line(), std::to_string(each_event().size()) + " 0");
   EXPECT_EQ(program.wait(), 0);
-  expect_recorded(folder.path() / "trace", each_event(), begin);
+  expect_recorded(folder / "trace", each_event(), begin);
 }
 
 TEST(Provider, LayersAreOffByDefault) {
-  const TemporaryFolder folder;
+  const rtexec::test::ScratchFolder folder;
   const auto begin = std::chrono::steady_clock::now();
-  Program program({"each-event", folder.path() / "trace", "0"});
+  Program program({"each-event", folder / "trace", "0"});
   EXPECT_EQ(program.wait(), 0);
   std::vector<ExpectedEvent> expected = each_event();
   std::erase_if(expected, [](const ExpectedEvent& event) { return event.name.starts_with("layer_"); });
   ASSERT_EQ(expected.size(), each_event().size() - 3);
-  expect_recorded(folder.path() / "trace", expected, begin);
+  expect_recorded(folder / "trace", expected, begin);
 }
 
 /// Printed, not judged: the machine may be busy.
 TEST(Provider, CostOfAnEvent) {
-  const TemporaryFolder folder;
-  Program program({"cost", folder.path() / "trace"});
+  const rtexec::test::ScratchFolder folder;
+  Program program({"cost", folder / "trace"});
   EXPECT_EQ(program.read_line(), "recording");
   const std::string recorded = program.read_line();
   EXPECT_EQ(program.wait(), 0);

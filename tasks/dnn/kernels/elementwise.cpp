@@ -7,7 +7,7 @@ namespace {
 
 template <class F>
 RTEXEC_INLINE void each(std::size_t n, F f) {
-#pragma GCC ivdep
+  RTEXEC_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) f(i);
 }
 

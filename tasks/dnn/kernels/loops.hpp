@@ -14,7 +14,6 @@ namespace rtexec::tasks::kernels {
 template <std::size_t operands>
 class Loops {
  public:
-  static constexpr std::size_t max_rank = 8; // the reader refuses more
   using Offsets = std::array<std::int64_t, operands>;
 
   /// strides[k][d] is what operand k moves by when dimension d of `shape` moves by one; all in elements.

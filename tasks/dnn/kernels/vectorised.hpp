@@ -10,5 +10,12 @@
 #define RTEXEC_VECTORISED
 #endif
 
+/// Before a loop whose iterations do not depend on each other.
+#if defined(__clang__)
+#define RTEXEC_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define RTEXEC_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 /// Part of a vectorised kernel: compiled into it, for the same instruction set.
 #define RTEXEC_INLINE [[gnu::always_inline]] inline

@@ -36,7 +36,7 @@ std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<fl
 RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, float* out, std::size_t pitch, std::size_t n) noexcept {
   const float *d0 = in[0], *d1 = in[1], *d2 = in[2], *d3 = in[3];
   float *r0 = out, *r1 = out + pitch, *r2 = out + 2 * pitch, *r3 = out + 3 * pitch;
-#pragma GCC ivdep
+  RTEXEC_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) {
     r0[i] = d0[i] - d2[i];
     r1[i] = d1[i] + d2[i];
@@ -48,7 +48,7 @@ RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, 
 /// The horizontal half, for a row of tiles: tile t covers r[2t] .. r[2t+3]. The four results go `pitch` apart.
 RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pitch, std::size_t tiles) noexcept {
   float *v0 = out, *v1 = out + pitch, *v2 = out + 2 * pitch, *v3 = out + 3 * pitch;
-#pragma GCC ivdep
+  RTEXEC_INDEPENDENT
   for (std::size_t t = 0; t < tiles; ++t) {
     const float d0 = r[2 * t], d1 = r[2 * t + 1], d2 = r[2 * t + 2], d3 = r[2 * t + 3];
     v0[t] = d0 - d2;
@@ -60,7 +60,7 @@ RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pi
 
 /// A^T m A for a row of tiles, whose 16 products are `pitch` apart: two rows of 2 * tiles outputs.
 RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom, std::size_t tiles) noexcept {
-#pragma GCC ivdep
+  RTEXEC_INDEPENDENT
   for (std::size_t t = 0; t < tiles; ++t) {
     float a[4], b[4];
     for (std::size_t k = 0; k < 4; ++k) {

@@ -8,7 +8,6 @@ namespace rtexec::tasks::onnx_source {
 namespace {
 
 constexpr std::size_t max_nodes = 20'000;
-constexpr std::size_t max_rank = 8;
 // Bounds what a small hostile file can make the reader do.
 constexpr std::int64_t max_folded_elements = max_elements / 4;
 constexpr double max_folded_work = 1e9;

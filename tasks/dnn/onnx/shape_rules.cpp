@@ -1,0 +1,121 @@
+#include "tasks/dnn/onnx/shape_rules.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+/// What start, end and step of Slice select from a dimension of `size`.
+Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); }; // in -1 .. size
+  Cut cut{from_end(start), std::clamp(step, -size - 1, size + 1), 0};
+  if (cut.step > 0) {
+    cut.start = std::max<std::int64_t>(cut.start, 0);
+    const auto stop = std::max<std::int64_t>(from_end(end), 0);
+    cut.count = stop > cut.start ? (stop - cut.start + cut.step - 1) / cut.step : 0;
+  } else {
+    cut.start = std::min(cut.start, size - 1);
+    const auto stop = from_end(end);
+    cut.count = cut.start > stop ? (cut.start - stop - cut.step - 1) / -cut.step : 0;
+  }
+  return cut;
+}
+
+} // namespace
+
+std::vector<std::int64_t> axes_of(NodeContext& node) {
+  if (node.opset() >= 13 && node.has(1)) return node.ints(1, "the axes");
+  return node.attribute<std::vector<std::int64_t>>("axes", {});
+}
+
+Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& request) {
+  const bool zero_copies = node.attribute<std::int64_t>("allowzero", 0) == 0;
+  Shape shape;
+  std::int64_t known = 1;
+  std::size_t free = request.size();
+  if (request.size() > max_rank) node.unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  for (std::size_t d = 0; d < request.size(); ++d) {
+    auto dimension = request[d];
+    if (dimension == 0 && zero_copies) {
+      node.require(d < x.size(), "it copies a dimension that its input does not have");
+      dimension = x[d];
+    }
+    if (dimension == -1) {
+      node.require(free == request.size(), "more than one dimension of its shape is -1");
+      free = d;
+      dimension = 1;
+    }
+    if (dimension < 1 || dimension > max_elements || known > max_elements / dimension) node.bad("its shape has a dimension of " + std::to_string(request[d]) + ", or is too large");
+    known *= dimension;
+    shape.push_back(dimension);
+  }
+  const auto count = element_count(x);
+  if (free < request.size() && count % known == 0) shape[free] = count / known;
+  if (element_count(shape) != count) node.bad("an input of " + to_string(x) + " cannot take the shape " + to_string(shape));
+  return shape;
+}
+
+Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes) {
+  std::vector<bool> gone(x.size(), false);
+  if (axes.empty())
+    for (std::size_t d = 0; d < x.size(); ++d) gone[d] = x[d] == 1;
+  for (const auto axis : axes) gone[node.axis(axis, x.size())] = true;
+  Shape shape;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (!gone[d]) shape.push_back(x[d]);
+    else if (x[d] != 1) node.bad("it removes dimension " + std::to_string(d) + " of " + to_string(x) + ", which is not 1");
+  }
+  return shape;
+}
+
+Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes) {
+  const auto rank = x.size() + axes.size();
+  if (axes.empty() || rank > max_rank) node.unsupported("its output would have " + std::to_string(rank) + " dimensions, or it names no axis");
+  std::vector<bool> added(rank, false);
+  for (const auto axis : axes) {
+    const auto d = node.axis(axis, rank);
+    node.require(!added[d], "it names an axis twice");
+    added[d] = true;
+  }
+  Shape shape;
+  for (std::size_t d = 0, from = 0; d < rank; ++d) shape.push_back(added[d] ? 1 : x[from++]);
+  return shape;
+}
+
+std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
+  const auto& starts = node.ints(1, "the starts");
+  const auto& ends = node.ints(2, "the ends");
+  std::vector<std::int64_t> axes(starts.size()), steps(starts.size(), 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has(3)) axes = node.ints(3, "the axes");
+  if (node.has(4)) steps = node.ints(4, "the steps");
+  node.require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(), "its starts, ends, axes and steps differ in number");
+  std::vector<Cut> cuts;
+  for (const auto size : x) cuts.push_back({0, 1, size});
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto d = node.axis(axes[i], x.size());
+    node.require(steps[i] != 0, "a step is 0");
+    cuts[d] = cut_of(x[d], starts[i], ends[i], steps[i]);
+  }
+  return cuts;
+}
+
+std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given, std::int64_t size) {
+  auto indices = given;
+  for (auto& index : indices) {
+    if (index < -size || index >= size) node.bad("index " + std::to_string(index) + " is outside of its input");
+    if (index < 0) index += size;
+  }
+  return indices;
+}
+
+To cast_target(NodeContext& node) {
+  switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
+    case 1: return To::floats;
+    case 6: case 7: return To::ints;
+    default: node.unsupported("a cast to data type " + std::to_string(to) + "; supported: FLOAT (1), and INT32 (6) or INT64 (7) of constants");
+  }
+}
+
+} // namespace rtexec::tasks::onnx_source

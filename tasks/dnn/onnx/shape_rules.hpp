@@ -1,0 +1,33 @@
+// What shapes, axes and indices mean in ONNX, for tensors and for shape arithmetic alike.
+#pragma once
+
+#include "tasks/dnn/onnx/lowering.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace rtexec::tasks::onnx_source {
+
+/// Axes from input 1 where this opset has them there, or else from the attribute.
+[[nodiscard]] std::vector<std::int64_t> axes_of(NodeContext& node);
+
+/// The shape that Reshape asks for, for an input of shape `x`: 0 copies a dimension, -1 takes what is left.
+[[nodiscard]] Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& request);
+[[nodiscard]] Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes);
+[[nodiscard]] Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes);
+
+/// What Slice takes of one dimension.
+struct Cut {
+  std::int64_t start = 0, step = 1, count = 0;
+};
+/// One cut for each dimension of a Slice of `x`.
+[[nodiscard]] std::vector<Cut> cuts_of(NodeContext& node, const Shape& x);
+
+/// Indices into a dimension of `size`, negative ones counted from the end.
+[[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given, std::int64_t size);
+
+enum class To { floats, ints };
+/// What Cast converts to.
+[[nodiscard]] To cast_target(NodeContext& node);
+
+} // namespace rtexec::tasks::onnx_source

@@ -1,0 +1,56 @@
+// A counter that always says 0 would let every test pass that uses it: this one runs in each test program.
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <unistd.h>
+
+namespace rtexec::test {
+namespace {
+
+/// So that no allocation is optimised away.
+void* kept(void* block) {
+  static void* volatile last;
+  last = block;
+  return last;
+}
+
+void allocate_in_each_way() {
+  std::free(kept(std::malloc(1)));
+  std::free(kept(std::calloc(1, 1)));
+  std::free(kept(std::realloc(nullptr, 1)));
+  std::free(kept(std::aligned_alloc(64, 64)));
+  ::operator delete(kept(::operator new(1)));
+  ::operator delete(kept(::operator new(1, std::align_val_t{64})), std::align_val_t{64});
+}
+
+TEST(ThreadCounts, CountEachAllocation) {
+  const auto before = allocations();
+  allocate_in_each_way();
+  EXPECT_EQ(allocations(), before + 6);
+}
+
+TEST(ThreadCounts, AreOfEachThread) {
+  const int here = ::gettid();
+  int there = 0;
+  ThreadCounts before_here, before_there;
+  std::mutex mutex;
+  std::thread([&] {
+    there = ::gettid();
+    before_here = counts_of(here);
+    before_there = counts_of(there);
+    allocate_in_each_way();
+    const std::scoped_lock lock(mutex);
+    EXPECT_EQ(counts_of(here).allocations, before_here.allocations);
+    EXPECT_EQ(counts_of(here).locks, before_here.locks);
+    EXPECT_EQ(counts_of(there).locks, before_there.locks + 1);
+  }).join();
+  EXPECT_EQ(counts_of(there).allocations, before_there.allocations + 6);
+}
+
+} // namespace
+} // namespace rtexec::test
