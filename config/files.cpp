@@ -8,38 +8,25 @@
 #include <unistd.h>
 #include <utility>
 
-namespace rtexec::config {
+namespace rtexec {
 namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Owns a file descriptor.
+/// Owns a file descriptor that is only read from: closing it can lose nothing.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_); // only reached on error paths and after reading: nothing is lost
+    if (fd_ >= 0) ::close(fd_);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
-  /// 0, or errno of close(2), which may be the first to report a failed write.
-  [[nodiscard]] int close() { return ::close(std::exchange(fd_, -1)) == 0 ? 0 : errno; }
 
  private:
   int fd_;
 };
-
-/// 0 or errno.
-int write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t n = ::write(fd, content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
-}
 
 /// 0 or errno. The file's entry in its folder must reach the disk as well.
 int sync_folder(const std::filesystem::path& file) {
@@ -49,15 +36,59 @@ int sync_folder(const std::filesystem::path& file) {
   return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno; // EINVAL: a file system that cannot sync folders
 }
 
-/// Fills the new file `fd`; 0 or errno.
-int fill(Descriptor& fd, std::string_view content) {
-  if (::fchmod(fd.get(), 0644) != 0) return errno;
-  if (const int error = write_all(fd.get(), content)) return error;
-  if (::fsync(fd.get()) != 0) return errno;
-  return fd.close();
+} // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto found = std::filesystem::status(path, error);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
+    return fail(Errc::bad_input, path.string() + ": error: cannot write it: it is there already, and is no regular file");
+  const std::filesystem::path target = std::filesystem::is_symlink(path, error) ? std::filesystem::weakly_canonical(path, error) : path;
+  std::string temporary = target.string() + ".XXXXXX";
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return fail(Errc::refused, path.string() + ": error: cannot write it: " + error_text(errno));
+  return AtomicFile(target, temporary, fd);
 }
 
-} // namespace
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd)
+    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(std::exchange(other.fd_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str()); // best effort: a left-over does no harm
+}
+
+Result<> AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failure(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<> AtomicFile::commit() {
+  // mkostemp made it private to its owner; give it what any other new file gets.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(fd_, 0666 & ~mask) != 0 || ::fsync(fd_) != 0) return failure(errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure(errno);
+  if (::close(std::exchange(fd_, -1)) != 0) return failure(errno);
+  if (const int unsynced = sync_folder(path_))
+    return fail(Errc::refused, path_.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
+  return {};
+}
+
+std::unexpected<Error> AtomicFile::failure(int error) const {
+  return fail(Errc::refused, path_.string() + ": error: cannot write it, the old one stays as it was: " + error_text(error));
+}
+
+namespace config {
 
 Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit) {
   const auto failed = [&](int error) { return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + error_text(error)); };
@@ -77,21 +108,11 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
 }
 
 Result<> replace_file(const std::filesystem::path& file, std::string_view content) {
-  std::string temporary = file.string() + ".XXXXXX";
-  const auto failed = [&](int error) {
-    return fail(Errc::refused, file.string() + ": error: cannot write it, the old one stays as it was: " + error_text(error));
-  };
-  Descriptor fd{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (fd.get() < 0) return failed(errno);
-  int error = fill(fd, content);
-  if (error == 0 && ::rename(temporary.c_str(), file.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str()); // best effort: a left-over does no harm
-    return failed(error);
-  }
-  if (const int unsynced = sync_folder(file))
-    return fail(Errc::refused, file.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
-  return {};
+  auto written = AtomicFile::create(file);
+  if (!written) return std::unexpected(written.error());
+  if (auto filled = written->write(std::as_bytes(std::span(content))); !filled) return filled;
+  return written->commit();
 }
 
-} // namespace rtexec::config
+} // namespace config
+} // namespace rtexec

@@ -1,18 +1,49 @@
-// Reading and replacing small text files, whole.
+// Whole files: read at once, and written so that a failure leaves no half-written file behind. Set-up and tools only.
 #pragma once
 
 #include "config/result.hpp"
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
-namespace rtexec::config {
+namespace rtexec {
+
+/// A file under a temporary name beside its own; commit() gives it its name, without that it is removed. Whatever fails, what
+/// stood under the name before stays as it was. A symbolic link is followed. Errors (refused) name the file and the reason.
+class AtomicFile {
+ public:
+  /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
+  [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  /// Open for writing; owned by this object.
+  [[nodiscard]] int descriptor() const { return fd_; }
+  [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
+  /// Durable under its name when it returns; an existing file is replaced in one step.
+  [[nodiscard]] Result<> commit();
+  /// The error of a system call that failed with `error` (an errno) while this file was written.
+  [[nodiscard]] std::unexpected<Error> failure(int error) const;
+
+ private:
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd);
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int fd_ = -1;
+};
+
+namespace config {
 
 /// The content of `file`, of which at most `limit` + 1 bytes are read: enough to see that it is too large.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
 
-/// Writes beside `file`, syncs, and renames: whatever fails, `file` holds either its old content or `content`, whole.
+/// Writes `content` through an AtomicFile.
 [[nodiscard]] Result<> replace_file(const std::filesystem::path& file, std::string_view content);
 
-} // namespace rtexec::config
+} // namespace config
+} // namespace rtexec

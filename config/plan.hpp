@@ -30,6 +30,18 @@ struct TestVerdict {
   std::string explanation; // the formula with its numbers
 };
 
+/// A SCHED_DEADLINE reservation with an implicit deadline: `runtime` in each `window`, which is the kernel's deadline and period.
+struct CpuReservation {
+  Duration runtime{0};
+  Duration window{0};
+};
+
+/// Of the threads that serve every task.
+struct ServiceReservations {
+  CpuReservation scheduler;
+  CpuReservation compute; // the host device's compute engine
+};
+
 struct PlannedTask {
   std::string name;
   bool promised = false;            // a real-time task whose bound is within its deadline
@@ -43,6 +55,8 @@ struct PlannedTask {
   Duration device_done_by{0};       // the device part is done,
   Duration done_by{0};              // the job is done (the task's deadline)
   std::optional<Duration> response_bound;
+  std::optional<CpuReservation> before_reservation; // of the CPU parts of real-time tasks, where threads = "deadline" is planned for
+  std::optional<CpuReservation> after_reservation;
 };
 
 struct Plan {
@@ -50,6 +64,7 @@ struct Plan {
   Order order = Order::edf;
   std::vector<TestVerdict> tests;
   std::vector<PlannedTask> tasks;   // in the order of the task set
+  std::optional<ServiceReservations> services; // where threads = "deadline" is planned for
   Bytes demand{0};                  // device memory that the plan takes, in whole chunks
   Bytes separate{0};                // what separate allocations would have taken
   Bytes capacity{0};

@@ -1,6 +1,7 @@
 #include "policies/admission.hpp"
 
 #include "policies/plan_memory.hpp"
+#include "policies/reservations.hpp"
 #include "policies/verdicts.hpp"
 
 #include <numeric>
@@ -54,6 +55,19 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
   return order;
 }
 
+bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
+
+ServiceThread service_of(const TaskSet& tasks, const Board& board) {
+  return {.reservation = scheduler_reservation(tasks.tasks.size(), board.context_switch), .core = board.service_core};
+}
+
+/// A device part with its charges. Under reservations the scheduler decides within its window, and the host's compute engine pauses.
+Nanos charged_device(Duration part, const TaskSet& tasks, const Board& board) {
+  const Nanos charged = (part + 2 * board.dispatch).count();
+  if (!reserved(tasks)) return charged;
+  return (board.device == DeviceKind::host ? with_pauses(charged) : charged) + service_of(tasks, board).reservation.window.count();
+}
+
 /// Every part with its charges. A part of no length still needs its core once, to hand the job on: at least 1 ns.
 NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
   NamedSet named;
@@ -62,7 +76,7 @@ NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const s
   const auto on_core = [&](Duration part) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); };
   for (const std::size_t index : order) {
     const Task& task = tasks.tasks[index];
-    const Nanos device = (task.wcet->device + 2 * board.dispatch).count();
+    const Nanos device = charged_device(task.wcet->device, tasks, board);
     if (real_time(task)) {
       named.set.tasks.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = on_core(task.wcet->before),
                                  .device = device, .after = on_core(task.wcet->after), .core = task.core});
@@ -87,30 +101,69 @@ void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   planned.ready_by = Duration(std::clamp(bounds.ready, Nanos{0}, planned.device_done_by.count()));
 }
 
-void plan_edf(Plan& plan, const NamedSet& named, std::span<const std::size_t> order) {
-  const EdfBounds bounds = edf_bounds(named.set);
-  plan.tests.push_back(demand_verdict(named, bounds));
-  std::ranges::move(core_verdicts(named), std::back_inserter(plan.tests));
-  plan.tests.push_back(end_to_end_verdict(named, bounds));
-  plan.proved = plan.tests.back().proved;
-  for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
-    PlannedTask& planned = plan.tasks[order[i]];
-    set_stages(planned, bounds.tasks[i]);
-    if (plan.proved) promise(planned, bounds.tasks[i]);
+/// What the tests found; `bounds` in the order of the set.
+struct Analysis {
+  TestVerdict device;
+  std::vector<TestVerdict> cores;
+  TestVerdict end_to_end;
+  std::vector<StageBounds> bounds;
+  bool each_alone = false; // a task that is late breaks no promise of those before it
+};
+
+Analysis analyse_edf(const NamedSet& named) {
+  EdfBounds bounds = edf_bounds(named.set);
+  return {demand_verdict(named, bounds), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds.tasks), false};
+}
+
+bool cores_are_free(const NamedSet& named) {
+  return std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) { return task.core == named.compute_core; });
+}
+
+Analysis analyse_static_priority(const NamedSet& named) {
+  std::vector<StageBounds> bounds = static_priority_bounds(named.set);
+  return {response_verdict(named), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds), cores_are_free(named)};
+}
+
+void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> order, std::span<const CpuWindows> windows) {
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const StagedTask& task = named.set.tasks[i];
+    plan.tasks[order[i]].before_reservation = {Duration(runtime_of(task.before)), Duration(windows[i].before)};
+    plan.tasks[order[i]].after_reservation = {Duration(runtime_of(task.after)), Duration(windows[i].after)};
   }
 }
 
-void plan_static_priority(Plan& plan, const NamedSet& named, std::span<const std::size_t> order) {
-  const std::vector<StageBounds> bounds = static_priority_bounds(named.set);
-  plan.tests.push_back(response_verdict(named));
-  std::ranges::move(core_verdicts(named), std::back_inserter(plan.tests));
-  plan.tests.push_back(end_to_end_verdict(named, bounds));
-  plan.proved = plan.tests.back().proved;
-  const bool cores_own = std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) { return task.core == named.compute_core; });
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    PlannedTask& planned = plan.tasks[order[i]];
-    set_stages(planned, bounds[i]);
-    if (cores_own && bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline) promise(planned, bounds[i]);
+Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order) {
+  Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service);
+  set_reservations(plan, named, order, found.windows);
+  TestVerdict device = demand_verdict(named, found.fits ? found.bounds : edf_bounds(named.set));
+  return {std::move(device), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds.tasks), false};
+}
+
+Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order) {
+  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service);
+  set_reservations(plan, named, order, found.windows);
+  return {response_verdict(named), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds),
+          found.fits && cores_are_free(named)};
+}
+
+Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named, std::span<const std::size_t> order) {
+  const bool edf = plan.order == Order::edf;
+  if (!reserved(tasks)) return edf ? analyse_edf(named) : analyse_static_priority(named);
+  const ServiceThread service = service_of(tasks, board);
+  plan.services = {.scheduler = service.reservation, .compute = compute_reservation};
+  return edf ? analyse_reserved_edf(plan, named, service, order) : analyse_reserved_static_priority(plan, named, service, order);
+}
+
+void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<const std::size_t> order) {
+  plan.proved = analysis.end_to_end.proved;
+  plan.tests.push_back(std::move(analysis.device));
+  std::ranges::move(analysis.cores, std::back_inserter(plan.tests));
+  plan.tests.push_back(std::move(analysis.end_to_end));
+  for (std::size_t i = 0; i < analysis.bounds.size(); ++i) {
+    const StageBounds& bounds = analysis.bounds[i];
+    set_stages(plan.tasks[order[i]], bounds);
+    const bool alone = analysis.each_alone && bounds.settled && bounds.done <= named.set.tasks[i].deadline;
+    if (plan.proved || alone) promise(plan.tasks[order[i]], bounds);
   }
 }
 
@@ -135,8 +188,7 @@ Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const
     planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
   }
   const NamedSet named = charged_set(tasks, board, order);
-  if (plan.order == Order::edf) plan_edf(plan, named, order);
-  else plan_static_priority(plan, named, order);
+  conclude(plan, analyse(plan, tasks, board, named, order), named, order);
   return plan;
 }
 

@@ -24,26 +24,19 @@ class SplitSearch {
   static constexpr Nanos grid = 8;
 
   EdfBounds evaluate() const {
-    EdfBounds bounds;
+    std::vector<StageBounds> splits;
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      const std::vector<Load> loads = loads_above(set_, i, bounds.tasks);
+      const std::vector<Load> loads = loads_above(set_, i, splits);
       const FixedPoint first = core_window(task.before, loads, task.deadline);
       const FixedPoint last = core_window(task.after, loads, task.deadline);
-      StageBounds& split = bounds.tasks.emplace_back();
+      StageBounds& split = splits.emplace_back();
       split.ready = set_.release_jitter + first.value;
       split.last_window = last.value;
       split.device_done = std::min(caps_[i], task.deadline - last.value);
       split.settled = first.settled && last.settled;
-      bounds.device.push_back({task.period, split.device_done - split.ready, task.device});
     }
-    bounds.demand = analyse_demand(bounds.device, set_.background);
-    for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
-      StageBounds& split = bounds.tasks[i];
-      split.settled = split.settled && bounds.demand.settled;
-      if (split.settled) split.done = split.device_done - bounds.demand.slack[i] + split.last_window;
-    }
-    return bounds;
+    return edf_device(set_, std::move(splits));
   }
 
   /// Takes the first cap that raises the least slack.
@@ -92,6 +85,19 @@ class SplitSearch {
 };
 
 } // namespace
+
+EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
+  EdfBounds bounds{.tasks = std::move(split), .device = {}, .demand = {}};
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
+    bounds.device.push_back({set.tasks[i].period, bounds.tasks[i].device_done - bounds.tasks[i].ready, set.tasks[i].device});
+  bounds.demand = analyse_demand(bounds.device, set.background);
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
+    StageBounds& task = bounds.tasks[i];
+    task.settled = task.settled && bounds.demand.settled;
+    if (task.settled) task.done = task.device_done - bounds.demand.slack[i] + task.last_window;
+  }
+  return bounds;
+}
 
 EdfBounds edf_bounds(const StagedSet& set) { return SplitSearch(set).search(); }
 

@@ -4,6 +4,7 @@
 
 #include "policies/arithmetic.hpp"
 #include "policies/device_demand.hpp"
+#include "policies/device_response.hpp"
 
 #include <span>
 #include <vector>
@@ -48,6 +49,12 @@ struct EdfBounds {
   DemandAnalysis demand;
   [[nodiscard]] bool proved() const { return demand.proved(); }
 };
+
+/// EDF device, for a split that is given: `ready`, `device_done` and `last_window` of each task; fills in the rest.
+[[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
+
+/// Static-priority device, for task `i` alone: it requests by `ready`, the tasks above as `above` says.
+[[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
 /// EDF device: searches a split of each deadline under which cores and device keep it.
 [[nodiscard]] EdfBounds edf_bounds(const StagedSet& set);

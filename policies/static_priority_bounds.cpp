@@ -1,5 +1,4 @@
 #include "policies/core_windows.hpp"
-#include "policies/device_response.hpp"
 #include "policies/end_to_end.hpp"
 
 namespace rtexec::policies {
@@ -24,10 +23,7 @@ StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const Stage
   bounds.done = bounds.device_done + task.after;
   if (!first.settled) return bounds;
 
-  std::vector<Load> higher;
-  for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
-  const Load own{task.period, task.device, bounds.ready};
-  const DeviceResponse device = device_response(own, higher, blocking_below(set, i), task.deadline);
+  const DeviceResponse device = static_priority_device(set, i, above, bounds.ready);
   bounds.device_done = device.from_release;
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
@@ -44,6 +40,13 @@ StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const Stage
 }
 
 } // namespace
+
+DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::span<const StageBounds> above, Nanos ready) {
+  const StagedTask& task = set.tasks[i];
+  std::vector<Load> higher;
+  for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
+  return device_response({task.period, task.device, ready}, higher, blocking_below(set, i), task.deadline);
+}
 
 std::vector<FixedPoint> core_responses(const StagedSet& set) {
   std::vector<FixedPoint> responses;

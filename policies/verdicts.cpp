@@ -20,6 +20,12 @@ std::string task_named(const std::string& name) { return "task '" + name + "'"; 
 
 std::string core_named(unsigned core) { return "core " + std::to_string(core); }
 
+std::set<unsigned> cores_of(const NamedSet& named) {
+  std::set<unsigned> cores;
+  for (const StagedTask& task : named.set.tasks) cores.insert(task.core);
+  return cores;
+}
+
 void set_verdict(TestVerdict& verdict, bool proved, const std::string& limiting_task, Nanos left, Nanos right, std::string explanation) {
   verdict.proved = proved;
   verdict.left = Duration(left);
@@ -144,6 +150,113 @@ TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const F
   return verdict;
 }
 
+TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::string& inequality) {
+  TestVerdict verdict = test("end-to-end", inequality);
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
+    return verdict;
+
+  if (bounds.proved()) {
+    const std::size_t limiting = least_slack(named, bounds.tasks);
+    const StageBounds& split = bounds.tasks[limiting];
+    const Nanos deadline = named.set.tasks[limiting].deadline;
+    set_verdict(verdict, true, named.names[limiting], split.done, deadline,
+                task_named(named.names[limiting]) + " ends by " + text(split.done) + " of " + text(deadline) + ": " + stages(split));
+    return verdict;
+  }
+  const Demand& at = bounds.demand.tightest;
+  const std::size_t limiting = due_at(bounds, at.instant);
+  const StagedTask& task = named.set.tasks[limiting];
+  const StageBounds& split = bounds.tasks[limiting];
+  if (bounds.device[limiting].deadline < task.device)
+    set_verdict(verdict, false, named.names[limiting], split.ready + task.device + split.last_window, task.deadline,
+                task_named(named.names[limiting]) + " needs " + text(split.ready) + " for its first part, " + text(task.device) +
+                    " on the device and " + text(split.last_window) + " for its last part, of " + text(task.deadline) + ", in the best split found");
+  else
+    set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
+                "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  return verdict;
+}
+
+TestVerdict decided(const NamedSet& named, std::span<const StageBounds> bounds, const std::string& inequality) {
+  TestVerdict verdict = test("end-to-end", inequality);
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
+    return verdict;
+
+  const auto kept = [&](std::size_t i) { return bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline; };
+  const std::size_t last = bounds.size() - 1;
+  const bool proved = bounds.size() == named.names.size() && kept(last);
+  const std::size_t limiting = proved ? least_slack(named, bounds) : last;
+  const Nanos done = bounds[limiting].done;
+  const Nanos deadline = named.set.tasks[limiting].deadline;
+  set_verdict(verdict, proved, named.names[limiting], done, deadline,
+              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + text(done) + " of " +
+                  text(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
+  return verdict;
+}
+
+// ---- reservations -----------------------------------------------------------------------------------------------------
+
+const std::string reservations_inequality = "sum of Q/d over the reservations of each core <= 0.9";
+
+/// The task whose two reservations take the most of the core.
+std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> windows, unsigned core) {
+  const auto share = [&](std::size_t i) {
+    const StagedTask& task = named.set.tasks[i];
+    if (task.core != core) return 0.0;
+    return static_cast<double>(runtime_of(task.before)) / static_cast<double>(windows[i].before) +
+           static_cast<double>(runtime_of(task.after)) / static_cast<double>(windows[i].after);
+  };
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i < named.names.size(); ++i)
+    if (share(i) > share(largest)) largest = i;
+  return largest;
+}
+
+/// Sets the verdict on one core for the widest windows that `room` allows.
+void set_share(TestVerdict& verdict, const NamedSet& named, const ServiceThread& service, std::span<const Nanos> room, unsigned core, const std::string& when) {
+  const std::vector<CpuWindows> windows = split_windows(named.set, room);
+  const Nanos tasks = reserved_share(named.set, windows, core);
+  const Nanos others = service.share_on(core);
+  const std::string& limiting = named.names[largest_share(named, windows, core)];
+  set_verdict(verdict, tasks + others <= reservable, limiting, tasks + others, reservable,
+              "of each second of " + core_named(core) + " the CPU parts reserve " + text(tasks) + ", most of it " + task_named(limiting) +
+                  (others > 0 ? ", and the scheduler " + text(others) : "") + ", in the widest windows " + when + "; " + text(reservable) + " can be reserved");
+}
+
+/// Why no windows fit: a deadline is too short for its parts, or a core has too little to give.
+void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread& service) {
+  for (std::size_t i = 0; i < named.names.size(); ++i) {
+    const StagedTask& task = named.set.tasks[i];
+    const Nanos longest = std::max(runtime_of(task.before), runtime_of(task.after));
+    if (longest > longest_window) {
+      verdict.inequality = "Q <= the kernel's longest period";
+      return set_verdict(verdict, false, named.names[i], longest, longest_window, "a CPU part of " + task_named(named.names[i]) + " is longer than any reservation");
+    }
+    const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
+    const Nanos needed = named.set.release_jitter + parts + task.device;
+    if (needed <= task.deadline) continue;
+    verdict.inequality = "J + P + C + Q <= D";
+    return set_verdict(verdict, false, named.names[i], needed, task.deadline,
+                       task_named(named.names[i]) + " needs " + text(parts) + " for its CPU parts and " + text(task.device) + " on the device, of " + text(task.deadline));
+  }
+  verdict.inequality = reservations_inequality;
+  const std::vector<Nanos> room = room_beside_device(named.set);
+  for (const unsigned core : cores_of(named)) {
+    TestVerdict share = verdict;
+    set_share(share, named, service, room, core, "beside the device parts");
+    if (share.slack < verdict.slack) verdict = std::move(share);
+  }
+  verdict.proved = false;
+}
+
+template <class Bounds>
+TestVerdict reserved_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<Bounds>& reserved, const std::string& inequality) {
+  if (reserved.fits) return decided(named, reserved.bounds, inequality);
+  TestVerdict verdict = test("end-to-end", inequality);
+  if (!on_compute_core(verdict, named) && !overloaded(verdict, named, &StagedTask::device, "device")) set_misfit(verdict, named, service);
+  return verdict;
+}
+
 } // namespace
 
 TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
@@ -184,56 +297,38 @@ TestVerdict response_verdict(const NamedSet& named) {
 }
 
 std::vector<TestVerdict> core_verdicts(const NamedSet& named) {
-  std::set<unsigned> cores;
-  for (const StagedTask& task : named.set.tasks) cores.insert(task.core);
   const std::vector<FixedPoint> responses = core_responses(named.set);
   std::vector<TestVerdict> verdicts;
-  for (const unsigned core : cores) verdicts.push_back(core_verdict(named, core, responses));
+  for (const unsigned core : cores_of(named)) verdicts.push_back(core_verdict(named, core, responses));
   return verdicts;
 }
 
 TestVerdict end_to_end_verdict(const NamedSet& named, const EdfBounds& bounds) {
-  TestVerdict verdict = test("end-to-end", "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D");
-  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
-    return verdict;
-
-  if (bounds.proved()) {
-    const std::size_t limiting = least_slack(named, bounds.tasks);
-    const StageBounds& split = bounds.tasks[limiting];
-    const Nanos deadline = named.set.tasks[limiting].deadline;
-    set_verdict(verdict, true, named.names[limiting], split.done, deadline,
-                task_named(named.names[limiting]) + " ends by " + text(split.done) + " of " + text(deadline) + ": " + stages(split));
-    return verdict;
-  }
-  const Demand& at = bounds.demand.tightest;
-  const std::size_t limiting = due_at(bounds, at.instant);
-  const StagedTask& task = named.set.tasks[limiting];
-  const StageBounds& split = bounds.tasks[limiting];
-  if (bounds.device[limiting].deadline < task.device)
-    set_verdict(verdict, false, named.names[limiting], split.ready + task.device + split.last_window, task.deadline,
-                task_named(named.names[limiting]) + " needs " + text(split.ready) + " for its first part, " + text(task.device) +
-                    " on the device and " + text(split.last_window) + " for its last part, of " + text(task.deadline) + ", in the best split found");
-  else
-    set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
-                "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
-  return verdict;
+  return decided(named, bounds, "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D");
 }
 
 TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBounds> bounds) {
-  TestVerdict verdict = test("end-to-end", "R3 = min(R2 + w3, J + W) <= D");
-  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
-    return verdict;
+  return decided(named, bounds, "R3 = min(R2 + w3, J + W) <= D");
+}
 
-  const auto kept = [&](std::size_t i) { return bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline; };
-  const std::size_t last = bounds.size() - 1;
-  const bool proved = bounds.size() == named.names.size() && kept(last);
-  const std::size_t limiting = proved ? least_slack(named, bounds) : last;
-  const Nanos done = bounds[limiting].done;
-  const Nanos deadline = named.set.tasks[limiting].deadline;
-  set_verdict(verdict, proved, named.names[limiting], done, deadline,
-              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + text(done) + " of " +
-                  text(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
-  return verdict;
+std::vector<TestVerdict> core_verdicts(const NamedSet& named, const ServiceThread& service) {
+  std::vector<Nanos> room;
+  for (const StagedTask& task : named.set.tasks)
+    room.push_back(std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
+  std::vector<TestVerdict> verdicts;
+  for (const unsigned core : cores_of(named)) {
+    TestVerdict& verdict = verdicts.emplace_back(test(core_named(core), reservations_inequality));
+    if (core != named.compute_core || !on_compute_core(verdict, named)) set_share(verdict, named, service, room, core, "if the device takes no time");
+  }
+  return verdicts;
+}
+
+TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<EdfBounds>& reserved) {
+  return reserved_verdict(named, service, reserved, reservations_inequality + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D");
+}
+
+TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<std::vector<StageBounds>>& reserved) {
+  return reserved_verdict(named, service, reserved, reservations_inequality + ", R2 + d3 <= D with jitters J + d1 on the device");
 }
 
 } // namespace rtexec::policies

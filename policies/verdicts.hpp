@@ -3,6 +3,7 @@
 
 #include "config/plan.hpp"
 #include "policies/end_to_end.hpp"
+#include "policies/reservations.hpp"
 
 #include <optional>
 #include <span>
@@ -25,5 +26,10 @@ struct NamedSet {
 [[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named);
 [[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const EdfBounds& bounds);
 [[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBounds> bounds);
+
+/// The same two for reservations.
+[[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named, const ServiceThread& service);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<EdfBounds>& reserved);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<std::vector<StageBounds>>& reserved);
 
 } // namespace rtexec::policies

@@ -35,14 +35,15 @@ struct TaskReport {
   Criticality criticality = Criticality::real_time;
   std::uint64_t released = 0;  // jobs started
   std::uint64_t completed = 0; // jobs that ended, in time or not
-  std::uint64_t missed = 0;    // jobs that ended after their deadline, or were abandoned, or failed
+  std::uint64_t missed = 0;    // jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
   std::uint64_t skipped = 0;   // releases that were dropped because the job before was unfinished
   std::uint64_t aborted = 0;   // jobs abandoned at the next release (on_overrun = "abort-job")
   std::uint64_t failed = 0;    // jobs whose workload reported a fault
-  std::uint64_t unfinished = 0; // jobs that the end of the run cut off
+  std::uint64_t unfinished = 0; // jobs and due releases that the end of the run cut off
   DurationStatistics response; // from nominal release to the end of the job
   DurationStatistics release_latency; // from nominal release to the thread running
   Wcet observed;               // longest execution of each part
+  Wcet rehearsed;              // execution of each part in the job before the first one
   Duration deadline{0};
   std::optional<Duration> bound; // what the plan promised
 };
@@ -68,6 +69,7 @@ struct Report {
   std::uint64_t lost_callbacks = 0;        // misses that came faster than the callbacks could be called
   std::string stopped_by;                  // "duration", "request", "overrun of front"
   [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
+  [[nodiscard]] bool bounds_kept() const;    // no response time above what the plan promised
 };
 
 /// A job that ended late, was abandoned or failed.
@@ -102,10 +104,12 @@ class Executive {
   /// What the machine could not give; complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not allow_degraded.
+  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not allow_degraded, or when
+  /// another run uses one of the cores; device_fault when a workload fails its rehearsal. After an error this executive is of no
+  /// further use: what it took is given back when it is destroyed.
   [[nodiscard]] Result<> start();
   /// Until the set's duration has passed, a task's overrun policy or request_stop() ends the run, or `at_most` has passed.
-  /// True when the run is over.
+  /// True when the run is over, or never began.
   bool wait(std::optional<Duration> at_most = {});
   /// Async-signal-safe.
   void request_stop() noexcept;

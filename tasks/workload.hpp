@@ -20,7 +20,7 @@ namespace rtexec::tasks {
 struct Memory {
   const std::byte* constant = nullptr; // mapped read-only
   std::byte* scratch = nullptr;        // contents are lost between jobs
-  std::byte* state = nullptr;          // zero before the first job
+  std::byte* state = nullptr;          // zero before the rehearsal of the first job
 };
 
 /// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
@@ -49,7 +49,8 @@ class Workload {
   virtual void bind(const Memory& memory) = 0;
   virtual void observe(const LayerObserver&) {}
 
-  // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block.
+  // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. Before the first
+  // release one job, number 0, is rehearsed, so that code and buffers are in memory: job 0 then runs twice.
   /// On the task's core: fetches and prepares the input of job `job`.
   [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
   /// On the device's compute engine.

@@ -84,12 +84,14 @@ json to_json(const Report& report) {
     threads.push_back({{"name", thread.name}, {"kernel_id", thread.kernel_id}, {"policy", thread.policy}, {"page_faults", thread.page_faults}});
   json result = {{"elapsed_ns", report.elapsed.count()},
                  {"deadlines_kept", report.deadlines_kept()},
+                 {"bounds_kept", report.bounds_kept()},
                  {"stopped_by", report.stopped_by},
                  {"tasks", list(report.tasks)},
                  {"threads", threads},
                  {"swap", {{"in_bytes", 0}, {"out_bytes", 0}, {"skipped_bytes", 0}, {"operations", 0}}},
                  {"degraded", report.degraded}};
-  if (report.trace) result["trace"] = {{"events", report.trace->events}, {"lost", report.trace->lost}};
+  const TraceReport trace = report.trace.value_or(TraceReport{});
+  result["trace"] = {{"recorded", report.trace.has_value()}, {"events", trace.events}, {"lost", trace.lost}};
   return result;
 }
 

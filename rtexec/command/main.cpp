@@ -1,8 +1,10 @@
 #include "rtexec/command/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 namespace rtexec::command {
 namespace {
@@ -35,8 +37,13 @@ int run(int argc, char** argv) {
 } // namespace rtexec::command
 
 int main(int argc, char** argv) {
+  // A reader of our output that goes away must not end a run: what could not be written is told at the end.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
-    return rtexec::command::run(argc, argv);
+    const int exit_code = rtexec::command::run(argc, argv);
+    if (std::cout.flush() || exit_code != 0) return exit_code;
+    std::fputs("rtexec: standard output could not be written\n", stderr);
+    return rtexec::exit_code(rtexec::Errc::refused);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rtexec: %s\n", error.what());
     return rtexec::exit_code(rtexec::Errc::refused);

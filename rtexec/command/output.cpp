@@ -23,7 +23,7 @@ void add_json_option(CLI::App& command, std::string& file) {
 
 Result<> write_json(const std::string& file, const nlohmann::json& json) {
   if (file.empty()) return {};
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   errno = 0;
   if (file == "-") {
     std::cout << text << std::flush;

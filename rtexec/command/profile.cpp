@@ -1,5 +1,5 @@
 #include "config/profile.hpp"
-
+#include "config/files.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
@@ -62,13 +62,15 @@ nlohmann::json to_json(const Wcet& wcet) {
 int profile(const Options& options) {
   auto set = read(options.set);
   if (!set) return report(set.error());
+  const std::filesystem::path file = options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
+  // Before minutes of measuring, not after them.
+  if (const auto writable = AtomicFile::create(file); !writable) return report(writable.error());
   std::signal(SIGINT, [](int) { interrupted.store(true); });
   std::signal(SIGTERM, [](int) { interrupted.store(true); });
 
   std::ostream& out = text_output(options.json);
   const auto measured = executive::measure(*set, options.profile, Progress(out));
   if (!measured) return report(measured.error());
-  const std::filesystem::path file = options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
   if (const auto written = write_profile(*measured, file); !written) return report(written.error());
   print(out, *measured, file);
 

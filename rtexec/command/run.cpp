@@ -37,15 +37,10 @@ class StopOnSignal {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     ::sigaction(SIGINT, &action, &old_interrupt_);
     ::sigaction(SIGTERM, &action, &old_terminate_);
-    // A reader of our output that goes away must not end the run.
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGPIPE, &ignore, &old_pipe_);
   }
   ~StopOnSignal() {
     ::sigaction(SIGINT, &old_interrupt_, nullptr);
     ::sigaction(SIGTERM, &old_terminate_, nullptr);
-    ::sigaction(SIGPIPE, &old_pipe_, nullptr);
     target_.store(nullptr);
   }
   StopOnSignal(const StopOnSignal&) = delete;
@@ -53,11 +48,17 @@ class StopOnSignal {
 
  private:
   static std::atomic<Executive*> target_;
-  struct sigaction old_interrupt_ {}, old_terminate_ {}, old_pipe_ {};
+  struct sigaction old_interrupt_ {}, old_terminate_ {};
 };
 std::atomic<Executive*> StopOnSignal::target_{nullptr};
 
-Result<Report> execute(Executive& executive, const Options& options, std::ostream& out) {
+/// What came of a run: its report, and what went wrong with its trace.
+struct Outcome {
+  Report report;
+  Result<> trace;
+};
+
+Result<Outcome> execute(Executive& executive, const Options& options, std::ostream& out) {
   const StopOnSignal stop_on_signal(executive);
   std::optional<traces::Session> session;
   if (!options.trace.empty()) {
@@ -70,13 +71,12 @@ Result<Report> execute(Executive& executive, const Options& options, std::ostrea
 
   LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
   while (!executive.wait(table.interval())) table.show(executive.progress(), executive.tasks().executive.duration);
-  Report report = executive.stop();
-  if (session) {
-    const auto summary = session->stop();
-    if (!summary) return std::unexpected(summary.error());
-    report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
-  }
-  return report;
+  Outcome outcome{.report = executive.stop(), .trace = {}};
+  if (!session) return outcome;
+  const auto summary = session->stop();
+  if (summary) outcome.report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  else outcome.trace = std::unexpected(summary.error());
+  return outcome;
 }
 
 int run(const Options& options) {
@@ -93,11 +93,17 @@ int run(const Options& options) {
   std::ostream& out = text_output(options.json);
   print_plan(out, executive->tasks(), executive->plan());
   out << std::endl;
+  // Refused before anything is recorded or written.
+  if (!executive->plan().proved && !options.force) return report(executive->start().error());
+  if (const auto writable = options.json == "-" ? Result<>() : write_json(options.json, nullptr); !writable) return report(writable.error());
   const auto ended = execute(*executive, options, out);
   if (!ended) return report(ended.error());
-  print_report(out, *ended);
-  if (const auto written = write_json(options.json, to_json(*ended)); !written) return report(written.error());
-  return ended->deadlines_kept() ? 0 : exit_code(Errc::missed);
+  const auto written = write_json(options.json, to_json(ended->report));
+  print_report(out, ended->report);
+  int status = 0;
+  if (!ended->trace) status = report(ended->trace.error());
+  if (!written) status = report(written.error());
+  return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
 }
 
 } // namespace

@@ -68,6 +68,10 @@ void print_report(std::ostream& out, const Report& report) {
   out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
+  for (const TaskReport& task : report.tasks)
+    if (task.bound && task.response.max > *task.bound)
+      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were " << readable(*task.bound)
+          << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, rtexec probe)\n";
   out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
 }
 

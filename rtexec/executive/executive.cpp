@@ -1,5 +1,6 @@
 #include "rtexec/executive.hpp"
 
+#include "hal/core_claim.hpp"
 #include "hal/idle_states.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/device_driver.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace rtexec {
@@ -40,6 +42,10 @@ bool Report::deadlines_kept() const {
   return std::ranges::all_of(tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
 }
 
+bool Report::bounds_kept() const {
+  return std::ranges::all_of(tasks, [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; });
+}
+
 class Executive::Implementation {
  public:
   Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup) : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
@@ -50,6 +56,7 @@ class Executive::Implementation {
 
   Result<> start();
   bool wait(std::optional<Duration> at_most);
+  Instant planned_end() const;
   Report report() const;
   Report stop();
 
@@ -68,15 +75,17 @@ class Executive::Implementation {
   };
 
   Result<> accept(Result<> outcome);
+  Result<> claim_cores(const executive::Placement& placement);
   Result<> open_device(const executive::Placement& placement);
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const executive::Placement& placement);
-  void rehearse();
+  Result<> rehearse();
   void record_plan();
   void tell_misses();
   void end_threads() noexcept;
 
   ExecutiveSetup setup_;
+  hal::CoreClaim claim_;
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::Partition> partition_;
   std::unique_ptr<hal::Device> device_;
@@ -85,14 +94,14 @@ class Executive::Implementation {
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;     // these, and the device's engines
   hal::Thread teller_;
-  Instant started_{};
+  std::optional<Instant> started_; // of the grid
   std::optional<Report> final_report_;
 };
 
 Result<> Executive::Implementation::start() {
   if (!plan_.proved && !setup_.force)
     return fail(Errc::not_proved, "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
-  if (driver_) return fail(Errc::bad_input, "an executive runs once: create another one");
+  if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
   if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
   if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported)
@@ -100,16 +109,17 @@ Result<> Executive::Implementation::start() {
   auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
   if (!placement) return std::unexpected(placement.error());
   partition_ = std::move(placement->partition);
+  if (const auto claimed = accept(claim_cores(*placement)); !claimed) return claimed;
   degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
   if (const auto opened = open_device(*placement); !opened) return opened;
   record_plan();
   if (const auto started = start_threads(*placement); !started) return started;
-  rehearse();
+  if (const auto rehearsed = rehearse(); !rehearsed) return rehearsed;
   for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
   driver_->record();
   started_ = hal::now() + lead_time;
-  if (set_.tasks.executive.duration) control_.end.store((started_ + *set_.tasks.executive.duration).time_since_epoch().count());
-  control_.start.store(started_.time_since_epoch().count(), std::memory_order_release);
+  if (set_.tasks.executive.duration) control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
+  control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
   control_.started.raise();
   return {};
 }
@@ -118,6 +128,20 @@ Result<> Executive::Implementation::start() {
 Result<> Executive::Implementation::accept(Result<> outcome) {
   if (outcome || !set_.tasks.executive.allow_degraded) return outcome;
   degraded_.push_back(outcome.error().what);
+  return {};
+}
+
+Result<> Executive::Implementation::claim_cores(const executive::Placement& placement) {
+  std::set<unsigned> cores;
+  const auto use = [&](const hal::ThreadSettings& thread) {
+    if (thread.core) cores.insert(*thread.core);
+  };
+  use(placement.compute);
+  std::ranges::for_each(placement.release, use);
+  std::ranges::for_each(placement.completion, use);
+  auto claim = hal::CoreClaim::take(std::vector<unsigned>(cores.begin(), cores.end()));
+  if (!claim) return std::unexpected(claim.error());
+  claim_ = std::move(*claim);
   return {};
 }
 
@@ -132,6 +156,10 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
     if (const auto configured = engine.configure(settings); !configured) return configured;
     watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id()});
   }
+  // Its first recorded event would otherwise take a lock inside a device part.
+  static constexpr hal::Work prepare{.run = [](void*) noexcept { return traces::prepare_thread(), Status(); }, .done = [](void*, Status, Instant, Instant) noexcept {}};
+  if (const auto submitted = device_->engine(hal::EngineKind::compute).submit(prepare); !submitted)
+    return fail(submitted.error(), "the compute engine accepts no work");
   return executive::place(*device_, plan_, set_.workloads);
 }
 
@@ -163,11 +191,14 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
   return {};
 }
 
-void Executive::Implementation::rehearse() {
+Result<> Executive::Implementation::rehearse() {
   while (control_.rehearsed.load() < runs_.size()) {
     const std::uint32_t seen = control_.rehearsal_ended.value();
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
   }
+  if (const auto* failed = control_.rehearsal_failed.load())
+    return fail(Errc::device_fault, "task '" + failed->name() + "': the job that rehearses it before the start reported a fault; nothing was released");
+  return {};
 }
 
 void Executive::Implementation::record_plan() {
@@ -197,8 +228,8 @@ void Executive::Implementation::tell_misses() {
 }
 
 bool Executive::Implementation::wait(std::optional<Duration> at_most) {
-  const auto duration = set_.tasks.executive.duration;
-  const Instant end = duration ? started_ + *duration : Instant::max();
+  if (!started_ || final_report_) return true;
+  const Instant end = planned_end();
   const Instant until = at_most ? std::min(end, hal::now() + *at_most) : end;
   for (;;) {
     const std::uint32_t seen = control_.over.value();
@@ -210,9 +241,15 @@ bool Executive::Implementation::wait(std::optional<Duration> at_most) {
   }
 }
 
+Instant Executive::Implementation::planned_end() const {
+  const auto duration = set_.tasks.executive.duration;
+  return started_ && duration ? *started_ + *duration : Instant::max();
+}
+
 Report Executive::Implementation::report() const {
   Report report;
-  report.elapsed = std::max(Duration(0), hal::now() - started_);
+  const Instant now = hal::now();
+  report.elapsed = started_ ? std::max(Duration(0), now - *started_) : Duration(0);
   report.degraded = degraded_;
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
@@ -222,9 +259,9 @@ Report Executive::Implementation::report() const {
     report.threads.push_back(
         {.name = thread.name, .kernel_id = thread.kernel_id, .policy = thread.policy, .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
   const Task* stopper = control_.stopped_by.load();
-  report.stopped_by = stopper != nullptr              ? "overrun of " + stopper->name
-                      : control_.over_requested.load() ? "request"
-                                                       : "duration";
+  report.stopped_by = stopper != nullptr                                       ? "overrun of " + stopper->name
+                      : control_.over_requested.load() || now < planned_end() ? "request"
+                                                                              : "duration";
   return report;
 }
 
@@ -236,6 +273,7 @@ Report Executive::Implementation::stop() {
   final_report_ = report();
   final_report_->threads = std::move(alive.threads);
   final_report_->elapsed = alive.elapsed;
+  final_report_->stopped_by = std::move(alive.stopped_by);
   return *final_report_;
 }
 

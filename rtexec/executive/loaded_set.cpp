@@ -32,6 +32,10 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
       errors += (errors.empty() ? "" : "\n") + workload.error().what;
       continue;
     }
+    if (!*workload || (*workload)->constants().size() != (*workload)->memory().constant.count) {
+      errors += (errors.empty() ? "" : "\n") + ("task '" + task.name + "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
+      continue;
+    }
     set.memory.push_back((*workload)->memory());
     set.fingerprints.push_back((*workload)->fingerprint());
     set.workloads.push_back(std::move(*workload));

@@ -1,6 +1,10 @@
 #include "rtexec/executive/placement.hpp"
 
+#include "policies/reservations.hpp"
+
 #include <algorithm>
+#include <ctime>
+#include <optional>
 #include <set>
 
 namespace rtexec::executive {
@@ -13,11 +17,26 @@ constexpr int engine_priority = 97;
 constexpr int copy_priority = 96;
 constexpr int highest_task_priority = 90;
 
-// Reservations of the service threads: the scheduler decides in microseconds; the compute engine has its core to itself.
-constexpr hal::Reservation scheduler_reservation{.runtime = std::chrono::microseconds(500), .deadline = std::chrono::milliseconds(1), .period = std::chrono::milliseconds(5)};
-constexpr hal::Reservation engine_reservation{.runtime = std::chrono::microseconds(9000), .deadline = std::chrono::milliseconds(10), .period = std::chrono::milliseconds(10)};
-constexpr hal::Reservation copy_reservation{.runtime = std::chrono::microseconds(500), .deadline = std::chrono::milliseconds(10), .period = std::chrono::milliseconds(10)};
-constexpr Duration least_runtime = std::chrono::microseconds(100);
+// What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
+constexpr CpuReservation trial{.runtime = std::chrono::microseconds(100), .window = std::chrono::milliseconds(10)};
+
+hal::Reservation implicit(const CpuReservation& planned) { return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window}; }
+
+/// How late the kernel may notice that a budget is used up.
+Duration tick() {
+  timespec resolution{};
+  ::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
+  return std::chrono::seconds(resolution.tv_sec) + Duration(resolution.tv_nsec);
+}
+
+Result<> attempt(ThreadPolicy policy) {
+  hal::ThreadSettings settings{.name = "try", .core = {}, .reservation = {}};
+  if (policy == ThreadPolicy::fifo) settings.fifo_priority = 1;
+  else settings.reservation = implicit(trial);
+  const auto thread = hal::Thread::start(settings, [] {});
+  if (!thread) return std::unexpected(thread.error());
+  return {};
+}
 
 class Placer {
  public:
@@ -69,24 +88,14 @@ class Placer {
     return online_.front();
   }
 
+  /// What the plan is made for, if the machine gives it.
   void choose_policy() {
-    const ThreadPolicy asked = tasks_.executive.threads;
-    std::string refusals;
-    if (asked != ThreadPolicy::deadline) {
-      if (const auto tried = attempt({.name = "try-fifo", .core = {}, .fifo_priority = 1, .reservation = {}}); tried) return void(policy_ = ThreadPolicy::fifo);
-      else refusals = tried.error().what;
-    }
-    if (asked != ThreadPolicy::fifo) {
-      if (const auto tried = attempt({.name = "try-deadline", .core = {}, .fifo_priority = 0, .reservation = copy_reservation}); tried) return void(policy_ = ThreadPolicy::deadline);
-      else refusals += (refusals.empty() ? "" : "\n") + tried.error().what;
-    }
-    lacks("threads run under SCHED_OTHER, without real-time priority: " + refusals, "run `rtexec probe` for what to change");
-  }
-
-  static Result<> attempt(const hal::ThreadSettings& settings) {
-    const auto thread = hal::Thread::start(settings, [] {});
-    if (!thread) return std::unexpected(thread.error());
-    return {};
+    const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
+    if (const auto tried = attempt(planned); tried) policy_ = planned;
+    else lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what, "run `rtexec probe` for what to change");
+    if (policy_ == ThreadPolicy::deadline && tick() > Duration(policies::longest_tick))
+      lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " + to_string(Duration(policies::longest_tick)),
+            "use a kernel with CONFIG_HZ of 250 or more");
   }
 
   /// Admission rests on a priority of its own for each task of a core.
@@ -107,23 +116,26 @@ class Placer {
     lacks("SCHED_DEADLINE threads are not pinned to their cores: " + partition.error().what, "run `rtexec probe` for what to change");
   }
 
-  hal::ThreadSettings settings(const std::string& name, unsigned core, int priority, const hal::Reservation& reservation) const {
+  /// Without a reservation, SCHED_OTHER where the others are SCHED_DEADLINE.
+  hal::ThreadSettings settings(const std::string& name, unsigned core, int priority, const std::optional<CpuReservation>& reservation) const {
     hal::ThreadSettings result{.name = name, .core = core, .fifo_priority = 0, .reservation = {}};
     if (policy_ == ThreadPolicy::fifo) result.fifo_priority = priority;
     if (policy_ == ThreadPolicy::deadline) {
-      result.reservation = reservation;
+      if (reservation) result.reservation = implicit(*reservation);
       result.partition = placement_.partition.get();
       if (result.partition == nullptr) result.core.reset();
     }
     return result;
   }
 
+  /// Copy engines only fill the device before the start: they need no reservation.
   void set_service_threads() {
-    placement_.scheduler = settings("scheduler", service_core_, scheduler_priority, scheduler_reservation);
-    placement_.compute = settings("compute", compute_core_, engine_priority, engine_reservation);
+    const auto reservation = [&](CpuReservation ServiceReservations::*thread) { return plan_.services ? std::optional((*plan_.services).*thread) : std::nullopt; };
+    placement_.scheduler = settings("scheduler", service_core_, scheduler_priority, reservation(&ServiceReservations::scheduler));
+    placement_.compute = settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
     placement_.compute.stack = Bytes{8 << 20};
-    placement_.copy_in = settings("copy-in", service_core_, copy_priority, copy_reservation);
-    placement_.copy_out = settings("copy-out", service_core_, copy_priority, copy_reservation);
+    placement_.copy_in = settings("copy-in", service_core_, copy_priority, {});
+    placement_.copy_out = settings("copy-out", service_core_, copy_priority, {});
   }
 
   /// Tasks of the same core that are more urgent.
@@ -135,24 +147,11 @@ class Placer {
   }
 
   void set_task_threads(std::size_t index) {
-    const Task& task = tasks_.tasks[index];
+    const std::string& name = tasks_.tasks[index].name;
     const PlannedTask& plan = plan_.tasks[index];
-    const unsigned core = cores_[index];
-    const int priority = highest_task_priority - rank_on_core(index);
-    const auto part = [&](Duration wcet, Duration deadline) {
-      const Duration runtime = std::max(wcet + 2 * board_.context_switch, least_runtime);
-      const Duration limit = std::clamp(deadline, runtime, std::max(runtime, task.period));
-      return hal::Reservation{.runtime = runtime, .deadline = limit, .period = std::max(task.period, limit)};
-    };
-    auto release = settings(task.name, core, priority, part(plan.wcet.before, plan.ready_by - board_.release_latency));
-    auto completion = settings(task.name + ".after", core, priority, part(plan.wcet.after, plan.done_by - plan.device_done_by));
-    if (!is_real_time(index))
-      for (hal::ThreadSettings* thread : {&release, &completion}) {
-        thread->fifo_priority = 0;
-        thread->reservation.reset();
-      }
-    placement_.release.push_back(std::move(release));
-    placement_.completion.push_back(std::move(completion));
+    const int priority = is_real_time(index) ? highest_task_priority - rank_on_core(index) : 0;
+    placement_.release.push_back(settings(name, cores_[index], priority, plan.before_reservation));
+    placement_.completion.push_back(settings(name + ".after", cores_[index], priority, plan.after_reservation));
   }
 
   const TaskSet& tasks_;
@@ -160,7 +159,7 @@ class Placer {
   const Plan& plan_;
   const hal::Machine& machine_;
   const std::vector<unsigned> online_;
-  ThreadPolicy policy_ = ThreadPolicy::automatic;
+  ThreadPolicy policy_ = ThreadPolicy::automatic; // that of SCHED_OTHER where neither class is given
   unsigned compute_core_ = 0, service_core_ = 0;
   std::vector<unsigned> cores_; // by task
   Placement placement_;
@@ -168,6 +167,11 @@ class Placer {
 };
 
 } // namespace
+
+ThreadPolicy available_policy(ThreadPolicy asked) {
+  if (asked != ThreadPolicy::automatic) return asked;
+  return !attempt(ThreadPolicy::fifo) && attempt(ThreadPolicy::deadline) ? ThreadPolicy::deadline : ThreadPolicy::fifo;
+}
 
 Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan, const hal::Machine& machine) {
   return Placer(tasks, board, plan, machine).place();

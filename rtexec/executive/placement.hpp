@@ -21,8 +21,11 @@ struct Placement {
   std::vector<std::string> degraded;
 };
 
-/// Settings that this machine accepts: SCHED_FIFO, or SCHED_DEADLINE where FIFO is refused. Where it gives neither, or lacks a
-/// core: refused, or with allow_degraded what is left, each lack named in `degraded`.
+/// What to plan for where the task set leaves it open: SCHED_FIFO, or SCHED_DEADLINE where only that is allowed. Tries both.
+[[nodiscard]] ThreadPolicy available_policy(ThreadPolicy asked);
+
+/// Settings for the class that `plan` was made for: reservations as planned, or FIFO priorities. Where the machine refuses that class,
+/// or lacks a core: refused, or with allow_degraded what is left, each lack named in `degraded`.
 [[nodiscard]] Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan, const hal::Machine& machine);
 
 /// "FIFO 90", "DEADLINE 2ms/10ms", "OTHER".

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,9 +12,8 @@ namespace rtexec::executive {
 
 namespace {
 
-constexpr std::uint64_t jobs_to_learn = 3;
 constexpr Duration shortest_period = std::chrono::milliseconds(1);
-constexpr double load = 0.8; // of the device while measuring: below what the kernel lets real-time threads have
+constexpr double load = 0.8; // of the busiest core while measuring: below what the kernel lets real-time threads have
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
@@ -38,8 +38,7 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-Result<> run_jobs(Executive& executive, std::uint64_t jobs, const ProfileProgress& progress) {
-  if (const auto started = executive.start(); !started) return started;
+Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileProgress& progress) {
   for (;;) {
     executive.wait(std::chrono::milliseconds(100));
     const Report report = executive.progress();
@@ -51,12 +50,27 @@ Result<> run_jobs(Executive& executive, std::uint64_t jobs, const ProfileProgres
   }
 }
 
-Result<Report> run_at(const TaskSet& tasks, Duration period, std::uint64_t jobs, const ProfileProgress& progress, std::vector<std::string>& fingerprints) {
+Result<Executive> started(const TaskSet& tasks, Duration period) {
   auto executive = Executive::create(measured_at(tasks, period), {.force = true, .workloads = {}, .on_miss = {}});
+  if (!executive) return executive;
+  if (const auto started = executive->start(); !started) return std::unexpected(started.error());
+  return executive;
+}
+
+/// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a run.
+Result<Duration> busiest(const TaskSet& tasks) {
+  auto executive = started(tasks, std::chrono::seconds(1));
   if (!executive) return std::unexpected(executive.error());
-  if (const auto ran = run_jobs(*executive, jobs, progress); !ran) return std::unexpected(ran.error());
-  fingerprints = executive->fingerprints();
-  return executive->stop();
+  const Report report = executive->stop();
+  Duration most{0};
+  std::map<unsigned, Duration> cores;
+  for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
+    const Wcet& rehearsed = report.tasks[i].rehearsed;
+    most += rehearsed.device;
+    cores[tasks.tasks[i].core] += rehearsed.before + rehearsed.after;
+  }
+  for (const auto& [core, time] : cores) most = std::max(most, time);
+  return most;
 }
 
 Duration scaled(Duration observed, double margin) {
@@ -72,21 +86,18 @@ std::string machine_name() {
 } // namespace
 
 Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileProgress& progress) {
-  std::vector<std::string> fingerprints;
-  const auto quiet = [&](std::uint64_t, std::uint64_t) { return progress(0, options.jobs); };
-  const auto learnt = run_at(tasks, shortest_period, jobs_to_learn, quiet, fingerprints);
-  if (!learnt) return std::unexpected(learnt.error());
-
-  Duration round{0};
-  for (const TaskReport& task : learnt->tasks) round += task.observed.device;
-  const auto report = run_at(tasks, std::max(shortest_period, scaled(round, 1 / load)), options.jobs, progress, fingerprints);
-  if (!report) return std::unexpected(report.error());
+  const auto round = busiest(tasks);
+  if (!round) return std::unexpected(round.error());
+  auto executive = started(tasks, std::max(shortest_period, scaled(*round, 1 / load)));
+  if (!executive) return std::unexpected(executive.error());
+  if (const auto ran = await_jobs(*executive, options.jobs, progress); !ran) return std::unexpected(ran.error());
+  const Report report = executive->stop();
 
   Profile profile{.file = tasks.executive.profile, .machine = machine_name(), .entries = {}};
-  for (std::size_t i = 0; i < report->tasks.size(); ++i) {
-    const TaskReport& task = report->tasks[i];
+  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+    const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,
-                               .workload = fingerprints[i],
+                               .workload = executive->fingerprints()[i],
                                .wcet = {.before = scaled(task.observed.before, options.margin),
                                         .device = scaled(task.observed.device, options.margin),
                                         .after = scaled(task.observed.after, options.margin)},

@@ -1,5 +1,5 @@
-// Measures the WCETs of a task set by running it: first to learn how long its jobs take, then for many jobs at a load that keeps
-// the device busy most of the time, so that CPU parts and device parts are measured beside each other.
+// Measures the WCETs of a task set by running it: one rehearsed job of each task tells how long jobs take, then many are run at a load
+// that keeps the busiest core busy most of the time, so that CPU parts and device parts are measured beside each other.
 #pragma once
 
 #include "config/profile.hpp"

@@ -36,12 +36,12 @@ void TaskRun::trace_layers() {
   workload_.observe({.begin =
                          [](void* self, std::uint32_t layer) noexcept {
                            const auto& run = *static_cast<TaskRun*>(self);
-                           traces::layer_begin(run.id(), layer);
+                           if (!run.job_.rehearsal) traces::layer_begin(run.id(), layer);
                          },
                      .end =
                          [](void* self, std::uint32_t layer) noexcept {
-                           const auto& run = *static_cast<TaskRun*>(self);
-                           traces::layer_end(run.id(), layer);
+                             const auto& run = *static_cast<TaskRun*>(self);
+                           if (!run.job_.rehearsal) traces::layer_end(run.id(), layer);
                          },
                      .self = this});
 }
@@ -51,7 +51,12 @@ void TaskRun::trace_layers() {
 void TaskRun::release_loop() noexcept {
   traces::prepare_thread();
   rehearse();
-  if (const auto start = await_start()) release_jobs(*start + task_.offset, Instant(Duration(control_.end.load())));
+  if (const auto start = await_start()) {
+    const Instant end{Duration(control_.end.load())};
+    policies::ReleaseGate gate(task_.on_overrun, task_.period, *start + task_.offset);
+    release_jobs(gate, end);
+    count_unserved(gate.next(), end);
+  }
   while (!control_.stopping.load()) {
     const std::uint32_t seen = wake_.value();
     if (!control_.stopping.load()) wake_.wait(seen);
@@ -74,6 +79,7 @@ void TaskRun::rehearse() noexcept {
   const Instant now = hal::now();
   start_job({.number = 0, .nominal = now, .deadline = now + task_.deadline, .rehearsal = true});
   static_cast<void>(await_end());
+  if (!rehearsal_) control_.rehearsal_failed.store(this);
   control_.rehearsed.fetch_add(1);
   control_.rehearsal_ended.raise();
 }
@@ -87,8 +93,7 @@ std::optional<Instant> TaskRun::await_start() noexcept {
   }
 }
 
-void TaskRun::release_jobs(Instant first, Instant end) noexcept {
-  policies::ReleaseGate gate(task_.on_overrun, task_.period, first);
+void TaskRun::release_jobs(policies::ReleaseGate& gate, Instant end) noexcept {
   while (gate.next() < end && await_release(gate.next())) {
     const Instant nominal = gate.next();
     ReleaseDecision decision = gate.at_release(!ended_by(nominal));
@@ -114,6 +119,17 @@ void TaskRun::release_jobs(Instant first, Instant end) noexcept {
   }
 }
 
+/// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were being caught up:
+/// cut off by the end of the run, and missed where their deadline passed before it.
+void TaskRun::count_unserved(Instant next, Instant end) noexcept {
+  if (outstanding() && task_.on_overrun != OnOverrun::catch_up) return; // the policy would have answered for them
+  const Instant now = hal::now();
+  for (; next < end && next < now; next += task_.period) {
+    increment(unserved_);
+    if (next + task_.deadline < now) increment(unserved_late_);
+  }
+}
+
 void TaskRun::start_job(const Job& job) noexcept {
   const Instant now = hal::now();
   job_ = job;
@@ -127,7 +143,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   }
   const Duration before = executed_so_far();
   const Status prepared = workload_.before(job.number);
-  if (!job.rehearsal) keep_longest(longest_before_, executed_so_far() - before);
+  keep_longest(job.rehearsal ? rehearsed_before_ : longest_before_, executed_so_far() - before);
   const Instant ready = hal::now();
   if (!job.rehearsal) traces::cpu_end(id(), ready);
   if (!prepared) return executed(job.number, prepared, ready, ready);
@@ -176,7 +192,8 @@ Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
 
 void TaskRun::executed(std::uint64_t, Status outcome, Instant begin, Instant end) noexcept {
   outcome_ = outcome;
-  if (outcome && !job_.rehearsal) device_.add(end - begin);
+  if (job_.rehearsal) keep_longest(rehearsed_device_, end - begin);
+  else if (outcome) device_.add(end - begin);
   returned_.fetch_add(1, std::memory_order_release);
   ready_.raise();
 }
@@ -199,10 +216,11 @@ void TaskRun::end_job() noexcept {
     if (!job_.rehearsal) traces::after_begin(id(), hal::now());
     const Duration before = executed_so_far();
     outcome = workload_.after(job_.number);
-    if (!job_.rehearsal) keep_longest(longest_after_, executed_so_far() - before);
+    keep_longest(job_.rehearsal ? rehearsed_after_ : longest_after_, executed_so_far() - before);
   }
   const Instant end = hal::now();
-  if (!job_.rehearsal) count_end(outcome, end);
+  if (job_.rehearsal) rehearsal_ = outcome;
+  else count_end(outcome, end);
   last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
   ended_.fetch_add(1, std::memory_order_release);
   wake_.raise();
@@ -248,14 +266,15 @@ TaskReport TaskRun::report() const {
           .criticality = task_.criticality,
           .released = value(released_),
           .completed = value(completed_),
-          .missed = value(missed_),
+          .missed = value(missed_) + value(unserved_late_),
           .skipped = value(skipped_),
           .aborted = value(aborted_),
           .failed = value(failed_),
-          .unfinished = value(unfinished_),
+          .unfinished = value(unfinished_) + value(unserved_),
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),
           .observed = {.before = Duration(longest_before_.load()), .device = device_.statistics().max, .after = Duration(longest_after_.load())},
+          .rehearsed = {.before = Duration(rehearsed_before_.load()), .device = Duration(rehearsed_device_.load()), .after = Duration(rehearsed_after_.load())},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
 }

@@ -5,6 +5,7 @@
 // SCHED_DEADLINE reservation of its own.
 #pragma once
 
+#include "policies/release_gate.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/ring.hpp"
 #include "rtexec/executive/statistics.hpp"
@@ -16,6 +17,8 @@
 
 namespace rtexec::executive {
 
+class TaskRun;
+
 /// What all tasks of a run share. Written by the thread that owns the executive, save where a member says otherwise.
 struct RunControl {
   std::atomic<bool> stopping{false};
@@ -26,6 +29,7 @@ struct RunControl {
   std::atomic<std::int64_t> end{INT64_MAX};     // no release at or after it; written before `start`
   hal::Signal started;
   std::atomic<std::uint32_t> rehearsed{0};      // release threads that are ready
+  std::atomic<const TaskRun*> rehearsal_failed{nullptr};
   hal::Signal rehearsal_ended;
   hal::Signal missed;                           // raised for each miss that is to be told
   std::atomic<bool> told_enough{false};         // no miss will follow
@@ -56,6 +60,7 @@ class TaskRun final : public DeviceClient {
   Status execute(std::uint64_t job) noexcept override;
   void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
 
+  [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] TaskReport report() const;
   /// The next miss that nobody was told of; one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
@@ -73,7 +78,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] policies::JobId id() const noexcept { return {.task = index_, .number = job_.number}; }
   void rehearse() noexcept;
   std::optional<Instant> await_start() noexcept;
-  void release_jobs(Instant first, Instant end) noexcept;
+  void release_jobs(policies::ReleaseGate& gate, Instant end) noexcept;
+  void count_unserved(Instant next, Instant end) noexcept;
   void start_job(const Job& job) noexcept;
   [[nodiscard]] bool outstanding() const noexcept;
   [[nodiscard]] bool ended_by(Instant when) const noexcept;
@@ -96,16 +102,18 @@ class TaskRun final : public DeviceClient {
 
   Job job_;           // the job in progress: written by the release thread before the device part, read afterwards
   Status outcome_;    // of its device part
+  Status rehearsal_;  // of the rehearsal as a whole
   std::atomic<bool> abandoned_{false};
   Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
 
   // Books: each has one writer.
-  Counter released_{0}, skipped_{0};                                           // release thread
+  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};          // release thread
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};  // completion thread
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  std::atomic<std::int64_t> rehearsed_before_{0}, rehearsed_device_{0}, rehearsed_after_{0};
   Ring<Miss, 256> misses_;
   Counter lost_misses_{0};
 };

@@ -101,14 +101,14 @@ TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
 
 TEST(ProfileFile, InAFolderThatIsNotThereSaysSo) {
   EXPECT_EQ(problem(write_profile(profile_of({}), "/nonexistent/p.toml")),
-            "/nonexistent/p.toml: error: cannot write it, the old one stays as it was: No such file or directory");
+            "/nonexistent/p.toml: error: cannot write it: No such file or directory");
   EXPECT_THAT(read_profile("/nonexistent/p.toml").error().what, HasSubstr("cannot read it: No such file or directory"));
 }
 
 TEST(ProfileFile, OverAFolderIsRefused) {
   const test::ScratchFolder folder;
   std::filesystem::create_directory(folder / "p.toml");
-  EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("Is a directory"));
+  EXPECT_THAT(problem(write_profile(profile_of({}), folder / "p.toml")), HasSubstr("is no regular file"));
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 

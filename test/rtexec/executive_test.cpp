@@ -51,7 +51,8 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
     // Every grid point of the run is a release or, when the machine was held up, a skipped one.
     const auto points = static_cast<double>(1s / set.tasks[i].period);
     EXPECT_NEAR(static_cast<double>(task.released + task.skipped), points, 1 + points * 0.1) << task.name;
-    EXPECT_EQ(task.released, task.completed + task.aborted + task.failed + task.unfinished) << task.name;
+    EXPECT_LE(task.completed + task.aborted + task.failed, task.released) << task.name;
+    EXPECT_GE(task.completed + task.aborted + task.failed + task.unfinished, task.released) << task.name;
     EXPECT_GE(task.response.min, set.tasks[i].wcet->device * 9 / 10) << task.name;
   }
 }
@@ -95,9 +96,11 @@ TEST(Executive, RefusesToRunTwice) {
 TEST(Executive, AWorkloadForNobodyIsAnError) {
   ExecutiveSetup setup;
   setup.workloads["nobody"] = nullptr;
+  setup.workloads["fast"] = nullptr;
   const auto executive = Executive::create(three_tasks(1s), std::move(setup));
   ASSERT_FALSE(executive);
   EXPECT_THAT(executive.error().what, HasSubstr("nobody"));
+  EXPECT_THAT(executive.error().what, HasSubstr("task 'fast': no workload was given"));
 }
 
 TEST(Executive, StopsOnRequestWithinTheLongestJob) {
@@ -110,6 +113,31 @@ TEST(Executive, StopsOnRequestWithinTheLongestJob) {
   const Report report = executive.stop();
   EXPECT_EQ(report.stopped_by, "request");
   EXPECT_GT(report.tasks[0].completed, 0u);
+}
+
+TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
+  Executive executive = created(three_tasks(1h));
+  EXPECT_EQ(executive.stop().elapsed, Duration(0));
+  EXPECT_FALSE(executive.start()) << "it was stopped before it ran";
+  Executive running = created(three_tasks(1h));
+  ASSERT_TRUE(running.start());
+  EXPECT_EQ(running.stop().stopped_by, "request");
+}
+
+// One task holds the core for longer than the run: what the others lost must not look like a success.
+TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
+  TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}), synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})}, 700ms);
+  set.tasks[1].period = set.tasks[1].deadline = 100ms;
+  set.executive.priorities = PriorityAssignment::explicit_priorities;
+  set.tasks[0].priority = 2;
+  set.tasks[1].priority = 1;
+  ExecutiveSetup setup;
+  setup.force = true;
+  Executive executive = created(set, std::move(setup));
+  const Report report = run(executive);
+  if (!report.degraded.empty()) GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
+  EXPECT_GE(report.tasks[1].missed, 5u);
+  EXPECT_FALSE(report.deadlines_kept());
 }
 
 TEST(Executive, MayBeDestroyedWhileItRuns) {
@@ -183,12 +211,28 @@ TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
   EXPECT_EQ(report.tasks[0].failed, 0u);
 }
 
+TEST_F(OwnWorkload, AFaultInTheRehearsalRefusesTheStart) {
+  for (auto* fails : {&counts->fail_before, &counts->fail_execute, &counts->fail_after}) {
+    fails->store(true);
+    Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 200ms);
+    const auto started = executive.start();
+    fails->store(false);
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code, Errc::device_fault);
+    EXPECT_THAT(started.error().what, HasSubstr("'own'"));
+    EXPECT_TRUE(executive.wait());
+    EXPECT_EQ(executive.stop().tasks[0].released, 0u);
+  }
+}
+
 TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
   for (auto* fails : {&counts->fail_before, &counts->fail_execute, &counts->fail_after}) {
     misses.clear();
-    fails->store(true);
     Executive executive = executive_of(synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}}), 200ms);
-    const Report report = run(executive);
+    ASSERT_TRUE(executive.start());
+    fails->store(true);
+    executive.wait();
+    const Report report = executive.stop();
     fails->store(false);
     EXPECT_GT(report.tasks[0].failed, 5u);
     EXPECT_EQ(report.tasks[0].completed, 0u);
@@ -222,7 +266,8 @@ TEST_F(RealOverrun, SkipDropsTheReleasesThatTheLateJobReaches) {
 TEST_F(RealOverrun, CatchUpDropsNothingAndFallsBehind) {
   const TaskReport task = overrun(OnOverrun::catch_up).tasks[0];
   EXPECT_EQ(task.skipped, 0u);
-  EXPECT_EQ(task.missed, task.completed);
+  EXPECT_GE(task.missed, task.completed); // and those that the end of the run found waiting
+  EXPECT_GT(task.unfinished, 10u);
   EXPECT_GT(task.response.max, 150ms); // nominal deadlines: 15 ms later with each job
 }
 

@@ -19,6 +19,12 @@ void* kept(void* block) {
   return last;
 }
 
+#ifdef __SANITIZE_THREAD__
+constexpr std::uint64_t ways = 5; // it does not tell of aligned_alloc
+#else
+constexpr std::uint64_t ways = 6;
+#endif
+
 void allocate_in_each_way() {
   std::free(kept(std::malloc(1)));
   std::free(kept(std::calloc(1, 1)));
@@ -31,7 +37,7 @@ void allocate_in_each_way() {
 TEST(ThreadCounts, CountEachAllocation) {
   const auto before = allocations();
   allocate_in_each_way();
-  EXPECT_EQ(allocations(), before + 6);
+  EXPECT_EQ(allocations(), before + ways);
 }
 
 TEST(ThreadCounts, AreOfEachThread) {
@@ -49,7 +55,7 @@ TEST(ThreadCounts, AreOfEachThread) {
     EXPECT_EQ(counts_of(here).locks, before_here.locks);
     EXPECT_EQ(counts_of(there).locks, before_there.locks + 1);
   }).join();
-  EXPECT_EQ(counts_of(there).allocations, before_there.allocations + 6);
+  EXPECT_EQ(counts_of(there).allocations, before_there.allocations + ways);
 }
 
 } // namespace

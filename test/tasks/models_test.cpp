@@ -125,7 +125,7 @@ TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
   const auto missing = write_model("yolov3-tiny", {}, folder_ / "no/such/folder/m.onnx");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Errc::refused);
-  EXPECT_NE(missing.error().what.find("m.onnx: cannot be created: No such file"), std::string::npos);
+  EXPECT_NE(missing.error().what.find("m.onnx: error: cannot write it: No such file"), std::string::npos);
 
   const auto path = folder_ / "kept.onnx";
   test::write_text(path, "old");
@@ -135,7 +135,7 @@ TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
   }();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Errc::refused);
-  EXPECT_NE(full.error().what.find("kept.onnx: cannot be written: File too large"), std::string::npos) << full.error().what;
+  EXPECT_NE(full.error().what.find("kept.onnx: error: cannot write it, the old one stays as it was: File too large"), std::string::npos) << full.error().what;
   EXPECT_EQ(fs::file_size(path), 3u);
   EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1);
 }

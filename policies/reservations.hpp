@@ -1,0 +1,71 @@
+// CPU parts under SCHED_DEADLINE: a reservation for each part of each task, so that earliest-deadline-first on its core keeps every
+// part within a window of its own. Formulas, proof and assumptions about the kernel: README.md.
+#pragma once
+
+#include "config/plan.hpp"
+#include "policies/end_to_end.hpp"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::policies {
+
+inline constexpr Nanos second = 1'000'000'000;
+/// Of each second of a core: what the kernel lets SCHED_DEADLINE have by default, 950 ms, less the 50 ms of its fair server.
+inline constexpr Nanos reservable = 900'000'000;
+/// The kernel's default limits on periods (sched_deadline_period_min_us and _max_us).
+inline constexpr Nanos shortest_window = 100'000;
+inline constexpr Nanos longest_window = 4'194'304'000;
+/// Beyond the charged WCET of a part: a wake-up for nothing, the books, the kernel's rounding.
+inline constexpr Nanos spare_runtime = 50'000;
+/// The kernel notices that a budget is used up at a tick: CONFIG_HZ of 250 or more.
+inline constexpr Nanos longest_tick = 4'000'000;
+
+/// All that the host device's compute engine can get of its core, in slices that keep each pause short.
+inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
+
+/// The longest time that the compute engine takes to execute `part` within its reservation, pauses included.
+[[nodiscard]] Nanos with_pauses(Nanos part);
+
+/// The scheduler thread's: serves every event of `tasks` tasks within its window.
+[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch);
+
+/// What the scheduler thread leaves of the cores.
+struct ServiceThread {
+  CpuReservation reservation;
+  std::optional<unsigned> core; // absent: not known, hence any
+  /// Of each second of `core`, what is taken.
+  [[nodiscard]] Nanos share_on(unsigned on_core) const;
+};
+
+/// One task's windows: from a part becoming ready to its end.
+struct CpuWindows {
+  Nanos before = 0;
+  Nanos after = 0;
+};
+
+[[nodiscard]] inline Nanos runtime_of(Nanos part) { return part + spare_runtime; }
+
+/// The time that the reservations of a core take of each second, without the service thread's.
+[[nodiscard]] Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, unsigned core);
+
+/// The windows that take the least of the cores when each task has `room[i]` for both of its windows.
+[[nodiscard]] std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room);
+
+/// What release jitter and device leave of each deadline; at least what both parts need.
+[[nodiscard]] std::vector<Nanos> room_beside_device(const StagedSet& set);
+
+template <class Bounds> struct Reserved {
+  std::vector<CpuWindows> windows; // by task
+  bool fits = false;               // every core has room for them, and every deadline; otherwise `bounds` promise nothing
+  Bounds bounds;
+};
+
+/// Search windows under which cores and device keep every deadline. Where a core has no room, the windows are so long that the kernel
+/// accepts them all the same, if it can.
+[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service);
+/// Bounds stop after the first task that exceeds its deadline.
+[[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service);
+
+} // namespace rtexec::policies

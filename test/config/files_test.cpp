@@ -1,0 +1,43 @@
+#include "config/files.hpp"
+#include "test/support/files.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+namespace rtexec {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(AtomicFile, WithoutCommitNothingIsLeft) {
+  const test::ScratchFolder folder;
+  { ASSERT_TRUE(AtomicFile::create(folder / "file")); }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+// A rename over it would destroy the device for everybody.
+TEST(AtomicFile, NeverReplacesWhatIsNoRegularFile) {
+  const test::ScratchFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  fs::create_directory(folder / "folder");
+  fs::create_symlink("pipe", folder / "link");
+  for (const char* name : {"pipe", "folder", "link"}) {
+    const auto file = AtomicFile::create(folder / name);
+    ASSERT_FALSE(file) << name;
+    EXPECT_EQ(file.error().code, Errc::bad_input);
+  }
+  EXPECT_TRUE(fs::is_fifo(folder / "pipe"));
+}
+
+TEST(AtomicFile, FollowsASymbolicLink) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "target", "old");
+  fs::create_symlink("target", folder / "link");
+  ASSERT_TRUE(config::replace_file(folder / "link", "new"));
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(test::read_text(folder / "target"), "new");
+}
+
+} // namespace
+} // namespace rtexec

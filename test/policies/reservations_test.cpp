@@ -1,0 +1,379 @@
+// Reservations: what the plan chooses, and the cores and the compute engine under them, attacked in virtual time.
+#include "policies/admission.hpp"
+#include "policies/reservations.hpp"
+#include "test/policies/constant_bandwidth.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using test::ConstantBandwidthCore;
+using testing::HasSubstr;
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  Nanos between(Nanos low, Nanos high) { return std::uniform_int_distribution<Nanos>(low, high)(random_); }
+  bool one_in(int n) { return between(1, n) == 1; }
+
+ private:
+  std::mt19937 random_;
+};
+
+Board board_of(std::optional<unsigned> service_core) {
+  Board board;
+  board.name = "host";
+  board.capacity = Bytes{1024 * 4096};
+  board.chunk = Bytes{4096};
+  board.memory_policies = {MemoryPolicy::device};
+  board.compute_core = 9;
+  board.service_core = service_core;
+  board.context_switch = 10us;
+  board.dispatch = 60us;
+  board.release_latency = 100us;
+  return board;
+}
+
+Task task_of(std::string name, Duration period, Wcet wcet, unsigned core = 0) {
+  Task task;
+  task.name = std::move(name);
+  task.period = task.deadline = period;
+  task.wcet = wcet;
+  task.core = core;
+  return task;
+}
+
+TaskSet set_of(std::vector<Task> tasks, Order order = Order::edf) {
+  TaskSet set;
+  set.executive.order = order;
+  set.executive.threads = ThreadPolicy::deadline;
+  set.tasks = std::move(tasks);
+  return set;
+}
+
+Plan plan_of(const TaskSet& set, std::optional<unsigned> service_core = 0) {
+  auto plan = make_plan(set, board_of(service_core), std::vector<MemoryDemand>(set.tasks.size()));
+  if (!plan) throw std::runtime_error(plan.error().what);
+  return std::move(*plan);
+}
+
+const TestVerdict& test_named(const Plan& plan, const std::string& name) { return *std::ranges::find(plan.tests, name, &TestVerdict::name); }
+
+// ---- the lemma --------------------------------------------------------------------------------------------------------
+
+struct Arrival {
+  Nanos when = 0;
+  std::size_t server = 0;
+  Nanos work = 0;
+};
+
+/// Work for one server: in no window more than its runtime; in bursts, on the edge of the window, or spread.
+std::vector<Arrival> arrivals_for(std::size_t server, Nanos runtime, Nanos window, Nanos horizon, Draw& draw) {
+  std::vector<Arrival> arrivals;
+  Nanos now = draw.between(0, window);
+  while (now < horizon) {
+    Nanos recent = 0;
+    for (auto it = arrivals.rbegin(); it != arrivals.rend() && it->when > now - window; ++it) recent += it->work;
+    if (const Nanos allowed = runtime - recent; allowed > 0) arrivals.push_back({now, server, draw.one_in(2) ? allowed : draw.between(1, allowed)});
+    const Nanos edge = arrivals.empty() ? window : std::max(Nanos{1}, arrivals.back().when + window - now);
+    now += draw.one_in(2) ? edge : draw.between(1, draw.one_in(3) ? 2 * window : std::max(Nanos{1}, window / 4));
+  }
+  return arrivals;
+}
+
+/// How far the latest piece of work was beyond its window; at most 0 when the lemma holds.
+Nanos worst_excess(Nanos share_in_thousandths, unsigned seed) {
+  Draw draw(seed);
+  const Nanos n = draw.between(1, 5);
+  ConstantBandwidthCore core;
+  std::vector<Arrival> arrivals;
+  for (Nanos i = 0; i < n; ++i) {
+    const Nanos window = draw.between(20, 400);
+    const Nanos runtime = std::max(Nanos{1}, window * share_in_thousandths / 1000 / n);
+    core.add(runtime, window);
+    const auto more = arrivals_for(static_cast<std::size_t>(i), runtime, window, 4000, draw);
+    arrivals.insert(arrivals.end(), more.begin(), more.end());
+  }
+  std::ranges::stable_sort(arrivals, {}, &Arrival::when);
+  for (const Arrival& each : arrivals) core.arrive(each.server, each.when, each.work);
+  core.finish();
+  Nanos worst = -unbounded;
+  for (const auto& end : core.ends) worst = std::max(worst, end.end - end.arrival - core.window(end.server));
+  return worst;
+}
+
+TEST(Reservations, WorkOfOneRuntimeInAnyWindowIsServedWithinTheWindow) {
+  Nanos worst = -unbounded;
+  for (unsigned seed = 0; seed < 20'000; ++seed) {
+    worst = worst_excess(1000, seed);
+    ASSERT_LE(worst, 0) << "seed " << seed;
+  }
+}
+
+TEST(Reservations, TheAttackSeesACoreThatIsGivenAwayTwice) {
+  int caught = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) caught += worst_excess(1150, seed) > 0;
+  EXPECT_GT(caught, 50);
+}
+
+// ---- what the plan chooses --------------------------------------------------------------------------------------------
+
+TaskSet random_set(Draw& draw) {
+  std::vector<Task> tasks;
+  const Nanos n = draw.between(1, 6);
+  for (Nanos i = 0; i < n; ++i) {
+    const Duration period = std::chrono::milliseconds(draw.between(30, draw.one_in(8) ? 9000 : 400));
+    const auto part = [&](int divisor) { return draw.one_in(6) ? Duration(0) : Duration(draw.between(0, period.count() / divisor / n)); };
+    tasks.push_back(task_of("t" + std::to_string(i), period, {part(6), part(3), part(6)}, static_cast<unsigned>(draw.between(0, 1))));
+    tasks.back().deadline = Duration(draw.between(period.count() / 2, period.count()));
+    if (draw.one_in(8)) tasks.back().criticality = Criticality::best_effort;
+  }
+  return set_of(std::move(tasks), draw.one_in(2) ? Order::edf : Order::static_priority);
+}
+
+/// What the reservations take of a core, in nanoseconds of each second.
+double share_of(const Plan& plan, const TaskSet& set, unsigned core) {
+  const auto rate = [](const CpuReservation& each) { return 1e9 * static_cast<double>(each.runtime.count()) / static_cast<double>(each.window.count()); };
+  double share = core == 0 ? rate(plan.services->scheduler) : 0;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i)
+    if (set.tasks[i].core == core && plan.tasks[i].before_reservation) share += rate(*plan.tasks[i].before_reservation) + rate(*plan.tasks[i].after_reservation);
+  return share;
+}
+
+TEST(Reservations, ProvedPlansKeepTheCapTheDeadlinesAndTheKernelsLimits) {
+  Draw draw(5);
+  int proved = 0;
+  int best_effort = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const TaskSet set = random_set(draw);
+    const Plan plan = plan_of(set);
+    ASSERT_TRUE(plan.services);
+    for (std::size_t k = 0; k < set.tasks.size(); ++k) {
+      const PlannedTask& task = plan.tasks[k];
+      if (set.tasks[k].criticality == Criticality::best_effort) {
+        ++best_effort;
+        ASSERT_FALSE(task.before_reservation || task.after_reservation);
+        continue;
+      }
+      ASSERT_TRUE(task.before_reservation && task.after_reservation);
+      for (const CpuReservation& each : {*task.before_reservation, *task.after_reservation}) {
+        ASSERT_GE(each.runtime, 50us);
+        ASSERT_LE(each.runtime, each.window);
+        ASSERT_GE(each.window, 100us);
+        ASSERT_LE(each.window, Duration(4'194'304us));
+      }
+      if (!task.promised) continue;
+      ASSERT_GE(task.before_reservation->runtime, task.wcet.before + 20us);
+      ASSERT_GE(task.after_reservation->runtime, task.wcet.after + 20us);
+      ASSERT_GE(task.ready_by, 100us + task.before_reservation->window);
+      ASSERT_GE(task.device_done_by - task.ready_by, task.wcet.device);
+      ASSERT_LE(task.device_done_by + task.after_reservation->window, set.tasks[k].deadline);
+      ASSERT_LE(*task.response_bound, set.tasks[k].deadline);
+    }
+    for (const unsigned core : {0u, 1u})
+      if (plan.proved) { ASSERT_LE(share_of(plan, set, core), 900'000'001.0); }
+    proved += plan.proved;
+  }
+  EXPECT_GT(proved, 300);
+  EXPECT_LT(proved, 1400);
+  EXPECT_GT(best_effort, 100);
+}
+
+/// Jobs of all tasks of one core under the planned reservations: releases, device and CPU times as bad as the bounds allow.
+void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
+  ConstantBandwidthCore simulated;
+  std::vector<Arrival> activations;
+  std::size_t servers = 0;
+  const auto activate = [&](std::size_t server, Nanos when, Nanos work) { activations.push_back({when, server, work}); };
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const PlannedTask& task = plan.tasks[i];
+    if (set.tasks[i].core != core || !task.before_reservation) continue;
+    const CpuReservation before = *task.before_reservation, after = *task.after_reservation;
+    const std::size_t server = servers;
+    servers += 2;
+    simulated.add(before.runtime.count(), before.window.count());
+    simulated.add(after.runtime.count(), after.window.count());
+    const Nanos jitter = Nanos{100'000};
+    const Nanos period = set.tasks[i].period.count();
+    for (Nanos nominal = draw.one_in(3) ? 0 : draw.between(0, period), job = 0; job < 12; ++job, nominal += period + (draw.one_in(4) ? draw.between(0, period) : 0)) {
+      const auto end_points = [&](Nanos low, Nanos high) { return draw.one_in(2) ? (draw.one_in(2) ? low : high) : draw.between(low, high); };
+      const auto work = [&](const CpuReservation& part) { return draw.one_in(3) ? draw.between(1, part.runtime.count() - spare_runtime) : part.runtime.count() - spare_runtime; };
+      const Nanos released = nominal + end_points(0, jitter);
+      activate(server, released, work(before));
+      // The release thread is woken once for nothing.
+      activate(server, released + draw.between(1, period - jitter), spare_runtime / 2);
+      // However early or late the device is.
+      activate(server + 1, nominal + end_points(jitter + 1, task.device_done_by.count()), work(after));
+    }
+  }
+  std::ranges::stable_sort(activations, {}, &Arrival::when);
+  for (const Arrival& each : activations) simulated.arrive(each.server, each.when, each.work);
+  simulated.finish();
+  for (const auto& end : simulated.ends) ASSERT_LE(end.end, end.arrival + simulated.window(end.server)) << "core " << core << " server " << end.server;
+}
+
+TEST(Reservations, EveryPartOfAPromisedTaskEndsWithinItsWindow) {
+  Draw draw(6);
+  int attacked = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const TaskSet set = random_set(draw);
+    const Plan plan = plan_of(set);
+    if (!plan.proved) continue;
+    ++attacked;
+    for (const unsigned core : {0u, 1u}) ASSERT_NO_FATAL_FAILURE(attack(plan, set, core, draw)) << "set " << i;
+  }
+  EXPECT_GT(attacked, 300);
+}
+
+// ---- the compute engine -----------------------------------------------------------------------------------------------
+
+/// The compute engine alone on its core; the kernel looks at its budget at ticks, and when it goes to sleep.
+class Engine {
+ public:
+  Engine(Nanos tick, Nanos phase) : tick_(tick), next_tick_(phase) {}
+
+  void idle(Nanos time) { now_ += time; }
+
+  /// How long the part takes.
+  Nanos execute(Nanos part) {
+    const Nanos begin = now_;
+    skip_ticks();
+    if (throttled_) await_budget();
+    else if (deadline_ < now_ || Wide{budget_} * window > Wide{deadline_ - now_} * runtime) renew();
+    while (part > 0) {
+      const Nanos slice = std::min(part, next_tick_ - now_);
+      now_ += slice;
+      budget_ -= slice;
+      part -= slice;
+      if (now_ == next_tick_) next_tick_ += tick_;
+      if (budget_ > 0) continue;
+      throttled_ = deadline_ > now_;
+      if (!throttled_) replenish();
+      else if (part > 0) await_budget();
+    }
+    return now_ - begin;
+  }
+
+ private:
+  static constexpr Nanos runtime = compute_reservation.runtime.count();
+  static constexpr Nanos window = compute_reservation.window.count();
+
+  void skip_ticks() {
+    if (next_tick_ <= now_) next_tick_ += ((now_ - next_tick_) / tick_ + 1) * tick_;
+  }
+  void renew() {
+    deadline_ = now_ + window;
+    budget_ = runtime;
+  }
+  void replenish() {
+    throttled_ = false;
+    while (budget_ <= 0) {
+      deadline_ += window;
+      budget_ += runtime;
+    }
+    if (deadline_ < now_) renew();
+  }
+  void await_budget() {
+    const bool passed = deadline_ <= now_;
+    now_ = std::max(now_, deadline_);
+    replenish();
+    if (passed && deadline_ < now_) renew();
+    skip_ticks();
+  }
+
+  Nanos tick_;
+  Nanos next_tick_;
+  Nanos now_ = 0;
+  Nanos deadline_ = -1;
+  Nanos budget_ = 0;
+  bool throttled_ = false;
+};
+
+TEST(Reservations, DevicePartsEndWithinTheirCharge) {
+  Draw draw(7);
+  Nanos longest_pause_charged_exactly = 0;
+  for (int run = 0; run < 3000; ++run) {
+    const Nanos tick = draw.one_in(2) ? longest_tick : draw.between(1000, longest_tick);
+    Engine engine(tick, draw.between(1, tick));
+    for (int job = 0; job < 60; ++job) {
+      const Nanos edge = draw.between(1, 4) * compute_reservation.runtime.count() + draw.between(-5'000'000, 5'000'000);
+      const Nanos part = draw.one_in(2) ? std::max(Nanos{1}, edge) : draw.between(1, 30'000'000);
+      const Nanos took = engine.execute(part);
+      ASSERT_LE(took, with_pauses(part)) << "run " << run << " job " << job << " part " << part;
+      longest_pause_charged_exactly = std::max(longest_pause_charged_exactly, took - (part + (part / compute_reservation.runtime.count() + 1) * 1'000'000));
+      engine.idle(draw.one_in(2) ? draw.between(0, 200'000) : draw.between(0, 12'000'000));
+    }
+  }
+  EXPECT_GT(longest_pause_charged_exactly, 1'000'000); // the tick must be charged, and the attack sees it
+}
+
+// ---- verdicts ---------------------------------------------------------------------------------------------------------
+
+class EitherOrder : public testing::TestWithParam<Order> {};
+INSTANTIATE_TEST_SUITE_P(Reservations, EitherOrder, testing::Values(Order::edf, Order::static_priority));
+
+TEST_P(EitherOrder, ALightSetIsPromised) {
+  const TaskSet set = set_of({task_of("a", 100ms, {1ms, 30ms, 1ms}), task_of("b", 200ms, {2ms, 5ms, Duration(0)}, 1)}, GetParam());
+  const Plan plan = plan_of(set);
+  EXPECT_TRUE(plan.proved);
+  const TestVerdict& core = test_named(plan, "core 0");
+  EXPECT_TRUE(core.proved);
+  EXPECT_EQ(core.right, 900ms);
+  EXPECT_EQ(core.limiting_task, "a");
+  EXPECT_THAT(core.explanation, HasSubstr("scheduler"));
+  EXPECT_EQ(plan.services->compute.runtime, 9ms);
+  EXPECT_EQ(plan.services->compute.window, 10ms);
+}
+
+TEST_P(EitherOrder, AFullCoreIsRefusedWithItsShare) {
+  const TaskSet set = set_of({task_of("a", 50ms, {8ms, 1ms, 8ms}), task_of("b", 50ms, {8ms, 1ms, 8ms})}, GetParam());
+  const Plan plan = plan_of(set);
+  EXPECT_FALSE(plan.proved);
+  const TestVerdict& verdict = test_named(plan, "end-to-end");
+  EXPECT_FALSE(verdict.proved);
+  EXPECT_THAT(verdict.inequality, HasSubstr("sum of Q/d"));
+  EXPECT_GT(verdict.left, verdict.right);
+  EXPECT_EQ(verdict.right, 900ms);
+  EXPECT_LE(share_of(plan, set, 0), 900'000'001.0); // a forced run can start
+  for (const PlannedTask& task : plan.tasks) EXPECT_FALSE(task.promised);
+}
+
+TEST_P(EitherOrder, ADeadlineThatIsTooShortForItsPartsIsRefused) {
+  Task task = task_of("late", 100ms, {1ms, 30ms, 1ms});
+  task.deadline = 32ms;
+  const Plan plan = plan_of(set_of({task}, GetParam()));
+  EXPECT_FALSE(plan.proved);
+  EXPECT_EQ(test_named(plan, "end-to-end").limiting_task, "late");
+  EXPECT_EQ(test_named(plan, "end-to-end").right, 32ms);
+  EXPECT_LT(test_named(plan, "end-to-end").slack, Duration(0));
+}
+
+TEST_P(EitherOrder, APartThatIsLongerThanAnyReservationIsRefused) {
+  const Plan plan = plan_of(set_of({task_of("endless", 60s, {5s, 1ms, 1ms}, 1)}, GetParam()));
+  EXPECT_FALSE(plan.proved);
+  EXPECT_EQ(test_named(plan, "end-to-end").left, 5s + 70us);
+}
+
+TEST_P(EitherOrder, AnUnknownServiceCoreCountsOnEveryCore) {
+  const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms}, 1)}, GetParam());
+  EXPECT_LT(test_named(plan_of(set, 0), "core 1").left, test_named(plan_of(set, std::nullopt), "core 1").left);
+  EXPECT_EQ(test_named(plan_of(set, 1), "core 1").left, test_named(plan_of(set, std::nullopt), "core 1").left);
+}
+
+TEST(Reservations, OnlyWhereTheyArePlannedFor) {
+  TaskSet set = set_of({task_of("a", 100ms, {1ms, 30ms, 1ms})});
+  for (const ThreadPolicy threads : {ThreadPolicy::automatic, ThreadPolicy::fifo}) {
+    set.executive.threads = threads;
+    const Plan plan = plan_of(set);
+    EXPECT_FALSE(plan.services);
+    EXPECT_FALSE(plan.tasks[0].before_reservation || plan.tasks[0].after_reservation);
+    EXPECT_EQ(plan.tasks[0].response_bound, 100us + 1020us + 30120us + 1020us);
+  }
+}
+
+} // namespace
+} // namespace rtexec::policies
