@@ -248,6 +248,6 @@ clean: ## remove all that was built
 
 help: ## list the targets
 	@awk -F ':[^#]*## ' '/^[a-z][a-z -]*:[^#]*## / {split($$1, t, " "); printf "  make %-18s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: BOARD=host MODE=release|debug|asan|tsan V=1 (show commands) BUILD=build"
+	@echo "  variables: BOARD=host MODE=release|debug|asan|tsan V=1 (show commands)"
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

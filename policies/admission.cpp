@@ -15,6 +15,8 @@ bool real_time(const Task& task) { return task.criticality == Criticality::real_
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
+bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
+
 Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   std::string errors;
   const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
@@ -24,6 +26,9 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
     complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
   for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
     if (!in_range(charge)) complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
+  if (reserved(tasks) && board.device == DeviceKind::host && board.compute_core && board.compute_core == board.service_core)
+    complain("board '" + board.name + "': core " + std::to_string(*board.compute_core) +
+             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the scheduler another service_core");
   for (const Task& task : tasks.tasks) {
     const std::string who = "task '" + task.name + "': ";
     if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
@@ -55,8 +60,6 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
   return order;
 }
 
-bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
-
 ServiceThread service_of(const TaskSet& tasks, const Board& board) {
   return {.reservation = scheduler_reservation(tasks.tasks.size(), board.context_switch), .core = board.service_core};
 }
@@ -73,6 +76,7 @@ NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const s
   NamedSet named;
   named.set.release_jitter = board.release_latency.count();
   if (board.device == DeviceKind::host) named.compute_core = board.compute_core;
+  if (board.device == DeviceKind::host && reserved(tasks)) named.set.device_delay = longest_pause;
   const auto on_core = [&](Duration part) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); };
   for (const std::size_t index : order) {
     const Task& task = tasks.tasks[index];

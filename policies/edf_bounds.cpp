@@ -88,8 +88,9 @@ class SplitSearch {
 
 EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   EdfBounds bounds{.tasks = std::move(split), .device = {}, .demand = {}};
+  // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
-    bounds.device.push_back({set.tasks[i].period, bounds.tasks[i].device_done - bounds.tasks[i].ready, set.tasks[i].device});
+    bounds.device.push_back({set.tasks[i].period, bounds.tasks[i].device_done - bounds.tasks[i].ready - set.device_delay, set.tasks[i].device});
   bounds.demand = analyse_demand(bounds.device, set.background);
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
     StageBounds& task = bounds.tasks[i];

@@ -25,6 +25,7 @@ struct StagedSet {
   std::vector<StagedTask> tasks; // the most urgent first: the priorities on cores and, under static priority, on the device
   Nanos release_jitter = 0;      // of the first part
   Nanos background = 0;          // longest device part of best-effort tasks
+  Nanos device_delay = 0;        // the device may stand still for so long, once in a window
 };
 
 /// Where the parts of one task end at the latest, after the nominal release.

@@ -109,7 +109,7 @@ template <class Bounds> class WindowSearch {
     bool fits = std::ranges::all_of(cores_, [&](unsigned core) { return has_room(core, windows); });
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      fits = fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - task.device;
+      fits = fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_delay - task.device;
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
     Bounds bounds = evaluate_(set_, windows);
@@ -145,9 +145,7 @@ template <class Bounds> class WindowSearch {
 } // namespace
 
 Nanos with_pauses(Nanos part) {
-  const Nanos runtime = compute_reservation.runtime.count();
-  const Nanos pause = compute_reservation.window.count() - runtime;
-  return part + ((part + longest_tick) / runtime + 1) * pause + longest_tick;
+  return part + (part + 8) / 9;
 }
 
 CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch) {
@@ -185,7 +183,7 @@ std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nano
 std::vector<Nanos> room_beside_device(const StagedSet& set) {
   std::vector<Nanos> room;
   for (const StagedTask& task : set.tasks)
-    room.push_back(std::max(task.deadline - set.release_jitter - task.device, runtime_of(task.before) + runtime_of(task.after)));
+    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.device, runtime_of(task.before) + runtime_of(task.after)));
   return room;
 }
 

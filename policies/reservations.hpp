@@ -25,8 +25,9 @@ inline constexpr Nanos longest_tick = 4'000'000;
 /// All that the host device's compute engine can get of its core, in slices that keep each pause short.
 inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
 
-/// The longest time that the compute engine takes to execute `part` within its reservation, pauses included.
+/// In any window the compute engine takes at most the sum of with_pauses() over what it executes, and `longest_pause` once.
 [[nodiscard]] Nanos with_pauses(Nanos part);
+inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
 /// The scheduler thread's: serves every event of `tasks` tasks within its window.
 [[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch);

@@ -45,7 +45,7 @@ DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::
   const StagedTask& task = set.tasks[i];
   std::vector<Load> higher;
   for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
-  return device_response({task.period, task.device, ready}, higher, blocking_below(set, i), task.deadline);
+  return device_response({task.period, task.device, ready}, higher, blocking_below(set, i) + set.device_delay, task.deadline);
 }
 
 std::vector<FixedPoint> core_responses(const StagedSet& set) {

@@ -82,12 +82,17 @@ bool on_compute_core(TestVerdict& verdict, const NamedSet& named) {
 
 // ---- device -----------------------------------------------------------------------------------------------------------
 
+/// What deadlines are shortened by, or responses lengthened.
+std::string pauses(const NamedSet& named) {
+  return named.set.device_delay > 0 ? ", besides " + text(named.set.device_delay) + " in which the compute engine may pause" : "";
+}
+
 std::string demand_numbers(const NamedSet& named, const Demand& at) {
   const std::string& blocker = at.blocker ? named.names[*at.blocker] : named.background;
   const auto demand = static_cast<Nanos>(std::min<Wide>(at.demand, unbounded));
   std::string result = "at L = " + text(at.instant) + " the jobs due within L demand " + text(demand);
   if (at.blocking > 0) result += ", and a job of " + task_named(blocker) + " that began before blocks for " + text(at.blocking);
-  return result + ": " + text(at.instant - at.slack()) + " of " + text(at.instant);
+  return result + ": " + text(at.instant - at.slack()) + " of " + text(at.instant) + pauses(named);
 }
 
 /// A task that is due at the instant.
@@ -233,11 +238,11 @@ void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread
       return set_verdict(verdict, false, named.names[i], longest, longest_window, "a CPU part of " + task_named(named.names[i]) + " is longer than any reservation");
     }
     const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
-    const Nanos needed = named.set.release_jitter + parts + task.device;
+    const Nanos needed = named.set.release_jitter + parts + task.device + named.set.device_delay;
     if (needed <= task.deadline) continue;
     verdict.inequality = "J + P + C + Q <= D";
     return set_verdict(verdict, false, named.names[i], needed, task.deadline,
-                       task_named(named.names[i]) + " needs " + text(parts) + " for its CPU parts and " + text(task.device) + " on the device, of " + text(task.deadline));
+                       task_named(named.names[i]) + " needs " + text(parts) + " for its CPU parts and " + text(task.device + named.set.device_delay) + " on the device, of " + text(task.deadline));
   }
   verdict.inequality = reservations_inequality;
   const std::vector<Nanos> room = room_beside_device(named.set);
@@ -280,7 +285,7 @@ TestVerdict response_verdict(const NamedSet& named) {
     const StagedTask& task = named.set.tasks[i];
     const Load own{task.period, task.device, 0};
     const Blocking blocking = longest_below(named, i);
-    const DeviceResponse response = device_response(own, higher, blocking.length, task.deadline);
+    const DeviceResponse response = device_response(own, higher, blocking.length + named.set.device_delay, task.deadline);
     higher.push_back(own);
     const bool late = response.from_release > task.deadline;
     proved = proved && response.settled && !late;
@@ -289,6 +294,7 @@ TestVerdict response_verdict(const NamedSet& named) {
     std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + text(task.device) + " with its charges, ends after " +
                               (response.settled ? "" : "at least ") + text(response.from_release) + " of " + text(task.deadline);
     if (blocking.length > 0) explanation += ", blocked for " + text(blocking.length) + " by a job of " + task_named(blocking.by);
+    explanation += pauses(named);
     set_verdict(verdict, false, named.names[i], response.from_release, task.deadline, std::move(explanation));
   }
   verdict.proved = proved;

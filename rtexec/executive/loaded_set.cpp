@@ -2,6 +2,7 @@
 
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
+#include "rtexec/executive/placement.hpp"
 
 #include <algorithm>
 
@@ -20,6 +21,8 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
   auto board = read_board(tasks.board, builtin_boards());
   if (!board) return std::unexpected(board.error());
 
+  // What is promised depends on the scheduling class that the threads will get.
+  tasks.executive.threads = available_policy(tasks.executive.threads);
   // Admission must know which core the compute engine takes: it refuses real-time CPU parts there.
   if (!board->compute_core) board->compute_core = hal::Machine().online_cores().back();
 

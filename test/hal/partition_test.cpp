@@ -197,6 +197,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
   const Machine machine;
   const auto cores = machine.online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
+  if (const auto partition = machine.partition({cores.back()}); !partition) GTEST_SKIP() << partition.error().what; // of another program
   ThreadSettings settings;
   settings.name = "pinned";
   settings.core = cores.back();
@@ -204,7 +205,7 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
   EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition")) << "without one";
   {
     const auto partition = machine.partition({cores.back()});
-    if (!partition) GTEST_SKIP() << partition.error().what;
+    ASSERT_TRUE(partition) << problem(partition);
     settings.partition = partition->get();
     Signal end;
     auto thread = Thread::start(settings, [&] {

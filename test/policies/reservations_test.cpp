@@ -293,22 +293,23 @@ class Engine {
   bool throttled_ = false;
 };
 
-TEST(Reservations, DevicePartsEndWithinTheirCharge) {
+TEST(Reservations, TheEnginePausesForATenthAndOnceForATick) {
   Draw draw(7);
-  Nanos longest_pause_charged_exactly = 0;
+  Nanos worst = 0;
   for (int run = 0; run < 3000; ++run) {
     const Nanos tick = draw.one_in(2) ? longest_tick : draw.between(1000, longest_tick);
     Engine engine(tick, draw.between(1, tick));
+    Nanos excess = 0; // beyond the charges, in the worst window that ends here
     for (int job = 0; job < 60; ++job) {
       const Nanos edge = draw.between(1, 4) * compute_reservation.runtime.count() + draw.between(-5'000'000, 5'000'000);
       const Nanos part = draw.one_in(2) ? std::max(Nanos{1}, edge) : draw.between(1, 30'000'000);
-      const Nanos took = engine.execute(part);
-      ASSERT_LE(took, with_pauses(part)) << "run " << run << " job " << job << " part " << part;
-      longest_pause_charged_exactly = std::max(longest_pause_charged_exactly, took - (part + (part / compute_reservation.runtime.count() + 1) * 1'000'000));
+      excess = std::max(excess, Nanos{0}) + engine.execute(part) - with_pauses(part);
+      ASSERT_LE(excess, longest_pause) << "run " << run << " job " << job << " part " << part;
+      worst = std::max(worst, excess);
       engine.idle(draw.one_in(2) ? draw.between(0, 200'000) : draw.between(0, 12'000'000));
     }
   }
-  EXPECT_GT(longest_pause_charged_exactly, 1'000'000); // the tick must be charged, and the attack sees it
+  EXPECT_GT(worst, longest_tick); // the attack comes close
 }
 
 // ---- verdicts ---------------------------------------------------------------------------------------------------------
@@ -362,6 +363,13 @@ TEST_P(EitherOrder, AnUnknownServiceCoreCountsOnEveryCore) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms}, 1)}, GetParam());
   EXPECT_LT(test_named(plan_of(set, 0), "core 1").left, test_named(plan_of(set, std::nullopt), "core 1").left);
   EXPECT_EQ(test_named(plan_of(set, 1), "core 1").left, test_named(plan_of(set, std::nullopt), "core 1").left);
+}
+
+TEST(Reservations, TheSchedulerHasNoRoomBesideTheComputeEngine) {
+  const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms})});
+  const auto plan = make_plan(set, board_of(9), std::vector<MemoryDemand>(1));
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().what, HasSubstr("service_core"));
 }
 
 TEST(Reservations, OnlyWhereTheyArePlannedFor) {

@@ -280,9 +280,9 @@ TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
 TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
   const TaskReport task = overrun(OnOverrun::abort_job).tasks[0];
   EXPECT_GT(task.aborted, 5u);
-  EXPECT_EQ(task.completed, 0u);
-  EXPECT_EQ(task.missed, task.aborted);
-  EXPECT_EQ(counts->after.load(), 1u); // the rehearsal: results of abandoned jobs are dropped
+  EXPECT_LT(task.completed, task.aborted); // the last one, when the run ends before the release that would abandon it
+  EXPECT_GE(task.missed, task.aborted + task.completed); // and those that the end of the run found waiting
+  EXPECT_EQ(counts->after.load(), task.completed + 1);   // with the rehearsal: results of abandoned jobs are dropped
 }
 
 TEST_F(RealOverrun, StopEndsTheRun) {

@@ -1,0 +1,146 @@
+// Which settings the threads of a plan get, and a plan's reservations under the kernel of this machine.
+#include "rtexec/executive/placement.hpp"
+
+#include "policies/admission.hpp"
+#include "policies/reservations.hpp"
+#include "rtexec/executive.hpp"
+#include "test/rtexec/sets.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rtexec::executive {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+Board board_of(const hal::Machine& machine) {
+  Board board;
+  board.name = "host";
+  board.capacity = Bytes{1 << 30};
+  board.chunk = Bytes{2 << 20};
+  board.memory_policies = {MemoryPolicy::device};
+  board.compute_core = machine.online_cores().back();
+  board.service_core = machine.online_cores().front();
+  board.context_switch = 10us;
+  board.dispatch = 60us;
+  board.release_latency = 100us;
+  return board;
+}
+
+struct PlacementOf : testing::Test {
+  // There are no cpusets under this root: what is tested are the settings, not the partition.
+  hal::Machine machine{"/nonexistent"};
+  TaskSet set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}), synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms}),
+                        synthetic("extra", 50ms, {.before = 1ms, .device = 1ms, .after = 1ms})},
+                       1s);
+  Plan plan;
+
+  PlacementOf() { set.tasks[2].criticality = Criticality::best_effort; }
+
+  Placement placement(ThreadPolicy threads) {
+    set.executive.threads = threads;
+    const Board board = board_of(machine);
+    plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+    auto placed = place_threads(set, board, plan, machine);
+    if (!placed) throw std::runtime_error(placed.error().what);
+    return std::move(*placed);
+  }
+};
+
+bool refused(const Placement& placement) {
+  return std::ranges::any_of(placement.degraded, [](const std::string& line) { return line.contains("SCHED_OTHER"); });
+}
+
+void expect_planned(const hal::ThreadSettings& thread, const CpuReservation& planned) {
+  ASSERT_TRUE(thread.reservation) << thread.name;
+  EXPECT_EQ(thread.fifo_priority, 0) << thread.name;
+  EXPECT_EQ(thread.reservation->runtime, planned.runtime) << thread.name;
+  EXPECT_EQ(thread.reservation->deadline, planned.window) << thread.name;
+  EXPECT_EQ(thread.reservation->period, planned.window) << thread.name;
+}
+
+void expect_ordinary(const hal::ThreadSettings& thread) {
+  EXPECT_FALSE(thread.reservation) << thread.name;
+  EXPECT_EQ(thread.fifo_priority, 0) << thread.name;
+}
+
+TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
+  const Placement placed = placement(ThreadPolicy::deadline);
+  if (refused(placed)) GTEST_SKIP() << "SCHED_DEADLINE is refused here";
+  for (std::size_t i = 0; i < 2; ++i) {
+    expect_planned(placed.release[i], *plan.tasks[i].before_reservation);
+    expect_planned(placed.completion[i], *plan.tasks[i].after_reservation);
+  }
+  expect_planned(placed.scheduler, plan.services->scheduler);
+  expect_planned(placed.compute, plan.services->compute);
+  for (const auto& ordinary : {placed.release[2], placed.completion[2], placed.copy_in, placed.copy_out}) expect_ordinary(ordinary);
+  EXPECT_THAT(policy_of(placed.compute), "DEADLINE 9ms/10ms");
+  EXPECT_THAT(placed.degraded, testing::Contains(HasSubstr("not pinned")));
+}
+
+TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
+  const Placement placed = placement(ThreadPolicy::fifo);
+  if (refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
+  EXPECT_GT(placed.scheduler.fifo_priority, placed.compute.fifo_priority);
+  EXPECT_GT(placed.compute.fifo_priority, placed.release[0].fifo_priority);
+  EXPECT_GT(placed.release[0].fifo_priority, placed.release[1].fifo_priority);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(placed.completion[i].fifo_priority, placed.release[i].fifo_priority);
+    EXPECT_FALSE(placed.release[i].reservation || placed.completion[i].reservation);
+  }
+  expect_ordinary(placed.release[2]);
+  expect_ordinary(placed.completion[2]);
+}
+
+TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
+  EXPECT_EQ(available_policy(ThreadPolicy::fifo), ThreadPolicy::fifo);
+  EXPECT_EQ(available_policy(ThreadPolicy::deadline), ThreadPolicy::deadline);
+  EXPECT_NE(available_policy(ThreadPolicy::automatic), ThreadPolicy::automatic);
+}
+
+// ---- under this machine's kernel --------------------------------------------------------------------------------------
+
+/// The report, or why this machine cannot run the set. Another program may hold the cores for a while.
+Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
+  TaskSet set = set_of(std::move(tasks), duration);
+  set.executive.allow_degraded = false;
+  set.executive.threads = ThreadPolicy::deadline;
+  for (int attempt = 0;; ++attempt) {
+    auto executive = Executive::create(set, {});
+    if (!executive) return std::unexpected(executive.error());
+    if (!executive->plan().proved) return fail(Errc::not_proved, executive->plan().tests.back().explanation);
+    const auto started = executive->start();
+    if (!started && started.error().what.contains("in use") && attempt < 10) {
+      hal::sleep_until(hal::now() + 1s);
+      continue;
+    }
+    if (!started) return std::unexpected(started.error());
+    executive->wait();
+    return executive->stop();
+  }
+}
+
+TEST(Reserved, ResponsesStayWithinTheirBounds) {
+  const auto report = run_reserved({synthetic("long", 100ms, {.before = 1ms, .device = 30ms, .after = 1ms}), synthetic("quick", 80ms, {.before = 1ms, .device = 2ms, .after = {}})}, 2s);
+  if (!report && report.error().code != Errc::not_proved) GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
+  ASSERT_TRUE(report) << report.error().what;
+  for (const TaskReport& task : report->tasks) {
+    EXPECT_GT(task.completed, 10u) << task.name;
+    EXPECT_LE(task.missed, task.released / 5) << task.name; // a machine that is shared may stop any thread
+    EXPECT_LE(task.response.p50, *task.bound) << task.name;
+    EXPECT_LT(task.release_latency.p50, 1ms) << task.name;
+  }
+}
+
+TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
+  const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 100ms);
+  if (!report && report.error().code != Errc::not_proved) GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
+  ASSERT_TRUE(report) << report.error().what;
+  EXPECT_EQ(report->tasks[0].completed, 1u);
+}
+
+} // namespace
+} // namespace rtexec::executive
