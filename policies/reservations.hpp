@@ -11,7 +11,6 @@
 
 namespace rtexec::policies {
 
-inline constexpr Nanos second = 1'000'000'000;
 /// Of each second of a core: what the kernel lets SCHED_DEADLINE have by default, 950 ms, less the 50 ms of its fair server.
 inline constexpr Nanos reservable = 900'000'000;
 /// The kernel's default limits on periods (sched_deadline_period_min_us and _max_us).

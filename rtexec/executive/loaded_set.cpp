@@ -23,8 +23,10 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
 
   // What is promised depends on the scheduling class that the threads will get.
   tasks.executive.threads = available_policy(tasks.executive.threads);
-  // Admission must know which core the compute engine takes: it refuses real-time CPU parts there.
-  if (!board->compute_core) board->compute_core = hal::Machine().online_cores().back();
+  // And on the cores that the executive's own threads take.
+  const auto cores = hal::Machine().online_cores();
+  if (!board->compute_core) board->compute_core = cores.back();
+  if (!board->service_core) board->service_core = cores.front();
 
   LoadedSet set{.tasks = std::move(tasks), .board = std::move(*board), .workloads = {}, .memory = {}, .fingerprints = {}};
   std::string errors;

@@ -27,7 +27,7 @@ struct LoadedSet {
 using Workloads = std::map<std::string, std::unique_ptr<tasks::Workload>>;
 
 /// Reads the board and makes the workloads, save those given by task name; all errors at once. Settles what the task set leaves to the
-/// machine: the scheduling class of the threads, and the core of the compute engine.
+/// machine: the scheduling class of the threads, and the cores of the scheduler and the compute engine.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Workloads given = {});
 
 /// Takes missing WCETs from the profile file, then plans.

@@ -16,14 +16,14 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-Board board_of(const hal::Machine& machine) {
+Board board_of() {
   Board board;
   board.name = "host";
   board.capacity = Bytes{1 << 30};
   board.chunk = Bytes{2 << 20};
   board.memory_policies = {MemoryPolicy::device};
-  board.compute_core = machine.online_cores().back();
-  board.service_core = machine.online_cores().front();
+  board.compute_core = 1;
+  board.service_core = 0;
   board.context_switch = 10us;
   board.dispatch = 60us;
   board.release_latency = 100us;
@@ -42,7 +42,7 @@ struct PlacementOf : testing::Test {
 
   Placement placement(ThreadPolicy threads) {
     set.executive.threads = threads;
-    const Board board = board_of(machine);
+    const Board board = board_of();
     plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
     auto placed = place_threads(set, board, plan, machine);
     if (!placed) throw std::runtime_error(placed.error().what);
