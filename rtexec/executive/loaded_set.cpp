@@ -10,8 +10,12 @@ namespace rtexec::executive {
 
 namespace {
 
-bool needs_profile(const TaskSet& tasks) {
-  return std::ranges::any_of(tasks.tasks, [](const Task& task) { return !task.wcet; });
+/// The tasks that give no WCET: "'front', 'rear'".
+std::string unmeasured(const TaskSet& tasks) {
+  std::string names;
+  for (const Task& task : tasks.tasks)
+    if (!task.wcet) names += (names.empty() ? "'" : ", '") + task.name + "'";
+  return names;
 }
 
 } // namespace
@@ -52,8 +56,12 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
 }
 
 Result<Plan> make_plan(LoadedSet& set) {
-  if (needs_profile(set.tasks)) {
-    const auto profile = read_profile(set.tasks.executive.profile);
+  if (const std::string names = unmeasured(set.tasks); !names.empty()) {
+    const auto& file = set.tasks.executive.profile;
+    if (std::error_code error; !std::filesystem::exists(file, error))
+      return fail(Errc::bad_input, "no execution times are known of task " + names + ": no wcet is given, and there is no profile " + file.string() +
+                                       "; measure them on this machine with `rtexec profile " + set.tasks.file.string() + "`");
+    const auto profile = read_profile(file);
     if (!profile) return std::unexpected(profile.error());
     if (const auto applied = apply_profile(set.tasks, *profile, set.fingerprints); !applied) return std::unexpected(applied.error());
   }

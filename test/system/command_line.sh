@@ -26,6 +26,9 @@ expect 3 'not proved' "$rtexec" check overload.toml
 expect 3 '--force' "$rtexec" run overload.toml
 expect 4 'MISSED' "$rtexec" run overload.toml --force
 expect 2 "did you mean 'period'" "$rtexec" check broken.toml
+"$rtexec" model yolov3-tiny --size 32 -o tiny.onnx >/dev/null
+printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\n' > unmeasured.toml
+expect 2 "'net'.*rtexec profile unmeasured.toml" "$rtexec" check unmeasured.toml
 expect 2 'none.toml' "$rtexec" check none.toml
 expect 2 '' "$rtexec" check good.toml --no-such-option
 expect 2 '' "$rtexec"
