@@ -33,17 +33,17 @@ struct DurationStatistics {
 struct TaskReport {
   std::string name;
   Criticality criticality = Criticality::real_time;
-  std::uint64_t released = 0;  // jobs started
-  std::uint64_t completed = 0; // jobs that ended, in time or not
-  std::uint64_t missed = 0;    // jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
-  std::uint64_t skipped = 0;   // releases that were dropped because the job before was unfinished
-  std::uint64_t aborted = 0;   // jobs abandoned at the next release (on_overrun = "abort-job")
-  std::uint64_t failed = 0;    // jobs whose workload reported a fault
-  std::uint64_t unfinished = 0; // jobs and due releases that the end of the run cut off
-  DurationStatistics response; // from nominal release to the end of the job
+  std::uint64_t released = 0;         // jobs started
+  std::uint64_t completed = 0;        // jobs that ended, in time or not
+  std::uint64_t missed = 0;           // jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
+  std::uint64_t skipped = 0;          // releases that were dropped because the job before was unfinished
+  std::uint64_t aborted = 0;          // jobs abandoned at the next release (on_overrun = "abort-job")
+  std::uint64_t failed = 0;           // jobs whose workload reported a fault
+  std::uint64_t unfinished = 0;       // jobs and due releases that the end of the run cut off
+  DurationStatistics response;        // from nominal release to the end of the job
   DurationStatistics release_latency; // from nominal release to the thread running
-  Wcet observed;               // longest execution of each part
-  Wcet rehearsed;              // execution of each part in the job before the first one
+  Wcet observed;                      // longest execution of each part
+  Wcet rehearsed;                     // execution of each part in the job before the first one
   Duration deadline{0};
   std::optional<Duration> bound; // what the plan promised
 };
@@ -51,8 +51,8 @@ struct TaskReport {
 struct ThreadReport {
   std::string name;
   int kernel_id = 0;
-  std::string policy;        // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
-  long page_faults = 0;      // minor and major, after start
+  std::string policy;   // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
+  long page_faults = 0; // minor and major, after start
 };
 
 struct TraceReport {
@@ -64,10 +64,10 @@ struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
   std::vector<ThreadReport> threads;
-  std::vector<std::string> degraded;       // what the machine could not give
-  std::optional<TraceReport> trace;        // filled in by who recorded
-  std::uint64_t lost_callbacks = 0;        // misses that came faster than the callbacks could be called
-  std::string stopped_by;                  // "duration", "request", "overrun of front"
+  std::vector<std::string> degraded;         // what the machine could not give
+  std::optional<TraceReport> trace;          // filled in by who recorded
+  std::uint64_t lost_callbacks = 0;          // misses that came faster than the callbacks could be called
+  std::string stopped_by;                    // "duration", "request", "overrun of front"
   [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
   [[nodiscard]] bool bounds_kept() const;    // no response time above what the plan promised
 };

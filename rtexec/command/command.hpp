@@ -12,7 +12,6 @@
 
 namespace rtexec::command {
 
-
 void add_check(CLI::App& program, int& exit_code);
 void add_run(CLI::App& program, int& exit_code);
 void add_profile(CLI::App& program, int& exit_code);

@@ -12,7 +12,8 @@ namespace rtexec::command {
 
 namespace {
 
-const std::map<std::string, FileKind> kinds = {{"task-set", FileKind::task_set}, {"board", FileKind::board}, {"profile", FileKind::profile}};
+const std::map<std::string, FileKind> kinds = {
+    {"task-set", FileKind::task_set}, {"board", FileKind::board}, {"profile", FileKind::profile}};
 
 struct Options {
   FileKind kind = FileKind::task_set;
@@ -35,7 +36,12 @@ int config(const Options& options) {
   print_keys(text_output(options.json), options.kind);
   nlohmann::json keys = nlohmann::json::array();
   for (const KeyDoc& doc : documented_keys(options.kind))
-    keys.push_back({{"table", doc.table}, {"key", doc.key}, {"type", doc.type}, {"unit", doc.unit}, {"default", doc.fallback}, {"meaning", doc.meaning}});
+    keys.push_back({{"table", doc.table},
+                    {"key", doc.key},
+                    {"type", doc.type},
+                    {"unit", doc.unit},
+                    {"default", doc.fallback},
+                    {"meaning", doc.meaning}});
   if (const auto written = write_json(options.json, keys); !written) return report(written.error());
   return 0;
 }

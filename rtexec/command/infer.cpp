@@ -88,7 +88,8 @@ std::vector<Duration> run(tasks::Network& network, int repeat) {
 
 /// File names made of an output's name: what a file name cannot hold becomes '_'.
 std::string file_name(std::string name) {
-  std::ranges::replace_if(name, [](char c) { return c == '/' || c == '\0'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == '\0'; }, '_');
   return name + ".npy";
 }
 
@@ -119,7 +120,8 @@ Result<std::unique_ptr<tasks::OutputDecoder>> decode(LoadedNetwork& loaded) {
 
 /// Boxes in pixels of the picture that was put into the network.
 std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture, const tasks::Shape& network) {
-  const auto letterbox = tasks::Letterbox::fit(picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
+  const auto letterbox =
+      tasks::Letterbox::fit(picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
   std::vector<tasks::Box> boxes;
   for (const tasks::Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
   return boxes;
@@ -127,7 +129,8 @@ std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const task
 
 Result<> write_picture(LoadedNetwork& loaded, const tasks::OutputDecoder* decoder, const Options& options, std::ostream& out) {
   if (decoder == nullptr)
-    return fail(Errc::bad_input, options.model + " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
+    return fail(Errc::bad_input,
+                options.model + " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
   auto picture = tasks::read_picture(options.input);
   if (!picture) return std::unexpected(picture.error());
   tasks::draw(*picture, boxes_in(*decoder, *picture, loaded.network().inputs().front().shape));
@@ -158,7 +161,8 @@ nlohmann::json to_json(tasks::Network& network, const tasks::OutputDecoder* deco
   for (const auto& port : network.outputs()) outputs.push_back({{"name", port.name}, {"shape", port.shape}});
   if (decoder != nullptr) {
     for (const tasks::Box& box : decoder->boxes())
-      boxes.push_back({{"class", box.label}, {"score", box.score}, {"left", box.left}, {"top", box.top}, {"right", box.right}, {"bottom", box.bottom}});
+      boxes.push_back(
+          {{"class", box.label}, {"score", box.score}, {"left", box.left}, {"top", box.top}, {"right", box.right}, {"bottom", box.bottom}});
     for (const tasks::RankedClass& ranked : decoder->classes()) classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   }
   return {{"outputs", outputs},
@@ -180,7 +184,8 @@ int infer(const Options& options) {
   if (!decoder) return report(decoder.error());
   if (*decoder) print(out, **decoder);
   if (const auto written = write(*loaded, decoder->get(), options, out); !written) return report(written.error());
-  out << "executed in " << readable(times[times.size() / 2]) << (options.repeat > 1 ? " (median of " + std::to_string(options.repeat) + ")" : "") << '\n';
+  out << "executed in " << readable(times[times.size() / 2])
+      << (options.repeat > 1 ? " (median of " + std::to_string(options.repeat) + ")" : "") << '\n';
   if (const auto written = write_json(options.json, to_json(network, decoder->get(), times)); !written) return report(written.error());
   return 0;
 }
@@ -192,8 +197,12 @@ void add_infer(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   command->add_option("model", options->model, "The network")->required()->type_name("MODEL.onnx");
   command->add_option("input", options->input, "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise")->type_name("INPUT");
-  command->add_option("-o,--output", options->output, "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")->type_name("OUT");
-  command->add_option("--repeat", options->repeat, "Execute so often and print the median time")->check(CLI::Range(1, 100000))->type_name("N");
+  command
+      ->add_option("-o,--output", options->output, "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
+      ->type_name("OUT");
+  command->add_option("--repeat", options->repeat, "Execute so often and print the median time")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = infer(*options); });
 }

@@ -15,7 +15,8 @@ json to_json(const Wcet& wcet) {
 }
 
 json to_json(const DurationStatistics& s) {
-  return {{"min", s.min.count()}, {"mean", s.mean.count()}, {"p50", s.p50.count()}, {"p99", s.p99.count()}, {"p999", s.p999.count()}, {"max", s.max.count()}};
+  return {{"min", s.min.count()}, {"mean", s.mean.count()}, {"p50", s.p50.count()},
+          {"p99", s.p99.count()}, {"p999", s.p999.count()}, {"max", s.max.count()}};
 }
 
 json to_json(const TestVerdict& test) {
@@ -37,7 +38,10 @@ json to_json(const PlannedTask& task) {
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
           {"wcet", to_json(task.wcet)},
-          {"memory", {{"constant_bytes", task.memory.constant.count}, {"scratch_bytes", task.memory.scratch.count}, {"state_bytes", task.memory.state.count}}}};
+          {"memory",
+           {{"constant_bytes", task.memory.constant.count},
+            {"scratch_bytes", task.memory.scratch.count},
+            {"state_bytes", task.memory.state.count}}}};
 }
 
 json to_json(const TaskReport& task) {
@@ -81,7 +85,8 @@ json to_json(const Plan& plan) {
 json to_json(const Report& report) {
   json threads = json::array();
   for (const ThreadReport& thread : report.threads)
-    threads.push_back({{"name", thread.name}, {"kernel_id", thread.kernel_id}, {"policy", thread.policy}, {"page_faults", thread.page_faults}});
+    threads.push_back(
+        {{"name", thread.name}, {"kernel_id", thread.kernel_id}, {"policy", thread.policy}, {"page_faults", thread.page_faults}});
   json result = {{"elapsed_ns", report.elapsed.count()},
                  {"deadlines_kept", report.deadlines_kept()},
                  {"bounds_kept", report.bounds_kept()},

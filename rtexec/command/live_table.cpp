@@ -12,7 +12,8 @@ namespace {
 
 /// A bar of the response time against the deadline, ten cells wide.
 std::string bar(Duration response, Duration deadline) {
-  const auto cells = static_cast<std::size_t>(std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
+  const auto cells =
+      static_cast<std::size_t>(std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
@@ -23,8 +24,9 @@ void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
   text << readable(progress.elapsed) << (duration ? " of " + readable(*duration) : "") << '\n';
   Table table({"task", "released", "completed", "missed", "skipped", "response p50", "max", "deadline", "max/deadline"});
   for (const TaskReport& task : progress.tasks)
-    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.missed), std::to_string(task.skipped),
-               readable(task.response.p50), readable(task.response.max), readable(task.deadline), bar(task.response.max, task.deadline)});
+    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.missed),
+               std::to_string(task.skipped), readable(task.response.p50), readable(task.response.max), readable(task.deadline),
+               bar(task.response.max, task.deadline)});
   table.print(text);
 
   const std::string shown = text.str();

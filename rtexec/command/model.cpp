@@ -44,11 +44,14 @@ int model(const Options& options) {
 } // namespace
 
 void add_model(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
+  auto* command =
+      program.add_subcommand("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
   command->add_option("name", options->name, "The network")->type_name("NAME");
   command->add_option("-o,--output", options->output, "The file (default: NAME.onnx)")->type_name("FILE.onnx");
-  command->add_option("--size", options->model.size, "Height and width of the input in pixels")->check(CLI::Range(1, 4096))->type_name("PIXELS");
+  command->add_option("--size", options->model.size, "Height and width of the input in pixels")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("PIXELS");
   command->add_option("--classes", options->model.classes, "Number of classes")->check(CLI::Range(1, 100000))->type_name("N");
   command->add_option("--seed", options->model.seed, "Seed of the weights")->type_name("N");
   add_json_option(*command, options->json);

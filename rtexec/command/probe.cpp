@@ -18,9 +18,12 @@ struct Options {
 
 const char* name(hal::Finding::Grade grade) {
   switch (grade) {
-  case hal::Finding::Grade::ok: return "ok";
-  case hal::Finding::Grade::note: return "note";
-  case hal::Finding::Grade::missing: return "missing";
+  case hal::Finding::Grade::ok:
+    return "ok";
+  case hal::Finding::Grade::note:
+    return "note";
+  case hal::Finding::Grade::missing:
+    return "missing";
   }
   return "?";
 }
@@ -43,7 +46,9 @@ int probe(const Options& options) {
 void add_probe(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
-  command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")->check(CLI::ExistingDirectory)->type_name("DIR");
+  command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = probe(*options); });
 }

@@ -33,8 +33,11 @@ class Progress {
 
   bool operator()(std::uint64_t done, std::uint64_t wanted) {
     const std::uint64_t tenth = 10 * done / std::max<std::uint64_t>(wanted, 1);
-    if (terminal_) out_ << "\rmeasuring [" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << done << " of " << wanted << " jobs of each task" << std::flush;
-    else if (tenth != shown_) out_ << "measured " << done << " of " << wanted << " jobs of each task" << std::endl;
+    if (terminal_)
+      out_ << "\rmeasuring [" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << done << " of " << wanted
+           << " jobs of each task" << std::flush;
+    else if (tenth != shown_)
+      out_ << "measured " << done << " of " << wanted << " jobs of each task" << std::endl;
     shown_ = tenth;
     if (terminal_ && done == wanted) out_ << '\n';
     return !interrupted.load();
@@ -49,8 +52,8 @@ class Progress {
 void print(std::ostream& out, const Profile& profile, const std::filesystem::path& file) {
   Table table({"task", "jobs", "longest before", "device", "after", "wcet before", "device", "after"});
   for (const ProfileEntry& entry : profile.entries)
-    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before), readable(entry.observed.device), readable(entry.observed.after),
-               readable(entry.wcet.before), readable(entry.wcet.device), readable(entry.wcet.after)});
+    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before), readable(entry.observed.device),
+               readable(entry.observed.after), readable(entry.wcet.before), readable(entry.wcet.device), readable(entry.wcet.after)});
   table.print(out);
   out << "wrote " << file.string() << '\n';
 }
@@ -76,8 +79,14 @@ int profile(const Options& options) {
 
   nlohmann::json entries = nlohmann::json::array();
   for (const ProfileEntry& entry : measured->entries)
-    entries.push_back({{"task", entry.task}, {"samples", entry.samples}, {"margin", entry.margin}, {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)}});
-  if (const auto written = write_json(options.json, {{"machine", measured->machine}, {"file", file.string()}, {"tasks", entries}}); !written) return report(written.error());
+    entries.push_back({{"task", entry.task},
+                       {"samples", entry.samples},
+                       {"margin", entry.margin},
+                       {"wcet", to_json(entry.wcet)},
+                       {"observed", to_json(entry.observed)}});
+  if (const auto written = write_json(options.json, {{"machine", measured->machine}, {"file", file.string()}, {"tasks", entries}});
+      !written)
+    return report(written.error());
   return 0;
 }
 
@@ -88,8 +97,14 @@ void add_profile(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")->type_name("FILE.toml");
-  command->add_option("--jobs", options->profile.jobs, "Jobs of each task")->capture_default_str()->check(CLI::Range(1, 1000000))->type_name("N");
-  command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")->capture_default_str()->check(CLI::Range(1.0, 100.0))->type_name("FACTOR");
+  command->add_option("--jobs", options->profile.jobs, "Jobs of each task")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 100.0))
+      ->type_name("FACTOR");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = profile(*options); });
 }

@@ -48,7 +48,8 @@ class StopOnSignal {
 
  private:
   static std::atomic<Executive*> target_;
-  struct sigaction old_interrupt_ {}, old_terminate_ {};
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
 };
 std::atomic<Executive*> StopOnSignal::target_{nullptr};
 
@@ -74,8 +75,10 @@ Result<Outcome> execute(Executive& executive, const Options& options, std::ostre
   Outcome outcome{.report = executive.stop(), .trace = {}};
   if (!session) return outcome;
   const auto summary = session->stop();
-  if (summary) outcome.report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
-  else outcome.trace = std::unexpected(summary.error());
+  if (summary)
+    outcome.report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  else
+    outcome.trace = std::unexpected(summary.error());
   return outcome;
 }
 
@@ -87,7 +90,8 @@ int run(const Options& options) {
     if (!duration) return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
     set->executive.duration = *duration;
   }
-  auto executive = Executive::create(std::move(*set), {.force = options.force, .workloads = {}, .on_miss = {}, .trace_layers = options.trace_layers});
+  auto executive =
+      Executive::create(std::move(*set), {.force = options.force, .workloads = {}, .on_miss = {}, .trace_layers = options.trace_layers});
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
@@ -95,7 +99,8 @@ int run(const Options& options) {
   out << std::endl;
   // Refused before anything is recorded or written.
   if (!executive->plan().proved && !options.force) return report(executive->start().error());
-  if (const auto writable = options.json == "-" ? Result<>() : write_json(options.json, nullptr); !writable) return report(writable.error());
+  if (const auto writable = options.json == "-" ? Result<>() : write_json(options.json, nullptr); !writable)
+    return report(writable.error());
   const auto ended = execute(*executive, options, out);
   if (!ended) return report(ended.error());
   const auto written = write_json(options.json, to_json(ended->report));
@@ -113,7 +118,8 @@ void add_run(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")->type_name("DURATION");
-  auto* trace = command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
+  auto* trace =
+      command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well")->needs(trace);
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);

@@ -7,8 +7,12 @@
 namespace rtexec::command {
 
 void add_task_set(CLI::App& command, TaskSetFile& options) {
-  command.add_option("task-set", options.file, "The task set, a TOML file (`rtexec config` documents its keys)")->required()->type_name("FILE.toml");
-  command.add_option("--order", options.order, "Order on the device, instead of the file's")->check(CLI::IsMember({"edf", "static-priority"}))->type_name("ORDER");
+  command.add_option("task-set", options.file, "The task set, a TOML file (`rtexec config` documents its keys)")
+      ->required()
+      ->type_name("FILE.toml");
+  command.add_option("--order", options.order, "Order on the device, instead of the file's")
+      ->check(CLI::IsMember({"edf", "static-priority"}))
+      ->type_name("ORDER");
 }
 
 Result<TaskSet> read(const TaskSetFile& options) {

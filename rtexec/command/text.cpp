@@ -45,13 +45,16 @@ void print_plan(std::ostream& out, const TaskSet& tasks, const Plan& plan) {
     table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(task.core),
                readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
                readable(planned.memory.constant), readable(planned.memory.scratch),
-               task.criticality == Criticality::best_effort ? "best effort" : planned.response_bound ? readable(*planned.response_bound) : "none"});
+               task.criticality == Criticality::best_effort ? "best effort"
+               : planned.response_bound                     ? readable(*planned.response_bound)
+                                                            : "none"});
   }
   table.print(out);
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
       << " (separate allocations: " << readable(plan.separate) << ")\n";
   for (const TestVerdict& test : plan.tests)
-    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  " << test.explanation << '\n';
+    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  "
+        << test.explanation << '\n';
   out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
 }
 
@@ -59,9 +62,9 @@ void print_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << report.stopped_by << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline", "deadlines"});
   for (const TaskReport& task : report.tasks)
-    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped), readable(task.response.min),
-               readable(task.response.mean), readable(task.response.p99), readable(task.response.max), task.bound ? readable(*task.bound) : "-",
-               readable(task.deadline), on_time(task)});
+    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
+               readable(task.response.min), readable(task.response.mean), readable(task.response.p99), readable(task.response.max),
+               task.bound ? readable(*task.bound) : "-", readable(task.deadline), on_time(task)});
   table.print(out);
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
@@ -70,7 +73,8 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
-      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were " << readable(*task.bound)
+      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were "
+          << readable(*task.bound)
           << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, rtexec probe)\n";
   out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
 }

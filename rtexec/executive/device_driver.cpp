@@ -106,12 +106,15 @@ void DeviceDriver::decide(const Event& event) noexcept {
 void DeviceDriver::carry_out(const Action& action) noexcept {
   Lane& lane = *lanes_[action.job.task];
   switch (action.kind) {
-  case Action::Kind::start_execution: return start(lane, action.job);
+  case Action::Kind::start_execution:
+    return start(lane, action.job);
   case Action::Kind::drop: {
     const Instant now = hal::now();
     return lane.client->executed(action.job.number, std::unexpected(Errc::cancelled), now, now);
   }
-  case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
+  case Action::Kind::refuse:
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return;
   }
 }
 

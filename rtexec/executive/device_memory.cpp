@@ -66,7 +66,8 @@ Result<std::byte*> create_range(hal::Device& device, Bytes size, hal::Access acc
   if (!chunks) return std::unexpected(chunks.error());
   if (!contents.empty())
     if (const auto copied = Upload(device, contents, *chunks).run(); !copied)
-      return fail(copied.error(), "device '" + device.name() + "': copying " + readable(Bytes{contents.size()}) + " to it failed: " + name(copied.error()));
+      return fail(copied.error(),
+                  "device '" + device.name() + "': copying " + readable(Bytes{contents.size()}) + " to it failed: " + name(copied.error()));
   return map_range(device, *chunks, access);
 }
 

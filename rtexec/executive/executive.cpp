@@ -39,7 +39,8 @@ long page_faults(int kernel_id) {
 } // namespace
 
 bool Report::deadlines_kept() const {
-  return std::ranges::all_of(tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
+  return std::ranges::all_of(tasks,
+                             [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
 }
 
 bool Report::bounds_kept() const {
@@ -48,7 +49,8 @@ bool Report::bounds_kept() const {
 
 class Executive::Implementation {
  public:
-  Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup) : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
+  Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup)
+      : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
     for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
       runs_.push_back(std::make_unique<executive::TaskRun>(i, set_.tasks.tasks[i], plan_.tasks[i], *set_.workloads[i], control_));
   }
@@ -100,10 +102,12 @@ class Executive::Implementation {
 
 Result<> Executive::Implementation::start() {
   if (!plan_.proved && !setup_.force)
-    return fail(Errc::not_proved, "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
+    return fail(Errc::not_proved,
+                "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
   if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
   if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
-  if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
+  if (auto idle = hal::ShallowIdle::hold())
+    shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported)
     if (const auto accepted = accept(std::unexpected(idle.error())); !accepted) return accepted;
   auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
@@ -149,15 +153,17 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
   auto device = hal::open_device(set_.board, plan_.capacity, plan_.chunk);
   if (!device) return std::unexpected(device.error());
   device_ = std::move(*device);
-  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {
-      {hal::EngineKind::compute, placement.compute}, {hal::EngineKind::copy_in, placement.copy_in}, {hal::EngineKind::copy_out, placement.copy_out}};
+  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {{hal::EngineKind::compute, placement.compute},
+                                                                            {hal::EngineKind::copy_in, placement.copy_in},
+                                                                            {hal::EngineKind::copy_out, placement.copy_out}};
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);
     if (const auto configured = engine.configure(settings); !configured) return configured;
     watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id()});
   }
   // Its first recorded event would otherwise take a lock inside a device part.
-  static constexpr hal::Work prepare{.run = [](void*) noexcept { return traces::prepare_thread(), Status(); }, .done = [](void*, Status, Instant, Instant) noexcept {}};
+  static constexpr hal::Work prepare{.run = [](void*) noexcept { return traces::prepare_thread(), Status(); },
+                                     .done = [](void*, Status, Instant, Instant) noexcept {}};
   if (const auto submitted = device_->engine(hal::EngineKind::compute).submit(prepare); !submitted)
     return fail(submitted.error(), "the compute engine accepts no work");
   return executive::place(*device_, plan_, set_.workloads);
@@ -182,7 +188,8 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
     if (setup_.trace_layers) run.trace_layers();
     // The completion thread first: a release thread alone would wait for its rehearsal for ever.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started) return started;
-    if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started) return run.no_releases(), started;
+    if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
+      return run.no_releases(), started;
   }
   if (!setup_.on_miss) return {};
   auto teller = hal::Thread::start({.name = "misses", .core = {}, .reservation = {}}, [this] { tell_misses(); });
@@ -197,7 +204,8 @@ Result<> Executive::Implementation::rehearse() {
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
   }
   if (const auto* failed = control_.rehearsal_failed.load())
-    return fail(Errc::device_fault, "task '" + failed->name() + "': the job that rehearses it before the start reported a fault; nothing was released");
+    return fail(Errc::device_fault,
+                "task '" + failed->name() + "': the job that rehearses it before the start reported a fault; nothing was released");
   return {};
 }
 
@@ -236,8 +244,10 @@ bool Executive::Implementation::wait(std::optional<Duration> at_most) {
     const Instant now = hal::now();
     if (control_.over_requested.load() || now >= end) return true;
     if (now >= until) return false;
-    if (until == Instant::max()) control_.over.wait(seen);
-    else control_.over.wait_until(seen, until);
+    if (until == Instant::max())
+      control_.over.wait(seen);
+    else
+      control_.over.wait_until(seen, until);
   }
 }
 
@@ -256,10 +266,12 @@ Report Executive::Implementation::report() const {
     report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
   }
   for (const Watched& thread : watched_)
-    report.threads.push_back(
-        {.name = thread.name, .kernel_id = thread.kernel_id, .policy = thread.policy, .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
+    report.threads.push_back({.name = thread.name,
+                              .kernel_id = thread.kernel_id,
+                              .policy = thread.policy,
+                              .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
   const Task* stopper = control_.stopped_by.load();
-  report.stopped_by = stopper != nullptr                                       ? "overrun of " + stopper->name
+  report.stopped_by = stopper != nullptr                                      ? "overrun of " + stopper->name
                       : control_.over_requested.load() || now < planned_end() ? "request"
                                                                               : "duration";
   return report;

@@ -42,7 +42,9 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
       continue;
     }
     if (!*workload || (*workload)->constants().size() != (*workload)->memory().constant.count) {
-      errors += (errors.empty() ? "" : "\n") + ("task '" + task.name + "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
+      errors += (errors.empty() ? "" : "\n") +
+                ("task '" + task.name +
+                 "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
       continue;
     }
     set.memory.push_back((*workload)->memory());
@@ -59,8 +61,9 @@ Result<Plan> make_plan(LoadedSet& set) {
   if (const std::string names = unmeasured(set.tasks); !names.empty()) {
     const auto& file = set.tasks.executive.profile;
     if (std::error_code error; !std::filesystem::exists(file, error))
-      return fail(Errc::bad_input, "no execution times are known of task " + names + ": no wcet is given, and there is no profile " + file.string() +
-                                       "; measure them on this machine with `rtexec profile " + set.tasks.file.string() + "`");
+      return fail(Errc::bad_input, "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
+                                       file.string() + "; measure them on this machine with `rtexec profile " + set.tasks.file.string() +
+                                       "`");
     const auto profile = read_profile(file);
     if (!profile) return std::unexpected(profile.error());
     if (const auto applied = apply_profile(set.tasks, *profile, set.fingerprints); !applied) return std::unexpected(applied.error());

@@ -20,7 +20,9 @@ constexpr int highest_task_priority = 90;
 // What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
 constexpr CpuReservation trial{.runtime = std::chrono::microseconds(100), .window = std::chrono::milliseconds(10)};
 
-hal::Reservation implicit(const CpuReservation& planned) { return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window}; }
+hal::Reservation implicit(const CpuReservation& planned) {
+  return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
+}
 
 /// How late the kernel may notice that a budget is used up.
 Duration tick() {
@@ -31,8 +33,10 @@ Duration tick() {
 
 Result<> attempt(ThreadPolicy policy) {
   hal::ThreadSettings settings{.name = "try", .core = {}, .reservation = {}};
-  if (policy == ThreadPolicy::fifo) settings.fifo_priority = 1;
-  else settings.reservation = implicit(trial);
+  if (policy == ThreadPolicy::fifo)
+    settings.fifo_priority = 1;
+  else
+    settings.reservation = implicit(trial);
   const auto thread = hal::Thread::start(settings, [] {});
   if (!thread) return std::unexpected(thread.error());
   return {};
@@ -48,8 +52,10 @@ class Placer {
     choose_policy();
     if (policy_ == ThreadPolicy::deadline) make_partition();
     if (policy_ == ThreadPolicy::fifo) check_priorities();
-    if (!separate) lacks("core " + std::to_string(compute_core_) + " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
-                         "give the tasks another core, or set compute_core in the board's file");
+    if (!separate)
+      lacks("core " + std::to_string(compute_core_) +
+                " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
+            "give the tasks another core, or set compute_core in the board's file");
     if (!errors_.empty()) return fail(Errc::refused, errors_);
     set_service_threads();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) set_task_threads(i);
@@ -59,8 +65,10 @@ class Placer {
  private:
   /// What the machine cannot give: an error, or with allow_degraded a line of the report.
   void lacks(const std::string& what, const std::string& advice) {
-    if (tasks_.executive.allow_degraded) placement_.degraded.push_back(what);
-    else errors_ += (errors_.empty() ? "" : "\n") + what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]";
+    if (tasks_.executive.allow_degraded)
+      placement_.degraded.push_back(what);
+    else
+      errors_ += (errors_.empty() ? "" : "\n") + what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]";
   }
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
@@ -91,10 +99,13 @@ class Placer {
   /// What the plan is made for, if the machine gives it.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
-    if (const auto tried = attempt(planned); tried) policy_ = planned;
-    else lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what, "run `rtexec probe` for what to change");
+    if (const auto tried = attempt(planned); tried)
+      policy_ = planned;
+    else
+      lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what, "run `rtexec probe` for what to change");
     if (policy_ == ThreadPolicy::deadline && tick() > Duration(policies::longest_tick))
-      lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " + to_string(Duration(policies::longest_tick)),
+      lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " +
+                to_string(Duration(policies::longest_tick)),
             "use a kernel with CONFIG_HZ of 250 or more");
   }
 
@@ -102,8 +113,9 @@ class Placer {
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
       if (is_real_time(i) && rank_on_core(i) >= highest_task_priority)
-        errors_ += (errors_.empty() ? "" : "\n") + ("task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
-                                                    std::to_string(highest_task_priority) + " real-time tasks, and the kernel no more priorities; move some to another core");
+        errors_ += (errors_.empty() ? "" : "\n") + ("task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) +
+                                                    " has more than " + std::to_string(highest_task_priority) +
+                                                    " real-time tasks, and the kernel no more priorities; move some to another core");
   }
 
   bool is_real_time(std::size_t index) const { return tasks_.tasks[index].criticality == Criticality::real_time; }
@@ -117,7 +129,8 @@ class Placer {
   }
 
   /// Without a reservation, SCHED_OTHER where the others are SCHED_DEADLINE.
-  hal::ThreadSettings settings(const std::string& name, unsigned core, int priority, const std::optional<CpuReservation>& reservation) const {
+  hal::ThreadSettings settings(const std::string& name, unsigned core, int priority,
+                               const std::optional<CpuReservation>& reservation) const {
     hal::ThreadSettings result{.name = name, .core = core, .fifo_priority = 0, .reservation = {}};
     if (policy_ == ThreadPolicy::fifo) result.fifo_priority = priority;
     if (policy_ == ThreadPolicy::deadline) {
@@ -130,7 +143,9 @@ class Placer {
 
   /// Copy engines only fill the device before the start: they need no reservation.
   void set_service_threads() {
-    const auto reservation = [&](CpuReservation ServiceReservations::*thread) { return plan_.services ? std::optional((*plan_.services).*thread) : std::nullopt; };
+    const auto reservation = [&](CpuReservation ServiceReservations::*thread) {
+      return plan_.services ? std::optional((*plan_.services).*thread) : std::nullopt;
+    };
     placement_.scheduler = settings("scheduler", service_core_, scheduler_priority, reservation(&ServiceReservations::scheduler));
     placement_.compute = settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
     placement_.compute.stack = Bytes{8 << 20};

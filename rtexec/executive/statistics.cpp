@@ -8,9 +8,7 @@ namespace rtexec::executive {
 
 namespace {
 
-void increment(auto& counter, auto by) noexcept {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
+void increment(auto& counter, auto by) noexcept { counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
 
 } // namespace
 

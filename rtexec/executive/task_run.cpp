@@ -40,7 +40,7 @@ void TaskRun::trace_layers() {
                          },
                      .end =
                          [](void* self, std::uint32_t layer) noexcept {
-                             const auto& run = *static_cast<TaskRun*>(self);
+                           const auto& run = *static_cast<TaskRun*>(self);
                            if (!run.job_.rehearsal) traces::layer_end(run.id(), layer);
                          },
                      .self = this});
@@ -147,19 +147,16 @@ void TaskRun::start_job(const Job& job) noexcept {
   const Instant ready = hal::now();
   if (!job.rehearsal) traces::cpu_end(id(), ready);
   if (!prepared) return executed(job.number, prepared, ready, ready);
-  driver_->post({.kind = Event::Kind::job_requested,
-                 .job = id(),
-                 .now = ready,
-                 .deadline = job.nominal + plan_.device_done_by});
+  driver_->post({.kind = Event::Kind::job_requested, .job = id(), .now = ready, .deadline = job.nominal + plan_.device_done_by});
 }
 
-void TaskRun::withdraw() noexcept {
-  driver_->post({.kind = Event::Kind::job_withdrawn, .job = id(), .now = hal::now(), .deadline = {}});
-}
+void TaskRun::withdraw() noexcept { driver_->post({.kind = Event::Kind::job_withdrawn, .job = id(), .now = hal::now(), .deadline = {}}); }
 
 bool TaskRun::outstanding() const noexcept { return ended_.load(std::memory_order_acquire) != started_.load(std::memory_order_relaxed); }
 
-bool TaskRun::ended_by(Instant when) const noexcept { return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count(); }
+bool TaskRun::ended_by(Instant when) const noexcept {
+  return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
+}
 
 /// False when the run stops before.
 bool TaskRun::await_release(Instant when) noexcept {
@@ -192,8 +189,10 @@ Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
 
 void TaskRun::executed(std::uint64_t, Status outcome, Instant begin, Instant end) noexcept {
   outcome_ = outcome;
-  if (job_.rehearsal) keep_longest(rehearsed_device_, end - begin);
-  else if (outcome) device_.add(end - begin);
+  if (job_.rehearsal)
+    keep_longest(rehearsed_device_, end - begin);
+  else if (outcome)
+    device_.add(end - begin);
   returned_.fetch_add(1, std::memory_order_release);
   ready_.raise();
 }
@@ -204,9 +203,12 @@ void TaskRun::completion_loop() noexcept {
   traces::prepare_thread();
   for (;;) {
     const std::uint32_t seen = ready_.value();
-    if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire)) end_job();
-    else if (releases_over_.load(std::memory_order_acquire)) return;
-    else ready_.wait(seen);
+    if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire))
+      end_job();
+    else if (releases_over_.load(std::memory_order_acquire))
+      return;
+    else
+      ready_.wait(seen);
   }
 }
 
@@ -219,8 +221,10 @@ void TaskRun::end_job() noexcept {
     keep_longest(job_.rehearsal ? rehearsed_after_ : longest_after_, executed_so_far() - before);
   }
   const Instant end = hal::now();
-  if (job_.rehearsal) rehearsal_ = outcome;
-  else count_end(outcome, end);
+  if (job_.rehearsal)
+    rehearsal_ = outcome;
+  else
+    count_end(outcome, end);
   last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
   ended_.fetch_add(1, std::memory_order_release);
   wake_.raise();
@@ -273,8 +277,12 @@ TaskReport TaskRun::report() const {
           .unfinished = value(unfinished_) + value(unserved_),
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),
-          .observed = {.before = Duration(longest_before_.load()), .device = device_.statistics().max, .after = Duration(longest_after_.load())},
-          .rehearsed = {.before = Duration(rehearsed_before_.load()), .device = Duration(rehearsed_device_.load()), .after = Duration(rehearsed_after_.load())},
+          .observed = {.before = Duration(longest_before_.load()),
+                       .device = device_.statistics().max,
+                       .after = Duration(longest_after_.load())},
+          .rehearsed = {.before = Duration(rehearsed_before_.load()),
+                        .device = Duration(rehearsed_device_.load()),
+                        .after = Duration(rehearsed_after_.load())},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
 }

@@ -25,14 +25,14 @@ struct RunControl {
   std::atomic<const Task*> stopped_by{nullptr}; // the task whose overrun policy ended the run
   hal::Signal over;                             // the run is to end: set by tasks, duration, signal handlers
   std::atomic<bool> over_requested{false};
-  std::atomic<std::int64_t> start{0};           // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
-  std::atomic<std::int64_t> end{INT64_MAX};     // no release at or after it; written before `start`
+  std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
+  std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
   hal::Signal started;
-  std::atomic<std::uint32_t> rehearsed{0};      // release threads that are ready
+  std::atomic<std::uint32_t> rehearsed{0}; // release threads that are ready
   std::atomic<const TaskRun*> rehearsal_failed{nullptr};
   hal::Signal rehearsal_ended;
-  hal::Signal missed;                           // raised for each miss that is to be told
-  std::atomic<bool> told_enough{false};         // no miss will follow
+  hal::Signal missed;                   // raised for each miss that is to be told
+  std::atomic<bool> told_enough{false}; // no miss will follow
 
   void end_run() noexcept {
     over_requested.store(true);
@@ -100,17 +100,17 @@ class TaskRun final : public DeviceClient {
   hal::Signal wake_;  // release thread: a job ended, or the run stops
   hal::Signal ready_; // completion thread: the device part ended, or the run stops
 
-  Job job_;           // the job in progress: written by the release thread before the device part, read afterwards
-  Status outcome_;    // of its device part
-  Status rehearsal_;  // of the rehearsal as a whole
+  Job job_;          // the job in progress: written by the release thread before the device part, read afterwards
+  Status outcome_;   // of its device part
+  Status rehearsal_; // of the rehearsal as a whole
   std::atomic<bool> abandoned_{false};
   Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
 
   // Books: each has one writer.
-  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};          // release thread
-  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0};  // completion thread
+  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::atomic<std::int64_t> rehearsed_before_{0}, rehearsed_device_{0}, rehearsed_after_{0};

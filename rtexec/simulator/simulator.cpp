@@ -52,11 +52,11 @@ class Simulation {
     Instant release_at = never; // of the next look at the gate
     Instant ready_at = never;   // latent: the first part becomes ready
     Phase phase = Phase::idle;
-    bool gate_waits = false;    // the gate waits for the end of the job
+    bool gate_waits = false; // the gate waits for the end of the job
     bool abandoned = false;
     std::uint64_t job = 0;
     Instant nominal{};
-    Duration remaining{0};      // of the part on the core
+    Duration remaining{0}; // of the part on the core
     std::size_t core = 0;
   };
 
@@ -125,19 +125,20 @@ class Simulation {
     TaskRun& run = runs_[task];
     const ReleaseDecision decision = run.gate.at_release(run.phase != Phase::idle);
     switch (decision.kind) {
-      case ReleaseDecision::Kind::start: return release(task, decision);
-      case ReleaseDecision::Kind::skip:
-        observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal);
-        return choose_release(task);
-      case ReleaseDecision::Kind::abort_and_wait:
-      case ReleaseDecision::Kind::wait:
-        run.gate_waits = true;
-        run.release_at = never;
-        if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
-        return;
-      case ReleaseDecision::Kind::stop:
-        observe(Step::Kind::stop, task);
-        outcome_.stopped = over_ = true;
+    case ReleaseDecision::Kind::start:
+      return release(task, decision);
+    case ReleaseDecision::Kind::skip:
+      observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal);
+      return choose_release(task);
+    case ReleaseDecision::Kind::abort_and_wait:
+    case ReleaseDecision::Kind::wait:
+      run.gate_waits = true;
+      run.release_at = never;
+      if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
+      return;
+    case ReleaseDecision::Kind::stop:
+      observe(Step::Kind::stop, task);
+      outcome_.stopped = over_ = true;
     }
   }
 
@@ -159,8 +160,10 @@ class Simulation {
     run.abandoned = true;
     ++outcome_.tasks[task].aborted;
     observe(Step::Kind::abort, task);
-    if (run.phase == Phase::queued || run.phase == Phase::device) decide(Event::Kind::job_withdrawn, task);
-    else if (run.phase == Phase::latent) end_job(task);
+    if (run.phase == Phase::queued || run.phase == Phase::device)
+      decide(Event::Kind::job_withdrawn, task);
+    else if (run.phase == Phase::latent)
+      end_job(task);
   }
 
   void end_job(std::uint32_t task) {
@@ -241,8 +244,10 @@ class Simulation {
     runs_[task].phase = Phase::queued;
     observe(Step::Kind::execution_end, task);
     decide(Event::Kind::execution_done, task);
-    if (runs_[task].abandoned) end_job(task);
-    else begin_core_part(task, Phase::after, Part::after);
+    if (runs_[task].abandoned)
+      end_job(task);
+    else
+      begin_core_part(task, Phase::after, Part::after);
   }
 
   void decide(Event::Kind kind, std::uint32_t task) {
@@ -251,8 +256,10 @@ class Simulation {
     ++outcome_.events;
     for (const Action& action : actions_.all()) {
       assert(action.kind != Action::Kind::refuse);
-      if (action.kind == Action::Kind::start_execution) start_device_part(action.job.task);
-      else if (action.kind == Action::Kind::drop) end_job(action.job.task);
+      if (action.kind == Action::Kind::start_execution)
+        start_device_part(action.job.task);
+      else if (action.kind == Action::Kind::drop)
+        end_job(action.job.task);
     }
   }
 
