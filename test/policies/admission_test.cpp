@@ -1,4 +1,5 @@
 #include "policies/admission.hpp"
+#include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,33 +10,12 @@ namespace {
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using test::board_of;
+using test::set_of;
+using test::task_of;
+using test::test_named;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Board board_of() {
-  Board board;
-  board.name = "host";
-  board.capacity = Bytes{1024 * 4096};
-  board.chunk = Bytes{4096};
-  board.memory_policies = {MemoryPolicy::device};
-  return board;
-}
-
-Task task_of(std::string name, Duration period, Wcet wcet, unsigned core = 0) {
-  Task task;
-  task.name = std::move(name);
-  task.period = task.deadline = period;
-  task.wcet = wcet;
-  task.core = core;
-  return task;
-}
-
-TaskSet set_of(std::vector<Task> tasks, Order order = Order::edf) {
-  TaskSet set;
-  set.executive.order = order;
-  set.tasks = std::move(tasks);
-  return set;
-}
 
 Result<Plan> plan_of(const TaskSet& set, const Board& board = board_of()) { return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())); }
 
@@ -43,10 +23,6 @@ std::vector<std::string> names(const Plan& plan) {
   std::vector<std::string> list;
   for (const TestVerdict& test : plan.tests) list.push_back(test.name);
   return list;
-}
-
-const TestVerdict& test_named(const Plan& plan, const std::string& name) {
-  return *std::ranges::find(plan.tests, name, &TestVerdict::name);
 }
 
 std::string why(const Result<Plan>& plan) { return plan ? std::string() : plan.error().what; }

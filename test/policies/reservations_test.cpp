@@ -2,6 +2,7 @@
 #include "policies/admission.hpp"
 #include "policies/reservations.hpp"
 #include "test/policies/constant_bandwidth.hpp"
+#include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::ConstantBandwidthCore;
+using test::task_of;
+using test::test_named;
 using testing::HasSubstr;
 
 class Draw {
@@ -24,12 +27,8 @@ class Draw {
   std::mt19937 random_;
 };
 
-Board board_of(std::optional<unsigned> service_core) {
-  Board board;
-  board.name = "host";
-  board.capacity = Bytes{1024 * 4096};
-  board.chunk = Bytes{4096};
-  board.memory_policies = {MemoryPolicy::device};
+Board charged_board(std::optional<unsigned> service_core) {
+  Board board = test::board_of();
   board.compute_core = 9;
   board.service_core = service_core;
   board.context_switch = 10us;
@@ -38,30 +37,17 @@ Board board_of(std::optional<unsigned> service_core) {
   return board;
 }
 
-Task task_of(std::string name, Duration period, Wcet wcet, unsigned core = 0) {
-  Task task;
-  task.name = std::move(name);
-  task.period = task.deadline = period;
-  task.wcet = wcet;
-  task.core = core;
-  return task;
-}
-
 TaskSet set_of(std::vector<Task> tasks, Order order = Order::edf) {
-  TaskSet set;
-  set.executive.order = order;
+  TaskSet set = test::set_of(std::move(tasks), order);
   set.executive.threads = ThreadPolicy::deadline;
-  set.tasks = std::move(tasks);
   return set;
 }
 
 Plan plan_of(const TaskSet& set, std::optional<unsigned> service_core = 0) {
-  auto plan = make_plan(set, board_of(service_core), std::vector<MemoryDemand>(set.tasks.size()));
+  auto plan = make_plan(set, charged_board(service_core), std::vector<MemoryDemand>(set.tasks.size()));
   if (!plan) throw std::runtime_error(plan.error().what);
   return std::move(*plan);
 }
-
-const TestVerdict& test_named(const Plan& plan, const std::string& name) { return *std::ranges::find(plan.tests, name, &TestVerdict::name); }
 
 // ---- the lemma --------------------------------------------------------------------------------------------------------
 
@@ -367,7 +353,7 @@ TEST_P(EitherOrder, AnUnknownServiceCoreCountsOnEveryCore) {
 
 TEST(Reservations, TheSchedulerHasNoRoomBesideTheComputeEngine) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms})});
-  const auto plan = make_plan(set, board_of(9), std::vector<MemoryDemand>(1));
+  const auto plan = make_plan(set, charged_board(9), std::vector<MemoryDemand>(1));
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().what, HasSubstr("service_core"));
 }
