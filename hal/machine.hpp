@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,26 @@ struct Finding {
   Grade grade = Grade::ok;
   std::string state;   // what was found, with the value
   std::string advice;  // what to change and how; empty when ok
+};
+
+/// The governors that were in force before frequencies were locked; the destructor gives them back.
+class FrequencyLock {
+ public:
+  FrequencyLock() = default;
+  FrequencyLock(FrequencyLock&& other) noexcept : before_(std::exchange(other.before_, {})) {}
+  FrequencyLock& operator=(FrequencyLock&& other) noexcept {
+    std::swap(before_, other.before_);
+    return *this;
+  }
+  ~FrequencyLock();
+
+ private:
+  friend class Machine;
+  struct Governor {
+    std::filesystem::path file; // under the machine's root
+    std::string name;
+  };
+  std::vector<Governor> before_;
 };
 
 class Machine {
@@ -49,8 +70,9 @@ class Machine {
   /// on the machine that runs, whatever the root.
   [[nodiscard]] std::vector<Finding> probe() const;
 
-  /// Locks the frequency of a core to its maximum (governor "performance"), read back; unsupported where there is no cpufreq.
-  [[nodiscard]] Result<> lock_frequency(unsigned core) const;
+  /// Locks the frequency of each core to its maximum (governor "performance", read back). A core without cpufreq has nothing to lock:
+  /// firmware or a hypervisor decides there, which probe() tells.
+  [[nodiscard]] Result<FrequencyLock> lock_frequency(std::span<const unsigned> cores) const;
 
   /// A cpuset for each of `cores` that it does not share (cgroup v1 and v2, at the top of the hierarchy), so that SCHED_DEADLINE
   /// threads can be pinned there. One at a time on a machine; what a killed process left behind is cleared first.

@@ -127,18 +127,28 @@ Result<> Machine::write(const std::filesystem::path& path, std::string_view valu
                                  *found + "\".");
 }
 
-Result<> Machine::lock_frequency(unsigned core) const {
-  const std::filesystem::path folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq";
-  const auto governors = read(folder / "scaling_available_governors");
-  if (!governors && governors.error().code == Errc::unsupported) {
-    return fail(Errc::unsupported, "Core " + std::to_string(core) + " shows no cpufreq: its frequency is set by firmware or by a hypervisor.");
+Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) const {
+  FrequencyLock lock;
+  for (const unsigned core : cores) {
+    const std::filesystem::path folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq";
+    const auto governors = read(folder / "scaling_available_governors");
+    if (!governors && governors.error().code == Errc::unsupported) continue;
+    if (!governors) return std::unexpected(governors.error());
+    if ((" " + *governors + " ").find(" performance ") == std::string::npos)
+      return fail(Errc::refused, "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
+                                     "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
+    const auto before = read(folder / "scaling_governor");
+    if (!before) return std::unexpected(before.error());
+    if (*before == "performance") continue;
+    lock.before_.push_back({under_root(folder / "scaling_governor"), *before});
+    if (const auto written = write(folder / "scaling_governor", "performance"); !written) return std::unexpected(written.error());
   }
-  if (!governors) return std::unexpected(governors.error());
-  if ((" " + *governors + " ").find(" performance ") == std::string::npos) {
-    return fail(Errc::refused, "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
-                                   "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
-  }
-  return write(folder / "scaling_governor", "performance");
+  return lock;
+}
+
+FrequencyLock::~FrequencyLock() {
+  // A destructor has nobody to tell; probe() shows the governors that are in force.
+  for (const Governor& governor : before_) static_cast<void>(Machine("/").write(governor.file, governor.name));
 }
 
 } // namespace rtexec::hal

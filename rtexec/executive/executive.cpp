@@ -88,6 +88,7 @@ class Executive::Implementation {
 
   ExecutiveSetup setup_;
   hal::CoreClaim claim_;
+  hal::FrequencyLock frequency_;
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::Partition> partition_;
   std::unique_ptr<hal::Device> device_;
@@ -113,7 +114,7 @@ Result<> Executive::Implementation::start() {
   auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
   if (!placement) return std::unexpected(placement.error());
   partition_ = std::move(placement->partition);
-  if (const auto claimed = accept(claim_cores(*placement)); !claimed) return claimed;
+  if (const auto claimed = claim_cores(*placement); !claimed) return claimed;
   degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
   if (const auto opened = open_device(*placement); !opened) return opened;
   record_plan();
@@ -135,6 +136,7 @@ Result<> Executive::Implementation::accept(Result<> outcome) {
   return {};
 }
 
+/// Takes the cores of the run for itself, at their full frequency.
 Result<> Executive::Implementation::claim_cores(const executive::Placement& placement) {
   std::set<unsigned> cores;
   const auto use = [&](const hal::ThreadSettings& thread) {
@@ -143,9 +145,13 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
   use(placement.compute);
   std::ranges::for_each(placement.release, use);
   std::ranges::for_each(placement.completion, use);
-  auto claim = hal::CoreClaim::take(std::vector<unsigned>(cores.begin(), cores.end()));
-  if (!claim) return std::unexpected(claim.error());
-  claim_ = std::move(*claim);
+  const std::vector<unsigned> used(cores.begin(), cores.end());
+  auto claim = hal::CoreClaim::take(used);
+  if (claim) claim_ = std::move(*claim);
+  else if (const auto accepted = accept(std::unexpected(claim.error())); !accepted) return accepted;
+  auto frequency = hal::Machine().lock_frequency(used);
+  if (!frequency) return accept(std::unexpected(frequency.error()));
+  frequency_ = std::move(*frequency);
   return {};
 }
 

@@ -123,17 +123,21 @@ TEST(Machine, OnlineCoresAgreeWithTheKernel) {
   EXPECT_EQ(Machine().online_cores().size(), static_cast<std::size_t>(CPU_COUNT(&allowed)));
 }
 
-TEST(Machine, LocksTheFrequencyOfACore) {
+TEST(Machine, LocksFrequenciesAndGivesThemBack) {
   const ScratchFolder root;
   const std::string folder = "/sys/devices/system/cpu/cpu2/cpufreq/";
   write_text(root / (folder + "scaling_governor"), "schedutil\n");
   write_text(root / (folder + "scaling_available_governors"), "conservative performance schedutil\n");
   const Machine machine(root.path());
-  EXPECT_TRUE(machine.lock_frequency(2));
-  EXPECT_EQ(machine.read(folder + "scaling_governor").value(), "performance");
-  EXPECT_TRUE(fails(machine.lock_frequency(3), Errc::unsupported, "Core 3 shows no cpufreq"));
+  constexpr unsigned cores[] = {2, 3}; // core 3 shows no cpufreq: nothing to lock
+  {
+    const auto locked = machine.lock_frequency(cores);
+    ASSERT_TRUE(locked) << locked.error().what;
+    EXPECT_EQ(machine.read(folder + "scaling_governor").value(), "performance");
+  }
+  EXPECT_EQ(machine.read(folder + "scaling_governor").value(), "schedutil");
   write_text(root / (folder + "scaling_available_governors"), "powersave schedutil\n");
-  EXPECT_TRUE(fails(machine.lock_frequency(2), Errc::refused, "only: powersave schedutil"));
+  EXPECT_TRUE(fails(machine.lock_frequency(cores), Errc::refused, "only: powersave schedutil"));
 }
 
 // ---- probe ----------------------------------------------------------------------------------------------------------
