@@ -6,13 +6,13 @@ namespace rtexec::command {
 
 using nlohmann::json;
 
-namespace {
-
-json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
-
 json to_json(const Wcet& wcet) {
   return {{"before_ns", wcet.before.count()}, {"device_ns", wcet.device.count()}, {"after_ns", wcet.after.count()}};
 }
+
+namespace {
+
+json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
 
 json to_json(const DurationStatistics& s) {
   return {{"min", s.min.count()}, {"mean", s.mean.count()}, {"p50", s.p50.count()},
@@ -37,7 +37,7 @@ json to_json(const PlannedTask& task) {
           {"memory_policy", spelling(task.memory_policy)},
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
-          {"wcet", to_json(task.wcet)},
+          {"wcet", command::to_json(task.wcet)},
           {"memory",
            {{"constant_bytes", task.memory.constant.count},
             {"scratch_bytes", task.memory.scratch.count},
@@ -56,7 +56,7 @@ json to_json(const TaskReport& task) {
           {"unfinished", task.unfinished},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
-          {"observed", to_json(task.observed)},
+          {"observed", command::to_json(task.observed)},
           {"deadline_ns", task.deadline.count()},
           {"response_bound_ns", nullable(task.bound)}};
 }

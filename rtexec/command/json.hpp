@@ -9,6 +9,7 @@
 
 namespace rtexec::command {
 
+[[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 [[nodiscard]] nlohmann::json to_json(const Plan& plan);
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 

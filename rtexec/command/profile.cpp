@@ -1,6 +1,7 @@
 #include "config/profile.hpp"
 #include "config/files.hpp"
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/json.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/profiler.hpp"
@@ -56,10 +57,6 @@ void print(std::ostream& out, const Profile& profile, const std::filesystem::pat
                readable(entry.observed.after), readable(entry.wcet.before), readable(entry.wcet.device), readable(entry.wcet.after)});
   table.print(out);
   out << "wrote " << file.string() << '\n';
-}
-
-nlohmann::json to_json(const Wcet& wcet) {
-  return {{"before_ns", wcet.before.count()}, {"device_ns", wcet.device.count()}, {"after_ns", wcet.after.count()}};
 }
 
 int profile(const Options& options) {

@@ -34,25 +34,24 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
 
   LoadedSet set{.tasks = std::move(tasks), .board = std::move(*board), .workloads = {}, .memory = {}, .fingerprints = {}};
   std::string errors;
+  const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
   for (const Task& task : set.tasks.tasks) {
     auto own = given.extract(task.name);
     auto workload = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped())) : tasks::make_workload(task);
     if (!workload) {
-      errors += (errors.empty() ? "" : "\n") + workload.error().what;
+      complain(workload.error().what);
       continue;
     }
     if (!*workload || (*workload)->constants().size() != (*workload)->memory().constant.count) {
-      errors += (errors.empty() ? "" : "\n") +
-                ("task '" + task.name +
-                 "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
+      complain("task '" + task.name +
+               "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
       continue;
     }
     set.memory.push_back((*workload)->memory());
     set.fingerprints.push_back((*workload)->fingerprint());
     set.workloads.push_back(std::move(*workload));
   }
-  for (const auto& [name, _] : given)
-    errors += (errors.empty() ? "" : "\n") + ("a workload was given for task '" + name + "', which the task set does not have");
+  for (const auto& [name, _] : given) complain("a workload was given for task '" + name + "', which the task set does not have");
   if (!errors.empty()) return fail(Errc::bad_input, errors);
   return set;
 }
