@@ -26,6 +26,7 @@ PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev
 PACKAGES_CHECK := libgtest-dev libgmock-dev python3 python3-venv
 PACKAGES_BENCH := libbenchmark-dev rt-tests
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
+PACKAGES_DIST := patchelf xz-utils
 
 # installed(NAMES): a stamp that is older than nothing once every package is there; missing ones are installed (as root).
 define package_stamp
@@ -34,7 +35,7 @@ $(BUILD)/.packages-$(1): test/install-packages Makefile
 	@test/install-packages $$(PACKAGES_$(1))
 	@touch $$@
 endef
-$(foreach set,BUILD CHECK BENCH FUZZ,$(eval $(call package_stamp,$(set))))
+$(foreach set,BUILD CHECK BENCH FUZZ DIST,$(eval $(call package_stamp,$(set))))
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Werror
@@ -80,7 +81,83 @@ $(BUILTIN_BOARDS).o: $(BUILTIN_BOARDS).cpp | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
-OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o)
+
+# ---- device kernels -------------------------------------------------------------------------------------------------
+# Compiled for each board's architecture and embedded in tasks/: cubins by nvcc and its PTX for newer GPUs; PTX by clang for what nvcc
+# cannot target (nvcc 13: TX2's sm_62 and Xavier's sm_72), in the oldest PTX version that will do, because old drivers translate it.
+# Shared by all modes. Without a compiler for them the program is built without kernels.
+CUDA_HOME ?= /usr/local/cuda
+first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name) 2>/dev/null)))
+NVCC ?= $(call first_of,$(CUDA_HOME)/bin/nvcc nvcc)
+KERNEL_CLANG ?= $(call first_of,clang-19 clang-16 clang-14 clang)
+CCACHE ?= $(call first_of,ccache)
+KERNELS := $(sort $(wildcard tasks/dnn/cuda/kernels/*.cu))
+KERNEL_ARCHITECTURES := 62 72 75 80 90
+NVCC_TARGETS := $(if $(NVCC),$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
+CLANG_TARGETS := $(if $(KERNEL_CLANG),$(patsubst sm_%,%,$(filter sm_%,$(shell $(KERNEL_CLANG) --target=nvptx64 --print-supported-cpus 2>&1 </dev/null))))
+CLANG_PTX_VERSION := $(if $(shell $(KERNEL_CLANG) --help-hidden 2>/dev/null | grep -- --cuda-feature),--cuda-feature=+ptx63,-Xclang -target-feature -Xclang +ptx63)
+BY_NVCC := $(filter $(NVCC_TARGETS),$(KERNEL_ARCHITECTURES))
+BY_CLANG := $(filter $(CLANG_TARGETS),$(filter-out $(BY_NVCC),$(KERNEL_ARCHITECTURES)))
+BY_NONE := $(filter-out $(BY_NVCC) $(BY_CLANG),$(KERNEL_ARCHITECTURES))
+K := $(BUILD)/kernels
+images = $(foreach kernel,$(KERNELS:tasks/dnn/cuda/kernels/%.cu=%),$(1:%=$(K)/$(kernel).sm_%))
+NVCC_CUBINS := $(addsuffix .cubin,$(call images,$(BY_NVCC)))
+NVCC_PTX := $(addsuffix .ptx,$(call images,$(lastword $(BY_NVCC))))
+CLANG_PTX := $(addsuffix .ptx,$(call images,$(BY_CLANG)))
+KERNEL_IMAGES := $(NVCC_CUBINS) $(NVCC_PTX) $(CLANG_PTX)
+
+KERNEL_FLAGS = -std=c++17 -I. -MMD -MP -MT $@ -MF $@.d
+architecture = $(patsubst .sm_%,%,$(suffix $(basename $@)))
+kernel_source = tasks/dnn/cuda/kernels/$(basename $(basename $(@F))).cu
+$(foreach image,$(KERNEL_IMAGES),$(eval $(image): tasks/dnn/cuda/kernels/$(basename $(basename $(notdir $(image)))).cu))
+$(NVCC_CUBINS):
+	@mkdir -p $(@D)
+	$(call say,NVCC,$(kernel_source) sm_$(architecture))
+	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) -O3 -Werror all-warnings -arch=sm_$(architecture) -c -cubin $(kernel_source) -o $@
+$(NVCC_PTX):
+	@mkdir -p $(@D)
+	$(call say,NVCC,$(kernel_source) compute_$(architecture))
+	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) -O3 -Werror all-warnings -arch=compute_$(architecture) -c -ptx $(kernel_source) -o $@
+$(CLANG_PTX):
+	@mkdir -p $(@D)
+	$(call say,CLANG,$(kernel_source) sm_$(architecture))
+	$(Q)$(CCACHE) $(KERNEL_CLANG) $(KERNEL_FLAGS) -O3 -Wall -Wextra -Wno-unused-parameter -Wno-pass-failed -Werror \
+	  -x cuda --cuda-device-only --cuda-gpu-arch=sm_$(architecture) --cuda-path=/nonexistent -nocudainc -nocudalib $(CLANG_PTX_VERSION) \
+	  -S $(kernel_source) -o $@
+
+# The table of images; the assembler takes in the files.
+KERNEL_TABLE := $(K)/kernel_images.cpp
+KERNELS_LEFT_OUT := $(if $(BY_NVCC)$(BY_CLANG),$(if $(BY_NONE),no compiler for kernels of $(BY_NONE:%=sm_%): built without those),\
+  no compiler for device kernels: built without them (only the host device will work))
+$(K)/images: ALWAYS
+	@mkdir -p $(@D)
+	@echo '$(KERNEL_IMAGES)' | cmp -s - $@ || echo '$(KERNEL_IMAGES)' > $@
+$(KERNEL_TABLE): $(KERNEL_IMAGES) $(K)/images
+	@mkdir -p $(@D)
+	$(if $(KERNELS_LEFT_OUT),@echo '  $(strip $(KERNELS_LEFT_OUT)); apt-get install clang-19 adds PTX for all')
+	$(Q){ echo '#include "tasks/dnn/cuda/kernel_images.hpp"'; \
+	   for file in $(KERNEL_IMAGES); do name=$${file##*/}; symbol=kernel_image_$${name//./_}; \
+	     echo "asm(\".pushsection .rodata\\n.balign 64\\n$$symbol: .incbin \\\"$$file\\\"\\n$${symbol}_end: .byte 0\\n.popsection\");"; \
+	     echo "extern \"C\" __attribute__((visibility(\"hidden\"))) const char $$symbol[], $${symbol}_end[];"; done; \
+	   echo 'namespace rtexec::tasks::cuda {'; \
+	   echo 'std::span<const KernelImage> kernel_images() {'; \
+	   echo '  static const KernelImage images[] = {'; \
+	   for file in $(KERNEL_IMAGES); do name=$${file##*/}; symbol=kernel_image_$${name//./_}; sm=$${name#*.sm_}; \
+	     ptx=false; [[ $$name != *.ptx ]] || ptx=true; \
+	     echo "    {\"$${name%%.*}\", $${sm%.*}, $$ptx, $$symbol, static_cast<std::size_t>($${symbol}_end - $$symbol)},"; done; \
+	   echo '    {}};'; \
+	   echo '  return std::span(images).first($(words $(KERNEL_IMAGES)));'; \
+	   echo '} }'; } > $@
+KERNEL_OBJECT := $(B)/tasks/dnn/cuda/kernel_images.o
+$(KERNEL_OBJECT): $(KERNEL_TABLE) | $(BUILD)/.packages-BUILD
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+.PHONY: kernels ALWAYS
+kernels: $(KERNEL_TABLE) ## compile the device kernels only
+
+# ---- rooms ----------------------------------------------------------------------------------------------------------
+OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(if $(filter tasks,$(1)),$(KERNEL_OBJECT))
 LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call OBJECTS,$(room)))
 # A room's archive; what it may use follows it on the link line.
 archive = $(B)/$(1)/$(1).a
@@ -108,10 +185,12 @@ $(B)/%.o: %.cpp | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
+# Tests hold our declarations of CUDA against NVIDIA's headers, where those are.
+CUDA_HEADERS := $(addprefix -isystem ,$(patsubst %/cuda.h,%,$(wildcard $(CUDA_HOME)/include/cuda.h)))
 $(B)/test/%.o: test/%.cpp | $(BUILD)/.packages-BUILD $(BUILD)/.packages-CHECK
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
-	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(CUDA_HEADERS) -c $< -o $@
 
 # liblttng-ust publishes probes by RCU, which ThreadSanitizer cannot see.
 $(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g
@@ -123,8 +202,17 @@ $(call archive,$(1)): $(call OBJECTS,$(1))
 endef
 $(foreach room,$(ROOMS),$(eval $(call room_archive,$(room))))
 
+# The device kernels as C++ over an emulation of the device, for the tests of tasks/ on a machine without a GPU. They enter themselves in a
+# registry by static initialisation, so they are linked as objects.
+EMULATED := $(KERNELS:tasks/dnn/cuda/kernels/%.cu=$(B)/test/tasks/emulated/%.o)
+$(B)/test/tasks/emulated/%.o: tasks/dnn/cuda/kernels/%.cu | $(BUILD)/.packages-BUILD
+	@mkdir -p $(@D)
+	$(call say,CXX,$< (emulated))
+	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
+	  -include test/tasks/cuda_emulation/emulation.hpp -c $< -o $@
+
 define room_tests
-$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(call link_of,$(1))
+$(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED) $(B)/test/hal/fake_cuda_driver.o) $(call link_of,$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)$(CXX) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) $(call link_of,$(1)) -lgmock -lgtest -lgtest_main $(call libs_of,$(1))
 endef
@@ -170,7 +258,7 @@ run: $(PROGRAM) $(BUILD)/demo.profile.toml ## run config/demo.toml for 10 s: fou
 	  echo "report: $(BUILD)/demo.report.json, trace: $(BUILD)/demo.trace (babeltrace2 reads it)"; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
-.PHONY: check borders check-sanitizers check-asan check-tsan check-fuzz bench
+.PHONY: check borders check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
 borders: | $(BUILD)/.packages-BUILD
 	@test/check-borders
 
@@ -184,8 +272,12 @@ check-asan check-tsan: check-%:
 sanitized: $(TEST_PROGRAMS)
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
+GPU_TESTS := $(filter %/hal-tests %/tasks-tests %/rtexec-tests,$(TEST_PROGRAMS))
 FUZZ_SECONDS ?= 60
 FUZZERS := toml onnx
+check-gpu: $(PROGRAM) $(GPU_TESTS) ## on a machine with an NVIDIA GPU: device rules, kernels, operators and networks on it
+	@test/check-gpu $(B)
+
 check-fuzz: ## feed broken TOML and ONNX files to the readers, a minute each (FUZZ_SECONDS=60)
 	@$(MAKE) MODE=fuzz fuzz
 .PHONY: fuzz
@@ -210,7 +302,7 @@ bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what t
 	@test/run-benches $(B) $(BENCHES)
 
 # ---- installation ---------------------------------------------------------------------------------------------------
-PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp
+PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp $(foreach name,device engine thread,hal/$(name).hpp)
 MAN := $(B)/rtexec.1
 $(MAN): $(PROGRAM)
 	$(call say,MAN,$@)
@@ -242,12 +334,26 @@ install: all $(MAN) ## install program, libraries, headers, boards and man page 
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/rtexec README.md LICENSE
 	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig && printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(PREFIX)/lib/pkgconfig/rtexec.pc
 
+# ---- a folder for another machine -----------------------------------------------------------------------------------
+DIST ?= $(BUILD)/rtexec-$(VERSION)-$(shell uname -m)
+DIST_BENCHES ?= $(BENCHES)
+# NAME:SIZE:CLASSES each.
+DIST_MODELS ?= efficientnet_b0:224:10
+DIST_ARCHIVE ?= $(DIST).tar.xz
+DIST_PROGRAMS := $(GPU_TESTS) $(DIST_BENCHES)
+.PHONY: dist
+dist: $(PROGRAM) $(DIST_PROGRAMS) | $(BUILD)/.packages-DIST ## make a folder, and an archive of it, that runs on another Linux machine (DIST=FOLDER)
+	$(call say,DIST,$(DIST))
+	$(Q)test/make-dist $(B) '$(DIST)' $(DIST_PROGRAMS) $(DIST_MODELS)
+	$(Q)[ -z '$(DIST_ARCHIVE)' ] || { tar -C '$(dir $(DIST))' --owner=0 --group=0 --sort=name -c '$(notdir $(DIST))' | xz -9 > '$(DIST_ARCHIVE)' && \
+	  du -sh --apparent-size '$(DIST)' '$(DIST_ARCHIVE)'; }
+
 .PHONY: clean help
 clean: ## remove all that was built
 	rm -rf $(BUILD)
 
 help: ## list the targets
 	@awk -F ':[^#]*## ' '/^[a-z][a-z -]*:[^#]*## / {split($$1, t, " "); printf "  make %-18s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: BOARD=host MODE=release|debug|asan|tsan V=1 (show commands)"
+	@echo "  variables: BOARD=host MODE=release|debug|asan|tsan V=1 (show commands) NVCC= KERNEL_CLANG= (empty: do without) KERNEL_ARCHITECTURES="...""
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) $(K) -name '*.d' 2>/dev/null)

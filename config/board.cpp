@@ -17,6 +17,7 @@ using namespace config;
 
 constexpr Duration longest_overhead = 1s;
 constexpr unsigned most_copy_engines = 2; // one for each direction
+constexpr unsigned last_ordinal = 63;
 
 std::vector<Key<Board>> keys() {
   using B = Board;
@@ -26,11 +27,12 @@ std::vector<Key<Board>> keys() {
       key<B>("name", identifier(), required, "as task sets call it", &B::name),
       key<B>("description", text(), "what it is, in one line", &B::description),
       key<B>("device", one_of<DeviceKind>(), "the back end that drives its device", &B::device),
-      key<B>("capacity", pages(), required, "device memory, in whole chunks", &B::capacity),
+      key<B>("ordinal", integer<unsigned>(0, last_ordinal), "cuda: which of the machine's GPUs", &B::ordinal),
+      key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks", &B::capacity),
       key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
       key<B>("copy_engines", integer<unsigned>(1, most_copy_engines), "2: copies in and out overlap", &B::copy_engines),
       key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live", &B::memory_policies),
-      key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "host device: core of its compute engine",
+      key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
              &B::compute_core),
       key<B>("service_core", integer<unsigned>(0, last_core), "the first online core", "of the scheduler and the copy engines",
              &B::service_core),
@@ -49,6 +51,12 @@ const Schema<Board>& board_schema() {
 void check_rules(const Board& board, Report& report) {
   const Place capacity{.table = {}, .index = 0, .key = "capacity"};
   const Place chunk{.table = {}, .index = 0, .key = "chunk"};
+  const Place device{.table = {}, .index = 0, .key = "device"};
+  const Place ordinal{.table = {}, .index = 0, .key = "ordinal"};
+  if (board.device == DeviceKind::host && board.capacity == Bytes{0})
+    report.relation({device, capacity}, "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
+  if (board.device == DeviceKind::host && board.ordinal > 0)
+    report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
   if (report.is_bad(chunk)) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
     report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);

@@ -10,18 +10,19 @@
 
 namespace rtexec {
 
-enum class DeviceKind { host };
+enum class DeviceKind { host, cuda };
 
 struct Board {
   std::filesystem::path file;
   std::string name;
   std::string description;
   DeviceKind device = DeviceKind::host;
-  Bytes capacity{0};                           // device memory
+  Bytes capacity{0};                           // device memory; 0: what the device has, known only where it is
   Bytes chunk{0};                              // default unit of physical device memory
+  unsigned ordinal = 0;                        // which of the machine's GPUs
   unsigned copy_engines = 1;
   std::vector<MemoryPolicy> memory_policies;   // that a task may ask for
-  std::optional<unsigned> compute_core;        // host device: core of its compute engine; absent: the last online core
+  std::optional<unsigned> compute_core;        // of the compute engine's thread; absent: the last online core
   std::optional<unsigned> service_core;        // scheduler and copy engines; absent: the first online core
   /// Charged by admission (ANALYSIS: inflation of the parts).
   Duration context_switch{0};                  // one switch on a core

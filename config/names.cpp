@@ -30,7 +30,11 @@ constexpr Spelling<ThreadPolicy> thread_policies[] = {{"auto", ThreadPolicy::aut
                                                       {"fifo", ThreadPolicy::fifo},
                                                       {"deadline", ThreadPolicy::deadline}};
 
-constexpr Spelling<DeviceKind> device_kinds[] = {{"host", DeviceKind::host}};
+constexpr Spelling<DeviceKind> device_kinds[] = {{"host", DeviceKind::host}, {"cuda", DeviceKind::cuda}};
+
+constexpr Spelling<Precision> precisions[] = {{"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
+
+constexpr Spelling<Completion> completions[] = {{"block", Completion::block}, {"spin", Completion::spin}};
 
 } // namespace
 
@@ -43,5 +47,7 @@ template <> std::span<const Spelling<MemoryPolicy>> spellings() { return memory_
 template <> std::span<const Spelling<SwapPolicy>> spellings() { return swap_policies; }
 template <> std::span<const Spelling<ThreadPolicy>> spellings() { return thread_policies; }
 template <> std::span<const Spelling<DeviceKind>> spellings() { return device_kinds; }
+template <> std::span<const Spelling<Precision>> spellings() { return precisions; }
+template <> std::span<const Spelling<Completion>> spellings() { return completions; }
 
 } // namespace rtexec

@@ -27,6 +27,8 @@ template <> std::span<const Spelling<MemoryPolicy>> spellings();
 template <> std::span<const Spelling<SwapPolicy>> spellings();
 template <> std::span<const Spelling<ThreadPolicy>> spellings();
 template <> std::span<const Spelling<DeviceKind>> spellings();
+template <> std::span<const Spelling<Precision>> spellings();
+template <> std::span<const Spelling<Completion>> spellings();
 
 /// "edf", "best-effort", "D", ...
 template <class Enum>

@@ -46,6 +46,7 @@ struct PlannedTask {
   std::string name;
   bool promised = false;            // a real-time task whose bound is within its deadline
   Wcet wcet;                        // that the plan rests on
+  bool tuned = false;               // computes in the ways that its profile stores, and not by the workload's default
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
   Bytes swap_volume{0};

@@ -21,7 +21,8 @@ auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
 }
 
 std::vector<Key<Profile>> top_keys() {
-  return {key<Profile>("machine", text(), required, "where it was measured", &Profile::machine)};
+  return {key<Profile>("machine", text(), required, "where it was measured", &Profile::machine),
+          key<Profile>("device", text(), required, "on what, as the device names itself", &Profile::device)};
 }
 
 std::vector<Key<ProfileEntry>> entry_keys() {
@@ -39,6 +40,10 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
       key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured", &P::samples),
       key<P>("margin", real(1, largest_margin), required, "factor between observed and promised", &P::margin),
+      key<P>(
+          "tuning", list_of(text()), "default kernels", "ways to compute that were found fastest and then measured; lines of the workload's own",
+          [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
+          [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
   };
 }
 

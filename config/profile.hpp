@@ -19,11 +19,13 @@ struct ProfileEntry {
   Wcet observed;           // observed maximum
   std::uint64_t samples = 0;
   double margin = 1;
+  std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
 };
 
 struct Profile {
   std::filesystem::path file;
   std::string machine;
+  std::string device; // as the device names itself: "host", "NVIDIA H200"
   std::vector<ProfileEntry> entries;
 };
 

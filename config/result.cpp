@@ -11,6 +11,7 @@ int exit_code(Errc code) {
     case Errc::refused:
     case Errc::out_of_memory:
     case Errc::device_fault:
+    case Errc::device_lost:
     case Errc::cancelled: return 5;
   }
   std::unreachable();
@@ -25,6 +26,7 @@ const char* name(Errc code) {
     case Errc::out_of_memory: return "out of memory";
     case Errc::unsupported: return "unsupported";
     case Errc::device_fault: return "device fault";
+    case Errc::device_lost: return "device lost";
     case Errc::cancelled: return "cancelled";
   }
   std::unreachable();

@@ -16,6 +16,7 @@ enum class Errc {
   out_of_memory, // a device, an arena or a fixed table is full
   unsupported,   // the board or this version cannot do it
   device_fault,  // the device, or work on it, failed
+  device_lost,   // an earlier fault ended the device: nothing can run on it any more
   cancelled,     // the work was withdrawn before it ran
 };
 

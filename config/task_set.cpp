@@ -42,6 +42,8 @@ std::vector<Key<DeviceOptions>> device_keys() {
   return {
       key<D>("capacity", pages(), "all that the board has", "device memory to use, in whole chunks", &D::capacity),
       key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
+      key<D>("completion", one_of<Completion>(), "how a GPU's work is waited for: spin answers sooner and takes all of the compute core",
+             &D::completion),
   };
 }
 
@@ -79,6 +81,7 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("workload", one_of<WorkloadKind>(), "what each job runs", &Task::workload),
       key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
+      key<Task>("precision", one_of<Precision>(), "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
       key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases", &Task::period),
       key<Task>("deadline", duration(1ns, longest_interval), "the period", "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
@@ -166,6 +169,9 @@ void check_synthetic(const Task& task, std::size_t i, Report& report) {
   const Place workload = of_task(i, "workload");
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
     if (!file.empty()) report.relation({of_task(i, key), workload}, assignment(key, file) + ": only for dnn tasks");
+  if (task.precision != Precision::fp32)
+    report.relation({of_task(i, "precision"), workload},
+                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a synthetic one computes nothing");
   if (!task.wcet) report.relation({of_task(i, "wcet"), workload}, "wcet: a synthetic task needs one, as a duration");
   if (task.footprint == Bytes{0})
     report.relation({of_task(i, "footprint"), workload}, "footprint: a synthetic task needs one, at least 1B");

@@ -29,6 +29,16 @@ enum class WorkloadKind { dnn, synthetic };
 /// Where a task's device memory lives: device memory (D), managed (M), or host memory mapped to the device (H).
 enum class MemoryPolicy { automatic, device, managed, host };
 
+/// Arithmetic of a network on a GPU. The host device computes in fp32.
+enum class Precision {
+  fp32, // products and sums as accurate as in single precision
+  tf32, // factors rounded to 10 bits, sums in single precision
+  fp16, // factors and activations in half precision, sums in single precision
+};
+
+/// How the engines' threads wait for a GPU.
+enum class Completion { block, spin };
+
 enum class SwapPolicy { none };
 
 /// Which kernel scheduling class the executive's threads ask for.
@@ -46,6 +56,7 @@ struct Task {
   WorkloadKind workload = WorkloadKind::dnn;
   std::filesystem::path model; // dnn: an ONNX file, resolved against the TOML file's folder
   std::filesystem::path input; // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
+  Precision precision = Precision::fp32; // dnn on a GPU
   Duration period{0};
   Duration deadline{0};        // relative, at most the period
   Duration offset{0};          // of the first release from the start
@@ -70,6 +81,7 @@ struct ExecutiveOptions {
 struct DeviceOptions {
   std::optional<Bytes> capacity; // at most what the board has
   std::optional<Bytes> chunk;    // absent: the board's default
+  Completion completion = Completion::block; // of a GPU's work
 };
 
 struct TaskSet {

@@ -115,9 +115,9 @@ template <class T>
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// One or more different values.
+/// Any number of values, one to a line: no line of a file grows with them.
 template <class T>
-[[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
+[[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
           .read = [=](const Value& value) -> Read<std::vector<T>> {
@@ -133,17 +133,33 @@ template <class T>
           },
           .write = [=](const std::vector<T>& values) {
             std::string list;
-            for (const T& value : values) list += (list.empty() ? "" : ", ") + type.write(value);
-            return "[" + list + "]";
+            for (const T& value : values) list += "  " + type.write(value) + ",\n";
+            return "[\n" + list + "]";
           },
           .problem = [=](const std::vector<T>& values) -> std::string {
-            if (values.empty()) return "an empty list";
-            for (auto value = values.begin(); value != values.end(); ++value) {
-              if (const std::string problem = type.problem(*value); !problem.empty()) return type.write(*value) + ": " + problem;
-              if (std::find(values.begin(), value, *value) != value) return type.write(*value) + " stands there twice";
-            }
+            for (const T& value : values)
+              if (const std::string problem = type.problem(value); !problem.empty()) return type.write(value) + ": " + problem;
             return {};
           }};
+}
+
+/// One or more different values, on one line.
+template <class T>
+[[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
+  Type<std::vector<T>> set = list_of(type);
+  set.write = [=](const std::vector<T>& values) {
+    std::string list;
+    for (const T& value : values) list += (list.empty() ? "" : ", ") + type.write(value);
+    return "[" + list + "]";
+  };
+  set.problem = [=, of_each = set.problem](const std::vector<T>& values) -> std::string {
+    if (values.empty()) return "an empty list";
+    if (std::string problem = of_each(values); !problem.empty()) return problem;
+    for (auto value = values.begin(); value != values.end(); ++value)
+      if (std::find(values.begin(), value, *value) != value) return type.write(*value) + " stands there twice";
+    return {};
+  };
+  return set;
 }
 
 } // namespace rtexec::config

@@ -3,9 +3,9 @@
 // Every chunk is mapped read-write once, for good, in the device's pool window; copies go through the window. Arenas map
 // the same chunks where tasks expect them, read-only or read-write. Copying and mapping are therefore independent.
 //
-// Ownership: the Device owns chunks, ranges and engines; handles are plain values, valid until released or until the Device
-// ends. Threading: set-up and mapping calls come from one thread at a time; engines are fed by one thread each.
-// Sibling back ends: hal/host (software). One set of rules (test/hal/device_rules.hpp) runs against each.
+// Ownership: the Device owns chunks, ranges, buffers and engines; handles are plain values, valid until released or until the
+// Device ends. Threading: set-up and mapping calls come from one thread at a time; engines are fed by one thread each.
+// Sibling back ends: hal/host (software), hal/cuda (NVIDIA). One set of rules (test/hal/device_rules.hpp) runs against each.
 #pragma once
 
 #include "config/result.hpp"
@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,32 @@ struct DeviceCapabilities {
 };
 
 enum class EngineKind { compute, copy_in, copy_out };
+
+/// Where a buffer lives: the memory policies D, M and H of the literature.
+enum class BufferKind {
+  device,  // device memory, which the host does not see
+  managed, // one address for both, pages move to who touches them
+  host,    // page-locked host memory that the device reads and writes in place
+};
+
+/// Memory beside the chunks, zeroed. An address is null where that side does not see the buffer.
+struct Buffer {
+  BufferKind kind = BufferKind::host;
+  std::byte* host = nullptr;
+  std::byte* device = nullptr;
+  Bytes size;
+};
+
+/// Of the whole device, as its driver counts it.
+struct MemoryUse {
+  Bytes own;     // taken since before this device was opened: everything below and what cannot be told apart
+  Bytes context; // taken by opening the device, before its first chunk
+};
+
+/// What ended a device: after it, every call is answered with device_lost.
+struct DeviceFault {
+  std::string what; // the driver's name for it and what it means
+};
 
 class Device {
  public:
@@ -74,6 +101,16 @@ class Device {
   [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
 
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
+
+  /// A buffer of `kind`, aligned to 256 bytes; it counts against no capacity. Set-up only. out_of_memory, unsupported.
+  [[nodiscard]] virtual Result<Buffer> allocate(BufferKind kind, Bytes size) = 0;
+  /// Gives `buffer` back, which allocate() returned. Set-up only, and never while work that uses it runs.
+  [[nodiscard]] virtual Result<> free(const Buffer& buffer) = 0;
+
+  [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
+  /// What ended the device, if anything did. The call that met it was answered with device_fault, all later ones with device_lost.
+  /// Any thread.
+  [[nodiscard]] virtual std::optional<DeviceFault> fault() const = 0;
 
  protected:
   Device() = default;

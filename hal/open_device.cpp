@@ -1,3 +1,4 @@
+#include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
 #include "hal/machine.hpp"
 
@@ -17,13 +18,7 @@ Result<Bytes> available_memory(const Machine& machine) {
   return Bytes{kib * 1024};
 }
 
-} // namespace
-
-Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, const Machine& machine) {
-  if (capacity > board.capacity) {
-    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name + "\" has " +
-                                     to_string(board.capacity) + ".\nAsk for less, or correct the board's file.");
-  }
+Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Machine& machine) {
   const auto available = available_memory(machine);
   if (!available) return std::unexpected(available.error());
   if (capacity > *available) {
@@ -33,6 +28,24 @@ Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, 
   auto device = HostDevice::open(capacity, chunk);
   if (!device) return std::unexpected(device.error());
   return std::move(*device);
+}
+
+Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std::string& board) {
+  auto device = CudaDevice::open(options);
+  if (!device) return fail(device.error().code, "board \"" + board + "\": " + device.error().what);
+  return std::move(*device);
+}
+
+} // namespace
+
+Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion, const Machine& machine) {
+  const bool whole = board.device == DeviceKind::cuda && board.capacity.count == 0; // what the device has, known once it is open
+  if (capacity > board.capacity && !whole) {
+    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name + "\" has " +
+                                     to_string(board.capacity) + ".\nAsk for less, or correct the board's file.");
+  }
+  if (board.device == DeviceKind::host) return open_host(capacity, chunk, machine);
+  return open_cuda({.ordinal = static_cast<int>(board.ordinal), .capacity = capacity, .chunk = chunk, .completion = completion}, board.name);
 }
 
 } // namespace rtexec::hal

@@ -26,7 +26,7 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
     complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
   for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
     if (!in_range(charge)) complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
-  if (reserved(tasks) && board.device == DeviceKind::host && board.compute_core && board.compute_core == board.service_core)
+  if (reserved(tasks) && board.compute_core && board.compute_core == board.service_core)
     complain("board '" + board.name + "': core " + std::to_string(*board.compute_core) +
              " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the scheduler another service_core");
   for (const Task& task : tasks.tasks) {
@@ -64,19 +64,25 @@ ServiceThread service_of(const TaskSet& tasks, const Board& board) {
   return {.reservation = scheduler_reservation(tasks.tasks.size(), board.context_switch), .core = board.service_core};
 }
 
-/// A device part with its charges. Under reservations the scheduler decides within its window, and the host's compute engine pauses.
+/// Whether the compute engine's thread computes, or spins, all the time: under a reservation it then pauses. One that sleeps while a GPU
+/// works never uses its reservation up.
+bool pauses(const TaskSet& tasks, const Board& board) {
+  return reserved(tasks) && (board.device == DeviceKind::host || tasks.device.completion == Completion::spin);
+}
+
+/// A device part with its charges. Under reservations the scheduler decides within its window, and the compute engine may pause.
 Nanos charged_device(Duration part, const TaskSet& tasks, const Board& board) {
   const Nanos charged = (part + 2 * board.dispatch).count();
   if (!reserved(tasks)) return charged;
-  return (board.device == DeviceKind::host ? with_pauses(charged) : charged) + service_of(tasks, board).reservation.window.count();
+  return (pauses(tasks, board) ? with_pauses(charged) : charged) + service_of(tasks, board).reservation.window.count();
 }
 
 /// Every part with its charges. A part of no length still needs its core once, to hand the job on: at least 1 ns.
 NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
   NamedSet named;
   named.set.release_jitter = board.release_latency.count();
-  if (board.device == DeviceKind::host) named.compute_core = board.compute_core;
-  if (board.device == DeviceKind::host && reserved(tasks)) named.set.device_delay = longest_pause;
+  named.compute_core = board.compute_core;
+  if (pauses(tasks, board)) named.set.device_delay = longest_pause;
   const auto on_core = [&](Duration part) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); };
   for (const std::size_t index : order) {
     const Task& task = tasks.tasks[index];

@@ -21,7 +21,7 @@ namespace rtexec::policies {
 /// threads = deadline plans for SCHED_DEADLINE: CPU parts in reservations, which the plan then carries. Otherwise for SCHED_FIFO.
 ///
 /// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity than the board
-/// has, a memory policy that it lacks. not_proved where the memory does not fit: then there is no plan to force.
+/// has or none that is known, a memory policy that it lacks. not_proved where the memory does not fit: then there is no plan to force.
 [[nodiscard]] Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
 
 } // namespace rtexec::policies

@@ -43,10 +43,13 @@ Result<> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::
   plan.chunk = tasks.device.chunk.value_or(board.chunk);
   if (plan.chunk.count == 0) return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
   const Bytes asked = tasks.device.capacity.value_or(board.capacity);
-  if (asked > board.capacity)
+  const bool known_to_board = board.capacity > Bytes{0};
+  if (asked == Bytes{0})
+    return fail(Errc::bad_input, "the capacity of board '" + board.name + "' is not known here; give [device] capacity, or plan where its device is");
+  if (known_to_board && asked > board.capacity)
     return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " + to_string(board.capacity));
   plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
-  if (const auto known = plan_policies(plan, tasks, board); !known) return known;
+  if (const auto given = plan_policies(plan, tasks, board); !given) return given;
 
   Wide kept = 0;
   Wide separate = 0;

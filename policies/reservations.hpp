@@ -21,7 +21,7 @@ inline constexpr Nanos spare_runtime = 50'000;
 /// The kernel notices that a budget is used up at a tick: CONFIG_HZ of 250 or more.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// All that the host device's compute engine can get of its core, in slices that keep each pause short.
+/// All that the compute engine can get of its core, in slices that keep each pause short.
 inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
 
 /// In any window the compute engine takes at most the sum of with_pauses() over what it executes, and `longest_pause` once.

@@ -11,10 +11,12 @@
 // thread or signal handler; callbacks come on a thread of their own without real-time priority.
 #pragma once
 
+#include "config/board.hpp"
 #include "config/plan.hpp"
 #include "config/reader.hpp"
 #include "config/result.hpp"
 #include "config/task_set.hpp"
+#include "hal/device.hpp"
 #include "tasks/workload.hpp"
 
 #include <cstdint>
@@ -55,6 +57,22 @@ struct ThreadReport {
   long page_faults = 0; // minor and major, after start
 };
 
+/// The device of a run and its memory, once everything was placed on it.
+struct DeviceReport {
+  std::string name;
+  Bytes used;     // by this run, context included
+  Bytes context;  // by opening the device
+  Bytes demand;   // by plan: constants, state and the shared scratch, in whole chunks
+  Bytes separate; // what separate allocations would have taken
+};
+
+/// What ended the device, and with it the run.
+struct DeviceFaultReport {
+  std::string task; // whose job met it
+  std::uint64_t job = 0;
+  std::string what;
+};
+
 struct TraceReport {
   std::uint64_t events = 0;
   std::uint64_t lost = 0;
@@ -64,10 +82,12 @@ struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
   std::vector<ThreadReport> threads;
+  std::optional<DeviceReport> device;        // absent before the start
+  std::optional<DeviceFaultReport> device_fault;
   std::vector<std::string> degraded;         // what the machine could not give
   std::optional<TraceReport> trace;          // filled in by who recorded
   std::uint64_t lost_callbacks = 0;          // misses that came faster than the callbacks could be called
-  std::string stopped_by;                    // "duration", "request", "overrun of front"
+  std::string stopped_by;                    // "duration", "request", "overrun of front", "device fault in task 'front'"
   [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
   [[nodiscard]] bool bounds_kept() const;    // no response time above what the plan promised
 };
@@ -80,6 +100,9 @@ struct Miss {
   Duration deadline{0};
 };
 
+/// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all that the device has.
+using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capacity, Bytes chunk)>;
+
 struct ExecutiveSetup {
   /// Run although the plan is not proved.
   bool force = false;
@@ -88,6 +111,10 @@ struct ExecutiveSetup {
   std::function<void(const Miss&)> on_miss;
   /// Record begin and end of every layer (costs two events a layer).
   bool trace_layers = false;
+  /// A device of one's own; where empty, the board's is opened.
+  OpenDevice open_device = {};
+  /// What Workload::tune() told, by task name, instead of what the profile file stores.
+  std::optional<std::map<std::string, std::vector<std::string>>> tunings = {};
 };
 
 class Executive {
@@ -98,6 +125,8 @@ class Executive {
   Executive& operator=(Executive&&) noexcept;
 
   [[nodiscard]] const TaskSet& tasks() const;
+  /// Capacity and cores are settled, where the board's file leaves them open.
+  [[nodiscard]] const Board& board() const;
   [[nodiscard]] const Plan& plan() const;
   /// What a measured WCET of each task depends on; parallel to the tasks.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
@@ -105,10 +134,11 @@ class Executive {
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
   /// not_proved without `force`; refused when the machine does not give what the set needs and it does not allow_degraded, or when
-  /// another run uses one of the cores; device_fault when a workload fails its rehearsal. After an error this executive is of no
+  /// another run uses one of the cores, or when the profile was measured on another device; device_fault when a workload fails its
+  /// rehearsal. After an error this executive is of no
   /// further use: what it took is given back when it is destroyed.
   [[nodiscard]] Result<> start();
-  /// Until the set's duration has passed, a task's overrun policy or request_stop() ends the run, or `at_most` has passed.
+  /// Until the set's duration has passed, a task's overrun policy, a fault of the device or request_stop() ends the run, or `at_most` has passed.
   /// True when the run is over, or never began.
   bool wait(std::optional<Duration> at_most = {});
   /// Async-signal-safe.

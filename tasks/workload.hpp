@@ -4,15 +4,19 @@
 // inputs and outputs, the image of its constants) are its own.
 #pragma once
 
+#include "config/board.hpp"
 #include "config/plan.hpp"
 #include "config/result.hpp"
 #include "config/task_set.hpp"
+#include "hal/device.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rtexec::tasks {
 
@@ -24,12 +28,15 @@ struct Memory {
 };
 
 /// Told about the layers of an execution; a plain struct of functions, so that no task depends on who listens.
-/// Called on the engine's thread: must not block or allocate. Null functions are not called.
+/// Called on the engine's thread: must not block or allocate. Null functions are not called. On a GPU it is told after the execution.
 struct LayerObserver {
-  void (*begin)(void* self, std::uint32_t layer) noexcept = nullptr;
-  void (*end)(void* self, std::uint32_t layer) noexcept = nullptr;
+  void (*begin)(void* self, std::uint32_t layer, Instant at) noexcept = nullptr;
+  void (*end)(void* self, std::uint32_t layer, Instant at) noexcept = nullptr;
   void* self = nullptr;
 };
+
+/// Steps done, of how many; false stops.
+using TuningProgress = std::function<bool(std::size_t done, std::size_t wanted)>;
 
 class Workload {
  public:
@@ -45,8 +52,17 @@ class Workload {
   /// Names of the layers, by the number that the observer is given.
   [[nodiscard]] virtual std::span<const std::string> layers() const { return {}; }
 
-  /// Gives the device addresses; called once after constants are in place, before the first job.
-  virtual void bind(const Memory& memory) = 0;
+  /// Choices that tune() made, in the same words: before memory() and constants() are asked, which may depend on them.
+  /// bad_input: they are not of this workload; it then keeps its defaults.
+  [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
+  /// Measures on `device` which of its ways to compute are fastest, uses them from then on, and tells them: opaque lines of text, so
+  /// that every later run computes in the same way. `progress` is told how far it is, and stops it by false (cancelled). Before bind().
+  [[nodiscard]] virtual Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress);
+
+  /// Gives the device addresses, and readies what execute() needs on `device`; called once after constants are in place, before the
+  /// first job. `device` outlives the workload's last call, but not the workload.
+  [[nodiscard]] virtual Result<> bind(hal::Device& device, const Memory& memory) = 0;
+  /// Before bind().
   virtual void observe(const LayerObserver&) {}
 
   // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. Before the first
@@ -62,7 +78,8 @@ class Workload {
   Workload() = default;
 };
 
-/// Makes the workload that `task` asks for. Errors name the file, and the node or value that cannot be used.
-[[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task);
+/// Makes the workload that `task` asks for, to run on a device of `kind`, which need not be there. Errors name the file, and the node or
+/// value that cannot be used.
+[[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
 
 } // namespace rtexec::tasks

@@ -29,6 +29,8 @@ void plan(const Plan& plan) noexcept;
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
 void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexcept;
 void degraded(const char* what) noexcept;
+/// Of the whole device, once everything is placed on it.
+void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, Bytes separate) noexcept;
 
 // The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part.
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept;
@@ -45,9 +47,11 @@ void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept;
 void job_overrun(policies::JobId job, Instant at, OnOverrun policy, policies::ReleaseDecision::Kind decision) noexcept;
 void job_skip(std::uint32_t task, Instant nominal, Instant at) noexcept;
 void job_abort(policies::JobId job, Instant at) noexcept;
+/// `job` met what ended the device; from no real-time thread, after the job's device_end.
+void device_fault(policies::JobId job, const char* what) noexcept;
 
-// Recorded only when the session asked for layers. Their time is that of the event itself, so that no clock is read when off.
-void layer_begin(policies::JobId job, std::uint32_t layer) noexcept;
-void layer_end(policies::JobId job, std::uint32_t layer) noexcept;
+// Recorded only when the session asked for layers. On a GPU they are told after the execution, so their time is `at`.
+void layer_begin(policies::JobId job, std::uint32_t layer, Instant at) noexcept;
+void layer_end(policies::JobId job, std::uint32_t layer, Instant at) noexcept;
 
 } // namespace rtexec::traces

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rtexec::hal {
 
@@ -32,11 +34,19 @@ class HostDevice final : public Device {
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override { return memory_.unmap(range, slot); }
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
+  /// Ordinary memory, whatever the kind; its page tables are filled in.
+  [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
+  [[nodiscard]] Result<> free(const Buffer& buffer) override;
+  /// Chunks and buffers; there is no context.
+  [[nodiscard]] Result<MemoryUse> memory_use() const override;
+  /// None: an access that is not allowed is a signal to the process.
+  [[nodiscard]] std::optional<DeviceFault> fault() const override { return std::nullopt; }
 
  private:
   explicit HostDevice(HostMemory memory) : memory_(std::move(memory)) {}
 
   HostMemory memory_;
+  std::vector<Mapping> buffers_;
   DeviceCapabilities capabilities_;
   std::array<std::unique_ptr<EngineThread>, 3> engines_; // by EngineKind; after the memory that their work touches
 };

@@ -2,7 +2,6 @@
 
 #include "hal/system.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -64,51 +63,44 @@ Result<AddressRange> HostMemory::reserve(Bytes size) {
   if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
   auto addresses = Mapping::anonymous(round_up(size, chunk_), PROT_NONE, MAP_NORESERVE, "an address range");
   if (!addresses) return std::unexpected(addresses.error());
-  const AddressRange range{addresses->base(), addresses->size()};
-  ranges_.push_back({std::move(*addresses), std::vector<bool>(range.size.count / chunk_.count)});
-  return range;
+  ranges_.emplace_back(std::move(*addresses), chunk_);
+  return ranges_.back().addresses();
 }
 
 Result<> HostMemory::release(AddressRange range) {
-  Range* found = find(range);
+  Range* found = find_range(ranges_, range);
   if (found == nullptr) return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
-  auto outcome = found->addresses.unmap();
+  auto outcome = found->mapping.unmap();
   ranges_.erase(ranges_.begin() + (found - ranges_.data()));
   return outcome;
 }
 
 Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept {
-  Range* found = find(range);
-  if (found == nullptr || slot >= found->mapped.size() || found->mapped[slot]) return std::unexpected(Errc::bad_input);
+  Range* found = find_range(ranges_, range);
+  if (found == nullptr || !found->is_vacant(slot)) return std::unexpected(Errc::bad_input);
   if (index(chunk) >= created_ || access == Access::none) return std::unexpected(Errc::bad_input);
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
-  if (sys().mmap(slot_address(*found, slot), chunk_.count, protection, in_place, file_.number(), offset(chunk_ * index(chunk))) == MAP_FAILED) {
+  if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(), offset(chunk_ * index(chunk))) == MAP_FAILED) {
     (void)close(*found, slot); // a failed MAP_FIXED may leave a hole
     return std::unexpected(Errc::device_fault);
   }
-  found->mapped[slot] = true;
+  found->set_mapped(slot, true);
   return {};
 }
 
 Status HostMemory::unmap(AddressRange range, std::size_t slot) noexcept {
-  Range* found = find(range);
-  if (found == nullptr || slot >= found->mapped.size() || !found->mapped[slot]) return std::unexpected(Errc::bad_input);
+  Range* found = find_range(ranges_, range);
+  if (found == nullptr || !found->is_mapped(slot)) return std::unexpected(Errc::bad_input);
   if (!close(*found, slot)) return std::unexpected(Errc::device_fault);
-  found->mapped[slot] = false;
+  found->set_mapped(slot, false);
   return {};
 }
 
 bool HostMemory::writable(std::byte* to) const noexcept { return ::pread(file_.number(), to, 1, 0) == 1; }
 
-HostMemory::Range* HostMemory::find(AddressRange range) noexcept {
-  const auto found = std::ranges::find_if(
-      ranges_, [&](const Range& each) { return each.addresses.base() == range.base && each.addresses.size() == range.size; });
-  return found == ranges_.end() ? nullptr : &*found;
-}
-
 bool HostMemory::close(const Range& range, std::size_t slot) noexcept {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  return sys().mmap(slot_address(range, slot), chunk_.count, PROT_NONE, flags, -1, 0) != MAP_FAILED;
+  return sys().mmap(range.address(slot), chunk_.count, PROT_NONE, flags, -1, 0) != MAP_FAILED;
 }
 
 } // namespace rtexec::hal

@@ -6,9 +6,9 @@
 #include "config/units.hpp"
 #include "hal/device.hpp"
 #include "hal/linux/resources.hpp"
+#include "hal/reserved_range.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 namespace rtexec::hal {
@@ -35,13 +35,11 @@ class HostMemory {
   [[nodiscard]] bool writable(std::byte* to) const noexcept;
 
  private:
-  struct Range {
-    Mapping addresses;
-    std::vector<bool> mapped; // by slot
+  struct Range : ReservedRange {
+    Range(Mapping owned, Bytes chunk) : ReservedRange({owned.base(), owned.size()}, chunk), mapping(std::move(owned)) {}
+    Mapping mapping;
   };
   HostMemory() = default;
-  [[nodiscard]] std::byte* slot_address(const Range& range, std::size_t slot) const { return range.addresses.base() + slot * chunk_.count; }
-  [[nodiscard]] Range* find(AddressRange range) noexcept;
   [[nodiscard]] bool close(const Range& range, std::size_t slot) noexcept;
 
   Bytes chunk_;

@@ -31,7 +31,7 @@ int check(const Options& options) {
   const auto executive = Executive::create(std::move(*set));
   if (!executive) return report(executive.error());
   std::ostream& out = text_output(options.json);
-  print_plan(out, executive->tasks(), executive->plan());
+  print_plan(out, *executive);
   note_absent_cores(out, executive->tasks());
   if (const auto written = write_json(options.json, to_json(executive->plan())); !written) return report(written.error());
   return executive->plan().proved ? 0 : exit_code(Errc::not_proved);

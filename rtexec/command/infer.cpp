@@ -1,5 +1,10 @@
+#include "config/names.hpp"
+#include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/engine_call.hpp"
+#include "rtexec/executive/loaded_set.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
@@ -12,10 +17,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
-#include <new>
 #include <nlohmann/json.hpp>
 
 namespace rtexec::command {
@@ -28,45 +33,87 @@ struct Options {
   std::string model;
   std::string input;
   std::string output;
+  std::string board = "host";
+  Precision precision = Precision::fp32;
+  bool tune = false;
   int repeat = 1;
   std::string json;
 };
 
-/// A network with memory of its own, for use outside an executive.
+/// A network alone on a device: placed, bound and executed as the executive does it.
 class LoadedNetwork {
  public:
-  static Result<LoadedNetwork> load(const fs::path& file) {
-    auto graph = tasks::read_onnx(file);
+  static Result<LoadedNetwork> load(const Options& options, std::ostream& out) {
+    const auto board = read_board(options.board, executive::builtin_boards());
+    if (!board) return std::unexpected(board.error());
+    if (const std::string problem = executive::problem_of_precision(options.precision, *board); !problem.empty())
+      return fail(Errc::bad_input, problem);
+    auto graph = tasks::read_onnx(options.model);
     if (!graph) return std::unexpected(graph.error());
     LoadedNetwork loaded;
     loaded.metadata_ = graph->metadata;
     tasks::optimise(*graph);
-    auto network = tasks::Network::build(*graph);
-    if (!network) return std::unexpected(network.error());
-    if (network->inputs().empty()) return fail(Errc::bad_input, file.string() + ": the network has no input");
-    loaded.network_ = std::make_unique<tasks::Network>(std::move(*network));
-    loaded.scratch_.reset(static_cast<std::byte*>(::operator new[](std::max<std::size_t>(loaded.network_->scratch().count, 1), alignment)));
-    loaded.network_->bind(loaded.network_->constants().data(), loaded.scratch_.get());
+    auto network = tasks::make_network(*graph, board->device, options.precision);
+    if (!network) return fail(network.error().code, options.model + ": " + network.error().what);
+    if ((*network)->inputs().empty()) return fail(Errc::bad_input, options.model + ": the network has no input");
+    loaded.network_ = std::move(*network);
+    if (const auto bound = loaded.bind(*board, options.tune, out); !bound) return std::unexpected(bound.error());
     return loaded;
   }
 
   [[nodiscard]] tasks::Network& network() { return *network_; }
   [[nodiscard]] const tasks::Metadata& metadata() const { return metadata_; }
+  [[nodiscard]] std::string device() const { return device_->name(); }
+
+  /// Executes `repeat` times on the compute engine, one right after the other: the time of each. Repeated executions begin with one that is
+  /// not counted, as the executive rehearses.
+  Result<std::vector<Duration>> run(int repeat) {
+    std::vector<Duration> times(static_cast<std::size_t>(repeat));
+    const auto executed = executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept -> Status {
+      if (repeat > 1)
+        if (const auto rehearsed = network_->run(); !rehearsed) return rehearsed;
+      for (Duration& time : times) {
+        const Instant begin = hal::now();
+        if (const auto done = network_->run(); !done) return done;
+        time = hal::now() - begin;
+      }
+      return {};
+    });
+    if (executed.outcome) return times;
+    const auto fault = device_->fault();
+    return fail(executed.outcome.error(), "device '" + device_->name() + "': the execution failed: " +
+                                              (fault ? fault->what : std::string(name(executed.outcome.error()))));
+  }
 
  private:
-  static constexpr std::align_val_t alignment{64};
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, alignment); }
-  };
+  Result<> bind(const Board& board, bool tune, std::ostream& out) {
+    // Tuning needs room beside what the network will take.
+    const Bytes needed = round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
+    auto device = hal::open_device(board, tune ? board.capacity : std::max(needed, board.chunk), board.chunk);
+    if (!device) return std::unexpected(device.error());
+    device_ = std::move(*device);
+    if (tune) {
+      const auto tuned = network_->tune(*device_, [&](std::size_t done, std::size_t wanted) {
+        out << "tuning: " << done << " of " << wanted << " layers\n";
+        return true;
+      });
+      if (!tuned) return std::unexpected(tuned.error());
+    }
+    const executive::Tenant tenant{.demand = network_->memory(), .constants = network_->constants()};
+    const auto memory = executive::lay_out(*device_, {&tenant, 1});
+    if (!memory) return std::unexpected(memory.error());
+    return network_->bind(*device_, memory->front());
+  }
+
+  std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;
   tasks::Metadata metadata_;
-  std::unique_ptr<std::byte[], Free> scratch_;
 };
 
 Result<> fetch_inputs(LoadedNetwork& loaded, const fs::path& input) {
   const auto normalization = tasks::normalization_of(loaded.metadata());
   if (!normalization) return std::unexpected(normalization.error());
-  for (auto& port : loaded.network().inputs()) {
+  for (const auto& port : loaded.network().inputs()) {
     const auto source = tasks::make_input(input, port.shape, *normalization);
     if (!source) return std::unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
@@ -75,15 +122,10 @@ Result<> fetch_inputs(LoadedNetwork& loaded, const fs::path& input) {
   return {};
 }
 
-std::vector<Duration> run(tasks::Network& network, int repeat) {
-  std::vector<Duration> times;
-  for (int i = 0; i < repeat; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    network.run();
-    times.push_back(std::chrono::steady_clock::now() - begin);
-  }
-  std::ranges::sort(times);
-  return times;
+/// The least of the sorted `times` that at least `share` of them do not exceed.
+Duration percentile(const std::vector<Duration>& times, double share) {
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(times.size())));
+  return times[std::clamp<std::size_t>(rank, 1, times.size()) - 1];
 }
 
 /// File names made of an output's name: what a file name cannot hold becomes '_'.
@@ -156,9 +198,9 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
   table.print(out);
 }
 
-nlohmann::json to_json(tasks::Network& network, const tasks::OutputDecoder* decoder, const std::vector<Duration>& times) {
+nlohmann::json to_json(LoadedNetwork& loaded, const tasks::OutputDecoder* decoder, const std::vector<Duration>& times) {
   nlohmann::json outputs = nlohmann::json::array(), boxes = nlohmann::json::array(), classes = nlohmann::json::array();
-  for (const auto& port : network.outputs()) outputs.push_back({{"name", port.name}, {"shape", port.shape}});
+  for (const auto& port : loaded.network().outputs()) outputs.push_back({{"name", port.name}, {"shape", port.shape}});
   if (decoder != nullptr) {
     for (const tasks::Box& box : decoder->boxes())
       boxes.push_back(
@@ -168,26 +210,47 @@ nlohmann::json to_json(tasks::Network& network, const tasks::OutputDecoder* deco
   return {{"outputs", outputs},
           {"boxes", boxes},
           {"classes", classes},
-          {"flop", network.flops()},
-          {"execution_ns", {{"min", times.front().count()}, {"median", times[times.size() / 2].count()}, {"max", times.back().count()}}}};
+          {"device", loaded.device()},
+          {"flop", loaded.network().flops()},
+          {"execution_ns",
+           {{"min", times.front().count()},
+            {"median", times[times.size() / 2].count()},
+            {"p50", percentile(times, 0.5).count()},
+            {"p99", percentile(times, 0.99).count()},
+            {"p999", percentile(times, 0.999).count()},
+            {"max", times.back().count()}}}};
+}
+
+void print(std::ostream& out, const std::vector<Duration>& times) {
+  out << "executed in " << readable(times[times.size() / 2]);
+  if (times.size() > 1)
+    out << " (median of " << times.size() << "; p99 " << readable(percentile(times, 0.99)) << ", p99.9 " << readable(percentile(times, 0.999))
+        << ", longest " << readable(times.back()) << ")";
+  out << '\n';
 }
 
 int infer(const Options& options) {
   std::ostream& out = text_output(options.json);
-  auto loaded = LoadedNetwork::load(options.model);
+  auto loaded = LoadedNetwork::load(options, out);
   if (!loaded) return report(loaded.error());
-  tasks::Network& network = loaded->network();
   if (const auto fetched = fetch_inputs(*loaded, options.input); !fetched) return report(fetched.error());
-  const auto times = run(network, options.repeat);
+  auto times = loaded->run(options.repeat);
+  if (!times) return report(times.error());
+  std::ranges::sort(*times);
 
   const auto decoder = decode(*loaded);
   if (!decoder) return report(decoder.error());
   if (*decoder) print(out, **decoder);
   if (const auto written = write(*loaded, decoder->get(), options, out); !written) return report(written.error());
-  out << "executed in " << readable(times[times.size() / 2])
-      << (options.repeat > 1 ? " (median of " + std::to_string(options.repeat) + ")" : "") << '\n';
-  if (const auto written = write_json(options.json, to_json(network, decoder->get(), times)); !written) return report(written.error());
+  print(out, *times);
+  if (const auto written = write_json(options.json, to_json(*loaded, decoder->get(), *times)); !written) return report(written.error());
   return 0;
+}
+
+std::map<std::string, Precision> precisions() {
+  std::map<std::string, Precision> known;
+  for (const Spelling<Precision>& each : spellings<Precision>()) known.emplace(each.text, each.value);
+  return known;
 }
 
 } // namespace
@@ -200,7 +263,12 @@ void add_infer(CLI::App& program, int& exit_code) {
   command
       ->add_option("-o,--output", options->output, "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
       ->type_name("OUT");
-  command->add_option("--repeat", options->repeat, "Execute so often and print the median time")
+  command->add_option("--board", options->board, "The board whose device executes it: a name or a file")->capture_default_str()->type_name("BOARD");
+  command->add_option("--precision", options->precision, "Arithmetic on a GPU: fp32 (default), tf32 or fp16")
+      ->transform(CLI::CheckedTransformer(precisions()))
+      ->type_name("PRECISION");
+  command->add_flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
+  command->add_option("--repeat", options->repeat, "Execute so often, and print the median time and the longest ones")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
   add_json_option(*command, options->json);

@@ -38,6 +38,7 @@ json to_json(const PlannedTask& task) {
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
           {"wcet", command::to_json(task.wcet)},
+          {"tuned", task.tuned},
           {"memory",
            {{"constant_bytes", task.memory.constant.count},
             {"scratch_bytes", task.memory.scratch.count},
@@ -60,6 +61,19 @@ json to_json(const TaskReport& task) {
           {"deadline_ns", task.deadline.count()},
           {"response_bound_ns", nullable(task.bound)}};
 }
+
+json to_json(const DeviceReport& device) {
+  return {{"name", device.name},
+          {"used_bytes", device.used.count},
+          {"context_bytes", device.context.count},
+          {"demand_bytes", device.demand.count},
+          {"separate_bytes", device.separate.count}};
+}
+
+json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }
+
+template <class Item>
+json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
 
 template <class Items>
 json list(const Items& items) {
@@ -93,6 +107,8 @@ json to_json(const Report& report) {
                  {"stopped_by", report.stopped_by},
                  {"tasks", list(report.tasks)},
                  {"threads", threads},
+                 {"device", nullable(report.device)},
+                 {"device_fault", nullable(report.device_fault)},
                  {"swap", {{"in_bytes", 0}, {"out_bytes", 0}, {"skipped_bytes", 0}, {"operations", 0}}},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});

@@ -1,38 +1,73 @@
 #include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/executive/loaded_set.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace rtexec::command {
 
 namespace {
 
+using hal::Finding;
+
 struct Options {
   std::string root = "/";
+  std::string board; // empty: any GPU
   std::string json;
 };
 
-const char* name(hal::Finding::Grade grade) {
+const char* name(Finding::Grade grade) {
   switch (grade) {
-  case hal::Finding::Grade::ok:
+  case Finding::Grade::ok:
     return "ok";
-  case hal::Finding::Grade::note:
+  case Finding::Grade::note:
     return "note";
-  case hal::Finding::Grade::missing:
+  case Finding::Grade::missing:
     return "missing";
   }
   return "?";
 }
 
+/// Opens the device of `board` and says what trying it found.
+std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent) {
+  // As much as an empty device needs: how much a GPU has is told when nothing is asked for.
+  const Bytes capacity = board.device == DeviceKind::cuda ? Bytes{0} : board.chunk;
+  const auto device = hal::open_device(board, capacity, board.chunk);
+  if (!device)
+    return {{.subject = subject,
+             .grade = absent,
+             .state = device.error().what,
+             .advice = board.device == DeviceKind::cuda ? "boards with device = \"cuda\" can be checked here, but not run" : ""}};
+  std::vector<Finding> findings{{.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
+  if (board.device == DeviceKind::cuda)
+    findings.front().state += ", " + readable((*device)->capacity()) + " free in chunks of " + readable((*device)->chunk_size());
+  for (const std::string& found : (*device)->capabilities().findings)
+    findings.push_back({.subject = subject, .grade = Finding::Grade::ok, .state = found, .advice = {}});
+  if (!(*device)->capabilities().read_only_mapping)
+    findings.push_back({.subject = subject, .grade = Finding::Grade::note, .state = "a write to constants is not caught", .advice = {}});
+  return findings;
+}
+
+Result<std::vector<Finding>> probe_device(const std::string& name) {
+  const auto board = read_board(name.empty() ? "rtx" : name, executive::builtin_boards());
+  if (!board) return std::unexpected(board.error());
+  return name.empty() ? probe_device(*board, "GPU", Finding::Grade::note)
+                      : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
+}
+
 int probe(const Options& options) {
   std::ostream& out = text_output(options.json);
   nlohmann::json json = nlohmann::json::array();
-  const auto findings = hal::Machine(options.root).probe();
-  for (const hal::Finding& finding : findings) {
+  auto findings = hal::Machine(options.root).probe();
+  const auto device = probe_device(options.board);
+  if (!device) return report(device.error());
+  findings.insert(findings.end(), device->begin(), device->end());
+  for (const Finding& finding : findings) {
     out << "[" << name(finding.grade) << "] " << finding.subject << ": " << finding.state << '\n';
     if (!finding.advice.empty()) out << "    " << finding.advice << '\n';
     json.push_back({{"subject", finding.subject}, {"grade", name(finding.grade)}, {"state", finding.state}, {"advice", finding.advice}});
@@ -49,6 +84,7 @@ void add_probe(CLI::App& program, int& exit_code) {
   command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  command->add_option("--board", options->board, "Open the device of this board, a name or a file; without it, any NVIDIA GPU")->type_name("BOARD");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = probe(*options); });
 }

@@ -32,14 +32,16 @@ class Progress {
  public:
   explicit Progress(std::ostream& out) : out_(out), terminal_(&out == &std::cout && ::isatty(STDOUT_FILENO) != 0) {}
 
-  bool operator()(std::uint64_t done, std::uint64_t wanted) {
+  /// `what` is on its way: "measuring". False when the user wants it to stop.
+  bool operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit) {
     const std::uint64_t tenth = 10 * done / std::max<std::uint64_t>(wanted, 1);
+    const std::string line = what + ": " + std::to_string(done) + " of " + std::to_string(wanted) + " " + unit;
     if (terminal_)
-      out_ << "\rmeasuring [" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << done << " of " << wanted
-           << " jobs of each task" << std::flush;
-    else if (tenth != shown_)
-      out_ << "measured " << done << " of " << wanted << " jobs of each task" << std::endl;
+      out_ << "\r[" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << line << std::flush;
+    else if (tenth != shown_ || what != what_)
+      out_ << line << std::endl;
     shown_ = tenth;
+    what_ = what;
     if (terminal_ && done == wanted) out_ << '\n';
     return !interrupted.load();
   }
@@ -47,6 +49,7 @@ class Progress {
  private:
   std::ostream& out_;
   bool terminal_;
+  std::string what_;
   std::uint64_t shown_ = UINT64_MAX;
 };
 
@@ -69,7 +72,12 @@ int profile(const Options& options) {
   std::signal(SIGTERM, [](int) { interrupted.store(true); });
 
   std::ostream& out = text_output(options.json);
-  const auto measured = executive::measure(*set, options.profile, Progress(out));
+  Progress progress(out);
+  const executive::ProfileObserver observer{
+      .tuning = [&](const std::string& task, std::size_t done,
+                    std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
+      .measuring = [&](std::uint64_t done, std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
+  const auto measured = executive::measure(*set, options.profile, observer);
   if (!measured) return report(measured.error());
   if (const auto written = write_profile(*measured, file); !written) return report(written.error());
   print(out, *measured, file);
@@ -79,18 +87,19 @@ int profile(const Options& options) {
     entries.push_back({{"task", entry.task},
                        {"samples", entry.samples},
                        {"margin", entry.margin},
+                       {"tuning", entry.tuning},
                        {"wcet", to_json(entry.wcet)},
                        {"observed", to_json(entry.observed)}});
-  if (const auto written = write_json(options.json, {{"machine", measured->machine}, {"file", file.string()}, {"tasks", entries}});
-      !written)
-    return report(written.error());
+  const nlohmann::json json = {
+      {"machine", measured->machine}, {"device", measured->device}, {"file", file.string()}, {"tasks", entries}};
+  if (const auto written = write_json(options.json, json); !written) return report(written.error());
   return 0;
 }
 
 } // namespace
 
 void add_profile(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("profile", "Measure the WCETs of each task and write them where check and run read them");
+  auto* command = program.add_subcommand("profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")->type_name("FILE.toml");

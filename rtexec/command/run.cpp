@@ -95,7 +95,7 @@ int run(const Options& options) {
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
-  print_plan(out, executive->tasks(), executive->plan());
+  print_plan(out, *executive);
   out << std::endl;
   // Refused before anything is recorded or written.
   if (!executive->plan().proved && !options.force) return report(executive->start().error());
@@ -108,6 +108,7 @@ int run(const Options& options) {
   int status = 0;
   if (!ended->trace) status = report(ended->trace.error());
   if (!written) status = report(written.error());
+  if (ended->report.device_fault) return exit_code(Errc::device_fault);
   return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
 }
 

@@ -20,6 +20,23 @@ std::string on_time(const TaskReport& task) {
   return task.missed == 0 ? "kept" : std::to_string(task.missed) + " missed";
 }
 
+/// Where there is a choice of kernels, which tasks run those that were measured.
+void print_tuning(std::ostream& out, const Plan& plan) {
+  std::string tuned, untuned;
+  for (const PlannedTask& task : plan.tasks) {
+    std::string& names = task.tuned ? tuned : untuned;
+    names += (names.empty() ? "'" : ", '") + task.name + "'";
+  }
+  if (!tuned.empty()) out << "Tuned by their profile: " << tuned << '\n';
+  if (!untuned.empty()) out << "Default kernels, not tuned (rtexec profile does that): " << untuned << '\n';
+}
+
+void print_device(std::ostream& out, const DeviceReport& device) {
+  out << "Device memory in use on " << device.name << ": " << readable(device.used) << " = context " << readable(device.context) << " + ours "
+      << readable(device.used - std::min(device.used, device.context)) << "; constants + state + shared scratch " << readable(device.demand)
+      << "; separate allocations would have taken " << readable(device.separate) << '\n';
+}
+
 } // namespace
 
 void Table::print(std::ostream& out, std::string_view indent) const {
@@ -36,7 +53,9 @@ void Table::print(std::ostream& out, std::string_view indent) const {
   }
 }
 
-void print_plan(std::ostream& out, const TaskSet& tasks, const Plan& plan) {
+void print_plan(std::ostream& out, const Executive& executive) {
+  const TaskSet& tasks = executive.tasks();
+  const Plan& plan = executive.plan();
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "bound"});
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -52,6 +71,7 @@ void print_plan(std::ostream& out, const TaskSet& tasks, const Plan& plan) {
   table.print(out);
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
       << " (separate allocations: " << readable(plan.separate) << ")\n";
+  if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
   for (const TestVerdict& test : plan.tests)
     out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  "
         << test.explanation << '\n';
@@ -69,6 +89,7 @@ void print_report(std::ostream& out, const Report& report) {
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
   out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
+  if (report.device) print_device(out, *report.device);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
@@ -76,6 +97,9 @@ void print_report(std::ostream& out, const Report& report) {
       out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were "
           << readable(*task.bound)
           << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, rtexec probe)\n";
+  if (report.device_fault)
+    out << "THE DEVICE WAS LOST in job " << report.device_fault->job << " of task '" << report.device_fault->task
+        << "', which ended the run: " << report.device_fault->what << "\n  Jobs after it failed. Only a new run can use the device again.\n";
   out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
 }
 

@@ -1,7 +1,6 @@
 // What commands print for people: tables, the plan, the report.
 #pragma once
 
-#include "config/plan.hpp"
 #include "rtexec/executive.hpp"
 
 #include <iosfwd>
@@ -22,7 +21,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-void print_plan(std::ostream& out, const TaskSet& tasks, const Plan& plan);
+void print_plan(std::ostream& out, const Executive& executive);
 void print_report(std::ostream& out, const Report& report);
 
 /// Standard output, or standard error when JSON goes to standard output.

@@ -12,8 +12,17 @@
 
 namespace rtexec::executive {
 
-/// Creates the chunks, fills and maps them, and binds each workload to its addresses. Constants travel over the device's copy-in
-/// engine. `workloads` is parallel to `plan.tasks`. The mappings last as long as `device`.
+/// Who is to live on a device: how much it needs, and the contents of its constants.
+struct Tenant {
+  MemoryDemand demand;
+  std::span<const std::byte> constants;
+};
+
+/// Creates the chunks, fills and maps them: the addresses of each tenant. Constants travel over the device's copy-in engine. The mappings
+/// last as long as `device`.
+[[nodiscard]] Result<std::vector<tasks::Memory>> lay_out(hal::Device& device, std::span<const Tenant> tenants);
+
+/// Lays out what `plan` says, and binds each workload to its addresses. `workloads` is parallel to `plan.tasks`.
 [[nodiscard]] Result<> place(hal::Device& device, const Plan& plan, std::span<const std::unique_ptr<tasks::Workload>> workloads);
 
 } // namespace rtexec::executive

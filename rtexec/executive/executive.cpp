@@ -54,7 +54,13 @@ class Executive::Implementation {
     for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
       runs_.push_back(std::make_unique<executive::TaskRun>(i, set_.tasks.tasks[i], plan_.tasks[i], *set_.workloads[i], control_));
   }
-  ~Implementation() { end_threads(); }
+  /// Workloads go before the device that they are bound to.
+  ~Implementation() {
+    end_threads();
+    driver_.reset();
+    runs_.clear();
+    set_.workloads.clear();
+  }
 
   Result<> start();
   bool wait(std::optional<Duration> at_most);
@@ -82,6 +88,8 @@ class Executive::Implementation {
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const executive::Placement& placement);
   Result<> rehearse();
+  Result<> note_memory();
+  bool device_failed();
   void record_plan();
   void tell_misses();
   void end_threads() noexcept;
@@ -98,6 +106,8 @@ class Executive::Implementation {
   std::vector<Watched> watched_;     // these, and the device's engines
   hal::Thread teller_;
   std::optional<Instant> started_; // of the grid
+  std::optional<DeviceReport> device_report_;
+  std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;
 };
 
@@ -120,6 +130,7 @@ Result<> Executive::Implementation::start() {
   record_plan();
   if (const auto started = start_threads(*placement); !started) return started;
   if (const auto rehearsed = rehearse(); !rehearsed) return rehearsed;
+  if (const auto noted = note_memory(); !noted) return noted;
   for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
   driver_->record();
   started_ = hal::now() + lead_time;
@@ -156,9 +167,13 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
 }
 
 Result<> Executive::Implementation::open_device(const executive::Placement& placement) {
-  auto device = hal::open_device(set_.board, plan_.capacity, plan_.chunk);
+  auto device = set_.open_device(plan_.capacity, plan_.chunk);
   if (!device) return std::unexpected(device.error());
   device_ = std::move(*device);
+  if (set_.measured_on && *set_.measured_on != device_->name())
+    return fail(Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" + *set_.measured_on + "', and this one is '" +
+                                   device_->name() + "': its execution times and its tuning do not hold here; run `rtexec profile " +
+                                   set_.tasks.file.string() + "` on this machine");
   const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {{hal::EngineKind::compute, placement.compute},
                                                                             {hal::EngineKind::copy_in, placement.copy_in},
                                                                             {hal::EngineKind::copy_out, placement.copy_out}};
@@ -172,6 +187,8 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
                                      .done = [](void*, Status, Instant, Instant) noexcept {}};
   if (const auto submitted = device_->engine(hal::EngineKind::compute).submit(prepare); !submitted)
     return fail(submitted.error(), "the compute engine accepts no work");
+  if (setup_.trace_layers)
+    for (const auto& run : runs_) run->trace_layers();
   return executive::place(*device_, plan_, set_.workloads);
 }
 
@@ -191,7 +208,6 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     executive::TaskRun& run = *runs_[i];
     run.connect(*driver_);
-    if (setup_.trace_layers) run.trace_layers();
     // The completion thread first: a release thread alone would wait for its rehearsal for ever.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started) return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
@@ -209,10 +225,35 @@ Result<> Executive::Implementation::rehearse() {
     const std::uint32_t seen = control_.rehearsal_ended.value();
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
   }
+  const std::string nothing = " the job that rehearses it before the start; nothing was released";
+  if (device_failed())
+    return fail(Errc::device_fault, "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);
   if (const auto* failed = control_.rehearsal_failed.load())
     return fail(Errc::device_fault,
-                "task '" + failed->name() + "': the job that rehearses it before the start reported a fault; nothing was released");
+                "task '" + failed->name() + "': a fault was reported by" + nothing + " (" + name(failed->rehearsal().error()) + ")");
   return {};
+}
+
+Result<> Executive::Implementation::note_memory() {
+  const auto use = device_->memory_use();
+  if (!use) return std::unexpected(use.error());
+  device_report_ = DeviceReport{
+      .name = device_->name(), .used = use->own, .context = use->context, .demand = plan_.demand, .separate = plan_.separate};
+  traces::device_memory(device_report_->name.c_str(), use->own, use->context, plan_.demand, plan_.separate);
+  return {};
+}
+
+/// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes on.
+bool Executive::Implementation::device_failed() {
+  if (device_fault_) return true;
+  const auto* suspect = control_.suspect.load();
+  if (suspect == nullptr) return false;
+  const auto fault = device_->fault();
+  if (!fault && !control_.device_lost.load()) return false;
+  device_fault_ = DeviceFaultReport{
+      .task = suspect->name(), .job = suspect->suspect_job(), .what = fault ? fault->what : "the device was lost before this job"};
+  traces::device_fault({.task = suspect->index(), .number = device_fault_->job}, device_fault_->what.c_str());
+  return true;
 }
 
 void Executive::Implementation::record_plan() {
@@ -248,7 +289,7 @@ bool Executive::Implementation::wait(std::optional<Duration> at_most) {
   for (;;) {
     const std::uint32_t seen = control_.over.value();
     const Instant now = hal::now();
-    if (control_.over_requested.load() || now >= end) return true;
+    if (control_.over_requested.load() || now >= end || device_failed()) return true;
     if (now >= until) return false;
     if (until == Instant::max())
       control_.over.wait(seen);
@@ -267,6 +308,8 @@ Report Executive::Implementation::report() const {
   const Instant now = hal::now();
   report.elapsed = started_ ? std::max(Duration(0), now - *started_) : Duration(0);
   report.degraded = degraded_;
+  report.device = device_report_;
+  report.device_fault = device_fault_;
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
     report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
@@ -277,7 +320,8 @@ Report Executive::Implementation::report() const {
                               .policy = thread.policy,
                               .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
   const Task* stopper = control_.stopped_by.load();
-  report.stopped_by = stopper != nullptr                                      ? "overrun of " + stopper->name
+  report.stopped_by = device_fault_                                           ? "device fault in task '" + device_fault_->task + "'"
+                      : stopper != nullptr                                    ? "overrun of " + stopper->name
                       : control_.over_requested.load() || now < planned_end() ? "request"
                                                                               : "duration";
   return report;
@@ -286,8 +330,10 @@ Report Executive::Implementation::report() const {
 Report Executive::Implementation::stop() {
   if (final_report_) return *final_report_;
   // Threads are asked for their page faults while they live; the tasks' books are complete once they have ended.
+  device_failed();
   Report alive = report();
   end_threads();
+  device_failed(); // by the last job
   final_report_ = report();
   final_report_->threads = std::move(alive.threads);
   final_report_->elapsed = alive.elapsed;
@@ -314,7 +360,7 @@ Executive::Executive(Executive&&) noexcept = default;
 Executive& Executive::operator=(Executive&&) noexcept = default;
 
 Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
-  auto set = executive::load(std::move(tasks), std::move(setup.workloads));
+  auto set = executive::load(std::move(tasks), setup);
   if (!set) return std::unexpected(set.error());
   auto plan = executive::make_plan(*set);
   if (!plan) return std::unexpected(plan.error());
@@ -322,6 +368,7 @@ Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
 }
 
 const TaskSet& Executive::tasks() const { return implementation_->set_.tasks; }
+const Board& Executive::board() const { return implementation_->set_.board; }
 const Plan& Executive::plan() const { return implementation_->plan_; }
 const std::vector<std::string>& Executive::fingerprints() const { return implementation_->set_.fingerprints; }
 const std::vector<std::string>& Executive::degraded() const { return implementation_->degraded_; }

@@ -1,5 +1,6 @@
 #include "rtexec/executive/loaded_set.hpp"
 
+#include "config/names.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/executive/placement.hpp"
@@ -18,9 +19,91 @@ std::string unmeasured(const TaskSet& tasks) {
   return names;
 }
 
+/// Makes the workload of each task, tuned where its tuning is known: all errors at once.
+class Loader {
+ public:
+  Loader(LoadedSet& set, ExecutiveSetup& setup) : set_(set), setup_(setup) {}
+
+  Result<> load() {
+    if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
+      complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name + "' has a host device");
+    for (const Task& task : set_.tasks.tasks) load(task);
+    for (const auto& [name, _] : setup_.workloads) complain("a workload was given for task '" + name + "', which the task set does not have");
+    return errors_.empty() ? Result<>() : fail(Errc::bad_input, errors_);
+  }
+
+ private:
+  void complain(const std::string& what) { errors_ += (errors_.empty() ? "" : "\n") + what; }
+
+  void load(const Task& task) {
+    const std::string who = "task '" + task.name + "': ";
+    if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty()) return complain(who + problem);
+    auto own = setup_.workloads.extract(task.name);
+    auto made = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped())) : tasks::make_workload(task, set_.board.device);
+    if (!made) return complain(made.error().what);
+    std::unique_ptr<tasks::Workload> workload = std::move(*made);
+    if (!workload) return complain(who + "no workload was given");
+    const std::string fingerprint = workload->fingerprint();
+    const auto tuned = tune(task, fingerprint, *workload);
+    if (!tuned) return complain(who + tuned.error().what);
+    if (workload->constants().size() != workload->memory().constant.count)
+      return complain(who + "its workload's constants() and memory().constant differ in size");
+    set_.memory.push_back(workload->memory());
+    set_.fingerprints.push_back(fingerprint);
+    set_.tuned.push_back(*tuned);
+    set_.workloads.push_back(std::move(workload));
+  }
+
+  /// True when the workload was given choices that were measured. A stale entry is silent here: who needs its WCET complains.
+  Result<bool> tune(const Task& task, const std::string& fingerprint, tasks::Workload& workload) {
+    if (setup_.tunings) {
+      const auto given = setup_.tunings->find(task.name);
+      if (given == setup_.tunings->end() || given->second.empty()) return false;
+      if (const auto used = workload.use(given->second); !used) return std::unexpected(used.error());
+      return true;
+    }
+    if (!set_.profile) return false;
+    const auto entry = std::ranges::find(set_.profile->entries, task.name, &ProfileEntry::task);
+    if (entry == set_.profile->entries.end() || entry->workload != fingerprint || entry->tuning.empty()) return false;
+    if (const auto used = workload.use(entry->tuning); !used)
+      return fail(used.error().code, "the tuning in " + set_.profile->file.string() + " cannot be used: " + used.error().what +
+                                         "\n  run `rtexec profile " + set_.tasks.file.string() + "` again");
+    set_.measured_on = set_.profile->device;
+    return true;
+  }
+
+  LoadedSet& set_;
+  ExecutiveSetup& setup_;
+  std::string errors_;
+};
+
+/// Where nobody else says how much memory the device has, the device itself is asked.
+Result<> settle_capacity(LoadedSet& set) {
+  set.whole_device = set.board.capacity == Bytes{0} && !set.tasks.device.capacity;
+  if (!set.whole_device) return {};
+  const auto device = set.open_device({}, set.tasks.device.chunk.value_or(set.board.chunk));
+  if (!device)
+    return fail(device.error().code, "how much memory board '" + set.board.name + "' has is known only where its device is, which cannot be " +
+                                         "opened here: " + device.error().what +
+                                         "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
+  set.board.capacity = (*device)->capacity();
+  return {};
+}
+
 } // namespace
 
-Result<LoadedSet> load(TaskSet tasks, Workloads given) {
+std::string problem_of_precision(Precision precision, const Board& board) {
+  if (precision == Precision::fp32 || board.device != DeviceKind::host) return {};
+  return "precision = \"" + std::string(spelling(precision)) + "\" is for GPUs, and board '" + board.name +
+         "' has a host device, which computes in fp32; leave it out, or choose a board with device = \"cuda\"";
+}
+
+Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Bytes chunk) const {
+  const Bytes asked = whole_device ? Bytes{0} : capacity;
+  return open_own ? open_own(asked, chunk) : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
+}
+
+Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
   if (const auto valid = validate(tasks); !valid) return std::unexpected(valid.error());
   auto board = read_board(tasks.board, builtin_boards());
   if (!board) return std::unexpected(board.error());
@@ -32,42 +115,34 @@ Result<LoadedSet> load(TaskSet tasks, Workloads given) {
   if (!board->compute_core) board->compute_core = cores.back();
   if (!board->service_core) board->service_core = cores.front();
 
-  LoadedSet set{.tasks = std::move(tasks), .board = std::move(*board), .workloads = {}, .memory = {}, .fingerprints = {}};
-  std::string errors;
-  const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
-  for (const Task& task : set.tasks.tasks) {
-    auto own = given.extract(task.name);
-    auto workload = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped())) : tasks::make_workload(task);
-    if (!workload) {
-      complain(workload.error().what);
-      continue;
-    }
-    if (!*workload || (*workload)->constants().size() != (*workload)->memory().constant.count) {
-      complain("task '" + task.name +
-               "': " + (*workload ? "its workload's constants() and memory().constant differ in size" : "no workload was given"));
-      continue;
-    }
-    set.memory.push_back((*workload)->memory());
-    set.fingerprints.push_back((*workload)->fingerprint());
-    set.workloads.push_back(std::move(*workload));
+  LoadedSet set;
+  set.tasks = std::move(tasks);
+  set.board = std::move(*board);
+  set.open_own = setup.open_device;
+  const auto& file = set.tasks.executive.profile;
+  if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {
+    auto profile = read_profile(file);
+    if (!profile) return std::unexpected(profile.error());
+    set.profile = std::move(*profile);
   }
-  for (const auto& [name, _] : given) complain("a workload was given for task '" + name + "', which the task set does not have");
-  if (!errors.empty()) return fail(Errc::bad_input, errors);
+  if (const auto loaded = Loader(set, setup).load(); !loaded) return std::unexpected(loaded.error());
+  if (const auto settled = settle_capacity(set); !settled) return std::unexpected(settled.error());
   return set;
 }
 
 Result<Plan> make_plan(LoadedSet& set) {
   if (const std::string names = unmeasured(set.tasks); !names.empty()) {
-    const auto& file = set.tasks.executive.profile;
-    if (std::error_code error; !std::filesystem::exists(file, error))
+    if (!set.profile)
       return fail(Errc::bad_input, "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
-                                       file.string() + "; measure them on this machine with `rtexec profile " + set.tasks.file.string() +
-                                       "`");
-    const auto profile = read_profile(file);
-    if (!profile) return std::unexpected(profile.error());
-    if (const auto applied = apply_profile(set.tasks, *profile, set.fingerprints); !applied) return std::unexpected(applied.error());
+                                       set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
+                                       set.tasks.file.string() + "`");
+    if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return std::unexpected(applied.error());
+    set.measured_on = set.profile->device;
   }
-  return policies::make_plan(set.tasks, set.board, set.memory);
+  auto plan = policies::make_plan(set.tasks, set.board, set.memory);
+  if (plan)
+    for (std::size_t i = 0; i < plan->tasks.size(); ++i) plan->tasks[i].tuned = set.tuned[i];
+  return plan;
 }
 
 } // namespace rtexec::executive

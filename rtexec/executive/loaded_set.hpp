@@ -3,12 +3,14 @@
 
 #include "config/board.hpp"
 #include "config/plan.hpp"
+#include "config/profile.hpp"
 #include "config/reader.hpp"
 #include "config/task_set.hpp"
+#include "rtexec/executive.hpp"
 #include "tasks/workload.hpp"
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,16 +24,26 @@ struct LoadedSet {
   std::vector<std::unique_ptr<tasks::Workload>> workloads;
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints;
+  std::vector<bool> tuned;              // the workload computes in ways that were measured
+  std::optional<Profile> profile;       // the profile file, where there is one
+  std::optional<std::string> measured_on; // the device of what was taken from the profile, if anything was
+  bool whole_device = false;            // neither board nor task set says how much of the device may be used
+  OpenDevice open_own;                  // a device of the caller's own instead of the board's
+
+  /// The board's device, or the caller's own.
+  [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes chunk) const;
 };
 
-using Workloads = std::map<std::string, std::unique_ptr<tasks::Workload>>;
+/// Reads the board and makes the workloads, save those that `setup` gives; all errors at once. Takes from `setup` workloads, tunings and
+/// the opener of a device. Settles what the task set leaves to the machine: the scheduling class of the threads, the cores of the scheduler
+/// and the compute engine, and a capacity that only the device knows, which is opened for it.
+[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup);
 
-/// Reads the board and makes the workloads, save those given by task name; all errors at once. Settles what the task set leaves to the
-/// machine: the scheduling class of the threads, and the cores of the scheduler and the compute engine.
-[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Workloads given = {});
-
-/// Takes missing WCETs from the profile file, then plans.
+/// Takes missing WCETs from the profile, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
+
+/// fp32 where the board's device computes on the host: empty, or what to do.
+[[nodiscard]] std::string problem_of_precision(Precision precision, const Board& board);
 
 /// The files of boards/, compiled in.
 [[nodiscard]] std::span<const BuiltinBoard> builtin_boards();

@@ -1,10 +1,11 @@
 #include "rtexec/executive/profiler.hpp"
 
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/loaded_set.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@ namespace rtexec::executive {
 namespace {
 
 constexpr Duration shortest_period = std::chrono::milliseconds(1);
-constexpr double load = 0.8; // of the busiest core while measuring: below what the kernel lets real-time threads have
+constexpr double busy = 0.8; // of the busiest core while measuring: below what the kernel lets real-time threads have
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
@@ -38,28 +39,66 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileProgress& progress) {
+using Tunings = std::map<std::string, std::vector<std::string>>;
+
+/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since libraries that were
+/// used on it would not survive its context.
+struct Tuned {
+  std::unique_ptr<hal::Device> device;
+  Tunings tunings;
+};
+
+Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
+  ExecutiveSetup setup = make_setup();
+  setup.tunings.emplace(); // those of an old profile do not count
+  auto set = load(tasks, setup);
+  if (!set) return std::unexpected(set.error());
+  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity), set->tasks.device.chunk.value_or(set->board.chunk));
+  if (!device) return std::unexpected(device.error());
+  Tuned tuned{.device = std::move(*device), .tunings = {}};
+  for (std::size_t i = 0; i < set->workloads.size(); ++i) {
+    const std::string& name = set->tasks.tasks[i].name;
+    auto lines = set->workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) { return observer.tuning(name, done, wanted); });
+    if (!lines) return fail(lines.error().code, "task '" + name + "': " + lines.error().what);
+    tuned.tunings[name] = std::move(*lines);
+    set->workloads[i].reset();
+  }
+  return tuned;
+}
+
+/// A fault of the device, or of a job.
+Result<> check_faults(const Report& report) {
+  if (report.device_fault)
+    return fail(Errc::device_fault,
+                "task '" + report.device_fault->task + "': the device was lost while it was measured: " + report.device_fault->what);
+  for (const TaskReport& task : report.tasks)
+    if (task.failed > 0) return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
+  return {};
+}
+
+Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver& observer) {
   for (;;) {
     executive.wait(std::chrono::milliseconds(100));
     const Report report = executive.progress();
     const std::uint64_t done = std::min(fewest_jobs(report), jobs);
-    if (!progress(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
-    for (const TaskReport& task : report.tasks)
-      if (task.failed > 0) return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
+    if (!observer.measuring(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
+    if (const auto sound = check_faults(report); !sound) return sound;
     if (done == jobs) return {};
   }
 }
 
-Result<Executive> started(const TaskSet& tasks, Duration period) {
-  auto executive = Executive::create(measured_at(tasks, period), {.force = true, .workloads = {}, .on_miss = {}});
+Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup setup, const Tunings& tunings) {
+  setup.force = true;
+  setup.tunings = tunings;
+  auto executive = Executive::create(measured_at(tasks, period), std::move(setup));
   if (!executive) return executive;
   if (const auto started = executive->start(); !started) return std::unexpected(started.error());
   return executive;
 }
 
 /// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a run.
-Result<Duration> busiest(const TaskSet& tasks) {
-  auto executive = started(tasks, std::chrono::seconds(1));
+Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunings& tunings) {
+  auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
   if (!executive) return std::unexpected(executive.error());
   const Report report = executive->stop();
   Duration most{0};
@@ -85,15 +124,17 @@ std::string machine_name() {
 
 } // namespace
 
-Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileProgress& progress) {
-  const auto round = busiest(tasks);
+Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer, const MakeSetup& make_setup) {
+  const auto tuned = tune(tasks, observer, make_setup);
+  if (!tuned) return std::unexpected(tuned.error());
+  const auto round = busiest(tasks, make_setup(), tuned->tunings);
   if (!round) return std::unexpected(round.error());
-  auto executive = started(tasks, std::max(shortest_period, scaled(*round, 1 / load)));
+  auto executive = started(tasks, std::max(shortest_period, scaled(*round, 1 / busy)), make_setup(), tuned->tunings);
   if (!executive) return std::unexpected(executive.error());
-  if (const auto ran = await_jobs(*executive, options.jobs, progress); !ran) return std::unexpected(ran.error());
+  if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return std::unexpected(ran.error());
   const Report report = executive->stop();
 
-  Profile profile{.file = tasks.executive.profile, .machine = machine_name(), .entries = {}};
+  Profile profile{.file = tasks.executive.profile, .machine = machine_name(), .device = report.device->name, .entries = {}};
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,
@@ -103,7 +144,8 @@ Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, con
                                         .after = scaled(task.observed.after, options.margin)},
                                .observed = task.observed,
                                .samples = task.completed,
-                               .margin = options.margin});
+                               .margin = options.margin,
+                               .tuning = tuned->tunings.at(task.name)});
   }
   return profile;
 }

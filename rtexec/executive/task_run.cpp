@@ -34,14 +34,14 @@ TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan,
 
 void TaskRun::trace_layers() {
   workload_.observe({.begin =
-                         [](void* self, std::uint32_t layer) noexcept {
+                         [](void* self, std::uint32_t layer, Instant at) noexcept {
                            const auto& run = *static_cast<TaskRun*>(self);
-                           if (!run.job_.rehearsal) traces::layer_begin(run.id(), layer);
+                           if (!run.job_.rehearsal) traces::layer_begin(run.id(), layer, at);
                          },
                      .end =
-                         [](void* self, std::uint32_t layer) noexcept {
+                         [](void* self, std::uint32_t layer, Instant at) noexcept {
                            const auto& run = *static_cast<TaskRun*>(self);
-                           if (!run.job_.rehearsal) traces::layer_end(run.id(), layer);
+                           if (!run.job_.rehearsal) traces::layer_end(run.id(), layer, at);
                          },
                      .self = this});
 }
@@ -187,14 +187,27 @@ void TaskRun::interrupt() noexcept {
 
 Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
 
-void TaskRun::executed(std::uint64_t, Status outcome, Instant begin, Instant end) noexcept {
+void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
   outcome_ = outcome;
+  if (!outcome) note_fault(job, outcome.error());
   if (job_.rehearsal)
     keep_longest(rehearsed_device_, end - begin);
   else if (outcome)
     device_.add(end - begin);
   returned_.fetch_add(1, std::memory_order_release);
   ready_.raise();
+}
+
+/// Whether the device met the fault, or the workload alone, is asked by a thread that may wait for the answer. The first job that finds
+/// the device lost stands in for the one that lost it, where no job did.
+void TaskRun::note_fault(std::uint64_t job, Errc error) noexcept {
+  if (error != Errc::device_fault && error != Errc::device_lost) return;
+  if (error == Errc::device_fault || control_.suspect.load() == nullptr) {
+    suspect_job_.store(job);
+    control_.suspect.store(this);
+  }
+  if (error == Errc::device_lost) control_.device_lost.store(true);
+  control_.over.raise();
 }
 
 // ---- completion thread ------------------------------------------------------------------------------------------------

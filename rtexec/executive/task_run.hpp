@@ -23,7 +23,9 @@ class TaskRun;
 struct RunControl {
   std::atomic<bool> stopping{false};
   std::atomic<const Task*> stopped_by{nullptr}; // the task whose overrun policy ended the run
-  hal::Signal over;                             // the run is to end: set by tasks, duration, signal handlers
+  std::atomic<const TaskRun*> suspect{nullptr}; // whose job last reported a fault in its device part: it may have ended the device
+  std::atomic<bool> device_lost{false};         // a job found the device lost
+  hal::Signal over;                             // the run is to end, or may have to: set by tasks, duration, signal handlers
   std::atomic<bool> over_requested{false};
   std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
@@ -61,6 +63,11 @@ class TaskRun final : public DeviceClient {
   void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
+  [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
+  /// The job that reported a fault, where RunControl::suspect names this task.
+  [[nodiscard]] std::uint64_t suspect_job() const noexcept { return suspect_job_.load(); }
+  /// Of the rehearsal, once it has ended.
+  [[nodiscard]] Status rehearsal() const noexcept { return rehearsal_; }
   [[nodiscard]] TaskReport report() const;
   /// The next miss that nobody was told of; one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
@@ -89,6 +96,7 @@ class TaskRun final : public DeviceClient {
   void end_job() noexcept;
   void count_end(Status outcome, Instant end) noexcept;
   void tell_miss(Duration response) noexcept;
+  void note_fault(std::uint64_t job, Errc error) noexcept;
 
   const std::uint32_t index_;
   const Task& task_;
@@ -107,6 +115,7 @@ class TaskRun final : public DeviceClient {
   Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
+  Counter suspect_job_{0};
 
   // Books: each has one writer.
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread

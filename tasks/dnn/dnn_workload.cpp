@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 namespace rtexec::tasks {
 namespace {
@@ -31,21 +32,30 @@ void add_input(Fingerprint& fingerprint, const fs::path& input) {
   for (const auto& file : files) add_file(fingerprint, file);
 }
 
+/// What figures were measured with, where it is not the host device.
+std::string prefix(DeviceKind kind, Precision precision) {
+  if (kind == DeviceKind::host) return "dnn-";
+  switch (precision) {
+    case Precision::fp32: return "dnn-cuda-fp32-";
+    case Precision::tf32: return "dnn-cuda-tf32-";
+    case Precision::fp16: return "dnn-cuda-fp16-";
+  }
+  std::unreachable();
+}
+
 std::string fingerprint_of(std::span<const std::byte> model, const fs::path& input) {
   Fingerprint fingerprint;
   fingerprint.add(model);
   if (!input.empty()) add_input(fingerprint, input);
-  return "dnn-" + fingerprint.text();
+  return fingerprint.text();
 }
 
 } // namespace
 
-DnnWorkload::DnnWorkload(Network network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
-    : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {
-  for (const auto& output : network_.outputs()) outputs_.emplace_back(output.buffer);
-}
+DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
+    : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {}
 
-Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input) {
+Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind, Precision precision) {
   const auto bytes = read_file(model, max_onnx_file);
   if (!bytes) return std::unexpected(bytes.error());
   auto graph = parse_onnx(*bytes, model.string());
@@ -53,28 +63,32 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   if (graph->inputs.size() != 1)
     return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) + " inputs; a task feeds exactly one");
   optimise(*graph);
-  auto network = Network::build(*graph);
+  auto network = make_network(*graph, kind, precision);
   if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
 
   const auto in_model = [&](const Error& error) { return fail(error.code, model.string() + ": " + error.what); };
   const auto normalization = normalization_of(graph->metadata);
   if (!normalization) return in_model(normalization.error());
-  const auto& shape = network->inputs().front().shape;
+  const auto& shape = (*network)->inputs().front().shape;
   std::vector<Shape> output_shapes;
-  for (const auto& output : network->outputs()) output_shapes.push_back(output.shape);
+  for (const auto& output : (*network)->outputs()) output_shapes.push_back(output.shape);
   auto decoder = make_decoder(graph->metadata, shape, output_shapes);
   if (!decoder) return in_model(decoder.error());
   auto source = make_input(input, shape, *normalization);
   if (!source) return std::unexpected(source.error());
-  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), fingerprint_of(*bytes, input)));
+  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint_of(*bytes, input)));
 }
 
-Status DnnWorkload::before(std::uint64_t job) noexcept { return source_->fetch(job, network_.inputs().front().buffer); }
-
-Status DnnWorkload::execute() noexcept {
-  network_.run(observer_);
+Result<> DnnWorkload::bind(hal::Device& device, const Memory& memory) {
+  if (auto bound = network_->bind(device, memory); !bound) return bound;
+  outputs_.clear();
+  for (const auto& output : network_->outputs()) outputs_.emplace_back(output.buffer);
   return {};
 }
+
+Status DnnWorkload::before(std::uint64_t job) noexcept { return source_->fetch(job, network_->inputs().front().buffer); }
+
+Status DnnWorkload::execute() noexcept { return network_->run(); }
 
 Status DnnWorkload::after(std::uint64_t) noexcept {
   if (decoder_) decoder_->decode(outputs_);

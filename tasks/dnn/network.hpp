@@ -1,15 +1,18 @@
-// A network ready to run: its constants packed into one image, its scratch planned, its layers prepared as steps.
+// A network ready to run on one kind of device: its constants packed into one image, its scratch planned, its layers prepared.
 //
-// It owns no memory of the device: constants() is copied and scratch() is mapped by whoever owns the device, and bind()
-// gives both addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs into
-// scratch and ends by copying the outputs out, as it is on a GPU. Usual order: read_onnx, optimise, build, bind, run.
+// It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind() gives both
+// addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs into scratch and ends
+// by copying the outputs out. Usual order: read_onnx, optimise, make_network, use, bind, run.
+// Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
+#include "config/board.hpp"
+#include "config/plan.hpp"
 #include "config/result.hpp"
+#include "config/task_set.hpp"
 #include "config/units.hpp"
-#include "tasks/dnn/aligned.hpp"
+#include "hal/device.hpp"
 #include "tasks/dnn/graph.hpp"
-#include "tasks/dnn/memory_plan.hpp"
 #include "tasks/workload.hpp"
 
 #include <cstddef>
@@ -20,75 +23,49 @@
 
 namespace rtexec::tasks {
 
-class Step; // step.hpp
-
 class Network {
  public:
-  /// An input or an output, with its host buffer.
+  /// An input or an output, with its host buffer, dense and row-major. On a GPU there is no buffer before bind().
   struct Port {
     std::string name;
     Shape shape;
-    std::vector<float> buffer;
+    std::span<float> buffer;
   };
-
-  /// out_of_memory: the graph needs more than max_scratch.
-  [[nodiscard]] static Result<Network> build(const Graph& graph);
-  Network(Network&&) noexcept;
-  Network& operator=(Network&&) noexcept;
-  ~Network();
 
   static constexpr Bytes max_scratch{std::uint64_t{64} << 30};
 
-  /// The image of all constants; every constant starts at a multiple of 64 bytes.
-  [[nodiscard]] std::span<const std::byte> constants() const;
-  [[nodiscard]] Bytes scratch() const { return {plan_.size}; }
-  /// How scratch was planned, for whoever wants to know how good the plan is.
-  [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
+  virtual ~Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
 
-  [[nodiscard]] std::span<Port> inputs() { return inputs_; }
-  [[nodiscard]] std::span<const Port> outputs() const { return outputs_; }
+  /// The image of all constants; lives as long as the network.
+  [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
+  [[nodiscard]] virtual Bytes scratch() const = 0;
+  [[nodiscard]] MemoryDemand memory() const { return {{constants().size()}, scratch(), {}}; }
+
+  [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
+  [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
   /// One name for each layer, by the number that the observer is given.
-  [[nodiscard]] std::span<const std::string> layers() const { return layers_; }
+  [[nodiscard]] virtual std::span<const std::string> layers() const = 0;
   /// Multiplications and additions of the convolutions and matrix products, as the formulas state them.
-  [[nodiscard]] double flops() const { return flops_; }
+  [[nodiscard]] virtual double flops() const = 0;
 
-  /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called again.
-  void bind(const std::byte* constants, std::byte* scratch);
-  /// From the input buffers to the output buffers. No allocation, no system call; one caller at a time. After bind() only.
-  void run(const LayerObserver& observer = {}) noexcept;
+  // As those of Workload.
+  [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
+  [[nodiscard]] virtual Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress);
+  virtual void observe(const LayerObserver& observer) = 0;
+  /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes.
+  [[nodiscard]] virtual Result<> bind(hal::Device& device, const Memory& memory) = 0;
 
- private:
-  Network();
+  /// From the input buffers to the output buffers. No allocation; one caller at a time, on the compute engine's thread. After bind() only.
+  [[nodiscard]] virtual Status run() noexcept = 0;
 
-  /// Where something lives on the device.
-  struct Place {
-    bool constant = false;
-    std::size_t offset = 0; // in bytes
-  };
-  /// A step with its operands: places from build(), pointers from bind().
-  struct Layer {
-    std::unique_ptr<Step> step;
-    std::vector<Place> inputs;
-    Place output, workspace;
-    std::vector<const float*> input_pointers;
-    float* output_pointer = nullptr;
-    float* workspace_pointer = nullptr;
-  };
-  struct Transfer {
-    Place place;
-    const float* pointer = nullptr;
-  };
-  class Builder;
-
-  std::vector<Layer> steps_;
-  std::vector<std::string> layers_;
-  std::vector<Port> inputs_, outputs_;
-  std::vector<Transfer> input_transfers_, output_transfers_; // parallel to the ports
-  AlignedBytes constants_;
-  std::size_t constants_size_ = 0;
-  MemoryPlan plan_;
-  double flops_ = 0;
-  std::byte* scratch_ = nullptr;
+ protected:
+  Network() = default;
 };
+
+/// `precision` matters on a GPU only, which need not be there. out_of_memory: the graph needs more than max_scratch, or more than this
+/// machine has. unsupported: what a device of `kind` cannot do.
+[[nodiscard]] Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision);
 
 } // namespace rtexec::tasks

@@ -30,7 +30,7 @@ Status SyntheticWorkload::before(std::uint64_t) noexcept {
 Status SyntheticWorkload::execute() noexcept {
   constexpr std::size_t page = 4096;
   const auto end = end_of(wcet_.device);
-  for (std::size_t at = 0; at < footprint_.count && Clock::now() < end; at += page) {
+  for (std::size_t at = 0; state_ != nullptr && at < footprint_.count && Clock::now() < end; at += page) {
     auto* word = static_cast<volatile std::byte*>(state_ + at);
     *word = static_cast<std::byte>(static_cast<unsigned>(*word) + 1U);
   }

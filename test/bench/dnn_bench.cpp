@@ -1,5 +1,5 @@
 // The engine's throughput as a share of what one large SGEMM of the same BLAS reaches, measured in turns.
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
 #include "tasks/dnn/passes.hpp"
 
@@ -52,15 +52,16 @@ int main(int argc, char** argv) {
     auto graph = tasks::read_onnx(argv[i]);
     if (!graph) return std::fprintf(stderr, "%s\n", graph.error().what.c_str()), 2;
     tasks::optimise(*graph);
-    auto network = tasks::Network::build(*graph);
-    if (!network) return std::fprintf(stderr, "%s\n", network.error().what.c_str()), 2;
+    auto built = tasks::HostNetwork::build(*graph);
+    if (!built) return std::fprintf(stderr, "%s\n", built.error().what.c_str()), 2;
+    const auto& network = *built;
     const std::unique_ptr<std::byte, decltype(&std::free)> scratch(static_cast<std::byte*>(std::aligned_alloc(64, (network->scratch().count + 63) / 64 * 64)), &std::free);
     network->bind(network->constants().data(), scratch.get());
-    network->run();
+    (void)network->run();
     std::vector<double> ours, peak, share;
     for (int round = 0; round < rounds; ++round) {
       const double before = sgemm.run();
-      ours.push_back(1e-9 * network->flops() / seconds([&] { network->run(); }));
+      ours.push_back(1e-9 * network->flops() / seconds([&] { (void)network->run(); }));
       peak.push_back((before + sgemm.run()) / 2);
       share.push_back(ours.back() / peak.back());
     }

@@ -33,6 +33,26 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->release_latency, 100us);
 }
 
+TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
+  const auto board = read_board((boards / "rtx.toml").string(), {});
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_EQ(board->device, DeviceKind::cuda);
+  EXPECT_EQ(board->capacity, Bytes{0});
+  EXPECT_EQ(board->ordinal, 0u);
+  EXPECT_EQ(board->chunk, Bytes{2u << 20});
+  EXPECT_EQ(board->copy_engines, 2u);
+  const auto second = parse_board(test::read_text(boards / "rtx.toml") + "ordinal = 1\n", "b.toml");
+  ASSERT_TRUE(second) << second.error().what;
+  EXPECT_EQ(second->ordinal, 1u);
+}
+
+TEST(BoardFile, OfTheH200GivesItsCapacity) {
+  const auto board = read_board((boards / "h200.toml").string(), {});
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_EQ(board->device, DeviceKind::cuda);
+  EXPECT_EQ(board->capacity, Bytes{139ULL << 30});
+}
+
 TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string(), {})); }
 
 TEST(BoardFile, ABuiltinOneIsValidatedToo) {

@@ -37,25 +37,25 @@ std::vector<Document> variants(FileKind kind) {
       with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
       Keys full = synthetic;
       full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
-                   {"memory_policy", "'D'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"}});
+                   {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"}});
       return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
               {{"", {{"board", "'host'"}}},
                {"[executive]",
                 {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
-               {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}}},
+               {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
                {"[swap]", {{"policy", "'none'"}}},
                {"[[task]]", full}}};
     }
     case FileKind::board:
       return {{{"",
-                {{"name", "'b'"}, {"description", "'d'"}, {"device", "'host'"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
+                {{"name", "'b'"}, {"description", "'d'"}, {"device", "'cuda'"}, {"ordinal", "0"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
                  {"copy_engines", "2"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
                  {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}}}};
     case FileKind::profile:
-      return {{{"", {{"machine", "'m'"}}},
+      return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},
                {"[[task]]",
                 {{"name", "'a'"}, {"workload", "'w'"}, {"wcet", "'1ms'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
-                 {"observed", "'1ms'"}, {"observed_before", "'1ms'"}, {"observed_after", "'1ms'"}, {"samples", "1"}, {"margin", "1.5"}}}}};
+                 {"observed", "'1ms'"}, {"observed_before", "'1ms'"}, {"observed_after", "'1ms'"}, {"samples", "1"}, {"margin", "1.5"}, {"tuning", "['a 1', 'b 2']"}}}}};
   }
   return {};
 }

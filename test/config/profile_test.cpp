@@ -22,10 +22,11 @@ ProfileEntry entry(const std::string& task, const std::string& workload) {
           .wcet = {.before = 2ms, .device = 12ms, .after = 1ms},
           .observed = {.before = 1ms, .device = 10ms, .after = 0ms},
           .samples = 100,
-          .margin = 1.2};
+          .margin = 1.2,
+          .tuning = {}};
 }
 
-Profile profile_of(std::vector<ProfileEntry> entries) { return {.file = {}, .machine = "a \"machine\" \\ of ours", .entries = std::move(entries)}; }
+Profile profile_of(std::vector<ProfileEntry> entries) { return {.file = {}, .machine = "a \"machine\" \\ of ours", .device = "host", .entries = std::move(entries)}; }
 
 void expect_same(const Wcet& a, const Wcet& b) {
   EXPECT_EQ(a.before, b.before);
@@ -51,6 +52,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       e.samples = 1 + (random() >> 1);
       e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
       if (e.margin > 100) e.margin = 1;
+      for (int line = 0; line < i; ++line) e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       written.entries.push_back(e);
     }
     ASSERT_EQ(problem(write_profile(written, file)), "none");
@@ -58,17 +60,33 @@ TEST(ProfileFile, IsReadBackAsWritten) {
     ASSERT_TRUE(read) << read.error().what;
     EXPECT_EQ(read->file, file);
     EXPECT_EQ(read->machine, written.machine);
+    EXPECT_EQ(read->device, written.device);
     ASSERT_EQ(read->entries.size(), written.entries.size());
     for (std::size_t i = 0; i < written.entries.size(); ++i) {
       EXPECT_EQ(read->entries[i].task, written.entries[i].task);
       EXPECT_EQ(read->entries[i].workload, written.entries[i].workload);
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
+      EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
       expect_same(read->entries[i].wcet, written.entries[i].wcet);
       expect_same(read->entries[i].observed, written.entries[i].observed);
     }
   }
   EXPECT_EQ(files_in(folder.path()), 1u) << "nothing is left over";
+}
+
+TEST(ProfileFile, HoldsTheTuningOfTheLargestNetworks) {
+  const test::ScratchFolder folder;
+  Profile written = profile_of({});
+  for (int task = 0; task < 8; ++task) {
+    written.entries.push_back(entry("task" + std::to_string(task), "net"));
+    for (int layer = 0; layer < 1000; ++layer)
+      written.entries.back().tuning.push_back("features.denseblock4.denselayer" + std::to_string(layer) + ".conv1 cudnn algorithm=1 tensor");
+  }
+  ASSERT_EQ(problem(write_profile(written, folder / "p.toml")), "none");
+  const auto read = read_profile(folder / "p.toml");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->entries[7].tuning, written.entries[7].tuning);
 }
 
 TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {

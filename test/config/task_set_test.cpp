@@ -52,12 +52,14 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.executive.profile, good / "measured/wcet.toml");
   EXPECT_EQ(set.device.capacity, Bytes{64u << 20});
   EXPECT_EQ(set.device.chunk, std::nullopt);
+  EXPECT_EQ(set.device.completion, Completion::spin);
   ASSERT_EQ(set.tasks.size(), 2u);
   const Task& front = set.tasks[0];
   EXPECT_EQ(front.name, "Front_camera-1.0");
   EXPECT_EQ(front.workload, WorkloadKind::dnn);
   EXPECT_EQ(front.model, good / "model.onnx");
   EXPECT_EQ(front.input, good / "pictures");
+  EXPECT_EQ(front.precision, Precision::tf32);
   EXPECT_EQ(front.period, 100ms);
   EXPECT_EQ(front.deadline, 90ms);
   EXPECT_EQ(front.offset, 5ms);

@@ -1,7 +1,7 @@
 // Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it is small.
 #include "tasks/dnn/aligned.hpp"
 #include "tasks/dnn/evaluate.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
 #include "tasks/dnn/passes.hpp"
 
@@ -23,13 +23,13 @@ double work_of(const Graph& graph) {
   return total;
 }
 
-void run(Network& network) {
+void run(HostNetwork& network) {
   const auto constants = allocate_aligned(network.constants().size());
   std::copy(network.constants().begin(), network.constants().end(), constants.get());
   const auto scratch = allocate_aligned(network.scratch().count);
   std::fill_n(scratch.get(), network.scratch().count, std::byte{0xff}); // NaN: what is read must have been written
   network.bind(constants.get(), scratch.get());
-  network.run();
+  if (!network.run()) std::abort();
 }
 
 } // namespace
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool small = work_of(*graph) <= small_work;
   optimise(*graph);
   if (!small) return 0;
-  auto network = Network::build(*graph);
-  if (network && network->scratch().count <= small_memory) run(*network);
+  auto network = HostNetwork::build(*graph);
+  if (network && (*network)->scratch().count <= small_memory) run(**network);
   return 0;
 }

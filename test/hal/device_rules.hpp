@@ -1,6 +1,8 @@
 // The rules that every Device keeps. A back end is a type with `static Bytes chunk()` and
 // `static Result<std::unique_ptr<Device>> open(std::size_t chunks)`; its tests say
 //   INSTANTIATE_TYPED_TEST_SUITE_P(NAME, DeviceRules, BackEnd);
+// It may have: `struct Environment`, which lives around the device; `static std::string why_not()`, why this machine has no such device
+// (empty: it has); `static constexpr bool driver_allocates`, where allocations of a driver cannot be told from ours.
 // Device memory is touched by Device::copy on a copy engine only, never through a pointer.
 #pragma once
 
@@ -40,12 +42,26 @@ Status on_engine(Engine& engine, Body body) {
   return request.outcome;
 }
 
+struct NoEnvironment {};
+template <class BackEnd>
+struct EnvironmentOf {
+  using Type = NoEnvironment;
+};
+template <class BackEnd>
+  requires requires { typename BackEnd::Environment; }
+struct EnvironmentOf<BackEnd> {
+  using Type = typename BackEnd::Environment;
+};
+
 template <class BackEnd>
 class DeviceRules : public testing::Test {
  protected:
   static constexpr std::size_t capacity = 8; // chunks
 
   void SetUp() override {
+    if constexpr (requires { BackEnd::why_not(); }) {
+      if (const std::string why = BackEnd::why_not(); !why.empty()) GTEST_SKIP() << why;
+    }
     auto opened = BackEnd::open(capacity);
     ASSERT_TRUE(opened) << problem(opened);
     device = std::move(*opened);
@@ -78,13 +94,28 @@ class DeviceRules : public testing::Test {
     ASSERT_TRUE(copied) << name(copied.error());
   }
 
-  Contents read(const std::byte* from) {
-    Contents contents(chunk.count);
-    const auto copied = on_engine(device->engine(EngineKind::copy_out), [&]() noexcept { return device->copy(contents.data(), from, chunk); });
+  Contents read(const std::byte* from) { return read(from, chunk); }
+  Contents read(const std::byte* from, Bytes size) {
+    Contents contents(size.count);
+    const auto copy = [&]() noexcept { return device->copy(contents.data(), from, size); };
+    const auto copied = on_engine(device->engine(EngineKind::copy_out), copy);
     EXPECT_TRUE(copied);
     return contents;
   }
 
+  Buffer allocate(BufferKind kind, Bytes size) {
+    const auto buffer = device->allocate(kind, size);
+    EXPECT_TRUE(buffer) << problem(buffer);
+    return buffer.value_or(Buffer{});
+  }
+
+  MemoryUse use() {
+    const auto known = device->memory_use();
+    EXPECT_TRUE(known) << problem(known);
+    return known.value_or(MemoryUse{});
+  }
+
+  typename EnvironmentOf<BackEnd>::Type environment;
   std::unique_ptr<Device> device;
   Bytes chunk;
 };
@@ -312,6 +343,7 @@ TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
 }
 
 TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
+  if constexpr (requires { TypeParam::driver_allocates; }) GTEST_SKIP() << "the driver's own allocations cannot be told apart";
   const auto chunks = this->create(2);
   const auto range = this->reserve(2);
   Contents host(this->chunk.count);
@@ -344,11 +376,75 @@ TYPED_TEST_P(DeviceRules, ItSaysWhatItsProbesFound) {
   EXPECT_FALSE(this->device->name().empty());
 }
 
+TYPED_TEST_P(DeviceRules, BuffersAreZeroedAndSeenByTheirSides) {
+  constexpr Bytes size{10'000};
+  Contents ones(size.count, std::byte{1});
+  for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
+    const Buffer buffer = this->allocate(kind, size);
+    EXPECT_EQ(buffer.kind, kind);
+    EXPECT_EQ(buffer.size, size);
+    EXPECT_EQ(buffer.host == nullptr, kind == BufferKind::device);
+    ASSERT_NE(buffer.device, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.device) % 256, 0u);
+    if (kind == BufferKind::managed) {
+      EXPECT_EQ(buffer.host, buffer.device) << "one address for both";
+    }
+    EXPECT_EQ(this->read(buffer.device, size), Contents(size.count));
+    this->write(buffer.device, ones);
+    EXPECT_EQ(this->read(buffer.device, size), ones);
+    if (buffer.host == nullptr) continue;
+    EXPECT_TRUE(std::equal(ones.begin(), ones.end(), buffer.host)) << "the host sees what was written through the device";
+    buffer.host[size.count - 1] = std::byte{7};
+    EXPECT_EQ(this->read(buffer.device, size).back(), std::byte{7}) << "and the other way";
+  }
+}
+
+TYPED_TEST_P(DeviceRules, BuffersAreFreedOnce) {
+  for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
+    const Buffer buffer = this->allocate(kind, Bytes{100});
+    const Buffer kept = this->allocate(kind, Bytes{100});
+    EXPECT_NE(buffer.device, kept.device);
+    EXPECT_TRUE(this->device->free(buffer));
+    EXPECT_TRUE(fails(this->device->free(buffer), Errc::bad_input, "freed before"));
+    EXPECT_EQ(this->read(kept.device, Bytes{100}), Contents(100)) << "the other one lives on";
+    EXPECT_TRUE(fails(this->device->allocate(kind, Bytes{0}), Errc::bad_input, "no bytes"));
+  }
+  EXPECT_TRUE(fails(this->device->free(Buffer{}), Errc::bad_input, ""));
+}
+
+TYPED_TEST_P(DeviceRules, BuffersCountAgainstNoCapacity) {
+  (void)this->allocate(BufferKind::device, this->chunk * this->capacity);
+  EXPECT_EQ(this->create(this->capacity).size(), this->capacity);
+}
+
+TYPED_TEST_P(DeviceRules, MemoryUseFollowsChunksAndDeviceBuffers) {
+  const MemoryUse before = this->use();
+  EXPECT_LE(before.context, before.own);
+  (void)this->create(3);
+  const MemoryUse with_chunks = this->use();
+  EXPECT_GE(with_chunks.own, before.own + this->chunk * 3);
+  const Bytes size{16 << 20};
+  const Buffer buffer = this->allocate(BufferKind::device, size);
+  EXPECT_GE(this->use().own, with_chunks.own + size);
+  EXPECT_TRUE(this->device->free(buffer));
+  EXPECT_LT(this->use().own, with_chunks.own + size);
+  EXPECT_EQ(this->use().context, before.context) << "of the opening";
+}
+
+TYPED_TEST_P(DeviceRules, AHealthyDeviceHasNoFault) {
+  EXPECT_FALSE(this->device->fault());
+  (void)this->device->copy(nullptr, nullptr, Bytes{1});
+  (void)this->device->unmap(AddressRange{}, 0);
+  EXPECT_FALSE(this->device->fault()) << "a mistake of the caller is none";
+}
+
 REGISTER_TYPED_TEST_SUITE_P(DeviceRules, CapacityIsWholeChunksAndEnforced, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow,
                             ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow, RangesAreWholeChunksAndDoNotOverlap, AddressesAreNoMemory,
                             AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
                             ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
                             EnginesAreThreeAndWorkAtOnce, MappingsChangeWhileTheComputeEngineWorksElsewhere,
-                            MappingCopyingAndSubmittingAllocateNothing, CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound);
+                            MappingCopyingAndSubmittingAllocateNothing, CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound,
+                            BuffersAreZeroedAndSeenByTheirSides, BuffersAreFreedOnce, BuffersCountAgainstNoCapacity,
+                            MemoryUseFollowsChunksAndDeviceBuffers, AHealthyDeviceHasNoFault);
 
 } // namespace rtexec::hal::test

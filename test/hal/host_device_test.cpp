@@ -234,16 +234,16 @@ TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
   const ScratchFolder root;
   write_text(root / "/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
   const Machine small(root.path());
-  EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, small), Errc::refused, "MemAvailable"));
-  EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, small));
+  EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, Completion::block, small), Errc::refused, "MemAvailable"));
+  EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, Completion::block, small));
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 4, Bytes{1000}), Errc::bad_input, "page size"));
 }
 
 TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {
   const ScratchFolder root;
-  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "/proc/meminfo"));
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported, "/proc/meminfo"));
   write_text(root / "/proc/meminfo", "MemTotal: 5 kB\n");
-  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Machine(root.path())), Errc::unsupported, "MemAvailable"));
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported, "MemAvailable"));
 }
 
 } // namespace

@@ -198,8 +198,28 @@ TEST_P(BothOrders, CpuPartsOnTheComputeCoreAreNotPromised) {
   EXPECT_FALSE(plan.tasks[0].promised);
   EXPECT_THAT(test_named(plan, "core 1").explanation, HasSubstr("pin them to another core"));
   EXPECT_THAT(test_named(plan, "end-to-end").explanation, HasSubstr("'a'"));
+  board.device = DeviceKind::cuda; // its thread waits for the GPU there, above all tasks
+  EXPECT_FALSE(plan_of(set, board)->proved);
   board.compute_core = 2;
   EXPECT_TRUE(plan_of(set, board)->proved);
+}
+
+TEST_P(BothOrders, UnderReservationsAnEnginePausesUnlessItSleepsWhileTheGpuWorks) {
+  Board board = board_of();
+  board.compute_core = 2;
+  board.service_core = 3;
+  TaskSet set = set_of({task_of("a", milliseconds(100), {milliseconds(1), milliseconds(20), milliseconds(1)})}, GetParam());
+  set.executive.threads = ThreadPolicy::deadline;
+  const auto bound = [&](DeviceKind kind, Completion completion) {
+    board.device = kind;
+    set.device.completion = completion;
+    return *plan_of(set, board)->tasks[0].response_bound;
+  };
+  const Duration host = bound(DeviceKind::host, Completion::block);
+  EXPECT_EQ(bound(DeviceKind::cuda, Completion::spin), host);
+  EXPECT_LT(bound(DeviceKind::cuda, Completion::block) + milliseconds(2), host);
+  board.service_core = 2;
+  EXPECT_THAT(why(plan_of(set, board)), HasSubstr("give the scheduler another service_core"));
 }
 
 TEST_P(BothOrders, LongTimesDoNotWrap) {
@@ -327,6 +347,14 @@ TEST_F(Memory, TheSetChoosesCapacityAndChunk) {
   const Plan plan = make_plan(set, board, memory).value();
   EXPECT_EQ(plan.chunk.count, 1000u);
   EXPECT_EQ(plan.capacity.count, 99'000u);
+}
+
+TEST_F(Memory, ACapacityThatTheBoardDoesNotKnowIsTheSets) {
+  board.capacity = Bytes{0};
+  EXPECT_EQ(make_plan(set, board, memory).error().code, Errc::bad_input);
+  EXPECT_THAT(why(make_plan(set, board, memory)), HasSubstr("give [device] capacity"));
+  set.device.capacity = Bytes{100 * chunk};
+  EXPECT_EQ(make_plan(set, board, memory)->capacity, Bytes{100 * chunk});
 }
 
 TEST_F(Memory, WhatDoesNotFitIsNotProved) {

@@ -161,7 +161,10 @@ class Counting final : public tasks::Workload {
   MemoryDemand memory() const override { return {.constant = Bytes{16}, .scratch = Bytes{64}, .state = Bytes{8}}; }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "counting"; }
-  void bind(const tasks::Memory& memory) override { memory_ = memory; }
+  Result<> bind(hal::Device&, const tasks::Memory& memory) override {
+    memory_ = memory;
+    return {};
+  }
 
   Status before(std::uint64_t) noexcept override { return part(counts_->before, counts_->fail_before); }
   Status execute() noexcept override {

@@ -42,7 +42,43 @@ expect 5 '' "$rtexec" model resnet18 --size 32 -o /no/such/folder/x.onnx
 expect 0 'yolov3-tiny' "$rtexec" model
 expect 0 'on_overrun' "$rtexec" config
 expect 0 '"key": "capacity"' "$rtexec" config board --json -
+expect 0 '"key": "ordinal"' "$rtexec" config board --json -
+expect 0 '"key": "precision"' "$rtexec" config --json -
+expect 0 '"key": "tuning"' "$rtexec" config profile --json -
 expect 0 'SCHED_FIFO' "$rtexec" probe
+expect 0 'GPU: ' "$rtexec" probe
+expect 0 "device of board 'host': host" "$rtexec" probe --board host
+expect 2 "did you mean 'host'" "$rtexec" probe --board hots
+
+# Inference is on the device of a board, with its percentiles; a GPU's arithmetic and waiting are for boards that have one.
+expect 0 'p99.9' "$rtexec" infer tiny.onnx --repeat 5 --json infer.json
+expect 0 '"p999"' grep -A9 execution_ns infer.json
+expect 0 '"device": "host"' cat infer.json
+expect 0 'executed in' "$rtexec" infer tiny.onnx --board host --precision fp32 --tune
+expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
+expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
+printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\nprecision="fp16"\n' > half.toml
+expect 2 "task 'net': precision = .fp16. is for GPUs" "$rtexec" check half.toml
+{ printf '[device]\ncompletion="spin"\n'; cat good.toml; } > spin.toml
+expect 2 'completion = .spin. is for boards' "$rtexec" check spin.toml
+
+# A GPU's set is planned without the GPU, where its capacity is given.
+{ printf 'board="rtx"\n[device]\ncapacity="1GiB"\n'; cat half.toml; } > gpu.toml
+expect 0 "Default kernels, not tuned .*'net'" "$rtexec" check gpu.toml
+if ! "$rtexec" infer tiny.onnx --board rtx >/dev/null 2>&1; then
+  expect '2 5' 'give \[device\] capacity' "$rtexec" check <(printf 'board="rtx"\n'; task a 50ms 2ms)
+  expect '2 5' 'driver' "$rtexec" infer tiny.onnx --board rtx
+fi
+
+# Measured on one device, run on another.
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="1s"\n' > measured.toml
+expect 0 'wrote measured.profile.toml' "$rtexec" profile measured.toml --jobs 1 --margin 5
+expect 0 '"tuned": false' "$rtexec" check measured.toml --json -
+expect '0 4' 'Device memory in use on host' "$rtexec" run measured.toml --json measured.json
+expect 0 '"context_bytes": 0' cat measured.json
+expect 0 '"device_fault": null' cat measured.json
+sed -i 's/^device = "host"/device = "NVIDIA H200"/' measured.profile.toml
+expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec" run measured.toml
 for command in check run profile model infer config probe; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 

@@ -1,5 +1,5 @@
 // Layout and execution: tensors share memory only where it is safe, small cases computed by hand, no allocation while running.
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 
 #include "tasks/dnn/layout.hpp"
 #include "tasks/dnn/passes.hpp"
@@ -170,32 +170,40 @@ TEST(Network, RunsWithoutAllocating) {
   x = g.node(Reshape{}, {x}, {1, 16});
   x = g.node(Gemm{}, {x, g.random({16, 10})}, {1, 10});
   g.output(g.node(Softmax{1, 10, 1}, {x}, {1, 10}));
-  auto network = Network::build(g.graph);
+  auto network = HostNetwork::build(g.graph);
   ASSERT_TRUE(network.has_value());
-  const auto scratch = allocate_aligned(network->scratch().count);
-  network->bind(network->constants().data(), scratch.get());
+  const auto scratch = allocate_aligned((*network)->scratch().count);
+  (*network)->bind((*network)->constants().data(), scratch.get());
   const auto before = test::allocations();
-  network->run();
-  network->run();
+  EXPECT_TRUE((*network)->run().has_value());
+  EXPECT_TRUE((*network)->run().has_value());
   EXPECT_EQ(test::allocations(), before);
 }
 
 TEST(Network, ObserverSeesEachLayerInOrder) {
   TestGraph g;
   g.output(g.node(Reshape{}, {g.relu(g.conv(g.input({1, 3, 2, 2}), 4))}, {16}));
-  auto network = Network::build(g.graph);
+  auto network = HostNetwork::build(g.graph);
   ASSERT_TRUE(network.has_value());
-  EXPECT_EQ(std::vector<std::string>(network->layers().begin(), network->layers().end()), (std::vector<std::string>{"node0", "node1"}));
-  const auto scratch = allocate_aligned(network->scratch().count);
-  network->bind(network->constants().data(), scratch.get());
-  std::vector<int> seen;
-  seen.reserve(8);
-  const auto note = [](void* self, int value) { static_cast<std::vector<int>*>(self)->push_back(value); };
-  static constexpr auto record = note;
-  const LayerObserver observer{[](void* self, std::uint32_t layer) noexcept { record(self, static_cast<int>(layer) + 1); },
-                               [](void* self, std::uint32_t layer) noexcept { record(self, -static_cast<int>(layer) - 1); }, &seen};
-  network->run(observer);
-  EXPECT_EQ(seen, (std::vector<int>{1, -1, 2, -2}));
+  EXPECT_EQ(std::vector<std::string>((*network)->layers().begin(), (*network)->layers().end()), (std::vector<std::string>{"node0", "node1"}));
+  const auto scratch = allocate_aligned((*network)->scratch().count);
+  (*network)->bind((*network)->constants().data(), scratch.get());
+  struct Seen {
+    std::vector<int> layers;
+    std::vector<Instant> at;
+    void note(int layer, Instant when) {
+      layers.push_back(layer);
+      at.push_back(when);
+    }
+  } seen;
+  (*network)->observe({[](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(static_cast<int>(layer) + 1, at); },
+                       [](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(-static_cast<int>(layer) - 1, at); }, &seen});
+  const auto before = hal::now();
+  EXPECT_TRUE((*network)->run().has_value());
+  EXPECT_EQ(seen.layers, (std::vector<int>{1, -1, 2, -2}));
+  EXPECT_TRUE(std::ranges::is_sorted(seen.at));
+  EXPECT_GE(seen.at.front(), before);
+  EXPECT_LE(seen.at.back(), hal::now());
 }
 
 TEST(Network, AnOutputMayBeAnInputOrAConstant) {
@@ -216,12 +224,23 @@ TEST(Network, SmallConvolutionByHand) {
   EXPECT_EQ(run(g.graph, {1, 2, 3, 4, 5, 6, 7, 8, 9}), (std::vector<float>{4, 18, 36, 77}));
 }
 
+TEST(Network, TheHostHasNothingToTune) {
+  TestGraph g;
+  g.output(g.relu(g.input({2})));
+  auto network = make_network(g.graph, DeviceKind::host, Precision::tf32);
+  ASSERT_TRUE(network.has_value());
+  EXPECT_TRUE((*network)->use({}).has_value());
+  const auto foreign = (*network)->use(std::vector<std::string>{"conv = own"});
+  ASSERT_FALSE(foreign.has_value());
+  EXPECT_EQ(foreign.error().code, Errc::bad_input);
+}
+
 TEST(Network, TooMuchScratchIsRefused) {
   TestGraph g;
   // Eighty outputs of 1 GiB each: more than max_scratch together, planned but never allocated.
   const auto x = g.input({1, 1, 1, 1});
   for (int i = 0; i < 80; ++i) g.output(g.node(Pad{{0, 0, 0, 0}, 0}, {x}, {1, 1, 1 << 14, 1 << 14}));
-  const auto network = Network::build(g.graph);
+  const auto network = HostNetwork::build(g.graph);
   ASSERT_FALSE(network.has_value());
   EXPECT_EQ(network.error().code, Errc::out_of_memory);
 }

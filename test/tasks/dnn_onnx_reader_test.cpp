@@ -1,7 +1,7 @@
 // What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
 #include "tasks/dnn/onnx_reader.hpp"
 
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 #include "tasks/dnn/passes.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
@@ -199,7 +199,7 @@ bool survives(std::span<const std::byte> bytes) {
   for (const auto& tensor : graph->tensors) largest = std::max(largest, element_count(tensor.shape));
   optimise(*graph);
   if (largest <= 1 << 20) {
-    const auto network = Network::build(*graph);
+    const auto network = HostNetwork::build(*graph);
     EXPECT_TRUE(network.has_value() || !network.error().what.empty());
   }
   return true;

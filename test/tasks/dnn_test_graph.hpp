@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tasks/dnn/aligned.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,22 +59,32 @@ struct TestGraph {
   std::mt19937 engine_{5};
 };
 
-/// The outputs of a graph, one behind the other, for inputs that count up from -8 in steps of 0.25 unless given. Scratch starts as NaN.
-inline std::vector<float> run(const Graph& graph, const std::vector<float>& input = {}) {
-  auto network = Network::build(graph);
-  EXPECT_TRUE(network.has_value()) << (network ? "" : network.error().what);
-  if (!network) return {};
-  const auto scratch = allocate_aligned(network->scratch().count);
-  std::memset(scratch.get(), 0xff, network->scratch().count);
-  network->bind(network->constants().data(), scratch.get());
-  for (auto& port : network->inputs()) {
-    if (!input.empty()) port.buffer = input;
+/// `input` for each input; values that count up from -8 in steps of 0.25 where it is empty.
+inline void fill_inputs(const Network& network, const std::vector<float>& input) {
+  for (const auto& port : network.inputs()) {
+    if (!input.empty()) std::ranges::copy(input, port.buffer.begin());
     else for (std::size_t i = 0; i < port.buffer.size(); ++i) port.buffer[i] = -8.0F + 0.25F * static_cast<float>(i % 64);
   }
-  network->run();
+}
+
+inline std::vector<float> outputs_of(const Network& network) {
   std::vector<float> outputs;
-  for (const auto& port : network->outputs()) outputs.insert(outputs.end(), port.buffer.begin(), port.buffer.end());
+  for (const auto& port : network.outputs()) outputs.insert(outputs.end(), port.buffer.begin(), port.buffer.end());
   return outputs;
+}
+
+/// The outputs of a graph, one behind the other, on the host device, for inputs as fill_inputs() has them. Scratch starts as NaN.
+inline std::vector<float> run(const Graph& graph, const std::vector<float>& input = {}) {
+  auto built = HostNetwork::build(graph);
+  EXPECT_TRUE(built.has_value()) << (built ? "" : built.error().what);
+  if (!built) return {};
+  auto& network = **built;
+  const auto scratch = allocate_aligned(network.scratch().count);
+  std::memset(scratch.get(), 0xff, network.scratch().count);
+  network.bind(network.constants().data(), scratch.get());
+  fill_inputs(network, input);
+  EXPECT_TRUE(network.run().has_value());
+  return outputs_of(network);
 }
 
 inline void expect_near(const std::vector<float>& got, const std::vector<float>& expected, float tolerance = 1e-5F) {

@@ -2,6 +2,7 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
 #include "config/task_set.hpp"
+#include "hal/host/host_device.hpp"
 #include "tasks/dnn/aligned.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
@@ -37,7 +38,7 @@ Task dnn_task(const std::filesystem::path& model) {
 
 TEST(DnnWorkload, RunsJobsWithoutAllocating) {
   const test::ScratchFolder folder;
-  auto workload = make_workload(dnn_task(write(folder, "net.onnx", small_model())));
+  auto workload = make_workload(dnn_task(write(folder, "net.onnx", small_model())), DeviceKind::host);
   ASSERT_TRUE(workload.has_value()) << workload.error().what;
   const auto demand = (*workload)->memory();
   EXPECT_EQ(demand.constant.count, (*workload)->constants().size());
@@ -45,7 +46,9 @@ TEST(DnnWorkload, RunsJobsWithoutAllocating) {
   EXPECT_EQ(demand.state.count, 0U);
   const auto constants = allocate_aligned(demand.constant.count), scratch = allocate_aligned(demand.scratch.count);
   std::ranges::copy((*workload)->constants(), constants.get());
-  (*workload)->bind({constants.get(), scratch.get(), nullptr});
+  const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
+  ASSERT_TRUE(device.has_value());
+  ASSERT_TRUE((*workload)->bind(**device, {constants.get(), scratch.get(), nullptr}).has_value());
   const auto before = test::allocations();
   for (std::uint64_t job = 0; job < 3; ++job) {
     std::fill_n(scratch.get(), demand.scratch.count, std::byte{0xff}); // contents are lost between jobs
@@ -70,12 +73,25 @@ TEST(DnnWorkload, FingerprintFollowsModelAndInput) {
   EXPECT_NE(print(relu, ""), print(write(folder, "sigmoid.onnx", small_model("Sigmoid")), ""));
 }
 
+TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
+  const test::ScratchFolder folder;
+  const auto model = write(folder, "net.onnx", small_model());
+  const auto print = [&](DeviceKind kind, Precision precision) {
+    const auto workload = DnnWorkload::load(model, "", kind, precision);
+    return workload ? (*workload)->fingerprint() : workload.error().what;
+  };
+  EXPECT_EQ(print(DeviceKind::host, Precision::fp32), print(DeviceKind::host, Precision::tf32)); // the host computes in fp32
+  EXPECT_THAT(print(DeviceKind::cuda, Precision::fp32), testing::StartsWith("dnn-cuda-fp32-"));
+  EXPECT_THAT(print(DeviceKind::cuda, Precision::tf32), testing::StartsWith("dnn-cuda-tf32-"));
+  EXPECT_THAT(print(DeviceKind::cuda, Precision::fp16), testing::StartsWith("dnn-cuda-fp16-"));
+}
+
 TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   const test::ScratchFolder folder;
-  const auto workload = make_workload(dnn_task(write(folder, "odd.onnx", small_model("Einsum"))));
+  const auto workload = make_workload(dnn_task(write(folder, "odd.onnx", small_model("Einsum"))), DeviceKind::host);
   ASSERT_FALSE(workload.has_value());
   for (const auto* word : {"task 'front'", "odd.onnx", "the_Einsum"}) EXPECT_THAT(workload.error().what, HasSubstr(word));
-  const auto missing = make_workload(dnn_task(folder / "absent.onnx"));
+  const auto missing = make_workload(dnn_task(folder / "absent.onnx"), DeviceKind::host);
   ASSERT_FALSE(missing.has_value());
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
 }
@@ -94,11 +110,13 @@ TEST(SyntheticWorkload, TakesItsTimeAndItsMemory) {
   task.workload = WorkloadKind::synthetic;
   task.wcet = Wcet{std::chrono::milliseconds(1), std::chrono::milliseconds(2), std::chrono::milliseconds(1)};
   task.footprint = {1 << 20};
-  auto workload = make_workload(task);
+  auto workload = make_workload(task, DeviceKind::host);
   ASSERT_TRUE(workload.has_value());
   EXPECT_EQ((*workload)->memory().state, (Bytes{1 << 20}));
   std::vector<std::byte> state(1 << 20);
-  (*workload)->bind({nullptr, nullptr, state.data()});
+  const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
+  ASSERT_TRUE(device.has_value());
+  ASSERT_TRUE((*workload)->bind(**device, {nullptr, nullptr, state.data()}).has_value());
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE((*workload)->before(0).has_value());
   EXPECT_TRUE((*workload)->execute().has_value());
@@ -111,7 +129,7 @@ TEST(SyntheticWorkload, NeedsAWcet) {
   Task task;
   task.name = "load";
   task.workload = WorkloadKind::synthetic;
-  const auto workload = make_workload(task);
+  const auto workload = make_workload(task, DeviceKind::host);
   ASSERT_FALSE(workload.has_value());
   EXPECT_THAT(workload.error().what, HasSubstr("wcet"));
 }

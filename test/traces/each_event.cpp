@@ -52,21 +52,24 @@ void emit_each_event() {
   task_info(4, task, planned);
   layer_info(3, 17, "conv_17");
   degraded("core 1: SCHED_FIFO refused");
+  device_memory("NVIDIA H200", {5'000'000'000}, {400'000'000}, {4'500'000'000}, {9'000'000'000});
   job_release(job, at(100), at(107), at(200));
   job_start(job, at(110));
   cpu_end(job, at(120));
   device_request(job, at(121), at(180));
   device_begin(job, at(130));
-  layer_begin(job, 17);
-  layer_end(job, 17);
+  layer_begin(job, 17, at(131));
+  layer_end(job, 17, at(169));
   device_end(job, at(170), {});
   device_end(job, at(171), std::unexpected(Errc::device_fault));
+  device_end(job, at(172), std::unexpected(Errc::device_lost));
   after_begin(job, at(175));
   job_end(job, at(100), at(210));
   job_miss(job, at(200), at(210));
   job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
   job_skip(3, at(400), at(401));
   job_abort(job, at(410));
+  device_fault(job, "CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
 std::vector<ExpectedEvent> each_event() {
@@ -87,15 +90,19 @@ std::vector<ExpectedEvent> each_event() {
       {"task_info", bounded, {{"name", "front"}}},
       {"layer_info", {{"task", 3}, {"layer", 17}}, {{"name", "conv_17"}}},
       {"degraded", {}, {{"what", "core 1: SCHED_FIFO refused"}}},
+      {"device_memory",
+       {{"used_bytes", 5'000'000'000}, {"context_bytes", 400'000'000}, {"demand_bytes", 4'500'000'000}, {"separate_bytes", 9'000'000'000}},
+       {{"name", "NVIDIA H200"}}},
       {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
       {"job_start", of_job({{"at", 110}}), {}},
       {"cpu_end", of_job({{"at", 120}}), {}},
       {"device_request", of_job({{"at", 121}, {"deadline", 180}}), {}},
       {"device_begin", of_job({{"at", 130}}), {}},
-      {"layer_begin", of_job({{"layer", 17}}), {}},
-      {"layer_end", of_job({{"layer", 17}}), {}},
+      {"layer_begin", of_job({{"layer", 17}, {"at", 131}}), {}},
+      {"layer_end", of_job({{"layer", 17}, {"at", 169}}), {}},
       {"device_end", of_job({{"at", 170}, {"outcome", 0}}), {}},
       {"device_end", of_job({{"at", 171}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_fault)}}), {}},
+      {"device_end", of_job({{"at", 172}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_lost)}}), {}},
       {"after_begin", of_job({{"at", 175}}), {}},
       {"job_end", of_job({{"at", 210}, {"response", 110}}), {}},
       {"job_miss", of_job({{"at", 210}, {"deadline", 200}, {"lateness", 10}}), {}},
@@ -103,6 +110,7 @@ std::vector<ExpectedEvent> each_event() {
                               {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}), {}},
       {"job_skip", {{"task", 3}, {"nominal", 400}, {"at", 401}}, {}},
       {"job_abort", of_job({{"at", 410}}), {}},
+      {"device_fault", of_job({}), {{"what", "CUDA_ERROR_ILLEGAL_ADDRESS"}}},
   };
 }
 

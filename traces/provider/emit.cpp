@@ -76,6 +76,10 @@ void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexc
 
 void degraded(const char* what) noexcept { lttng_ust_tracepoint(rtexec, degraded, what); }
 
+void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, Bytes separate) noexcept {
+  lttng_ust_tracepoint(rtexec, device_memory, name, used.count, context.count, demand.count, separate.count);
+}
+
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept {
   lttng_ust_tracepoint(rtexec, job_release, job.task, job.number, ns(nominal), ns(actual), ns(deadline));
 }
@@ -124,12 +128,16 @@ void job_abort(policies::JobId job, Instant at) noexcept {
   lttng_ust_tracepoint(rtexec, job_abort, job.task, job.number, ns(at));
 }
 
-void layer_begin(policies::JobId job, std::uint32_t layer) noexcept {
-  lttng_ust_tracepoint(rtexec, layer_begin, job.task, job.number, layer);
+void device_fault(policies::JobId job, const char* what) noexcept {
+  lttng_ust_tracepoint(rtexec, device_fault, job.task, job.number, what);
 }
 
-void layer_end(policies::JobId job, std::uint32_t layer) noexcept {
-  lttng_ust_tracepoint(rtexec, layer_end, job.task, job.number, layer);
+void layer_begin(policies::JobId job, std::uint32_t layer, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, layer_begin, job.task, job.number, layer, ns(at));
+}
+
+void layer_end(policies::JobId job, std::uint32_t layer, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, layer_end, job.task, job.number, layer, ns(at));
 }
 
 } // namespace rtexec::traces

@@ -24,6 +24,7 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("out-of-memory", rtexec::traces::outcome_of(rtexec::Errc::out_of_memory))
   lttng_ust_field_enum_value("unsupported", rtexec::traces::outcome_of(rtexec::Errc::unsupported))
   lttng_ust_field_enum_value("device-fault", rtexec::traces::outcome_of(rtexec::Errc::device_fault))
+  lttng_ust_field_enum_value("device-lost", rtexec::traces::outcome_of(rtexec::Errc::device_lost))
   lttng_ust_field_enum_value("cancelled", rtexec::traces::outcome_of(rtexec::Errc::cancelled))))
 
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, overrun_policy, LTTNG_UST_TP_ENUM_VALUES(
@@ -82,6 +83,15 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, layer_info,
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, degraded,
   LTTNG_UST_TP_ARGS(const char*, what),
   LTTNG_UST_TP_FIELDS(lttng_ust_field_string(what, what)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_memory,
+  LTTNG_UST_TP_ARGS(const char*, name, std::uint64_t, used, std::uint64_t, context, std::uint64_t, demand, std::uint64_t, separate),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_string(name, name)
+    lttng_ust_field_integer(std::uint64_t, used_bytes, used)
+    lttng_ust_field_integer(std::uint64_t, context_bytes, context)
+    lttng_ust_field_integer(std::uint64_t, demand_bytes, demand)
+    lttng_ust_field_integer(std::uint64_t, separate_bytes, separate)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_release,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, nominal, std::int64_t, actual, std::int64_t, deadline),
@@ -157,15 +167,23 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_skip,
     lttng_ust_field_integer(std::int64_t, nominal, nominal)
     lttng_ust_field_integer(std::int64_t, at, at)))
 
-LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, layer_of_job,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::uint32_t, layer),
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_fault,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, const char*, what),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
-    lttng_ust_field_integer(std::uint32_t, layer, layer)))
+    lttng_ust_field_string(what, what)))
+
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, layer_of_job,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::uint32_t, layer, std::int64_t, at),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, task)
+    lttng_ust_field_integer(std::uint64_t, job, job)
+    lttng_ust_field_integer(std::uint32_t, layer, layer)
+    lttng_ust_field_integer(std::int64_t, at, at)))
 #define RTEXEC_LAYER_OF_JOB(event)                                  \
   LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, layer_of_job, rtexec, event, \
-    LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::uint32_t, layer))
+    LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::uint32_t, layer, std::int64_t, at))
 RTEXEC_LAYER_OF_JOB(layer_begin)
 RTEXEC_LAYER_OF_JOB(layer_end)
 #undef RTEXEC_LAYER_OF_JOB

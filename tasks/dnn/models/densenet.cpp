@@ -31,7 +31,7 @@ void densenet201(GraphWriter& graph, NetworkSize size) {
     if (block > 0) x = graph.average_pool(graph.conv(activate(graph, x), {x.channels / 2, 1}), {2, 2});
     x = dense_block(graph, x, kLayers[block]);
   }
-  finish_classifier(graph, activate(graph, x), size.classes);
+  classify(graph, activate(graph, x), size.classes);
 }
 
 } // namespace rtexec::tasks

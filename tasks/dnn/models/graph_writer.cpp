@@ -14,7 +14,7 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr std::int64_t kOpset = 13;
+constexpr std::int64_t kOpset = 14; // the first with HardSwish
 constexpr std::int64_t kIrVersion = 8; // ONNX 1.10 and later
 
 void attribute(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
@@ -97,6 +97,14 @@ void GraphWriter::around(const std::string& name, std::int64_t count, float midd
   std::ranges::generate(constant(name, {&count, 1}), [&] { return (middle + spread * random_.centred()) * factor; });
 }
 
+void GraphWriter::integers(const std::string& name, std::initializer_list<std::int64_t> values) {
+  auto& tensor = *model_->mutable_graph()->add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_dims(static_cast<std::int64_t>(values.size()));
+  for (const std::int64_t value : values) tensor.add_int64_data(value);
+}
+
 Value GraphWriter::input(int channels, int size) {
   declare(true, "input", std::initializer_list<std::int64_t>{1, channels, size, size});
   return {"input", channels, size, size};
@@ -116,6 +124,9 @@ Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const 
     conv.add_input(name + ".bias");
     const std::int64_t count = shape.channels;
     std::ranges::copy(bias, constant(name + ".bias", {&count, 1}).begin());
+  } else if (shape.bias > 0) {
+    conv.add_input(name + ".bias");
+    around(name + ".bias", shape.channels, 0, shape.bias);
   }
   attribute(conv, "kernel_shape", {kernel, kernel});
   attribute(conv, "strides", {shape.stride, shape.stride});
@@ -136,8 +147,28 @@ Value GraphWriter::batch_norm(const Value& x, float gain) {
   return {name, x.channels, x.height, x.width};
 }
 
-Value GraphWriter::relu(const Value& x) {
-  return {node("Relu", "relu", {{x.name}}).name(), x.channels, x.height, x.width};
+Value GraphWriter::elementwise(std::string_view type, std::string_view stem, const Value& x) {
+  return {node(type, stem, {{x.name}}).name(), x.channels, x.height, x.width};
+}
+
+Value GraphWriter::relu(const Value& x) { return elementwise("Relu", "relu", x); }
+Value GraphWriter::sigmoid(const Value& x) { return elementwise("Sigmoid", "sigmoid", x); }
+Value GraphWriter::hard_swish(const Value& x) { return elementwise("HardSwish", "hardswish", x); }
+
+Value GraphWriter::hard_sigmoid(const Value& x) {
+  auto& hard = node("HardSigmoid", "hardsigmoid", {{x.name}});
+  attribute(hard, "alpha", 1.0f / 6);
+  attribute(hard, "beta", 0.5f);
+  return {hard.name(), x.channels, x.height, x.width};
+}
+
+Value GraphWriter::lrn(const Value& x) {
+  auto& lrn = node("LRN", "lrn", {{x.name}});
+  attribute(lrn, "size", std::int64_t{5});
+  attribute(lrn, "alpha", 1e-4f);
+  attribute(lrn, "beta", 0.75f);
+  attribute(lrn, "bias", 1.0f);
+  return {lrn.name(), x.channels, x.height, x.width};
 }
 
 Value GraphWriter::leaky_relu(const Value& x) {
@@ -159,9 +190,27 @@ Value GraphWriter::max_pool(const Value& x, const PoolShape& shape) { return poo
 
 Value GraphWriter::average_pool(const Value& x, const PoolShape& shape) { return pool("AveragePool", "avgpool", x, shape); }
 
+Value GraphWriter::global_average_pool(const Value& x) {
+  return {node("GlobalAveragePool", "pool", {{x.name}}).name(), x.channels, 1, 1};
+}
+
 Value GraphWriter::add(const Value& a, const Value& b) {
   assert(a.channels == b.channels && a.height == b.height && a.width == b.width);
   return {node("Add", "add", {{a.name, b.name}}).name(), a.channels, a.height, a.width};
+}
+
+Value GraphWriter::multiply(const Value& x, const Value& factors) {
+  assert(x.channels == factors.channels);
+  return {node("Mul", "mul", {{x.name, factors.name}}).name(), x.channels, x.height, x.width};
+}
+
+Value GraphWriter::pad_channels(const Value& x, int channels) {
+  assert(channels >= x.channels);
+  auto& pad = node("Pad", "pad", {{x.name}});
+  const std::string name = pad.name();
+  pad.add_input(name + ".pads");
+  integers(name + ".pads", {0, 0, 0, 0, 0, channels - x.channels, 0, 0});
+  return {name, channels, x.height, x.width};
 }
 
 Value GraphWriter::concat(std::span<const Value> values) {
@@ -187,17 +236,38 @@ Value GraphWriter::upsample(const Value& x) {
   return {resize.name(), x.channels, 2 * x.height, 2 * x.width};
 }
 
-Value GraphWriter::classify(const Value& x, int classes) {
-  const std::string pooled = node("GlobalAveragePool", "pool", {{x.name}}).name();
-  auto& flatten = node("Flatten", "flatten", {{pooled}});
+Value GraphWriter::reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out) {
+  auto& reshape = node("Reshape", "reshape", {{x}});
+  const std::string name = reshape.name();
+  reshape.add_input(name + ".shape");
+  integers(name + ".shape", shape);
+  return {name, out.channels, out.height, out.width};
+}
+
+Value GraphWriter::reorg(const Value& x) {
+  assert(x.channels % 4 == 0);
+  const int channels = x.channels / 4;
+  const Value out{{}, 4 * x.channels, x.height / 2, x.width / 2};
+  const std::string squares = reshape(x.name, {channels, x.height, 2, x.width, 2}, {}).name;
+  auto& gather = node("Transpose", "transpose", {{squares}});
+  attribute(gather, "perm", {2, 4, 0, 1, 3});
+  return reshape(gather.name(), {1, out.channels, out.height, out.width}, out);
+}
+
+Value GraphWriter::flatten(const Value& x) {
+  auto& flatten = node("Flatten", "flatten", {{x.name}});
   attribute(flatten, "axis", std::int64_t{1});
-  auto& gemm = node("Gemm", "fc", {{flatten.name()}});
+  return {flatten.name(), x.channels * x.height * x.width, 0, 0};
+}
+
+Value GraphWriter::linear(const Value& x, int channels) {
+  auto& gemm = node("Gemm", "fc", {{x.name}});
   const std::string name = gemm.name();
   for (const char* part : {".weight", ".bias"}) gemm.add_input(name + part);
-  uniform(name + ".weight", std::initializer_list<std::int64_t>{classes, x.channels}, std::sqrt(2.0 / x.channels));
-  around(name + ".bias", classes, 0, 0.125f);
+  uniform(name + ".weight", std::initializer_list<std::int64_t>{channels, x.channels}, std::sqrt(2.0 / x.channels));
+  around(name + ".bias", channels, 0, 0.125f);
   attribute(gemm, "transB", std::int64_t{1});
-  return {name, classes, 0, 0};
+  return {name, channels, 0, 0};
 }
 
 void GraphWriter::declare(bool as_input, const std::string& name, std::span<const std::int64_t> shape) {

@@ -1,4 +1,4 @@
-// Writes an ONNX graph (opset 13, batch 1, NCHW) layer by layer, with seeded weights.
+// Writes an ONNX graph (opset 14, batch 1, NCHW) layer by layer, with seeded weights.
 //
 // Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015) and batch-normalisation statistics
 // lie around zero mean and unit variance, so that activations neither vanish nor explode, however deep the network. Their
@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,7 +24,7 @@ class NodeProto;
 
 namespace rtexec::tasks {
 
-/// What a layer yields: the name of a tensor [1, channels, height, width].
+/// What a layer yields: the name of a tensor [1, channels, height, width], or [1, channels] where height and width are 0.
 struct Value {
   std::string name;
   int channels = 0;
@@ -38,6 +39,7 @@ struct ConvShape {
   int stride = 1;
   int groups = 1;
   float gain = 1; // multiplies the weights
+  float bias = 0; // seeded biases reach this far from zero; none where it is 0
 };
 
 struct PoolShape {
@@ -65,14 +67,31 @@ class GraphWriter {
   Value relu(const Value& x);
   /// Slope 0.1 below zero, as in darknet.
   Value leaky_relu(const Value& x);
+  Value sigmoid(const Value& x);
+  /// x / 6 + 1/2 within [0, 1], as in torchvision.
+  Value hard_sigmoid(const Value& x);
+  /// x times its hard sigmoid.
+  Value hard_swish(const Value& x);
+  /// Local response normalisation over five channels with the constants of Caffe's and ONNX's default.
+  Value lrn(const Value& x);
   Value max_pool(const Value& x, const PoolShape& shape);
   Value average_pool(const Value& x, const PoolShape& shape);
+  Value global_average_pool(const Value& x);
   Value add(const Value& a, const Value& b);
+  /// `factors` have x's shape, or [1, channels, 1, 1].
+  Value multiply(const Value& x, const Value& factors);
+  /// Channels of zeros follow those of x, up to `channels`.
+  Value pad_channels(const Value& x, int channels);
   Value concat(std::span<const Value> values);
   /// Twice the height and width; each value is repeated.
   Value upsample(const Value& x);
-  /// Global average pooling and a fully connected layer: [1, classes].
-  Value classify(const Value& x, int classes);
+  /// Half the height and width, four times the channels, in the order of darknet's layer [reorg]: it takes the memory of x
+  /// for [channels / 4, 2 height, 2 width] and gathers each 2x2 square of that (its function reorg_cpu, forward = 0).
+  Value reorg(const Value& x);
+  /// [1, channels * height * width].
+  Value flatten(const Value& x);
+  /// A fully connected layer on a flattened value.
+  Value linear(const Value& x, int channels);
 
   void output(const Value& x);
   void metadata(std::string_view key, std::string_view value);
@@ -85,9 +104,13 @@ class GraphWriter {
   onnx::NodeProto& node(std::string_view type, std::string_view stem, std::span<const std::string> inputs);
   /// Adds a constant and returns its values, to be filled.
   std::span<float> constant(const std::string& name, std::span<const std::int64_t> shape);
+  void integers(const std::string& name, std::initializer_list<std::int64_t> values);
+  Value reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out);
   void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
   /// middle + spread * [-1, 1); a spread that is a power of two keeps it exact.
   void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
+  /// A layer without attributes that keeps the shape.
+  Value elementwise(std::string_view type, std::string_view stem, const Value& x);
   Value pool(std::string_view type, std::string_view stem, const Value& x, const PoolShape& shape);
   void declare(bool as_input, const std::string& name, std::span<const std::int64_t> shape);
 

@@ -1,4 +1,4 @@
-// Builders of well-known networks: ONNX files (opset 13) with the layer shapes of the originals and seeded weights, so that
+// Builders of well-known networks: ONNX files (opset 14) with the layer shapes of the originals and seeded weights, so that
 // nothing is downloaded. The same name and options give the same bytes on every machine.
 #pragma once
 

@@ -34,7 +34,7 @@ void resnet(GraphWriter& graph, NetworkSize size, const Blocks& blocks) {
   Value x = graph.max_pool(conv(graph, graph.input(3, size.size), {64, 7, 2}), {3, 2, 1, 1});
   for (std::size_t stage = 0; stage < blocks.count.size(); ++stage)
     for (int i = 0; i < blocks.count[stage]; ++i) x = block(graph, x, 64 << stage, stage > 0 && i == 0 ? 2 : 1, blocks);
-  finish_classifier(graph, x, size.classes);
+  classify(graph, x, size.classes);
 }
 
 } // namespace
@@ -43,5 +43,24 @@ void resnet18(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{2, 2
 void resnet50(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 4, 6, 3}, true, 1, 1}); }
 void resnet152(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 8, 36, 3}, true, 1, 1}); }
 void resnext50(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 4, 6, 3}, true, 32, 2}); }
+void resnext101_32x8d(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 4, 23, 3}, true, 32, 4}); }
+
+void resnext152_32x4d(GraphWriter& graph, NetworkSize size) {
+  const auto leaky = [&](const Value& x, const ConvShape& shape) { return graph.leaky_relu(graph.batch_norm(graph.conv(x, shape))); };
+  Value x = graph.max_pool(leaky(graph.input(3, size.size), {64, 7, 2}), {2, 2, 0, 1});
+  int width = 64;
+  for (const int blocks : {3, 8, 36, 3}) {
+    for (int i = 0; i < blocks; ++i) {
+      const int stride = i == 0 && width > 64 ? 2 : 1;
+      const Value inner = leaky(leaky(x, {width, 1}), {width, 3, stride, 32});
+      const Value branch = graph.batch_norm(graph.conv(inner, {8 * width, 1}), kBranchGain);
+      if (stride == 2) x = graph.max_pool(x, {1, 2}); // every second value
+      if (i == 0) x = graph.pad_channels(x, 8 * width);
+      x = graph.leaky_relu(graph.add(branch, x));
+    }
+    width *= 2;
+  }
+  classify(graph, x, size.classes);
+}
 
 } // namespace rtexec::tasks

@@ -5,7 +5,6 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr int kAnchors = 3; // of each head
 constexpr float kBranchGain = 0.125f; // residual branches are weak beside what they are added to
 constexpr float kHeadGain = 0.5f;      // sizes stay near the anchors'
 
@@ -14,13 +13,13 @@ Value conv(GraphWriter& graph, const Value& x, int channels, int kernel, int str
 }
 
 /// Raw tx, ty, tw, th, objectness and classes for each anchor. Objectness leans to "nothing there", as in a trained network.
-Value head(GraphWriter& graph, const Value& x, int classes) {
+Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   std::vector<float> bias;
-  for (int anchor = 0; anchor < kAnchors; ++anchor) {
+  for (int anchor = 0; anchor < anchors; ++anchor) {
     bias.insert(bias.end(), {0, 0, 0, 0, -0.3f});
     bias.insert(bias.end(), static_cast<std::size_t>(classes), 0.0f);
   }
-  return graph.conv(x, {kAnchors * (5 + classes), 1, 1, 1, kHeadGain}, bias);
+  return graph.conv(x, {anchors * (5 + classes), 1, 1, 1, kHeadGain}, bias);
 }
 
 /// Narrows `x`, doubles its height and width, and joins it with an earlier layer of that size.
@@ -49,6 +48,26 @@ void finish(GraphWriter& graph, std::span<const Value> heads, std::string_view a
 }
 
 } // namespace
+
+void yolov2(GraphWriter& graph, NetworkSize size) {
+  // Wide 3x3 convolutions, between them narrow 1x1 ones.
+  const auto stage = [&](Value x, int channels, int convolutions) {
+    for (int i = 0; i < convolutions; ++i) x = i % 2 == 0 ? conv(graph, x, channels, 3) : conv(graph, x, channels / 2, 1);
+    return x;
+  };
+  const auto halve = [&](const Value& x) { return graph.max_pool(x, {2, 2}); };
+  Value x = halve(stage(graph.input(3, size.size), 32, 1));
+  x = halve(stage(x, 64, 1));
+  x = halve(stage(x, 128, 3));
+  x = halve(stage(x, 256, 3));
+  const Value sixteenth = stage(x, 512, 5);
+  x = stage(halve(sixteenth), 1024, 5);
+  x = conv(graph, conv(graph, x, 1024, 3), 1024, 3);
+  x = graph.concat({{graph.reorg(conv(graph, sixteenth, 64, 1)), x}});
+  // Anchors of the original, in cells of 32 pixels.
+  finish(graph, {{head(graph, conv(graph, x, 1024, 3), size.classes, 5)}},
+         "18.32736,21.67632 59.98272,66.00096 106.82976,175.17888 252.25024,112.88896 312.65664,293.38496");
+}
 
 void yolov3_tiny(GraphWriter& graph, NetworkSize size) {
   Value x = graph.input(3, size.size);

@@ -1,6 +1,6 @@
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/host_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
 #include "tasks/dnn/passes.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -48,29 +49,29 @@ const testing::Environment* const registered = testing::AddGlobalTestEnvironment
 /// A network with memory of its own.
 class Bound {
  public:
-  explicit Bound(tasks::Network network)
+  explicit Bound(std::unique_ptr<tasks::HostNetwork> network)
       : network_(std::move(network)),
-        constants_(network_.constants().size()),
-        scratch_(static_cast<std::size_t>(network_.scratch().count)) {
-    const std::span<const std::byte> image = network_.constants();
+        constants_(network_->constants().size()),
+        scratch_(static_cast<std::size_t>(network_->scratch().count)) {
+    const std::span<const std::byte> image = network_->constants();
     if (!image.empty()) std::memcpy(constants_.data(), image.data(), image.size());
     constants_.protect();
-    network_.bind(constants_.data(), scratch_.data());
+    network_->bind(constants_.data(), scratch_.data());
   }
 
   /// The outputs over scratch that holds `content` everywhere, or over what the last run left.
   Outputs run(std::optional<float> content) {
     if (content) scratch_.fill(*content);
-    network_.run();
+    EXPECT_TRUE(network_->run().has_value());
     Outputs outputs;
-    for (const tasks::Network::Port& port : std::as_const(network_).outputs()) outputs.push_back(port.buffer);
+    for (const tasks::Network::Port& port : network_->outputs()) outputs.emplace_back(port.buffer.begin(), port.buffer.end());
     return outputs;
   }
-  tasks::Network& network() { return network_; }
+  tasks::HostNetwork& network() { return *network_; }
   [[nodiscard]] bool stayed_inside() const { return scratch_.front_untouched(); }
 
  private:
-  tasks::Network network_;
+  std::unique_ptr<tasks::HostNetwork> network_;
   GuardedMemory constants_, scratch_;
 };
 
@@ -102,10 +103,10 @@ void expect_close(const std::vector<float>& got, const Array& right, double tole
                               << got[static_cast<std::size_t>(where)] << ", expected " << right[where];
 }
 
-void set_inputs(tasks::Network& network, const Model& model) {
+void set_inputs(const tasks::Network& network, const Model& model) {
   ASSERT_EQ(network.inputs().size(), model.inputs().size());
   for (std::size_t i = 0; i < model.inputs().size(); ++i) {
-    tasks::Network::Port& port = network.inputs()[i];
+    const tasks::Network::Port& port = network.inputs()[i];
     const Array& value = model.value(model.inputs()[i]);
     ASSERT_EQ(port.name, model.inputs()[i]);
     ASSERT_EQ(port.shape, value.shape);
@@ -114,14 +115,14 @@ void set_inputs(tasks::Network& network, const Model& model) {
   }
 }
 
-std::vector<std::vector<float>> input_buffers(tasks::Network& network) {
+std::vector<std::vector<float>> input_buffers(const tasks::Network& network) {
   std::vector<std::vector<float>> buffers;
-  for (const tasks::Network::Port& port : network.inputs()) buffers.push_back(port.buffer);
+  for (const tasks::Network::Port& port : network.inputs()) buffers.emplace_back(port.buffer.begin(), port.buffer.end());
   return buffers;
 }
 
 void expect_graph_agrees(const tasks::Graph& graph, const Model& model, double tolerance) {
-  auto built = tasks::Network::build(graph);
+  auto built = tasks::HostNetwork::build(graph);
   ASSERT_TRUE(built) << built.error().what;
   Bound bound(std::move(*built));
   set_inputs(bound.network(), model);
@@ -131,7 +132,7 @@ void expect_graph_agrees(const tasks::Graph& graph, const Model& model, double t
   const Outputs outputs = bound.run(std::numeric_limits<float>::quiet_NaN());
   ASSERT_EQ(outputs.size(), model.outputs().size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const tasks::Network::Port& port = std::as_const(bound.network()).outputs()[i];
+    const tasks::Network::Port& port = bound.network().outputs()[i];
     const Array& right = model.value(model.outputs()[i]);
     EXPECT_EQ(port.name, model.outputs()[i]);
     EXPECT_EQ(port.shape, right.shape);

@@ -1,0 +1,195 @@
+// An NVIDIA GPU behind the driver API: chunks by cuMemCreate, ranges by cuMemAddressReserve, one stream for each engine.
+//
+// The primary context is used, which cuDNN and cuBLAS share. Each engine's thread has the context current and a stream of its own;
+// whoever gives work to an engine finds the stream by stream(kind), launches into it, and waits by wait(kind). Set-up has a stream of
+// its own, so that it never meets the engines' work or a capture.
+// After a sticky error the device is lost for every task: the call that met it gets device_fault, later ones device_lost; fault()
+// says what it was. Ending a lost device is safe.
+#pragma once
+
+#include "config/task_set.hpp"
+#include "hal/cuda/driver.hpp"
+#include "hal/device.hpp"
+#include "hal/engine_thread.hpp"
+#include "hal/reserved_range.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtexec::hal {
+
+struct CudaOptions {
+  int ordinal = 0;
+  Bytes capacity = {}; // 0: what the device has free when it is opened, less a reserve for the libraries' kernels
+  Bytes chunk = {};    // 0: the driver's granularity; otherwise a multiple of it
+  Completion completion = Completion::block;
+};
+
+/// Kernels loaded into a device; unloaded by the destructor. The device must outlive it.
+class CudaModule {
+ public:
+  CudaModule() = default;
+  CudaModule(CudaModule&& other) noexcept
+      : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)), name_(std::move(other.name_)) {}
+  CudaModule& operator=(CudaModule&& other) noexcept;
+  ~CudaModule();
+  /// not_found: unsupported. Set-up only.
+  [[nodiscard]] Result<cuda::Function> function(const char* name) const;
+
+ private:
+  friend class CudaDevice;
+  CudaModule(const cuda::Driver& driver, cuda::ModuleHandle handle, std::string name)
+      : driver_(&driver), handle_(handle), name_(std::move(name)) {}
+  const cuda::Driver* driver_ = nullptr;
+  cuda::ModuleHandle handle_ = nullptr;
+  std::string name_;
+};
+
+/// Work captured once, launched often. The device must outlive it.
+class CudaGraph {
+ public:
+  CudaGraph() = default;
+  CudaGraph(CudaGraph&& other) noexcept : driver_(other.driver_), executable_(std::exchange(other.executable_, nullptr)) {}
+  CudaGraph& operator=(CudaGraph&& other) noexcept;
+  ~CudaGraph();
+  [[nodiscard]] cuda::GraphExec handle() const { return executable_; }
+
+ private:
+  friend class CudaDevice;
+  CudaGraph(const cuda::Driver& driver, cuda::GraphExec executable) : driver_(&driver), executable_(executable) {}
+  const cuda::Driver* driver_ = nullptr;
+  cuda::GraphExec executable_ = nullptr;
+};
+
+/// Threading: as Device. copy() uses the stream of the engine on whose thread it is called, and the set-up stream elsewhere.
+class CudaDevice final : public Device {
+ public:
+  /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no device, no virtual
+  /// memory management. refused: a driver that is too old, capacity or chunk that the device cannot give.
+  [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
+  /// Waits for what runs, then gives everything back; of a lost device, what the driver still takes.
+  ~CudaDevice() override;
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Bytes capacity() const override { return capacity_; }
+  [[nodiscard]] Bytes chunk_size() const override { return chunk_; }
+  [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }
+  [[nodiscard]] Result<std::vector<Chunk>> create_chunks(std::size_t count) override;
+  [[nodiscard]] std::byte* window(Chunk chunk) const override { return window_.base + index(chunk) * chunk_.count; }
+  [[nodiscard]] std::size_t chunks_created() const override { return chunks_.size(); }
+  [[nodiscard]] Result<AddressRange> reserve(Bytes size) override;
+  /// After an error the range stands, less what could be unmapped, and release() may be tried again.
+  [[nodiscard]] Result<> release(AddressRange range) override;
+  [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override;
+  [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override;
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
+  /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
+  [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
+  [[nodiscard]] Result<> free(const Buffer& buffer) override;
+  /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device: then what other
+  /// programs and the driver had taken by then counts in `context`, and in `own`.
+  [[nodiscard]] Result<MemoryUse> memory_use() const override;
+  [[nodiscard]] std::optional<DeviceFault> fault() const override;
+
+  [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
+  /// Of the compute engine, the copy engines. Work in the compute stream has the greatest priority.
+  [[nodiscard]] cuda::Stream stream(EngineKind kind) const { return lane(kind).stream; }
+  /// Compute capability as 10 * major + minor: 62, 72, 86, 90.
+  [[nodiscard]] int architecture() const { return architecture_; }
+  [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
+
+  /// Makes the context current on the calling thread, which engines' threads have already. For set-up code on other threads.
+  [[nodiscard]] Result<> enter() const;
+  /// `image`: a cubin, a fatbin or PTX (zero-terminated). Set-up only.
+  [[nodiscard]] Result<CudaModule> load(const void* image, const std::string& name);
+  /// Captures what `body`, a Result<> of a cuda::Stream, puts into the compute stream, and readies it on the device. Set-up only; nothing
+  /// else may use that stream meanwhile. An error of `body` is returned.
+  template <class Body>
+  [[nodiscard]] Result<CudaGraph> capture(Body body) {
+    if (auto begun = begin_capture(); !begun) return std::unexpected(begun.error());
+    Result<> outcome = body(stream(EngineKind::compute));
+    return end_capture(std::move(outcome));
+  }
+
+  /// Real-time path, on the compute engine's thread: launches `graph` and waits until it is done, as CudaOptions::completion says.
+  [[nodiscard]] Status run(const CudaGraph& graph) noexcept;
+  /// The same without waiting.
+  [[nodiscard]] Status launch(const CudaGraph& graph) noexcept;
+  /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
+  [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(lane(kind)); }
+  /// A Status of a driver's answer: sticky ones end the device. Any thread.
+  [[nodiscard]] Status check(cuda::Code code) const noexcept;
+  /// The same for set-up code, with `what` was tried, the driver's name of the error, and what to do where something can be done.
+  [[nodiscard]] Result<> checked(cuda::Code code, const std::string& what) const;
+
+ private:
+  struct Lane {
+    cuda::Stream stream = nullptr;
+    cuda::Event done = nullptr;
+  };
+
+  CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
+  // The steps of open(), in order.
+  [[nodiscard]] Result<> find_device();
+  [[nodiscard]] Result<> make_context();
+  [[nodiscard]] Result<> size_memory();
+  [[nodiscard]] Result<> make_lanes();
+  [[nodiscard]] Result<> start_engines();
+  [[nodiscard]] Result<> seat_engine(EngineKind kind);
+  [[nodiscard]] Result<int> attribute(cuda::Attribute which) const;
+  [[nodiscard]] Result<Bytes> free_memory() const;
+
+  [[nodiscard]] Result<> create_chunk();
+  void destroy_last_chunk() noexcept;
+  [[nodiscard]] Result<> zero(std::byte* begin, Bytes size);
+  [[nodiscard]] Result<Buffer> allocate_on_device(BufferKind kind, Bytes size);
+  [[nodiscard]] Result<Buffer> allocate_on_host(Bytes size);
+  [[nodiscard]] cuda::Code give_back(const Buffer& buffer) const noexcept;
+  [[nodiscard]] cuda::AllocationProperties chunk_properties() const;
+  [[nodiscard]] cuda::AccessDescriptor access_of(Access access) const;
+  [[nodiscard]] Status map_at(std::byte* address, cuda::AllocationHandle handle, Access access) noexcept;
+  [[nodiscard]] Status unmap_slot(ReservedRange& range, std::size_t slot) noexcept;
+
+  [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
+  [[nodiscard]] Status ready() const noexcept; // not lost, and the context is current
+  [[nodiscard]] const Lane& lane(EngineKind kind) const { return lanes_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const Lane& own_lane() const noexcept;
+  [[nodiscard]] Status finish(const Lane& lane) noexcept;
+  [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
+  [[nodiscard]] Result<> begin_capture();
+  [[nodiscard]] Result<CudaGraph> end_capture(Result<> outcome);
+  [[nodiscard]] Result<CudaGraph> instantiate(cuda::GraphHandle graph);
+
+  const cuda::Driver* driver_;
+  CudaOptions options_;
+  cuda::Ordinal ordinal_ = 0;
+  std::string name_;
+  int architecture_ = 0;
+  int multiprocessors_ = 0;
+  bool integrated_ = false;
+  cuda::Context context_ = nullptr;
+  Bytes free_before_; // the context was made
+  Bytes context_use_;
+  Bytes granularity_;
+  Bytes chunk_;
+  Bytes capacity_;
+  AddressRange window_;
+  std::vector<cuda::AllocationHandle> chunks_;
+  std::vector<ReservedRange> ranges_;
+  std::vector<Buffer> buffers_;
+  std::array<Lane, 4> lanes_; // by EngineKind; the last one is of set-up
+  DeviceCapabilities capabilities_;
+  mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // by which sticky error
+  std::array<std::unique_ptr<EngineThread>, 3> engines_;      // by EngineKind
+};
+
+/// Tries what the memory of `device` can do, on two pieces of its own. An error only where the attempt ended the device, or nothing could be
+/// tried; a capability that could not be shown is missing.
+[[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::AllocationProperties& properties, Bytes piece);
+
+} // namespace rtexec::hal

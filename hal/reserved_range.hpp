@@ -1,0 +1,37 @@
+// What a back end keeps of a reserved address range: which of its slots hold a chunk. Addresses belong to the back end.
+#pragma once
+
+#include "hal/device.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace rtexec::hal {
+
+class ReservedRange {
+ public:
+  ReservedRange(AddressRange addresses, Bytes chunk) : addresses_(addresses), chunk_(chunk), mapped_(addresses.size.count / chunk.count) {}
+
+  [[nodiscard]] const AddressRange& addresses() const noexcept { return addresses_; }
+  [[nodiscard]] std::size_t slots() const noexcept { return mapped_.size(); }
+  [[nodiscard]] std::byte* address(std::size_t slot) const noexcept { return addresses_.base + slot * chunk_.count; }
+  [[nodiscard]] bool is_mapped(std::size_t slot) const noexcept { return slot < slots() && mapped_[slot]; }
+  [[nodiscard]] bool is_vacant(std::size_t slot) const noexcept { return slot < slots() && !mapped_[slot]; }
+  void set_mapped(std::size_t slot, bool mapped) noexcept { mapped_[slot] = mapped; }
+
+ private:
+  AddressRange addresses_;
+  Bytes chunk_;
+  std::vector<bool> mapped_; // by slot
+};
+
+/// The one that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.
+template <class Range>
+[[nodiscard]] Range* find_range(std::vector<Range>& ranges, AddressRange wanted) noexcept {
+  const auto found = std::ranges::find_if(
+      ranges, [&](const ReservedRange& each) { return each.addresses().base == wanted.base && each.addresses().size == wanted.size; });
+  return found == ranges.end() ? nullptr : &*found;
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,29 @@
+// Which tensors are written straight into a concatenation along channels.
+#pragma once
+
+#include "tasks/dnn/graph.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+struct ConcatPlan {
+  struct Slot {
+    static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t group = none;
+    std::int64_t channel = 0; // first one
+  };
+  struct Group {
+    Shape shape;          // of the whole
+    std::int64_t pixel = 1; // elements from one pixel to the next
+  };
+  std::vector<Slot> slots;   // by tensor
+  std::vector<Group> groups; // one buffer each
+};
+
+/// Every slot begins at a multiple of `unit` elements.
+[[nodiscard]] ConcatPlan plan_concats(const Graph& graph, std::int64_t unit);
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,144 @@
+#include "tasks/dnn/cuda/conv_method.hpp"
+
+#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp", "tanh", "sqrt"};
+constexpr std::size_t most_workspace = std::size_t{4} << 30;
+
+const void* with_alignment_of(const Place& place) {
+  return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    if (end > 0) words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+template <class T> bool parse_number(std::string_view word, T& value) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size();
+}
+
+std::string text(int value) { return std::to_string(value); }
+std::string pair(int a, int b) { return text(a) + "x" + text(b); }
+
+Result<ConvMethod> parse_own(std::string_view text) {
+  const auto choice = parse_conv_choice(text);
+  if (!choice) return std::unexpected(choice.error());
+  ConvMethod method;
+  method.kind = ConvMethod::Kind::own;
+  method.own = *choice;
+  return method;
+}
+
+bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at, ConvMethod& method) {
+  return words.size() == at + 2 && words[at] == "workspace" && parse_number(words[at + 1], method.workspace) && method.workspace <= most_workspace;
+}
+
+bool parse_cudnn(const std::vector<std::string_view>& words, ConvMethod& method) {
+  method.kind = ConvMethod::Kind::cudnn;
+  method.fused = words.size() > 2 && words[2] == "fused";
+  return words.size() > 2 && parse_number(words[1], method.algorithm) && method.algorithm >= 0 && method.algorithm < 8 &&
+         parse_workspace(words, method.fused ? 3 : 2, method);
+}
+
+} // namespace
+
+ConvArguments aligned_arguments(const ConvCall& call) {
+  auto arguments = call.arguments;
+  arguments.x = with_alignment_of(call.x);
+  arguments.weights = with_alignment_of(call.weights);
+  arguments.residual = with_alignment_of(call.residual);
+  arguments.y = const_cast<void*>(with_alignment_of(call.y));
+  return arguments;
+}
+
+std::string geometry_of(const ConvCall& call) {
+  const auto& a = call.arguments;
+  std::string key = "conv " + text(a.batch) + "x" + pair(a.height, a.width) + "x" + text(a.channels * a.groups) + "/" + text(a.x_stride) + " -> " + pair(a.out_height, a.out_width) +
+                    "x" + text(a.out_channels * a.groups) + "/" + text(a.y_stride) + " kernel " + pair(a.kernel_h, a.kernel_w) + " stride " + pair(a.stride_h, a.stride_w) + " pad " +
+                    text(a.pad_top) + "," + text(a.pad_left) + " dilation " + pair(a.dilation_h, a.dilation_w) + " groups " + text(a.groups);
+  if (call.bias.known()) key += " bias";
+  if (call.residual.known()) key += " residual/" + text(a.residual_stride);
+  if (a.activation.kind != ActivationArguments::none) key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
+  for (const auto* place : {&call.x, &call.residual, &call.y})
+    if (place->offset % 16 != 0) key += " odd";
+  return key;
+}
+
+std::string to_text(const ConvMethod& method) {
+  switch (method.kind) {
+    case ConvMethod::Kind::simple: return "simple";
+    case ConvMethod::Kind::own: return std::string("own ") + to_string(method.own);
+    case ConvMethod::Kind::cudnn: return "cudnn " + text(method.algorithm) + (method.fused ? " fused" : "") + " workspace " + std::to_string(method.workspace);
+    case ConvMethod::Kind::cublas: return "cublas workspace " + std::to_string(method.workspace);
+  }
+  return {};
+}
+
+Result<ConvMethod> parse_conv_method(std::string_view line) {
+  if (line.starts_with("own ")) return parse_own(line.substr(4));
+  const auto words = words_of(line);
+  ConvMethod method;
+  bool known = false;
+  if (!words.empty() && words[0] == "simple") known = words.size() == 1;
+  else if (!words.empty() && words[0] == "cudnn") known = parse_cudnn(words, method);
+  else if (!words.empty() && words[0] == "cublas") known = parse_workspace(words, 1, method);
+  if (!words.empty() && words[0] == "cublas") method.kind = ConvMethod::Kind::cublas;
+  if (known) return method;
+  return fail(Errc::bad_input, "'" + std::string(line) + "' names no way to compute a convolution that this version knows");
+}
+
+ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
+  const auto arguments = aligned_arguments(call);
+  constexpr int few_pixels = 8; // one warp for each output uses more of the device than a tile
+  if (is_depthwise(arguments) || arguments.batch * arguments.out_height * arguments.out_width <= few_pixels) return {};
+  const auto choice = default_conv(precision, arguments);
+  if (!choice.variant) return {};
+  ConvMethod method;
+  method.kind = ConvMethod::Kind::own;
+  method.own = choice;
+  return method;
+}
+
+bool computes(const ConvMethod& method, Precision precision, const ConvCall& call) {
+  const auto arguments = aligned_arguments(call);
+  switch (method.kind) {
+    case ConvMethod::Kind::simple: return true;
+    case ConvMethod::Kind::own: {
+      const auto math = method.own.variant->math;
+      const bool half = math == ConvMath::half || math == ConvMath::simt_h;
+      const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
+      return half == (precision == Precision::fp16) && precise && applies(*method.own.variant, arguments) && method.own.splits <= most_splits(*method.own.variant, arguments);
+    }
+    case ConvMethod::Kind::cudnn: return !method.fused || can_fuse(call);
+    case ConvMethod::Kind::cublas: return is_matrix_product(arguments);
+  }
+  return false;
+}
+
+bool is_matrix_product(const ConvArguments& a) {
+  return a.kernel_h == 1 && a.kernel_w == 1 && a.stride_h == 1 && a.stride_w == 1 && a.pad_top == 0 && a.pad_left == 0 && a.groups == 1 && a.out_height == a.height &&
+         a.out_width == a.width;
+}
+
+bool can_fuse(const ConvCall& call) {
+  const auto kind = call.arguments.activation.kind;
+  return call.bias.known() && (kind == ActivationArguments::none || kind == ActivationArguments::relu);
+}
+
+} // namespace rtexec::tasks::cuda

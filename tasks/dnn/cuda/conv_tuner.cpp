@@ -1,0 +1,366 @@
+#include "tasks/dnn/cuda/conv_tuner.hpp"
+
+#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/evaluate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+namespace api = hal::cuda;
+
+constexpr std::size_t most_workspace = std::size_t{256} << 20;
+constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
+constexpr std::size_t counter_bytes = std::size_t{4} << 20;
+constexpr double slow_for_simple = 2e9; // floating-point operations: beyond it the simple kernels are never the fastest
+constexpr int repetitions = 10;         // in a graph
+constexpr int launches = 7;
+constexpr double hopeless = 2;          // times the best: one launch is enough
+
+/// Device memory that is given back at the end.
+class Allocation {
+ public:
+  [[nodiscard]] static Result<Allocation> make(hal::CudaDevice& device, std::size_t bytes) {
+    auto buffer = device.allocate(hal::BufferKind::device, Bytes{std::max<std::size_t>(bytes, 256)});
+    if (!buffer) return std::unexpected(buffer.error());
+    return Allocation(device, *buffer);
+  }
+  Allocation(Allocation&& other) noexcept : device_(other.device_), buffer_(std::exchange(other.buffer_, {})) {}
+  Allocation& operator=(Allocation&&) = delete;
+  ~Allocation() {
+    if (buffer_.device) (void)device_.free(buffer_);
+  }
+  [[nodiscard]] std::byte* address() const { return buffer_.device; }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(buffer_.size.count); }
+
+ private:
+  Allocation(hal::CudaDevice& device, const hal::Buffer& buffer) : device_(device), buffer_(buffer) {}
+  hal::CudaDevice& device_;
+  hal::Buffer buffer_;
+};
+
+/// What every measurement shares.
+struct Memories {
+  Allocation constants, scratch;
+};
+
+enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, counters_part, part_count };
+
+std::size_t pixels_of(const ConvCall& call, Part part) {
+  const auto& a = call.arguments;
+  const auto rows = static_cast<std::size_t>(a.batch) * static_cast<std::size_t>(part == x_part ? a.height * a.width : a.out_height * a.out_width);
+  return rows;
+}
+int stride_of(const ConvCall& call, Part part) {
+  const auto& a = call.arguments;
+  return part == x_part ? a.x_stride : part == y_part ? a.y_stride : a.residual_stride;
+}
+/// With room for the misalignment of the place.
+std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
+  return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) * size_of(storage) + 256;
+}
+
+double flops_of(const ConvCall& call) {
+  const auto& a = call.arguments;
+  return 2.0 * a.batch * a.out_height * a.out_width * a.out_channels * a.groups * a.kernel_h * a.kernel_w * a.channels;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+class Tuner {
+ public:
+  Tuner(Executor& executor, const Program& program, Memories memories, std::size_t workspace)
+      : executor_(executor), device_(executor.device()), program_(program), memories_(std::move(memories)), workspace_(workspace) {}
+  ~Tuner() {
+    for (const auto event : events_)
+      if (event) (void)device_.driver().event_destroy(event);
+  }
+  Tuner(const Tuner&) = delete;
+  Tuner& operator=(const Tuner&) = delete;
+
+  Result<> prepare() {
+    for (auto& event : events_)
+      if (auto made = device_.checked(device_.driver().event_create(&event, api::event_default), "making an event to measure with"); !made) return made;
+    if (program_.constants.empty()) return {};
+    return copied(memories_.constants.address(), program_.constants.data(), program_.constants.size());
+  }
+
+  Result<ConvMethod> fastest(const ConvCall& original, const ConvMethod& standard) {
+    const auto call = moved(original);
+    if (auto filled = fill(call); !filled) return std::unexpected(filled.error());
+    auto reference = result_of(call, standard);
+    if (!reference) return std::unexpected(reference.error());
+    ConvMethod best = standard;
+    auto least = seconds_of(call, standard, std::numeric_limits<double>::infinity());
+    if (!least) return std::unexpected(least.error());
+    for (const auto& candidate : candidates(call)) {
+      const auto seconds = try_out(call, candidate, *reference, *least);
+      if (device_.fault()) return std::unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"} : seconds.error());
+      if (!seconds || *seconds >= *least) continue; // what cannot be computed so is passed over
+      *least = *seconds;
+      best = candidate;
+    }
+    return best;
+  }
+
+ private:
+  Result<> copied(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (auto done = device_.copy(to, from, Bytes{bytes}); !done) return fail(done.error(), "copying to or from " + device_.name() + " to measure failed");
+    return {};
+  }
+
+  /// The call over the tuner's memory, with the alignment it had.
+  static ConvCall moved(const ConvCall& original) {
+    auto call = original;
+    const auto to = [](Place& place, Part part) {
+      if (place.known()) place = {Place::Region::buffer, part, place.offset % 16};
+    };
+    to(call.x, x_part);
+    to(call.residual, residual_part);
+    to(call.y, y_part);
+    return call;
+  }
+
+  [[nodiscard]] Addresses addresses() const { return {memories_.constants.address(), memories_.scratch.address(), offsets_}; }
+
+  Result<> fill(const ConvCall& call) {
+    std::size_t at = 0;
+    const auto place = [&](Part part, std::size_t bytes) {
+      offsets_[part] = at;
+      at += (bytes + 255) / 256 * 256;
+    };
+    for (const auto part : {x_part, residual_part, y_part}) place(part, bytes_of(call, part, program_.storage));
+    place(counters_part, counter_bytes);
+    place(workspace_part, workspace_);
+    for (const auto part : {x_part, residual_part}) {
+      const auto values = noise(bytes_of(call, part, program_.storage), part);
+      if (auto done = copied(memories_.scratch.address() + offsets_[part], values.data(), values.size()); !done) return done;
+    }
+    const std::vector<std::byte> zeros(counter_bytes);
+    return copied(memories_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
+  }
+
+  /// Between -1 and 1.
+  [[nodiscard]] std::vector<std::byte> noise(std::size_t bytes, std::uint32_t seed) const {
+    std::vector<std::byte> result(bytes);
+    std::uint32_t state = seed + 1;
+    const auto next = [&] {
+      state = state * 1664525 + 1013904223;
+      return static_cast<float>(static_cast<std::int32_t>(state) / 256) / 8388608.0F;
+    };
+    const auto size = size_of(program_.storage);
+    for (std::size_t at = 0; at + size <= bytes; at += size) {
+      const float value = next();
+      const auto half = to_half(value);
+      std::memcpy(result.data() + at, program_.storage == Storage::f16 ? static_cast<const void*>(&half) : &value, size);
+    }
+    return result;
+  }
+
+  Result<> issue(const ConvCall& call, const ConvMethod& method) {
+    return executor_.issue(call, method, {Place::Region::buffer, workspace_part, 0}, {Place::Region::buffer, counters_part, 0}, addresses());
+  }
+
+  /// Everything that the call writes, after one run over memory that holds no numbers.
+  Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
+    const auto bytes = bytes_of(call, y_part, program_.storage);
+    auto* y = memories_.scratch.address() + offsets_[y_part];
+    std::vector<std::byte> image(bytes, std::byte{0xff});
+    if (auto done = copied(y, image.data(), bytes); !done) return std::unexpected(done.error());
+    if (auto done = issue(call, method); !done) return std::unexpected(done.error());
+    if (auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
+    if (auto done = copied(image.data(), y, bytes); !done) return std::unexpected(done.error());
+    return values_of(call, image.data() + call.y.offset);
+  }
+
+  [[nodiscard]] std::vector<float> values_of(const ConvCall& call, const std::byte* image) const {
+    const auto channels = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups);
+    const auto size = size_of(program_.storage), stride = static_cast<std::size_t>(call.arguments.y_stride);
+    std::vector<float> values;
+    for (std::size_t pixel = 0; pixel < pixels_of(call, y_part); ++pixel)
+      for (std::size_t c = 0; c < channels; ++c) {
+        float value = 0;
+        std::uint16_t half = 0;
+        std::memcpy(size == 2 ? static_cast<void*>(&half) : &value, image + (pixel * stride + c) * size, size);
+        values.push_back(size == 2 ? from_half(half) : value);
+      }
+    return values;
+  }
+
+  [[nodiscard]] bool agree(const std::vector<float>& values, const std::vector<float>& reference) const {
+    double largest = 0, distance = 0;
+    for (std::size_t i = 0; i < reference.size(); ++i) {
+      if (!std::isfinite(reference[i])) continue;
+      const double away = std::abs(static_cast<double>(values[i]) - static_cast<double>(reference[i]));
+      if (std::isnan(away)) return false;
+      largest = std::max(largest, std::abs(static_cast<double>(reference[i])));
+      distance = std::max(distance, away);
+    }
+    return distance <= tolerance(program_.precision) * largest;
+  }
+
+  [[nodiscard]] std::vector<ConvMethod> candidates(const ConvCall& call) const {
+    const auto arguments = aligned_arguments(call);
+    std::vector<ConvMethod> result;
+    for (const auto& own : conv_candidates(program_.precision, device_.architecture(), device_.multiprocessors(), arguments)) {
+      ConvMethod method{ConvMethod::Kind::own, own, 0, false, 0};
+      const auto needs = needs_of(call, method);
+      if (needs.workspace <= workspace_ && needs.counters * sizeof(unsigned) <= counter_bytes) result.push_back(method);
+    }
+    if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
+    if (executor_.cudnn()) add_cudnn(call, arguments, result);
+    if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= workspace_)
+      result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});
+    return result;
+  }
+
+  void add_cudnn(const ConvCall& call, const ConvArguments& arguments, std::vector<ConvMethod>& result) const {
+    for (int algorithm = 0; algorithm < CudnnFunctions::algorithms; ++algorithm) {
+      const auto bytes = executor_.cudnn()->workspace(arguments, program_.precision, algorithm);
+      if (!bytes || *bytes > workspace_) continue;
+      result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, false, *bytes});
+      const bool relu = call.arguments.activation.kind == ActivationArguments::relu;
+      if (can_fuse(call) && (relu || algorithm == CudnnFunctions::implicit_precomputed_gemm)) result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, true, *bytes});
+    }
+  }
+
+  Result<double> try_out(const ConvCall& call, const ConvMethod& method, const std::vector<float>& reference, double least) {
+    const auto values = result_of(call, method);
+    if (!values) return std::unexpected(values.error());
+    if (!agree(*values, reference)) return fail(Errc::unsupported, "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
+    return seconds_of(call, method, least);
+  }
+
+  /// Of one repetition.
+  Result<double> seconds_of(const ConvCall& call, const ConvMethod& method, double least) {
+    const auto graph = device_.capture([&](api::Stream) {
+      executor_.begin();
+      Result<> issued;
+      for (int i = 0; i < repetitions && issued; ++i) issued = issue(call, method);
+      return issued;
+    });
+    if (!graph) return std::unexpected(graph.error());
+    std::vector<double> times;
+    for (int i = 0; i <= launches; ++i) {
+      const auto time = launch(*graph);
+      if (!time) return time;
+      if (i == 0) continue; // warms up
+      times.push_back(*time / repetitions);
+      if (times.back() > hopeless * least) break;
+    }
+    return median(std::move(times));
+  }
+
+  Result<double> launch(const hal::CudaGraph& graph) {
+    const auto& driver = device_.driver();
+    const auto stream = device_.stream(hal::EngineKind::compute);
+    const auto step = [&](api::Code code) { return device_.checked(code, "measuring a convolution"); };
+    if (auto done = step(driver.event_record(events_[0], stream)); !done) return std::unexpected(done.error());
+    if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return std::unexpected(done.error());
+    if (auto done = step(driver.event_record(events_[1], stream)); !done) return std::unexpected(done.error());
+    if (auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "measuring a convolution on " + device_.name() + " failed");
+    float milliseconds = 0;
+    if (auto done = step(driver.event_elapsed(&milliseconds, events_[0], events_[1])); !done) return std::unexpected(done.error());
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+  Executor& executor_;
+  hal::CudaDevice& device_;
+  const Program& program_;
+  Memories memories_;
+  std::size_t workspace_;
+  std::array<std::size_t, part_count> offsets_{};
+  std::array<api::Event, 2> events_{};
+};
+
+/// Largest part that a call of the program needs, all together.
+std::size_t operand_bytes(const Program& program) {
+  std::size_t most = 0;
+  for (const auto& call : program.calls)
+    if (const auto* conv = std::get_if<ConvCall>(&call.what)) {
+      std::size_t sum = 0;
+      for (const auto part : {x_part, residual_part, y_part}) sum += bytes_of(*conv, part, program.storage) + 256;
+      most = std::max(most, sum);
+    }
+  return most + counter_bytes + 256;
+}
+
+struct Workplace {
+  Memories memories;
+  std::size_t workspace;
+};
+Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program) {
+  auto constants = Allocation::make(device, program.constants.size());
+  if (!constants) return std::unexpected(constants.error());
+  for (std::size_t workspace = most_workspace;; workspace /= 2) {
+    auto scratch = Allocation::make(device, operand_bytes(program) + workspace);
+    if (scratch) return Workplace{{std::move(*constants), std::move(*scratch)}, workspace};
+    if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having) return std::unexpected(scratch.error());
+  }
+}
+
+std::size_t count_geometries(const Program& program) {
+  std::map<std::string, bool> geometries;
+  for (const auto& call : program.calls)
+    if (const auto* conv = std::get_if<ConvCall>(&call.what)) geometries[geometry_of(*conv)] = true;
+  return geometries.size();
+}
+
+} // namespace
+
+double tolerance(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return 2e-5;
+    case Precision::tf32: return 5e-3;
+    case Precision::fp16: return 1e-2;
+  }
+  return 0;
+}
+
+Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program, std::span<const ConvMethod> methods, const Executor::Options& options,
+                                            const TuningProgress& progress) {
+  auto executor = Executor::open(device, program.precision, options);
+  if (!executor) return std::unexpected(executor.error());
+  std::vector<std::string> notes;
+  for (const auto& opened : {(*executor)->open_cudnn(), (*executor)->open_cublas()}) {
+    if (!opened && device.fault()) return std::unexpected(opened.error());
+    if (!opened) notes.push_back("not measured: " + opened.error().what.substr(0, opened.error().what.find('\n')));
+  }
+  auto workplace = make_workplace(device, program);
+  if (!workplace) return std::unexpected(workplace.error());
+  Tuner tuner(**executor, program, std::move(workplace->memories), workplace->workspace);
+  if (auto prepared = tuner.prepare(); !prepared) return std::unexpected(prepared.error());
+
+  TunedConvolutions tuned{{methods.begin(), methods.end()}, {}, std::move(notes)};
+  std::map<std::string, ConvMethod> known;
+  const auto wanted = count_geometries(program);
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const auto* conv = std::get_if<ConvCall>(&program.calls[i].what);
+    if (!conv) continue;
+    const auto geometry = geometry_of(*conv);
+    if (const auto found = known.find(geometry); found != known.end()) {
+      tuned.methods[i] = found->second;
+      continue;
+    }
+    if (progress && !progress(known.size(), wanted)) return fail(Errc::cancelled, "tuning was stopped");
+    const auto method = tuner.fastest(*conv, default_conv_method(program.precision, *conv));
+    if (!method) return fail(method.error().code, "tuning '" + geometry + "': " + method.error().what);
+    known[geometry] = tuned.methods[i] = *method;
+    tuned.choices.push_back({geometry, *method});
+  }
+  if (progress) (void)progress(wanted, wanted);
+  return tuned;
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,227 @@
+#include "tasks/dnn/cuda/cuda_network.hpp"
+
+#include "tasks/dnn/cuda/conv_tuner.hpp"
+#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/dnn/cuda/lowering.hpp"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace rtexec::tasks {
+
+using namespace cuda;
+
+namespace {
+
+namespace api = hal::cuda;
+
+constexpr std::string_view separator = " = ";
+constexpr std::string_view note = "# "; // begins a line that says something and chooses nothing
+
+Result<hal::CudaDevice*> gpu(hal::Device& device) {
+  if (auto* found = dynamic_cast<hal::CudaDevice*>(&device)) return found;
+  return fail(Errc::unsupported, "this network was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
+}
+
+} // namespace
+
+Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Precision precision, const Options& options) {
+  auto program = lower(graph, precision);
+  if (!program) return std::unexpected(program.error());
+  std::unique_ptr<CudaNetwork> network(new CudaNetwork(std::move(*program), options));
+  std::vector<ConvMethod> methods(network->program_.calls.size());
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    if (const auto* conv = std::get_if<ConvCall>(&network->program_.calls[i].what)) methods[i] = default_conv_method(precision, *conv);
+  if (auto planned = network->choose(std::move(methods)); !planned) return fail(planned.error().code, "network '" + graph.name + "' " + planned.error().what);
+  return network;
+}
+
+CudaNetwork::CudaNetwork(Program program, const Options& options) : program_(std::move(program)), options_(options) {
+  for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.shape, {}});
+  for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.shape, {}});
+}
+
+CudaNetwork::~CudaNetwork() { unbind(); }
+
+// ---- choices
+
+Result<> CudaNetwork::choose(std::vector<ConvMethod> methods) {
+  auto plan = plan_scratch(program_, methods);
+  if (plan.size > max_scratch.count) return fail(Errc::out_of_memory, "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
+  methods_ = std::move(methods);
+  plan_ = std::move(plan);
+  return {};
+}
+
+Result<> CudaNetwork::use(std::span<const std::string> tuning) {
+  std::map<std::string_view, ConvMethod> chosen;
+  for (const auto& line : tuning) {
+    if (line.starts_with(note)) continue;
+    const auto at = line.rfind(separator);
+    if (at == std::string::npos) return fail(Errc::bad_input, "'" + line + "' is no choice that tuning made");
+    const auto method = parse_conv_method(std::string_view(line).substr(at + separator.size()));
+    if (!method) return std::unexpected(method.error());
+    chosen[std::string_view(line).substr(0, at)] = *method;
+  }
+  auto methods = methods_;
+  std::size_t used = 0;
+  std::map<std::string, bool> seen;
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    const auto* conv = std::get_if<ConvCall>(&program_.calls[i].what);
+    if (!conv) continue;
+    const auto geometry = geometry_of(*conv);
+    const auto found = chosen.find(geometry);
+    if (found == chosen.end()) continue;
+    if (!computes(found->second, program_.precision, *conv))
+      return fail(Errc::bad_input, "'" + to_text(found->second) + "' cannot compute '" + geometry + "': profile the task set again");
+    methods[i] = found->second;
+    if (!std::exchange(seen[geometry], true)) ++used;
+  }
+  if (used != chosen.size()) return fail(Errc::bad_input, "the profile's tuning has choices for layers that this network does not have: profile the task set again");
+  return choose(std::move(methods));
+}
+
+Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const TuningProgress& progress) {
+  const auto found = gpu(device);
+  if (!found) return std::unexpected(found.error());
+  auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
+  if (!tuned) return std::unexpected(tuned.error());
+  if (auto planned = choose(std::move(tuned->methods)); !planned) return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
+  std::vector<std::string> lines;
+  for (const auto& text : tuned->notes) lines.push_back(std::string(note) + text);
+  for (const auto& choice : tuned->choices) lines.push_back(choice.geometry + std::string(separator) + to_text(choice.method));
+  return lines;
+}
+
+// ---- binding
+
+Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
+  unbind();
+  const auto found = gpu(device);
+  if (!found) return std::unexpected(found.error());
+  auto executor = Executor::open(**found, program_.precision, options_.launching);
+  if (!executor) return std::unexpected(executor.error());
+  device_ = *found;
+  executor_ = std::move(*executor);
+  const Addresses addresses{memory.constant, memory.scratch, plan_.offsets};
+  Result<> bound = open_libraries();
+  if (bound) bound = allocate_ports();
+  if (bound) bound = make_events();
+  if (bound) {
+    auto graph = device_->capture([&](api::Stream) { return issue_all(addresses); });
+    if (graph) graph_ = std::move(*graph);
+    else bound = std::unexpected(graph.error());
+  }
+  if (bound) executor_->trim();
+  else unbind();
+  return bound;
+}
+
+Result<> CudaNetwork::open_libraries() {
+  for (std::size_t i = 0; i < methods_.size(); ++i) {
+    Result<> opened;
+    if (methods_[i].kind == ConvMethod::Kind::cudnn) opened = executor_->open_cudnn();
+    if (methods_[i].kind == ConvMethod::Kind::cublas) opened = executor_->open_cublas();
+    if (!opened) return fail(opened.error().code, "the profile chose a library for a layer of this network that this machine cannot use: " + opened.error().what);
+  }
+  return {};
+}
+
+Result<> CudaNetwork::allocate_ports() {
+  for (auto* ports : {&inputs_, &outputs_})
+    for (auto& port : *ports) {
+      const auto count = static_cast<std::size_t>(element_count(port.shape));
+      auto buffer = device_->allocate(hal::BufferKind::host, Bytes{count * sizeof(float)});
+      if (!buffer) return std::unexpected(buffer.error());
+      buffers_.push_back(*buffer);
+      port.buffer = {reinterpret_cast<float*>(buffer->host), count};
+    }
+  return {};
+}
+
+Result<> CudaNetwork::make_events() {
+  if (!observer_.begin && !observer_.end) return {};
+  for (std::size_t i = 0; i < program_.layers.size() + 2; ++i) {
+    api::Event event = nullptr;
+    if (auto made = device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event"); !made) return made;
+    events_.push_back(event);
+  }
+  return {};
+}
+
+Result<> CudaNetwork::issue_all(const Addresses& addresses) {
+  executor_->begin();
+  if (auto cleared = clear_counters(addresses); !cleared) return cleared;
+  for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
+    if (auto copied = executor_->copy(addresses(program_.inputs[i].place), buffers_[i].host, inputs_[i].buffer.size_bytes()); !copied) return copied;
+  if (auto issued = issue_calls(addresses); !issued) return issued;
+  for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
+    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].host, addresses(program_.outputs[i].place), outputs_[i].buffer.size_bytes()); !copied) return copied;
+  return record(program_.layers.size() + 1);
+}
+
+Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
+  if (plan_.counters == 0) return {};
+  ClearArguments clear;
+  clear.count = static_cast<int>(plan_.counters);
+  const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
+  return executor_->issue(kernel_call<ClearArguments>(launch_of(clear), clear, {{&ClearArguments::words, counters}}), addresses);
+}
+
+Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
+  const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
+  std::size_t next = 0; // layer
+  for (std::size_t i = 0; i < program_.calls.size(); ++i) {
+    const auto& call = program_.calls[i];
+    const bool behind_all = call.layer == Call::no_layer && next == program_.layers.size();
+    if (call.layer == next || (behind_all && next > 0 && program_.calls[i - 1].layer != Call::no_layer))
+      if (auto recorded = record(next++); !recorded) return recorded;
+    Result<> issued;
+    if (const auto* conv = std::get_if<ConvCall>(&call.what)) issued = executor_->issue(*conv, methods_[i], ScratchPlan::workspace(program_, i), counters, addresses);
+    else issued = executor_->issue(std::get<KernelCall>(call.what), addresses);
+    if (!issued) return call.layer == Call::no_layer ? issued : fail(issued.error().code, "layer '" + program_.layers[call.layer] + "': " + issued.error().what);
+  }
+  return next <= program_.layers.size() ? record(next) : Result<>();
+}
+
+Result<> CudaNetwork::record(std::size_t event) { return events_.empty() ? Result<>() : executor_->record(events_[event]); }
+
+void CudaNetwork::unbind() noexcept {
+  if (!device_) return;
+  graph_ = {};
+  executor_.reset();
+  for (const auto event : events_) (void)device_->driver().event_destroy(event);
+  for (const auto& buffer : buffers_) (void)device_->free(buffer);
+  events_.clear();
+  buffers_.clear();
+  for (auto* ports : {&inputs_, &outputs_})
+    for (auto& port : *ports) port.buffer = {};
+  device_ = nullptr;
+}
+
+// ---- running
+
+Status CudaNetwork::run() noexcept {
+  if (auto done = device_->run(graph_); !done) return done;
+  return events_.empty() ? Status() : tell_layers(hal::now());
+}
+
+Status CudaNetwork::tell_layers(Instant end) noexcept {
+  const auto at = [&](std::size_t event) -> std::expected<Instant, Errc> {
+    float milliseconds = 0;
+    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back())); !known) return std::unexpected(known.error());
+    return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
+  };
+  auto begin = at(0);
+  for (std::size_t layer = 0; layer < program_.layers.size(); ++layer) {
+    const auto after = at(layer + 1);
+    if (!begin || !after) return std::unexpected(begin ? after.error() : begin.error());
+    if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(layer), *begin);
+    if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(layer), *after);
+    begin = after;
+  }
+  return {};
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,262 @@
+#include "tasks/dnn/cuda/executor.hpp"
+
+#include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+namespace api = hal::cuda;
+
+constexpr unsigned plain_shared = 48 << 10; // bytes that need no permission
+constexpr int first_to_overlap = 90;        // first architecture whose kernels can start before the one before them has ended
+
+/// Largest first: the image for the newest architecture, compiled rather than translated.
+bool better(const KernelImage& a, const KernelImage& b) { return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx; }
+
+bool can_load(const KernelImage& image, int architecture) {
+  return image.architecture <= architecture && (image.ptx || image.architecture / 10 == architecture / 10);
+}
+
+api::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<api::DevicePointer>(address); }
+
+bool by_library(const ConvMethod& method) { return method.kind == ConvMethod::Kind::cudnn || method.kind == ConvMethod::Kind::cublas; }
+
+} // namespace
+
+std::byte* Addresses::operator()(const Place& place) const {
+  switch (place.region) {
+    case Place::Region::none: return nullptr;
+    case Place::Region::constant: return const_cast<std::byte*>(constants) + place.offset; // kernels only read them
+    case Place::Region::buffer: return scratch + offsets[place.buffer] + place.offset;
+  }
+  return nullptr;
+}
+
+ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method) {
+  if (by_library(method)) return {method.workspace, 0};
+  if (method.kind == ConvMethod::Kind::simple) return {};
+  const auto launch = plan_conv(method.own, aligned_arguments(call));
+  return {launch.partial * sizeof(float), launch.counters};
+}
+
+std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture) {
+  std::map<std::string_view, KernelImage> chosen;
+  for (const auto& image : images) {
+    if (!can_load(image, architecture)) continue;
+    const auto [found, is_new] = chosen.try_emplace(image.name, image);
+    if (!is_new && better(image, found->second)) found->second = image;
+  }
+  std::vector<KernelImage> result;
+  for (const auto& [name, image] : chosen) result.push_back(image);
+  return result;
+}
+
+Result<std::unique_ptr<Executor>> Executor::open(hal::CudaDevice& device, Precision precision, const Options& options) {
+  if (options.images.empty())
+    return fail(Errc::unsupported, "this program was built without a compiler for GPU kernels, so that no network can run on " + device.name() +
+                                       ": install nvcc (CUDA toolkit) or clang and build again");
+  const bool overlap = options.overlap_launches && device.architecture() >= first_to_overlap && device.driver().launch_with;
+  std::unique_ptr<Executor> executor(new Executor(device, precision, overlap, options.libraries));
+  executor->images_ = choose_images(options.images, device.architecture());
+  if (executor->images_.empty())
+    return fail(Errc::unsupported, "this program has no GPU kernels that " + device.name() + " (sm_" + std::to_string(device.architecture()) +
+                                       ") can load: build it with a compiler for that architecture");
+  if (auto entered = device.enter(); !entered) return std::unexpected(entered.error());
+  return executor;
+}
+
+Result<> Executor::open_cudnn() {
+  if (cudnn_) return {};
+  if (!libraries_) return fail(Errc::unsupported, "cuDNN is not to be used");
+  auto opened = Cudnn::open(device_.stream(hal::EngineKind::compute));
+  if (!opened) return std::unexpected(opened.error());
+  cudnn_ = std::move(*opened);
+  return {};
+}
+
+Result<> Executor::open_cublas() {
+  if (cublas_) return {};
+  if (!libraries_) return fail(Errc::unsupported, "cuBLAS is not to be used");
+  auto opened = Cublas::open(device_.stream(hal::EngineKind::compute));
+  if (!opened) return std::unexpected(opened.error());
+  cublas_ = std::move(*opened);
+  return {};
+}
+
+// ---- kernels
+
+Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
+  auto arguments = call.arguments;
+  for (const auto& each : call.pointers) {
+    const auto* address = addresses(each.place);
+    std::memcpy(arguments.data() + each.at, &address, sizeof address);
+  }
+  const auto found = function(call.launch);
+  if (!found) return std::unexpected(found.error());
+  return launch(*found, call.launch, arguments.data());
+}
+
+Result<api::Function> Executor::function(const Launch& launch) {
+  const auto known = functions_.find(std::string_view(launch.name));
+  if (known != functions_.end()) return known->second;
+  const auto found = find(launch.name);
+  if (!found) return found;
+  if (launch.shared > plain_shared) {
+    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared, static_cast<int>(launch.shared));
+    if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory"); !allowed) return std::unexpected(allowed.error());
+  }
+  functions_.emplace(launch.name, *found);
+  return found;
+}
+
+/// In what is loaded, then file by file.
+Result<api::Function> Executor::find(const char* name) {
+  for (auto& each : loaded_) {
+    const auto found = each.module.function(name);
+    each.used = each.used || found.has_value();
+    if (found || found.error().code != Errc::unsupported) return found;
+  }
+  while (!images_.empty()) {
+    const auto image = images_.back();
+    images_.pop_back();
+    auto module = device_.load(image.data, std::string(image.name));
+    if (!module) return std::unexpected(module.error());
+    const auto found = module->function(name);
+    loaded_.push_back({std::move(*module), found.has_value()});
+    if (found || found.error().code != Errc::unsupported) return found;
+  }
+  return fail(Errc::unsupported, std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" + std::to_string(device_.architecture()) +
+                                     "): profile the task set again on this machine, or build with a compiler for its architecture");
+}
+
+Result<> Executor::launch(api::Function function, const Launch& launch, void* arguments) {
+  const auto& driver = device_.driver();
+  const auto stream = device_.stream(hal::EngineKind::compute);
+  void* parameters[] = {arguments};
+  std::array<api::LaunchAttribute, 3> attributes;
+  unsigned count = 0;
+  if (overlap_ && after_own_kernel_) {
+    attributes[count].id = api::LaunchAttribute::programmatic_stream_serialization;
+    attributes[count++].value.programmatic_serialization_allowed = 1;
+  }
+  if (launch.cluster_z > 1) {
+    if (!driver.launch_with)
+      return fail(Errc::unsupported, "the NVIDIA driver of " + device_.name() + " cannot launch clusters, which the profile chose: install one of CUDA 11.8 or later, or profile the "
+                                         "task set again");
+    attributes[count].id = api::LaunchAttribute::cluster_dimension;
+    attributes[count++].value.cluster = {1, 1, launch.cluster_z};
+    attributes[count].id = api::LaunchAttribute::cluster_scheduling_policy;
+    attributes[count++].value.cluster_policy = api::LaunchAttribute::balance_load;
+  }
+  after_own_kernel_ = true;
+  const std::string what = std::string("launching kernel ") + launch.name;
+  if (count == 0)
+    return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, parameters, nullptr), what);
+  const api::LaunchConfig config{launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, attributes.data(), count};
+  return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
+}
+
+void Executor::trim() {
+  std::erase_if(loaded_, [](const Loaded& each) { return !each.used; });
+}
+
+// ---- copies and events
+
+Result<> Executor::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  after_own_kernel_ = false;
+  return device_.checked(device_.driver().copy_async(pointer(to), pointer(from), bytes, device_.stream(hal::EngineKind::compute)), "copying between host and device");
+}
+
+Result<> Executor::record(api::Event event) {
+  after_own_kernel_ = false;
+  const auto& driver = device_.driver();
+  if (!driver.event_record_with_flags)
+    return fail(Errc::unsupported, "the NVIDIA driver of " + device_.name() + " cannot record events inside of a graph: install one of CUDA 11.1 or later, or trace no layers");
+  return device_.checked(driver.event_record_with_flags(event, device_.stream(hal::EngineKind::compute), api::event_record_external), "recording a layer's event");
+}
+
+// ---- convolutions
+
+Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters, const Addresses& addresses) {
+  auto arguments = call.arguments;
+  if (method.kind == ConvMethod::Kind::own) {
+    arguments.splits = method.own.splits;
+    arguments.in_cluster = method.own.in_cluster;
+  }
+  if (by_library(method)) {
+    arguments.x = addresses(call.x);
+    arguments.weights = addresses(call.weights);
+    arguments.bias = reinterpret_cast<const float*>(addresses(call.bias));
+    arguments.residual = addresses(call.residual);
+    arguments.y = addresses(call.y);
+    return convolve_by_library(call, arguments, method, addresses(workspace), addresses);
+  }
+  Launch launch;
+  if (method.kind == ConvMethod::Kind::own) {
+    const auto plan = plan_conv(method.own, aligned_arguments(call));
+    launch = {plan.kernel, plan.grid_x, plan.grid_y, plan.grid_z, plan.threads, plan.shared, plan.cluster_z};
+  } else {
+    launch = launch_of(aligned_arguments(call), precision_ == Precision::fp16 ? Storage::f16 : Storage::f32);
+  }
+  using A = ConvArguments;
+  const bool split = arguments.splits > 1 && !arguments.in_cluster;
+  return issue(kernel_call<A>(launch, arguments,
+                              {{&A::x, call.x},
+                               {&A::weights, call.weights},
+                               {&A::bias, call.bias},
+                               {&A::residual, call.residual},
+                               {&A::y, call.y},
+                               {&A::partial, split ? workspace : Place{}},
+                               {&A::counters, split ? counters : Place{}}}),
+               addresses);
+}
+
+Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses) {
+  after_own_kernel_ = false;
+  if (method.kind == ConvMethod::Kind::cudnn && method.fused)
+    return cudnn_->convolve_fused(arguments, precision_, method.algorithm, {workspace, method.workspace}, addresses(precision_ == Precision::fp16 ? call.half_bias : call.bias));
+  const auto done = method.kind == ConvMethod::Kind::cudnn ? cudnn_->convolve(arguments, precision_, method.algorithm, {workspace, method.workspace})
+                                                           : cublas_->multiply(arguments, precision_, workspace, method.workspace);
+  return done ? finish_sums(call, addresses) : done;
+}
+
+/// Bias, residual and activation after a sum that came without them.
+Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses) {
+  const auto& a = call.arguments;
+  const auto storage = precision_ == Precision::fp16 ? Storage::f16 : Storage::f32;
+  const bool add = call.residual.known();
+  const auto pixels = static_cast<long long>(a.batch) * a.out_height * a.out_width;
+  const int channels = a.out_channels * a.groups;
+  if (call.bias.known() || (!add && a.activation.kind != ActivationArguments::none)) {
+    ScaleShiftArguments s;
+    s.pixels = pixels;
+    s.channels = channels;
+    s.x_stride = s.y_stride = a.y_stride;
+    if (!add) s.activation = a.activation;
+    using S = ScaleShiftArguments;
+    if (auto done = issue(kernel_call<S>(launch_of(s, storage), s, {{&S::x, call.y}, {&S::shift, call.bias}, {&S::y, call.y}}), addresses); !done) return done;
+  }
+  if (!add) return {};
+  const auto view = [&](int stride) {
+    View result;
+    result.rank = 2;
+    result.shape[0] = static_cast<int>(pixels);
+    result.shape[1] = channels;
+    result.stride[0] = stride;
+    result.stride[1] = 1;
+    return result;
+  };
+  BinaryArguments b;
+  b.a_view = b.y_view = view(a.y_stride);
+  b.b_view = view(a.residual_stride);
+  b.activation = a.activation;
+  simplify(b);
+  using B = BinaryArguments;
+  return issue(kernel_call<B>(launch_of(b, storage), b, {{&B::a, call.y}, {&B::b, call.residual}, {&B::y, call.y}}), addresses);
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,111 @@
+// Element by element: scale, shift, activation, operations on two operands, normalisation across channels.
+#include "tasks/dnn/cuda/kernels/activation.cuh"
+#include "tasks/dnn/cuda/kernels/items.cuh"
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+template <class Scalar, int count> DEVICE void scale_shift(const ScaleShiftArguments& p) {
+  const unsigned chunks = static_cast<unsigned>(p.channels) / count;
+  const unsigned items = static_cast<unsigned>(p.pixels) * chunks;
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    const unsigned pixel = item / chunks;
+    const int channel = static_cast<int>(item - pixel * chunks) * count;
+    Elements<Scalar, count> x;
+    x.load(static_cast<const Scalar*>(p.x) + static_cast<long long>(pixel) * p.x_stride + channel);
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      float value = x.values[i];
+      if (p.scale) value *= p.scale[channel + i];
+      if (p.shift) value += p.shift[channel + i];
+      x.values[i] = activated(value, p.activation);
+    }
+    x.store(static_cast<Scalar*>(p.y) + static_cast<long long>(pixel) * p.y_stride + channel);
+  }
+}
+
+template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
+    scale_shift<Scalar, chunk>(p);
+  else scale_shift<Scalar, 1>(p);
+}
+
+DEVICE float combined(float a, float b, int kind) {
+  switch (kind) {
+  case BinaryArguments::add: return a + b;
+  case BinaryArguments::subtract: return a - b;
+  case BinaryArguments::multiply: return a * b;
+  default: return a / b;
+  }
+}
+
+template <class Scalar, int count> DEVICE void binary(const BinaryArguments& p) {
+  const unsigned items = element_count(p.y_view) / count;
+  const bool a_repeated = last_stride(p.a_view) == 0, b_repeated = last_stride(p.b_view) == 0;
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    long long a_at = 0, b_at = 0, y_at = 0;
+    each_index<count>(p.y_view, item, [&](int d, int i) {
+      a_at += i * p.a_view.stride[d];
+      b_at += i * p.b_view.stride[d];
+      y_at += i * p.y_view.stride[d];
+    });
+    Elements<Scalar, count> a, b;
+    load(a, static_cast<const Scalar*>(p.a) + a_at, a_repeated);
+    load(b, static_cast<const Scalar*>(p.b) + b_at, b_repeated);
+#pragma unroll
+    for (int i = 0; i < count; ++i) a.values[i] = activated(combined(a.values[i], b.values[i], p.kind), p.activation);
+    a.store(static_cast<Scalar*>(p.y) + y_at);
+  }
+}
+
+template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  constexpr int chunk = chunk_elements<Scalar>;
+  if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) && in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
+    binary<Scalar, chunk>(p);
+  else binary<Scalar, 1>(p);
+}
+
+template <class Scalar> DEVICE void lrn(const LrnArguments& p) {
+  let_next_start();
+  wait_for_previous();
+  const unsigned channels = static_cast<unsigned>(p.channels);
+  const unsigned items = static_cast<unsigned>(p.pixels) * channels;
+  for (unsigned item = first_item(); item < items; item += item_step()) {
+    const unsigned pixel = item / channels;
+    const int channel = static_cast<int>(item - pixel * channels);
+    const Scalar* x = static_cast<const Scalar*>(p.x) + static_cast<long long>(pixel) * p.x_stride;
+    const int before = channel - (p.size - 1) / 2, after = channel + p.size / 2;
+    const int first = before < 0 ? 0 : before, last = after < p.channels ? after : p.channels - 1;
+    float sum = 0;
+    for (int c = first; c <= last; ++c) {
+      const float value = to_float(x[c]);
+      sum += value * value;
+    }
+    const float base = p.bias + p.alpha / static_cast<float>(p.size) * sum;
+    float divisor;
+    if (p.beta == 0.75F) { // what networks use
+      const float root = square_root(base);
+      divisor = root * square_root(root);
+    } else {
+      divisor = power(base, p.beta);
+    }
+    static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] = from_float<Scalar>(to_float(x[channel]) / divisor);
+  }
+}
+
+} // namespace
+
+KERNEL(scale_shift_f, 128, ScaleShiftArguments) { scale_shift<float>(arguments); }
+KERNEL(scale_shift_h, 128, ScaleShiftArguments) { scale_shift<Half>(arguments); }
+KERNEL(binary_f, 128, BinaryArguments) { binary<float>(arguments); }
+KERNEL(binary_h, 128, BinaryArguments) { binary<Half>(arguments); }
+KERNEL(lrn_f, 128, LrnArguments) { lrn<float>(arguments); }
+KERNEL(lrn_h, 128, LrnArguments) { lrn<Half>(arguments); }
+
+} // namespace rtexec::tasks::cuda

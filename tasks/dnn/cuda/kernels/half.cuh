@@ -1,0 +1,101 @@
+// Elements of tensors in both storages, alone and in chunks of 16 bytes.
+#pragma once
+
+#include "tasks/dnn/cuda/kernels/primitives.cuh"
+
+namespace rtexec::tasks::cuda {
+
+/// IEEE binary16, as stored. Arithmetic is done in float.
+struct Half {
+  unsigned short bits;
+};
+
+DEVICE float to_float(float value) { return value; }
+DEVICE float to_float(Half value) { return half_bits_to_float(value.bits); }
+
+template <class Scalar> DEVICE Scalar from_float(float value);
+template <> DEVICE float from_float<float>(float value) { return value; }
+template <> DEVICE Half from_float<Half>(float value) { return Half{float_to_half_bits(value)}; }
+
+/// `words` words that are read and written at once; aligned to their size.
+template <unsigned words> struct alignas(words * 4) Words {
+  unsigned word[words];
+};
+
+/// `count` elements as floats: read and written at once, or one after the other where the address is not a multiple of their size.
+template <class Scalar, int count> struct Elements;
+
+template <class Scalar> struct Elements<Scalar, 1> {
+  float values[1];
+  DEVICE void load(const Scalar* from) { values[0] = to_float(*from); }
+  DEVICE void store(Scalar* to) const { *to = from_float<Scalar>(values[0]); }
+};
+
+template <> struct Elements<float, 4> {
+  float values[4];
+  DEVICE void load(const float* from) {
+    must_be_aligned(from, 16);
+    const auto words = *reinterpret_cast<const Words<4>*>(from);
+    for (int i = 0; i < 4; ++i) values[i] = bits_float(words.word[i]);
+  }
+  DEVICE void store(float* to) const {
+    Words<4> words;
+    for (int i = 0; i < 4; ++i) words.word[i] = float_bits(values[i]);
+    must_be_aligned(to, 16);
+    *reinterpret_cast<Words<4>*>(to) = words;
+  }
+};
+
+DEVICE float low_half(unsigned word) { return half_bits_to_float(static_cast<unsigned short>(word & 0xffffU)); }
+DEVICE float high_half(unsigned word) { return half_bits_to_float(static_cast<unsigned short>(word >> 16U)); }
+DEVICE unsigned two_halves(float low, float high) {
+  return static_cast<unsigned>(float_to_half_bits(low)) | static_cast<unsigned>(float_to_half_bits(high)) << 16U;
+}
+
+template <unsigned count> struct HalfElements {
+  float values[count];
+  DEVICE void load(const Half* from) {
+    must_be_aligned(from, count * 2);
+    const auto words = *reinterpret_cast<const Words<count / 2>*>(from);
+    for (unsigned i = 0; i < count; i += 2) {
+      values[i] = low_half(words.word[i / 2]);
+      values[i + 1] = high_half(words.word[i / 2]);
+    }
+  }
+  DEVICE void store(Half* to) const {
+    Words<count / 2> words;
+    for (unsigned i = 0; i < count; i += 2) words.word[i / 2] = two_halves(values[i], values[i + 1]);
+    must_be_aligned(to, count * 2);
+    *reinterpret_cast<Words<count / 2>*>(to) = words;
+  }
+};
+template <> struct Elements<Half, 4> : HalfElements<4> {};
+template <> struct Elements<Half, 8> : HalfElements<8> {};
+
+/// Elements in 16 bytes.
+template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
+
+/// 16 bytes of elements, kept as they are stored until one is asked for.
+template <class Scalar> struct Chunk;
+template <> struct Chunk<float> {
+  Words<4> words;
+  DEVICE void load(const void* from) {
+    must_be_aligned(from, 16);
+    words = *static_cast<const Words<4>*>(from);
+  }
+  DEVICE float value(int i) const { return bits_float(words.word[i]); }
+};
+template <> struct Chunk<Half> {
+  Words<4> words;
+  DEVICE void load(const void* from) {
+    must_be_aligned(from, 16);
+    words = *static_cast<const Words<4>*>(from);
+  }
+  DEVICE float value(int i) const { return i % 2 == 0 ? low_half(words.word[i / 2]) : high_half(words.word[i / 2]); }
+};
+
+template <class Pointer> DEVICE bool aligned(Pointer pointer, unsigned bytes = 16) {
+  return reinterpret_cast<unsigned long long>(pointer) % bytes == 0;
+}
+
+} // namespace rtexec::tasks::cuda

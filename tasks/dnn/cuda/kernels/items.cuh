@@ -1,0 +1,75 @@
+// How kernels share out their work: every thread takes items, each `count` neighbouring elements, and strides over the grid. Indices fit
+// in 32 bits, since no tensor has more than 2^28 elements; offsets have 64.
+#pragma once
+
+#include "tasks/dnn/cuda/kernels/arguments.hpp"
+#include "tasks/dnn/cuda/kernels/half.cuh"
+
+namespace rtexec::tasks::cuda {
+
+DEVICE unsigned first_item() { return static_cast<unsigned>(block_x()) * static_cast<unsigned>(block_threads()) + static_cast<unsigned>(thread_index()); }
+DEVICE unsigned item_step() { return static_cast<unsigned>(blocks_x()) * static_cast<unsigned>(block_threads()); }
+
+/// Whether pixels can be read (written) `count` channels at once.
+template <int count> DEVICE bool in_chunks(const void* pointer, int stride, unsigned bytes) {
+  return stride % count == 0 && aligned(pointer, bytes * static_cast<unsigned>(count));
+}
+
+/// A pixel of an image [batch, height, width].
+struct Pixel {
+  int n, h, w;
+  DEVICE Pixel(unsigned index, int height, int width) {
+    const unsigned row = index / static_cast<unsigned>(width);
+    w = static_cast<int>(index - row * static_cast<unsigned>(width));
+    n = static_cast<int>(row / static_cast<unsigned>(height));
+    h = static_cast<int>(row - static_cast<unsigned>(n) * static_cast<unsigned>(height));
+  }
+};
+
+DEVICE long long pixel_offset(int n, int h, int w, int height, int width, int stride) {
+  return ((static_cast<long long>(n) * height + h) * width + w) * stride;
+}
+
+DEVICE unsigned element_count(const View& view) {
+  unsigned count = 1;
+  for (int d = 0; d < view.rank; ++d) count *= static_cast<unsigned>(view.shape[d]);
+  return count;
+}
+DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
+DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
+
+/// Whether the view's elements lie in aligned chunks along its last dimension, which has a multiple of `count` elements.
+template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
+  if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
+  for (int d = 0; d < view.rank - 1; ++d)
+    if (view.stride[d] % count != 0) return false;
+  return true;
+}
+/// The same, or one element for all of the last dimension.
+template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View& view, const Scalar* pointer) {
+  return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
+}
+
+/// f(d, i) for every dimension d, the last one first, where i is the index in it of item `item`; items are `count` elements along the
+/// last dimension.
+template <int count, class F> DEVICE void each_index(const View& view, unsigned item, F f) {
+  for (int d = view.rank - 1; d >= 0; --d) {
+    const unsigned extent = static_cast<unsigned>(view.shape[d]) / (d == view.rank - 1 ? static_cast<unsigned>(count) : 1U);
+    const unsigned next = item / extent;
+    f(d, static_cast<int>(item - next * extent) * (d == view.rank - 1 ? count : 1));
+    item = next;
+  }
+}
+
+/// Loads `count` elements along the last dimension, or one for all of them.
+template <class Scalar, int count> DEVICE void load(Elements<Scalar, count>& to, const Scalar* from, bool repeated) {
+  if (count > 1 && repeated) {
+    const float value = to_float(*from);
+#pragma unroll
+    for (int i = 0; i < count; ++i) to.values[i] = value;
+  } else {
+    to.load(from);
+  }
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,52 @@
+// The kernels that need no tuning: which one computes what an argument struct asks for, and with how many threads. Plain C++17, for the
+// host. What is decided here depends on shapes only, never on addresses: kernels look at alignment themselves.
+//
+// Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors ("_f", "_h").
+#pragma once
+
+#include "tasks/dnn/cuda/kernels/arguments.hpp"
+
+namespace rtexec::tasks::cuda {
+
+[[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const ClearArguments& arguments);
+[[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const GlobalAverageArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const ScaleShiftArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const BinaryArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
+[[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const PadArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const ResizeArguments& arguments, Storage storage);
+[[nodiscard]] Launch reduce_mean_launch(const ReduceArguments& arguments, Storage storage);
+[[nodiscard]] Launch softmax_launch(const ReduceArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
+[[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
+
+/// Whether depthwise_launch() may be asked for: every group has one channel of x.
+[[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
+[[nodiscard]] Launch depthwise_launch(const ConvArguments& arguments, Storage storage);
+/// One warp for each output: for few pixels (fully connected layers).
+[[nodiscard]] Launch conv_rows_launch(const ConvArguments& arguments, Storage storage);
+/// Tiles of pixels and output channels.
+[[nodiscard]] Launch conv_direct_launch(const ConvArguments& arguments, Storage storage);
+/// The one of these three that fits. Any shape and alignment; `splits` is not looked at.
+[[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
+
+/// For `splits`, and the elements of `partial` and `counters` that they need: 1, 0 and 0 where splitting is not worth it.
+struct GlobalAverageSplits {
+  int splits = 1;
+  long long partials = 0;
+  long long counters = 0;
+};
+[[nodiscard]] GlobalAverageSplits split(const GlobalAverageArguments& arguments);
+
+/// The same work with fewer dimensions, in the order that is fastest to run: dimensions of one element disappear, those that every operand
+/// runs through alike become one, and y's fastest comes last. Kernels are right without it, but slower. Before launch_of().
+void simplify(BinaryArguments& arguments);
+void simplify(CopyArguments& arguments);
+void simplify(GatherArguments& arguments);
+void simplify(PadArguments& arguments);
+void simplify(ReduceArguments& arguments);
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,32 @@
+// A shared library that is opened at run time, by the first of several names that is there. It stays open for the life of the process.
+#pragma once
+
+#include "config/result.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+class Library {
+ public:
+  /// unsupported: none of `names` is installed, with `advice` behind it.
+  [[nodiscard]] static Result<Library> open(std::span<const char* const> names, const std::string& advice);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// unsupported: the library has no such function.
+  template <class Function> [[nodiscard]] Result<> find(Function*& function, const char* name) const {
+    const auto found = address(name);
+    if (!found) return std::unexpected(found.error());
+    function = reinterpret_cast<Function*>(*found);
+    return {};
+  }
+
+ private:
+  Library(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
+  [[nodiscard]] Result<void*> address(const char* name) const;
+  void* handle_;
+  std::string name_;
+};
+
+} // namespace rtexec::tasks::cuda

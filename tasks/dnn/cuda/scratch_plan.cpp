@@ -1,0 +1,79 @@
+#include "tasks/dnn/cuda/scratch_plan.hpp"
+
+#include "tasks/dnn/cuda/executor.hpp"
+#include "tasks/dnn/memory_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+constexpr auto never = std::numeric_limits<std::uint32_t>::max();
+
+class Lifetimes {
+ public:
+  explicit Lifetimes(std::size_t buffers) : lifetimes_(buffers, Lifetime{0, never, 0}) {}
+
+  void use(const Place& place, std::size_t time) {
+    if (place.region != Place::Region::buffer) return;
+    auto& lifetime = lifetimes_[place.buffer];
+    lifetime.first = std::min(lifetime.first, static_cast<std::uint32_t>(time));
+    lifetime.last = std::max(lifetime.last, static_cast<std::uint32_t>(time));
+  }
+
+  /// Buffers that nobody uses take no memory.
+  std::vector<Lifetime> with_sizes(std::span<const std::size_t> sizes) && {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (lifetimes_[i].first == never) lifetimes_[i] = {0, 0, 0};
+      else lifetimes_[i].size = (sizes[i] + ScratchPlan::alignment - 1) / ScratchPlan::alignment * ScratchPlan::alignment;
+    }
+    return std::move(lifetimes_);
+  }
+
+ private:
+  std::vector<Lifetime> lifetimes_;
+};
+
+void use_all(Lifetimes& lifetimes, const KernelCall& call, std::size_t time) {
+  for (const auto& pointer : call.pointers) lifetimes.use(pointer.place, time);
+}
+void use_all(Lifetimes& lifetimes, const ConvCall& call, std::size_t time) {
+  for (const auto* place : {&call.x, &call.residual, &call.y}) lifetimes.use(*place, time);
+}
+
+} // namespace
+
+ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods) {
+  auto sizes = program.buffers;
+  sizes.resize(program.buffers.size() + program.calls.size(), 0);
+  Lifetimes lifetimes(sizes.size());
+  ScratchPlan plan;
+  plan.counters = program.counters;
+  for (const auto& input : program.inputs) lifetimes.use(input.place, 0);
+  for (std::size_t i = 0; i < program.calls.size(); ++i) {
+    const auto& what = program.calls[i].what;
+    std::visit([&](const auto& call) { use_all(lifetimes, call, i + 1); }, what);
+    const auto* conv = std::get_if<ConvCall>(&what);
+    if (!conv) continue;
+    const auto needs = needs_of(*conv, methods[i]);
+    plan.counters = std::max(plan.counters, needs.counters);
+    if (needs.workspace == 0) continue;
+    const auto workspace = ScratchPlan::workspace(program, i);
+    lifetimes.use(workspace, i + 1);
+    sizes[workspace.buffer] = needs.workspace;
+  }
+  for (const auto& output : program.outputs) lifetimes.use(output.place, program.calls.size() + 1);
+  if (plan.counters > 0) {
+    const Place counters{Place::Region::buffer, program.counters_buffer, 0};
+    lifetimes.use(counters, 0);
+    lifetimes.use(counters, program.calls.size() + 1);
+    sizes[program.counters_buffer] = plan.counters * sizeof(unsigned);
+  }
+  auto placed = plan_memory(std::move(lifetimes).with_sizes(sizes));
+  plan.offsets = std::move(placed.offsets);
+  plan.size = placed.size;
+  return plan;
+}
+
+} // namespace rtexec::tasks::cuda

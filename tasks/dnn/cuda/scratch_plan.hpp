@@ -1,0 +1,28 @@
+// Where the buffers of a program lie in scratch, with what the chosen methods need. Pure.
+#pragma once
+
+#include "tasks/dnn/cuda/conv_method.hpp"
+#include "tasks/dnn/cuda/program.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+struct ScratchPlan {
+  static constexpr std::size_t alignment = 256;
+
+  std::vector<std::size_t> offsets; // of the program's buffers, then of one workspace for each call
+  std::size_t size = 0;
+  std::size_t counters = 0;         // words that are to be cleared at the beginning
+
+  [[nodiscard]] static Place workspace(const Program& program, std::size_t call) {
+    return {Place::Region::buffer, static_cast<std::uint32_t>(program.buffers.size() + call), 0};
+  }
+};
+
+/// `methods`: one for each call; those of calls that are no convolutions are not looked at.
+[[nodiscard]] ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> methods);
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,119 @@
+#include "tasks/dnn/cuda/tensors.hpp"
+
+#include "tasks/dnn/cuda/half.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+constexpr std::size_t constant_alignment = 256;
+
+/// Dense row-major values, spread over memory with `strides`.
+std::vector<float> spread(const std::vector<float>& values, const Shape& shape, const Strides& strides) {
+  std::vector<float> result(static_cast<std::size_t>(extent(shape, strides)), 0.0F);
+  std::vector<std::int64_t> index(shape.size(), 0);
+  std::int64_t at = 0;
+  for (const auto value : values) {
+    result[static_cast<std::size_t>(at)] = value;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+Tensors::Tensors(const Graph& graph, Program& program) : graph_(graph), program_(program), concats_(plan_concats(graph, unit())) {
+  groups_.resize(concats_.groups.size());
+  find_last_reads();
+}
+
+void Tensors::find_last_reads() {
+  for (TensorId id = 0; id < graph_.tensors.size(); ++id) source_.push_back(id);
+  for (const auto& node : graph_.nodes)
+    if (std::holds_alternative<Reshape>(node.operation) || std::holds_alternative<tasks::View>(node.operation)) source_[node.output] = source_[node.inputs.front()];
+  last_read_.resize(graph_.tensors.size(), 0);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (const auto input : graph_.nodes[i].inputs) last_read_[source_[input]] = i;
+    if (graph_.nodes[i].residual) last_read_[source_[*graph_.nodes[i].residual]] = i;
+  }
+  for (const auto output : graph_.outputs) last_read_[source_[output]] = std::numeric_limits<std::size_t>::max();
+}
+
+const Value& Tensors::value(TensorId id) {
+  const auto found = values_.find(id);
+  if (found != values_.end()) return found->second;
+  return values_[id] = place_constant(graph_.tensors[id]);
+}
+
+Value Tensors::place_constant(const Tensor& tensor) {
+  auto strides = natural(tensor.shape);
+  const auto place = stored(spread(tensor.values, tensor.shape, strides));
+  return {place, program_.storage, tensor.shape, std::move(strides)};
+}
+
+Strides Tensors::natural(const Shape& shape) const {
+  if (shape.size() == 2 || shape.size() == 4) return channels_last(shape, round_up(shape[1], unit()));
+  return dense_strides(shape);
+}
+
+Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
+  // Whole pixels: kernels may read the last one to its end.
+  const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
+  program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
+  return {{Place::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0}, storage, shape, std::move(strides)};
+}
+
+Value Tensors::destination(TensorId id) {
+  const auto& shape = graph_.tensors[id].shape;
+  const auto& slot = concats_.slots[id];
+  if (slot.group == ConcatPlan::Slot::none) return allocate(shape);
+  const auto& group = concats_.groups[slot.group];
+  auto& place = groups_[slot.group];
+  if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
+  return {place->at(static_cast<std::size_t>(slot.channel) * size_of(program_.storage)), program_.storage, shape, channels_last(shape, group.pixel)};
+}
+
+bool Tensors::own_buffer(const Value& value) const {
+  return value.place.region == Place::Region::buffer && value.place.offset == 0 &&
+         std::ranges::none_of(groups_, [&](const auto& group) { return group && group->buffer == value.place.buffer; });
+}
+
+Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
+  const auto output = graph_.nodes[node].output;
+  const auto& shape = graph_.tensors[output].shape;
+  if (concats_.slots[output].group != ConcatPlan::Slot::none) return destination(output);
+  for (const auto input : inputs) {
+    if (graph_.tensors[input].constant()) continue;
+    const auto& x = value(input);
+    if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != program_.storage || x.shape != shape || x.strides != natural(shape)) continue;
+    const auto in_buffer = [&](TensorId other) { return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer; };
+    if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
+    return {x.place, x.storage, shape, x.strides};
+  }
+  return destination(output);
+}
+
+Place Tensors::constant(std::span<const std::byte> bytes) {
+  auto& image = program_.constants;
+  image.resize((image.size() + constant_alignment - 1) / constant_alignment * constant_alignment);
+  const auto offset = image.size();
+  image.insert(image.end(), bytes.begin(), bytes.end());
+  image.resize((image.size() + 15) / 16 * 16);
+  return {Place::Region::constant, 0, offset};
+}
+
+Place Tensors::stored(const std::vector<float>& values) {
+  if (program_.storage == Storage::f32) return constant(values);
+  std::vector<std::uint16_t> halves(values.size());
+  std::ranges::transform(values, halves.begin(), to_half);
+  return constant(halves);
+}
+
+} // namespace rtexec::tasks::cuda

@@ -1,0 +1,67 @@
+// Where the tensors of a graph lie while it is lowered: buffers, slices of concatenations, constants, and other names of the same memory.
+#pragma once
+
+#include "tasks/dnn/cuda/concat_plan.hpp"
+#include "tasks/dnn/cuda/program.hpp"
+#include "tasks/dnn/cuda/strides.hpp"
+#include "tasks/dnn/graph.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+/// A tensor in memory.
+struct Value {
+  Place place;
+  Storage storage = Storage::f32;
+  Shape shape;
+  Strides strides;
+  std::int64_t zero_channels = 0; // of an image: channels from shape[1] up to this one are zero in memory
+};
+
+class Tensors {
+ public:
+  /// Buffers and constants are added to `program`. Both outlive this.
+  Tensors(const Graph& graph, Program& program);
+
+  /// Elements in 16 bytes: what kernels read at once.
+  [[nodiscard]] std::int64_t unit() const { return 16 / static_cast<std::int64_t>(size_of(program_.storage)); }
+
+  /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node wrote, after set().
+  [[nodiscard]] const Value& value(TensorId id);
+  void set(TensorId id, Value value) { values_[id] = std::move(value); }
+
+  /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
+  [[nodiscard]] Value destination(TensorId id);
+  /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies as the output would,
+  /// that one.
+  [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
+  [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
+  [[nodiscard]] Value allocate(const Shape& shape) { return allocate(shape, natural(shape), program_.storage); }
+  /// Images and matrices: channels last, a pixel (row) beginning at multiples of 16 bytes. Others: dense and row-major.
+  [[nodiscard]] Strides natural(const Shape& shape) const;
+
+  [[nodiscard]] Place constant(std::span<const std::byte> bytes);
+  template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) { return constant(std::as_bytes(std::span(values))); }
+  /// In the program's storage.
+  [[nodiscard]] Place stored(const std::vector<float>& values);
+
+ private:
+  void find_last_reads();
+  Value place_constant(const Tensor& tensor);
+  [[nodiscard]] bool own_buffer(const Value& value) const;
+
+  const Graph& graph_;
+  Program& program_;
+  ConcatPlan concats_;
+  std::vector<std::optional<Place>> groups_; // of concats_, once something is written there
+  std::map<TensorId, Value> values_;
+  std::vector<TensorId> source_;       // what a tensor may be another name of
+  std::vector<std::size_t> last_read_; // node, by source
+};
+
+} // namespace rtexec::tasks::cuda

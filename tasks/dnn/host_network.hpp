@@ -1,0 +1,77 @@
+// A network on the host device: steps that run one after the other on the caller's thread, over memory that the caller gives.
+#pragma once
+
+#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/memory_plan.hpp"
+#include "tasks/dnn/network.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class Step; // step.hpp
+
+class HostNetwork final : public Network {
+ public:
+  /// out_of_memory: the graph needs more than max_scratch, or more than this machine has.
+  [[nodiscard]] static Result<std::unique_ptr<HostNetwork>> build(const Graph& graph);
+  ~HostNetwork() override;
+
+  /// Every constant starts at a multiple of 64 bytes.
+  [[nodiscard]] std::span<const std::byte> constants() const override;
+  [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
+  /// How scratch was planned, for whoever wants to know how good the plan is.
+  [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
+
+  [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
+  [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
+  [[nodiscard]] double flops() const override { return flops_; }
+
+  void observe(const LayerObserver& observer) override { observer_ = observer; }
+  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called again.
+  void bind(const std::byte* constants, std::byte* scratch);
+  /// No system call but that of the clock, and that only for an observer.
+  [[nodiscard]] Status run() noexcept override;
+
+ private:
+  HostNetwork();
+
+  /// Where something lives on the device.
+  struct Place {
+    bool constant = false;
+    std::size_t offset = 0; // in bytes
+  };
+  /// A step with its operands: places from build(), pointers from bind().
+  struct Layer {
+    std::unique_ptr<Step> step;
+    std::vector<Place> inputs;
+    Place output, workspace;
+    std::vector<const float*> input_pointers;
+    float* output_pointer = nullptr;
+    float* workspace_pointer = nullptr;
+  };
+  struct Transfer {
+    Place place;
+    const float* pointer = nullptr;
+  };
+  class Builder;
+
+  std::vector<Layer> steps_;
+  std::vector<std::string> layers_;
+  std::vector<Port> inputs_, outputs_;
+  std::vector<std::vector<float>> buffers_;                  // of the ports
+  std::vector<Transfer> input_transfers_, output_transfers_; // parallel to the ports
+  AlignedBytes constants_;
+  std::size_t constants_size_ = 0;
+  MemoryPlan plan_;
+  double flops_ = 0;
+  std::byte* scratch_ = nullptr;
+  LayerObserver observer_;
+};
+
+} // namespace rtexec::tasks

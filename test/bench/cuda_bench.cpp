@@ -1,0 +1,138 @@
+// Latency of networks on the GPU, input and output in place on the device: between two CUDA events around each launch, and on the host's clock
+// until the completion is seen by spinning. What test/gpu/compare_latency.py holds against PyTorch.
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/passes.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using namespace rtexec;
+namespace api = hal::cuda;
+
+struct Options {
+  std::vector<std::string> models;
+  Precision precision = Precision::tf32;
+  std::size_t runs = 10000;
+  bool tune = true;
+  bool print_tuning = false;
+  std::string json;
+};
+
+/// The value that `share` of all are not above.
+double percentile(const std::vector<double>& sorted, double share) {
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+nlohmann::json percentiles(std::vector<double> milliseconds) {
+  std::ranges::sort(milliseconds);
+  return {{"p50", percentile(milliseconds, 0.5)}, {"p99", percentile(milliseconds, 0.99)}, {"p999", percentile(milliseconds, 0.999)},
+          {"max", milliseconds.back()}};
+}
+
+class Bench {
+ public:
+  Bench(hal::CudaDevice& device, const Options& options) : device_(device), options_(options) {}
+
+  Result<nlohmann::json> measure(const std::string& model) {
+    auto graph = tasks::read_onnx(model);
+    if (!graph) return std::unexpected(graph.error());
+    tasks::optimise(*graph);
+    tasks::CudaNetwork::Options in_place;
+    in_place.transfers = false;
+    auto network = tasks::CudaNetwork::build(*graph, options_.precision, in_place);
+    if (!network) return std::unexpected(network.error());
+    if (auto ready = prepare(**network); !ready) return std::unexpected(ready.error());
+    return time(**network);
+  }
+
+ private:
+  Result<> prepare(tasks::CudaNetwork& network) {
+    if (options_.tune) {
+      const auto lines = network.tune(device_, [](std::size_t, std::size_t) { return true; });
+      if (!lines) return std::unexpected(lines.error());
+      if (options_.print_tuning)
+        for (const auto& line : *lines) std::printf("    %s\n", line.c_str());
+    }
+    const auto constants = network.constants();
+    auto memory = device_.allocate(hal::BufferKind::device, Bytes{constants.size()});
+    if (!memory) return std::unexpected(memory.error());
+    auto scratch = device_.allocate(hal::BufferKind::device, network.scratch());
+    if (!scratch) return std::unexpected(scratch.error());
+    if (const auto copied = device_.copy(memory->device, constants.data(), Bytes{constants.size()}); !copied)
+      return fail(copied.error(), "copying constants failed");
+    return network.bind(device_, {.constant = memory->device, .scratch = scratch->device, .state = nullptr});
+  }
+
+  Result<nlohmann::json> time(const tasks::CudaNetwork& network) {
+    const auto& driver = device_.driver();
+    const auto stream = device_.stream(hal::EngineKind::compute);
+    api::Event begin = nullptr, end = nullptr;
+    for (auto* event : {&begin, &end})
+      if (auto made = device_.checked(driver.event_create(event, api::event_default), "making an event"); !made) return std::unexpected(made.error());
+    std::vector<double> events, wall;
+    constexpr std::size_t warm_ups = 100;
+    for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      (void)driver.event_record(begin, stream);
+      if (const auto launched = device_.launch(network.graph()); !launched) return fail(launched.error(), "launching failed");
+      (void)driver.event_record(end, stream);
+      if (const auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "execution failed");
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+      float milliseconds = 0;
+      if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known) return std::unexpected(known.error());
+      if (i < warm_ups) continue;
+      events.push_back(static_cast<double>(milliseconds));
+      wall.push_back(took.count());
+    }
+    for (const auto event : {begin, end}) (void)driver.event_destroy(event);
+    return nlohmann::json{{"events", percentiles(std::move(events))}, {"wall", percentiles(std::move(wall))}};
+  }
+
+  hal::CudaDevice& device_;
+  const Options& options_;
+};
+
+int run(const Options& options) {
+  auto device = hal::CudaDevice::open({.completion = Completion::spin});
+  if (!device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
+  nlohmann::json all;
+  std::printf("%-28s %10s %10s %10s %10s %10s\n", "network, ms", "events p50", "p99.9", "p99.9/p50", "wall p50", "wall p99.9");
+  for (const auto& model : options.models) {
+    const auto measured = Bench(**device, options).measure(model);
+    if (!measured) return std::fprintf(stderr, "%s: %s\n", model.c_str(), measured.error().what.c_str()), 1;
+    const auto& events = (*measured)["events"];
+    const double p50 = events["p50"], p999 = events["p999"], wall = (*measured)["wall"]["p50"], wall999 = (*measured)["wall"]["p999"];
+    const auto name = model.substr(model.rfind('/') + 1);
+    std::printf("%-28s %10.3f %10.3f %10.3f %10.3f %10.3f\n", name.c_str(), p50, p999, p999 / p50, wall, wall999);
+    std::fflush(stdout);
+    all[name] = *measured;
+  }
+  if (!options.json.empty()) std::ofstream(options.json) << all.dump(2) << '\n';
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("Latency of networks on the GPU");
+  Options options;
+  const std::map<std::string, Precision> precisions{{"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
+  program.add_option("models", options.models)->type_name("MODEL.onnx");
+  program.add_option("--precision", options.precision)->transform(CLI::CheckedTransformer(precisions));
+  program.add_option("--runs", options.runs)->capture_default_str();
+  program.add_flag("!--no-tune", options.tune, "default kernels");
+  program.add_flag("--print-tuning", options.print_tuning);
+  program.add_option("--json", options.json)->type_name("FILE");
+  CLI11_PARSE(program, argc, argv);
+  return run(options);
+}

@@ -1,0 +1,148 @@
+// From the request of a job to the start of its kernel on the GPU, in a running executive: request, scheduler thread, compute engine's thread,
+// driver, device. The kernel raises a word in page-locked host memory, which a thread of its own watches, so the way back over the bus is
+// included.
+#include "hal/cuda/cuda_device.hpp"
+#include "rtexec/executive.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace rtexec;
+
+// Writes 1 to the word that it is given.
+constexpr char raise_word[] = R"(.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry raise_word(.param .u64 word) {
+  .reg .u64 %address;
+  .reg .u32 %one;
+  ld.param.u64 %address, [word];
+  mov.u32 %one, 1;
+  st.volatile.global.u32 [%address], %one;
+  ret;
+}
+)";
+
+class Probe final : public tasks::Workload {
+ public:
+  explicit Probe(std::size_t jobs) { latencies_.reserve(2 * jobs); }
+  ~Probe() override {
+    ending_ = true;
+    watcher_.join();
+    if (word_.host) (void)device_->free(word_);
+  }
+
+  [[nodiscard]] MemoryDemand memory() const override { return {}; }
+  [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
+  [[nodiscard]] std::string fingerprint() const override { return "dispatch-probe"; }
+
+  [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory&) override {
+    device_ = dynamic_cast<hal::CudaDevice*>(&device);
+    if (!device_) return fail(Errc::unsupported, "the dispatch probe needs a GPU");
+    auto word = device.allocate(hal::BufferKind::host, Bytes{64});
+    if (!word) return std::unexpected(word.error());
+    word_ = *word;
+    auto module = device_->load(raise_word, "the dispatch probe");
+    if (!module) return std::unexpected(module.error());
+    module_ = std::move(*module);
+    const auto kernel = module_.function("raise_word");
+    if (!kernel) return std::unexpected(kernel.error());
+    auto graph = device_->capture([&](hal::cuda::Stream stream) {
+      auto* address = word_.device;
+      void* arguments[] = {&address};
+      return device_->checked(device_->driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "launching");
+    });
+    if (!graph) return std::unexpected(graph.error());
+    graph_ = std::move(*graph);
+    watcher_ = std::thread([this] { watch(); });
+    return {};
+  }
+
+  [[nodiscard]] Status before(std::uint64_t) noexcept override {
+    raised().store(0, std::memory_order_relaxed);
+    requested_.store(hal::now().time_since_epoch().count());
+    return {};
+  }
+  [[nodiscard]] Status execute() noexcept override { return device_->run(graph_); }
+  [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
+
+  std::vector<double> latencies_; // us; complete once the executive has stopped
+
+ private:
+  [[nodiscard]] std::atomic_ref<std::uint32_t> raised() const { return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word_.host)); }
+  void watch() {
+    while (!ending_) {
+      if (requested_ == 0 || raised().load(std::memory_order_acquire) == 0) continue;
+      const auto started = hal::now().time_since_epoch().count();
+      latencies_.push_back(static_cast<double>(started - requested_.exchange(0)) * 1e-3);
+    }
+  }
+
+  hal::CudaDevice* device_ = nullptr;
+  hal::Buffer word_;
+  hal::CudaModule module_;
+  hal::CudaGraph graph_;
+  std::atomic<std::int64_t> requested_{0}; // ns; 0: seen
+  std::atomic<bool> ending_{false};
+  std::thread watcher_;
+};
+
+double percentile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()))) - 1];
+}
+
+int measure(const char* board, Completion completion) {
+  constexpr Duration period = std::chrono::milliseconds(2);
+  constexpr std::size_t jobs = 5000;
+  TaskSet set;
+  set.board = board;
+  set.executive.duration = period * jobs;
+  set.executive.allow_degraded = true;
+  set.device.capacity = Bytes{64 << 20};
+  set.device.completion = completion;
+  Task task;
+  task.name = "probe";
+  task.workload = WorkloadKind::synthetic;
+  task.footprint = Bytes{2 << 20};
+  task.period = task.deadline = period;
+  task.core = 1;
+  task.wcet = Wcet{std::chrono::microseconds(20), std::chrono::microseconds(100), std::chrono::microseconds(20)};
+  set.tasks.push_back(task);
+
+  ExecutiveSetup setup;
+  setup.force = true;
+  auto probe = std::make_unique<Probe>(jobs);
+  auto& latencies = probe->latencies_;
+  setup.workloads.emplace("probe", std::move(probe));
+  auto executive = Executive::create(set, std::move(setup));
+  if (!executive) return std::fprintf(stderr, "%s\n", executive.error().what.c_str()), 1;
+  if (const auto started = executive->start(); !started) return std::fprintf(stderr, "%s\n", started.error().what.c_str()), 1;
+  executive->wait();
+  const auto report = executive->stop();
+  std::vector<double> sorted = latencies;
+  std::ranges::sort(sorted);
+  if (sorted.empty()) return std::fprintf(stderr, "no kernel was seen to start\n"), 1;
+  std::printf("  completion by %-5s: %zu jobs, request to kernel start p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us; misses %llu\n",
+              completion == Completion::spin ? "spin" : "block", sorted.size(), percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 0.999),
+              sorted.back(), static_cast<unsigned long long>(report.tasks.front().missed));
+  for (const auto& line : report.degraded) std::printf("    degraded: %s\n", line.c_str());
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (const auto device = hal::CudaDevice::open({}); !device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
+  const char* board = argc > 1 ? argv[1] : "rtx";
+  std::printf("dispatch cost on board %s, period 2 ms\n", board);
+  for (const auto completion : {Completion::block, Completion::spin})
+    if (measure(board, completion) != 0) return 1;
+  return 0;
+}

@@ -1,0 +1,607 @@
+// The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device breaks.
+#include "test/hal/device_rules.hpp"
+#include "test/hal/fake_cuda_driver.hpp"
+
+#include "hal/cuda/cuda_device.hpp"
+#include "hal/machine.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace rtexec::hal::test {
+namespace {
+
+using cuda::Code;
+using cuda::Driver;
+
+constexpr Bytes chunk_of_tests{16384};
+
+template <Completion completion>
+struct FakeCuda {
+  struct Environment {
+    FakeCudaDriver driver;
+  };
+  static Bytes chunk() { return chunk_of_tests; }
+  static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
+    auto device = CudaDevice::open({.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion});
+    if (!device) return std::unexpected(device.error());
+    return std::move(*device);
+  }
+};
+using FakeCudaBackEnds = testing::Types<FakeCuda<Completion::block>, FakeCuda<Completion::spin>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(FakeCuda, DeviceRules, FakeCudaBackEnds);
+
+CudaOptions eight_chunks() { return {.capacity = chunk_of_tests * 8, .chunk = chunk_of_tests}; }
+
+std::unique_ptr<CudaDevice> open_cuda(const CudaOptions& options = eight_chunks()) {
+  auto device = CudaDevice::open(options);
+  EXPECT_TRUE(device) << problem(device);
+  return device ? std::move(*device) : nullptr;
+}
+
+constexpr char image[] = "an image";
+
+// ---- opening --------------------------------------------------------------------------------------------------------
+
+TEST(CudaDevice, TellsWhatTheDriverTells) {
+  const FakeCudaDriver driver({.name = "Some GPU", .architecture = 86, .multiprocessors = 28});
+  const auto device = open_cuda();
+  EXPECT_EQ(device->name(), "Some GPU");
+  EXPECT_EQ(device->architecture(), 86);
+  EXPECT_EQ(device->multiprocessors(), 28);
+}
+
+TEST(CudaDevice, NeedsADeviceOfItsOrdinal) {
+  const FakeCudaDriver two({.devices = 2});
+  EXPECT_TRUE(fails(CudaDevice::open({.ordinal = 2}), Errc::unsupported, "GPU 2 was asked; the NVIDIA driver shows 2"));
+  EXPECT_TRUE(fails(CudaDevice::open({.ordinal = -1}), Errc::unsupported, "CUDA_VISIBLE_DEVICES"));
+  EXPECT_TRUE(CudaDevice::open({.ordinal = 1}));
+}
+
+TEST(CudaDevice, SaysThatThereIsNoGpu) {
+  const FakeCudaDriver none({.devices = 0});
+  EXPECT_TRUE(fails(CudaDevice::open({}), Errc::unsupported, "CUDA_ERROR_NO_DEVICE"));
+}
+
+TEST(CudaDevice, NeedsVirtualMemoryManagement) {
+  FakeCudaDriver driver;
+  driver.fail<&Driver::granularity>(Code::not_supported);
+  EXPECT_TRUE(fails(CudaDevice::open({}), Errc::unsupported, "has no virtual memory management"));
+}
+
+TEST(CudaDevice, SizesFollowTheDriverWhereNoneAreAsked) {
+  const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}, .granularity = {1 << 16}});
+  const auto device = open_cuda({});
+  EXPECT_EQ(device->chunk_size(), Bytes{1 << 16});
+  EXPECT_EQ(device->capacity(), Bytes{175 << 20}) << "of the 200 MiB that are free, an eighth is left to the libraries";
+}
+
+TEST(CudaDevice, ImpossibleSizesAreRefused) {
+  const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
+  EXPECT_TRUE(fails(CudaDevice::open({.chunk = Bytes{5000}}), Errc::refused, "chunks in multiples of 4KiB"));
+  EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{4095}}), Errc::refused, "holds no chunk"));
+  EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{201 << 20}}), Errc::refused, "201 MiB was asked, 200 MiB are free on Fake GPU"));
+  EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{200 << 20}}));
+}
+
+TEST(CudaDevice, AnIntegratedDeviceMayBeAskedForWhatTheKernelWouldGiveUp) {
+  const FakeCudaDriver driver({.integrated = true, .others = {200 << 20}});
+  EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{100 << 20}}));
+}
+
+TEST(CudaDevice, CapacityIsRoundedDownToWholeChunks) {
+  const FakeCudaDriver driver;
+  EXPECT_EQ(open_cuda({.capacity = Bytes{3 * 8192 + 5000}, .chunk = Bytes{8192}})->capacity(), Bytes{3 * 8192});
+}
+
+TEST(CudaDevice, MoreAddressesThanThereAreIsAClearError) {
+  FakeCudaDriver driver;
+  driver.fail<&Driver::address_reserve>(Code::out_of_memory);
+  EXPECT_TRUE(fails(CudaDevice::open(eight_chunks()), Errc::out_of_memory,
+                    "reserving addresses for 128 KiB of chunks failed: CUDA_ERROR_OUT_OF_MEMORY"));
+}
+
+TEST(CudaDevice, TheComputeStreamHasTheGreatestPriority) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::compute)), -5);
+  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_in)), 0);
+  EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_out)), 0);
+}
+
+TEST(CudaDevice, WaitsBlockedOrSpinning) {
+  for (const auto completion : {Completion::block, Completion::spin}) {
+    const FakeCudaDriver driver;
+    auto options = eight_chunks();
+    options.completion = completion;
+    const auto device = open_cuda(options);
+    const bool block = completion == Completion::block;
+    for (const unsigned flags : driver.event_flags()) EXPECT_EQ((flags & cuda::event_blocking_sync) != 0, block);
+    const int synchronized = driver.calls<&Driver::event_synchronize>();
+    const int queried = driver.calls<&Driver::event_query>();
+    ASSERT_TRUE(device->wait(EngineKind::compute));
+    EXPECT_EQ(driver.calls<&Driver::event_synchronize>() - synchronized, block ? 1 : 0);
+    EXPECT_EQ(driver.calls<&Driver::event_query>() - queried, block ? 0 : 2) << "not ready, then ready";
+  }
+}
+
+// ---- memory use -----------------------------------------------------------------------------------------------------
+
+TEST(CudaDevice, MemoryUseLeavesOtherProgramsOutWhereItCan) {
+  const FakeCudaDriver driver({.context = {8 << 20}, .others = {50 << 20}});
+  const auto device = open_cuda();
+  (void)device->create_chunks(3).value();
+  const auto use = device->memory_use().value();
+  EXPECT_EQ(use.context, Bytes{8 << 20});
+  EXPECT_EQ(use.own, Bytes{8 << 20} + chunk_of_tests * 3);
+}
+
+TEST(CudaDevice, WithoutManagementMemoryUseIsOfAllThatWasTaken) {
+  const FakeCudaDriver driver({.context = {8 << 20}, .others = {50 << 20}, .management = false});
+  const auto device = open_cuda();
+  EXPECT_EQ(device->memory_use().value().context, Bytes{58 << 20});
+  EXPECT_EQ(device->memory_use().value().own, Bytes{58 << 20});
+}
+
+TEST(CudaDevice, MemoryThatOthersGiveBackMakesNoNegativeUse) {
+  FakeCudaDriver driver({.others = {50 << 20}});
+  const auto device = open_cuda();
+  driver.set_others(Bytes{0});
+  EXPECT_EQ(device->memory_use().value().own, Bytes{0});
+}
+
+TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
+  const FakeCudaDriver driver({.memory = {64 << 20}, .context = {8 << 20}});
+  const auto device = open_cuda();
+  EXPECT_TRUE(fails(device->allocate(BufferKind::managed, Bytes{57 << 20}), Errc::out_of_memory, "57.0 MiB of managed memory"));
+  EXPECT_EQ(driver.calls<&Driver::allocate_managed>(), 0);
+}
+
+// ---- probes ---------------------------------------------------------------------------------------------------------
+
+TEST(CudaDevice, CanAllThatADeviceCan) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  EXPECT_TRUE(device->capabilities().read_only_mapping);
+  EXPECT_TRUE(device->capabilities().shared_mapping);
+  EXPECT_TRUE(device->capabilities().remap_under_load);
+  for (const auto& finding : device->capabilities().findings) EXPECT_TRUE(finding.ends_with(": works")) << finding;
+}
+
+TEST(CudaDevice, FindsOutThatReadOnlyMappingsAreNotKept) {
+  const FakeCudaDriver driver({.enforces_read_only = false});
+  const auto device = open_cuda();
+  EXPECT_FALSE(device->capabilities().read_only_mapping);
+  EXPECT_TRUE(device->capabilities().findings[1].ends_with("it is not: constants are not protected")) << device->capabilities().findings[1];
+}
+
+TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
+  const FakeCudaDriver driver({.architecture = 72});
+  const auto device = open_cuda();
+  EXPECT_FALSE(device->capabilities().remap_under_load);
+  EXPECT_NE(device->capabilities().findings[2].find("not tried"), std::string::npos);
+  EXPECT_TRUE(device->capabilities().shared_mapping);
+}
+
+// ---- engines --------------------------------------------------------------------------------------------------------
+
+TEST(CudaDevice, EnginesHaveTheContextAndOtherThreadsEnterIt) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  std::size_t free = 0, total = 0;
+  const auto ask = [&]() noexcept -> Status { return device->check(driver.table().memory_info(&free, &total)); };
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
+    EXPECT_TRUE(on_engine(device->engine(kind), ask));
+  Status stranger, guest;
+  Contents host(100);
+  auto thread = Thread::start({}, [&] {
+    stranger = ask();
+    guest = device->enter() ? ask() : std::unexpected(Errc::refused);
+  });
+  ASSERT_TRUE(thread);
+  thread->join();
+  EXPECT_FALSE(stranger);
+  EXPECT_TRUE(guest);
+}
+
+TEST(CudaDevice, EveryCallEntersTheContextByItself) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  const auto chunks = device->create_chunks(1).value();
+  Contents host(100, std::byte{3}), back(100);
+  std::size_t good = 0;
+  auto thread = Thread::start({}, [&] { // that never entered it
+    const auto range = device->reserve(chunk_of_tests);
+    good += range && device->map(*range, 0, chunks[0], Access::read_write);
+    good += device->copy(range->base, host.data(), Bytes{100}).has_value();
+    good += device->copy(back.data(), device->window(chunks[0]), Bytes{100}).has_value();
+    good += device->unmap(*range, 0).has_value();
+    good += device->memory_use().has_value();
+  });
+  ASSERT_TRUE(thread);
+  thread->join();
+  EXPECT_EQ(good, 5u);
+  EXPECT_EQ(back, host);
+}
+
+// ---- kernels and graphs ---------------------------------------------------------------------------------------------
+
+struct StoreArguments {
+  int* where = nullptr;
+  int value = 0;
+};
+
+/// A graph that stores 42 in a buffer, by a kernel.
+struct Storing {
+  FakeCudaDriver driver;
+  std::unique_ptr<CudaDevice> device;
+  CudaModule module;
+  Buffer buffer;
+  CudaGraph graph;
+
+  explicit Storing(const FakeCudaProperties& properties = {}) : driver(properties), device(open_cuda()) {
+    driver.add_kernel<StoreArguments>(
+        "store", [](auto grid, auto block, const StoreArguments& store) { *store.where += store.value * int(grid.x * block.x); });
+    module = std::move(device->load(image, "tests").value());
+    buffer = device->allocate(BufferKind::device, Bytes{256}).value();
+    auto captured = device->capture([&](cuda::Stream stream) { return launch(stream); });
+    EXPECT_TRUE(captured) << problem(captured);
+    if (captured) graph = std::move(*captured);
+  }
+
+  Result<> launch(cuda::Stream stream) {
+    const auto function = module.function("store");
+    if (!function) return std::unexpected(function.error());
+    StoreArguments arguments{reinterpret_cast<int*>(buffer.device), 7};
+    void* addresses[] = {&arguments};
+    return device->checked(driver.table().launch(*function, 2, 1, 1, 3, 1, 1, 0, stream, addresses, nullptr), "launching store");
+  }
+
+  int stored() {
+    int value = -1;
+    EXPECT_TRUE(device->copy(reinterpret_cast<std::byte*>(&value), buffer.device, Bytes{sizeof value}));
+    return value;
+  }
+
+  Status run() {
+    return on_engine(device->engine(EngineKind::compute), [&]() noexcept { return device->run(graph); });
+  }
+};
+
+TEST(CudaGraphs, CapturedWorkRunsWhenLaunchedAndKeepsItsArguments) {
+  for (const bool old : {false, true}) {
+    Storing storing({.old = old});
+    EXPECT_EQ(storing.stored(), 0) << "captured, not run";
+    EXPECT_TRUE(storing.run());
+    EXPECT_EQ(storing.stored(), 42);
+    EXPECT_TRUE(storing.run());
+    EXPECT_EQ(storing.stored(), 84);
+    EXPECT_EQ(storing.driver.objects().graphs, 0u) << "only the executable is kept";
+    EXPECT_EQ(storing.driver.objects().executables, 1u);
+    CudaGraph moved = std::move(storing.graph);
+    moved = CudaGraph();
+    storing.module = CudaModule();
+    EXPECT_EQ(storing.driver.objects().executables, 0u);
+    EXPECT_EQ(storing.driver.objects().modules, 0u);
+  }
+}
+
+TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
+  Storing storing;
+  const auto failed = storing.device->capture([&](cuda::Stream stream) -> Result<> {
+    EXPECT_TRUE(storing.launch(stream));
+    return fail(Errc::unsupported, "of the body");
+  });
+  EXPECT_TRUE(fails(failed, Errc::unsupported, "of the body"));
+  EXPECT_EQ(storing.driver.objects().graphs, 0u);
+  EXPECT_EQ(storing.driver.objects().executables, 1u);
+  EXPECT_TRUE(storing.device->capture([&](cuda::Stream stream) { return storing.launch(stream); }));
+  EXPECT_TRUE(storing.run());
+  EXPECT_EQ(storing.stored(), 42);
+}
+
+TEST(CudaGraphs, NoGraphAndNoKernelAreErrors) {
+  Storing storing;
+  EXPECT_TRUE(fails(storing.device->run(CudaGraph()), Errc::bad_input));
+  EXPECT_TRUE(fails(storing.module.function("other"), Errc::unsupported, "finding kernel other in tests failed: CUDA_ERROR_NOT_FOUND"));
+  EXPECT_TRUE(fails(CudaModule().function("other"), Errc::bad_input, "of no module"));
+  storing.driver.fail<&Driver::module_load>(Code::no_binary_for_gpu);
+  EXPECT_TRUE(fails(storing.device->load(image, "others"), Errc::unsupported, "loading the kernels of others for sm_90"));
+}
+
+TEST(CudaGraphs, RunningAllocatesNothing) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  const auto buffer = device->allocate(BufferKind::device, Bytes{256}).value();
+  const auto graph = device->capture([&](cuda::Stream stream) {
+    return device->checked(driver.table().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(buffer.device), 1, 256, stream), "setting");
+  });
+  ASSERT_TRUE(graph) << problem(graph);
+  const auto counted = [&] { return allocations() + counts_of(device->engine(EngineKind::compute).kernel_id()).allocations; };
+  const auto run = [&]() noexcept { return device->run(*graph); };
+  ASSERT_TRUE(on_engine(device->engine(EngineKind::compute), run));
+  const auto before = counted();
+  std::size_t failed = 0;
+  for (int round = 0; round < 20; ++round) failed += !on_engine(device->engine(EngineKind::compute), run);
+  EXPECT_EQ(counted(), before);
+  EXPECT_EQ(failed, 0u);
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+TEST(CudaDeviceFaults, AnswersAreTypedAndOnlyStickyOnesEndTheDevice) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  EXPECT_TRUE(device->check(Code::success));
+  EXPECT_TRUE(fails(device->check(Code::out_of_memory), Errc::out_of_memory));
+  EXPECT_TRUE(fails(device->check(Code::not_supported), Errc::unsupported));
+  EXPECT_TRUE(fails(device->check(Code::not_permitted), Errc::refused));
+  EXPECT_TRUE(fails(device->check(Code::invalid_value), Errc::device_fault));
+  EXPECT_FALSE(device->fault());
+  EXPECT_TRUE(fails(device->checked(Code::out_of_memory, "doing this"), Errc::out_of_memory,
+                    "doing this failed: CUDA_ERROR_OUT_OF_MEMORY (as the fake driver was told).\nAsk for less"));
+  EXPECT_TRUE(
+      fails(device->checked(Code::illegal_address, "doing that"), Errc::device_fault, "doing that failed: CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_TRUE(fails(device->checked(Code::success, "the next"), Errc::device_lost,
+                    "the next failed: Fake GPU was lost by CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_TRUE(fails(device->check(Code::launch_failed), Errc::device_lost));
+  EXPECT_EQ(device->fault().value().what, "CUDA_ERROR_ILLEGAL_ADDRESS (as the fake driver was told)") << "the first one";
+}
+
+TEST(CudaDeviceFaults, AKernelThatBreaksTheDeviceIsAFaultOfItsRunAndALossForAllOthers) {
+  for (const auto code : {Code::illegal_address, Code::launch_failed, Code::ecc_uncorrectable}) {
+    Storing storing;
+    auto& device = *storing.device;
+    const auto chunks = device.create_chunks(1).value();
+    const auto range = device.reserve(chunk_of_tests * 2).value();
+    ASSERT_TRUE(device.map(range, 0, chunks[0], Access::read));
+    EXPECT_FALSE(device.fault());
+    storing.driver.break_device(code);
+    EXPECT_TRUE(fails(storing.run(), Errc::device_fault));
+    EXPECT_EQ(device.fault().value().what, describe(storing.driver.table(), code));
+    Contents host(10);
+    EXPECT_TRUE(fails(storing.run(), Errc::device_lost));
+    EXPECT_TRUE(fails(device.wait(EngineKind::compute), Errc::device_lost));
+    EXPECT_TRUE(fails(device.copy(host.data(), device.window(chunks[0]), Bytes{10}), Errc::device_lost));
+    EXPECT_TRUE(fails(device.copy(nullptr, nullptr, Bytes{10}), Errc::device_lost));
+    EXPECT_TRUE(fails(device.map(range, 1, chunks[0], Access::read), Errc::device_lost));
+    EXPECT_TRUE(fails(device.unmap(range, 0), Errc::device_lost));
+    EXPECT_TRUE(fails(device.create_chunks(1), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.reserve(chunk_of_tests), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.release(range), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.allocate(BufferKind::host, Bytes{10}), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.free(storing.buffer), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.memory_use(), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.enter(), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.load(image, "more"), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.capture([](cuda::Stream) -> Result<> { return {}; }), Errc::device_lost, "was lost by"));
+    EXPECT_EQ(device.chunks_created(), 1u);
+    storing.graph = CudaGraph();
+    storing.module = CudaModule();
+    storing.device.reset();
+    EXPECT_EQ(storing.driver.objects(), FakeCudaObjects()) << "a lost device gives everything back";
+  }
+}
+
+TEST(CudaDeviceFaults, EachOfSeveralEnginesLearnsOfTheLoss) {
+  const FakeCudaDriver driver;
+  const auto device = open_cuda();
+  std::atomic<int> faults = 0, losses = 0;
+  std::vector<Thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.push_back(std::move(Thread::start({}, [&] {
+                                  const Status outcome = device->check(Code::illegal_address);
+                                  if (outcome) return;
+                                  faults += outcome.error() == Errc::device_fault;
+                                  losses += outcome.error() == Errc::device_lost;
+                                }).value()));
+  }
+  threads.clear();
+  EXPECT_EQ(faults, 1);
+  EXPECT_EQ(losses, 3);
+}
+
+TEST(CudaDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
+  FakeCudaDriver driver;
+  const auto device = open_cuda();
+  const auto before = driver.objects();
+  driver.fail<&Driver::create>(Code::out_of_memory, 3);
+  EXPECT_TRUE(fails(device->create_chunks(4), Errc::out_of_memory, "creating a chunk of 16.0 KiB failed"));
+  driver.fail<&Driver::map>(Code::invalid_value, 2);
+  EXPECT_TRUE(fails(device->create_chunks(4), Errc::device_fault, "mapping a chunk failed"));
+  driver.fail<&Driver::set_access>(Code::invalid_value, 2);
+  EXPECT_TRUE(fails(device->create_chunks(4), Errc::device_fault, "giving access to a chunk failed"));
+  driver.fail<&Driver::set_bytes_async>(Code::invalid_value);
+  EXPECT_TRUE(fails(device->create_chunks(4), Errc::device_fault, "clearing device memory failed"));
+  EXPECT_EQ(device->chunks_created(), 0u);
+  EXPECT_EQ(driver.objects(), before);
+  EXPECT_TRUE(device->create_chunks(8));
+}
+
+/// A device with one chunk, mapped as slot 0 of a range of two.
+struct Mapped {
+  FakeCudaDriver driver;
+  std::unique_ptr<CudaDevice> device = open_cuda();
+  Chunk chunk = device->create_chunks(1).value().front();
+  AddressRange range = device->reserve(chunk_of_tests * 2).value();
+  Mapped() { EXPECT_TRUE(device->map(range, 0, chunk, Access::read_write)); }
+};
+
+TEST(CudaDeviceFaults, AMappingThatFailsLeavesTheSlotUnmappedAndUsable) {
+  Mapped mapped;
+  mapped.driver.fail<&Driver::map>(Code::invalid_value);
+  EXPECT_TRUE(fails(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read), Errc::device_fault));
+  mapped.driver.fail<&Driver::set_access>(Code::out_of_memory);
+  EXPECT_TRUE(fails(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read), Errc::out_of_memory));
+  EXPECT_TRUE(fails(mapped.device->unmap(mapped.range, 1), Errc::bad_input)) << "it is not mapped";
+  EXPECT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
+}
+
+TEST(CudaDeviceFaults, WhatCouldNotBeUnmappedOrFreedMayBeTriedAgain) {
+  Mapped mapped;
+  mapped.driver.fail<&Driver::unmap>(Code::invalid_value);
+  EXPECT_TRUE(fails(mapped.device->unmap(mapped.range, 0), Errc::device_fault));
+  mapped.driver.fail<&Driver::unmap>(Code::invalid_value);
+  EXPECT_TRUE(fails(mapped.device->release(mapped.range), Errc::device_fault, "unmapping a chunk failed"));
+  mapped.driver.fail<&Driver::address_free>(Code::invalid_value);
+  EXPECT_TRUE(fails(mapped.device->release(mapped.range), Errc::device_fault, "giving addresses back failed"));
+  EXPECT_TRUE(mapped.device->release(mapped.range));
+  const auto buffer = mapped.device->allocate(BufferKind::host, Bytes{10}).value();
+  mapped.driver.fail<&Driver::free_host>(Code::invalid_value);
+  EXPECT_TRUE(fails(mapped.device->free(buffer), Errc::device_fault, "freeing a buffer failed"));
+  EXPECT_TRUE(mapped.device->free(buffer));
+}
+
+TEST(CudaDeviceFaults, ACopyIntoAReadOnlyMappingIsRefusedAndEndsNothing) {
+  Mapped mapped;
+  ASSERT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
+  Contents host(10);
+  EXPECT_TRUE(fails(mapped.device->copy(mapped.range.base + chunk_of_tests.count, host.data(), Bytes{10}), Errc::device_fault));
+  EXPECT_TRUE(mapped.device->copy(mapped.range.base, host.data(), Bytes{10}));
+  EXPECT_FALSE(mapped.device->fault());
+}
+
+// ---- each call at each place ----------------------------------------------------------------------------------------
+
+/// The life of a device, until something fails.
+Result<> live(FakeCudaDriver& driver) {
+  const auto typed = [](const Status& status) { return status ? Result<>() : fail(status.error(), "a real-time call"); };
+#define TRY(expression) \
+  if (const auto& done = (expression); !done) return std::unexpected(done.error())
+  auto opened = CudaDevice::open(eight_chunks());
+  TRY(opened);
+  CudaDevice& device = **opened;
+  const auto chunks = device.create_chunks(2);
+  TRY(chunks);
+  const auto range = device.reserve(chunk_of_tests * 2);
+  TRY(range);
+  TRY(typed(device.map(*range, 0, chunks->front(), Access::read)));
+  TRY(typed(device.map(*range, 1, chunks->back(), Access::read_write)));
+  Contents host(chunk_of_tests.count);
+  TRY(typed(on_engine(device.engine(EngineKind::copy_in),
+                      [&]() noexcept { return device.copy(range->base + chunk_of_tests.count, host.data(), chunk_of_tests); })));
+  TRY(typed(
+      on_engine(device.engine(EngineKind::copy_out), [&]() noexcept { return device.copy(host.data(), range->base, chunk_of_tests); })));
+  std::vector<Buffer> buffers;
+  for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
+    const auto buffer = device.allocate(kind, Bytes{1000});
+    TRY(buffer);
+    buffers.push_back(*buffer);
+  }
+  TRY(device.memory_use());
+  const auto module = device.load(image, "tests");
+  TRY(module);
+  const auto function = module->function("store");
+  TRY(function);
+  const auto graph = device.capture([&](cuda::Stream stream) {
+    StoreArguments arguments{reinterpret_cast<int*>(buffers[0].device), 7};
+    void* addresses[] = {&arguments};
+    return device.checked(driver.table().launch(*function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, nullptr), "launching");
+  });
+  TRY(graph);
+  TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
+  TRY(typed(device.unmap(*range, 0)));
+  TRY(device.release(*range));
+  for (const Buffer& each : buffers) TRY(device.free(each));
+#undef TRY
+  return {};
+}
+
+bool gives_back(std::string_view function) {
+  for (const std::string_view each : {"unmap", "address_free", "release", "free", "free_host", "stream_destroy", "event_destroy",
+                                      "module_unload", "graph_destroy", "graph_exec_destroy", "context_release"}) {
+    if (function == each) return true;
+  }
+  return false;
+}
+
+struct Sweep {
+  std::size_t places = 0, errors = 0;
+  std::set<std::string> functions;
+};
+
+template <class Judge>
+Sweep fail_each_call(Code code, Judge judge) {
+  Sweep sweep;
+  for (int nth = 1;; ++nth) {
+    const Held before = held();
+    FakeCudaDriver driver({.memory = {32 << 20}}); // small, so that probes are short
+    driver.add_kernel<StoreArguments>("store", [](auto, auto, const StoreArguments& store) { *store.where = store.value; });
+    driver.fail_any(code, nth);
+    const Result<> outcome = live(driver);
+    const char* failed = driver.failed();
+    if (failed == nullptr) {
+      EXPECT_TRUE(outcome) << problem(outcome);
+      return sweep;
+    }
+    ++sweep.places;
+    sweep.functions.insert(failed);
+    SCOPED_TRACE("call " + std::to_string(nth) + ", " + failed);
+    if (!outcome) {
+      ++sweep.errors;
+      EXPECT_FALSE(outcome.error().what.empty());
+      judge(outcome.error());
+    }
+    // A driver that does not take something back has it still.
+    if (!gives_back(failed)) {
+      EXPECT_EQ(driver.objects(), FakeCudaObjects());
+    }
+    EXPECT_TRUE(eventually([&] { return held().threads == before.threads; }));
+  }
+}
+
+TEST(CudaDeviceFaults, WhicheverCallFailsTheErrorIsTypedAndNothingLeaks) {
+  const auto sweep = fail_each_call(Code::out_of_memory, [](const Error& error) {
+    EXPECT_TRUE(error.code == Errc::out_of_memory || error.code == Errc::unsupported || error.code == Errc::device_fault) << error.what;
+  });
+  EXPECT_GT(sweep.errors, 60u);
+  EXPECT_GT(sweep.functions.size(), 40u) << "of the table's functions";
+}
+
+TEST(CudaDeviceFaults, WhicheverCallBreaksTheDeviceTheErrorSaysSoAndNothingLeaks) {
+  const auto sweep = fail_each_call(Code::illegal_address, [](const Error& error) {
+    EXPECT_TRUE(error.code == Errc::device_fault || error.code == Errc::device_lost) << error.what;
+  });
+  EXPECT_GT(sweep.errors, 100u);
+}
+
+// ---- open_device ----------------------------------------------------------------------------------------------------
+
+Board cuda_board(Bytes capacity) {
+  Board board;
+  board.name = "gpu";
+  board.device = DeviceKind::cuda;
+  board.capacity = capacity;
+  return board;
+}
+
+TEST(OpenCudaDevice, OpensWhatTheBoardSays) {
+  const FakeCudaDriver driver({.devices = 2});
+  auto board = cuda_board(chunk_of_tests * 8);
+  board.ordinal = 1;
+  const auto device = open_device(board, chunk_of_tests * 4, chunk_of_tests, Completion::spin);
+  ASSERT_TRUE(device) << problem(device);
+  EXPECT_EQ((*device)->name(), "Fake GPU");
+  EXPECT_EQ((*device)->capacity(), chunk_of_tests * 4);
+  board.ordinal = 2;
+  EXPECT_TRUE(fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::unsupported, "board \"gpu\": GPU 2 was asked"));
+  EXPECT_TRUE(fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
+}
+
+TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
+  const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
+  const auto all = open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0});
+  ASSERT_TRUE(all) << problem(all);
+  EXPECT_EQ((*all)->capacity(), Bytes{175 << 20});
+  const auto some = open_device(cuda_board(Bytes{0}), Bytes{10 << 20}, Bytes{0});
+  ASSERT_TRUE(some) << problem(some);
+  EXPECT_EQ((*some)->capacity(), Bytes{10 << 20});
+}
+
+TEST(OpenCudaDevice, SaysWhatTheMachineLacks) {
+  if (cuda::open_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::unsupported, "board \"gpu\": There is no NVIDIA driver"));
+}
+
+} // namespace
+} // namespace rtexec::hal::test

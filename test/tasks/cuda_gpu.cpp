@@ -1,0 +1,121 @@
+#include "test/tasks/cuda_gpu.hpp"
+
+#include "tasks/dnn/cuda/conv_plan.hpp"
+#include "test/tasks/cuda_emulation/emulation.hpp"
+#include "test/tasks/dnn_test_graph.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace rtexec::tasks {
+namespace {
+
+namespace emulation = test::emulation;
+using Dimensions = hal::test::FakeCudaDriver::Dimensions;
+
+constexpr unsigned most_shared = 227 << 10;
+
+void launch(emulation::EmulatedKernel kernel, Dimensions grid, Dimensions block, void** arguments, unsigned cluster) {
+  kernel({"", grid.x, grid.y, grid.z, block.x, most_shared, cluster}, arguments);
+}
+
+void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t size) {
+  const auto kernel = emulation::find_kernel(name);
+  if (!kernel) return;
+  const bool conv = name.starts_with("conv_");
+  driver.add_kernel(name, {size}, [kernel, conv](Dimensions grid, Dimensions block, void** arguments) {
+    const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
+    launch(kernel, grid, block, arguments, a && a->in_cluster ? static_cast<unsigned>(a->splits) : 1);
+  });
+}
+
+void add_all(hal::test::FakeCudaDriver& driver) {
+  using namespace cuda;
+  for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
+  add(driver, "clear", sizeof(ClearArguments));
+  for (const std::string storage : {"_f", "_h"}) {
+    for (const auto* name : {"depthwise", "conv_direct", "conv_rows"}) add(driver, name + storage, sizeof(ConvArguments));
+    for (const auto* name : {"reduce_mean_rows", "reduce_mean_columns", "softmax_rows", "softmax_columns"}) add(driver, name + storage, sizeof(ReduceArguments));
+    add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
+    add(driver, "binary" + storage, sizeof(BinaryArguments));
+    add(driver, "lrn" + storage, sizeof(LrnArguments));
+    add(driver, "image_in" + storage, sizeof(ImageInArguments));
+    add(driver, "gather" + storage, sizeof(GatherArguments));
+    add(driver, "pad" + storage, sizeof(PadArguments));
+    add(driver, "pool" + storage, sizeof(PoolArguments));
+    add(driver, "global_average" + storage, sizeof(GlobalAverageArguments));
+    add(driver, "resize" + storage, sizeof(ResizeArguments));
+    add(driver, "gemm_generic" + storage, sizeof(GemmArguments));
+  }
+  for (const std::string kind : {"_ff", "_fh", "_hf", "_hh"})
+    for (const auto* name : {"copy", "transpose"}) add(driver, name + kind, sizeof(CopyArguments));
+}
+
+} // namespace
+
+EmulatedGpu::EmulatedGpu(const hal::test::FakeCudaProperties& properties) : driver_(properties) {
+  add_all(driver_);
+  auto device = hal::CudaDevice::open({});
+  EXPECT_TRUE(device.has_value()) << (device ? "" : device.error().what);
+  if (device) device_ = std::move(*device);
+}
+
+cuda::Executor::Options EmulatedGpu::launching() {
+  static constexpr char text[] = "emulated";
+  static constexpr cuda::KernelImage image{"emulated", 50, true, text, sizeof text};
+  return {{&image, 1}, false, false};
+}
+
+BoundNetwork::BoundNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network) : device_(device), network_(std::move(network)) {
+  if (const auto placed = place(); !placed) error_ = placed.error().what;
+}
+
+BoundNetwork::~BoundNetwork() {
+  network_.reset();
+  for (const auto& buffer : buffers_) (void)device_.free(buffer);
+}
+
+Result<> BoundNetwork::place() {
+  const auto constants = network_->constants();
+  for (const auto size : {constants.size(), static_cast<std::size_t>(network_->scratch().count)}) {
+    auto buffer = device_.allocate(hal::BufferKind::device, Bytes{size + 256});
+    if (!buffer) return std::unexpected(buffer.error());
+    buffers_.push_back(*buffer);
+  }
+  if (!constants.empty())
+    if (const auto copied = device_.copy(buffers_[0].device, constants.data(), Bytes{constants.size()}); !copied) return fail(copied.error(), "copying the constants failed");
+  return network_->bind(device_, {buffers_[0].device, buffers_[1].device, nullptr});
+}
+
+std::vector<float> BoundNetwork::run(const std::vector<float>& input) {
+  const std::vector<std::byte> garbage(network_->scratch().count, std::byte{0xff});
+  EXPECT_TRUE(garbage.empty() || device_.copy(buffers_[1].device, garbage.data(), Bytes{garbage.size()}).has_value());
+  fill_inputs(*network_, input);
+  const auto done = network_->run();
+  EXPECT_TRUE(done.has_value()) << (done ? "" : name(done.error()));
+  return outputs_of(*network_);
+}
+
+GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision, const cuda::Executor::Options& launching, const std::vector<float>& input) {
+  auto built = CudaNetwork::build(graph, precision, {launching, true});
+  if (!built) return {{}, built.error().what};
+  BoundNetwork bound(device, std::move(*built));
+  if (!bound.error().empty()) return {{}, bound.error()};
+  return {bound.run(input), {}};
+}
+
+double relative_error(const std::vector<float>& values, const std::vector<float>& reference) {
+  if (values.size() != reference.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0, distance = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isnan(values[i]) != std::isnan(reference[i])) return std::numeric_limits<double>::infinity();
+    if (std::isnan(values[i]) || values[i] == reference[i]) continue;
+    largest = std::max(largest, std::abs(static_cast<double>(reference[i])));
+    distance = std::max(distance, std::abs(static_cast<double>(values[i]) - static_cast<double>(reference[i])));
+  }
+  for (const auto value : reference)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  return distance == 0 ? 0 : distance / largest;
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,60 @@
+// Networks on a GPU for tests: a driver in software that runs the kernels on this machine's processor, or a real one.
+#pragma once
+
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "test/hal/fake_cuda_driver.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks {
+
+/// Kernels of this build, run by the emulation; 0xff in device memory that nobody wrote.
+class EmulatedGpu {
+ public:
+  explicit EmulatedGpu(const hal::test::FakeCudaProperties& properties = {.memory = {512 << 20}});
+  [[nodiscard]] hal::CudaDevice& device() { return *device_; }
+  [[nodiscard]] hal::test::FakeCudaDriver& driver() { return driver_; }
+  [[nodiscard]] static cuda::Executor::Options launching();
+
+ private:
+  hal::test::FakeCudaDriver driver_;
+  std::unique_ptr<hal::CudaDevice> device_;
+};
+
+/// A network with device memory of its own.
+class BoundNetwork {
+ public:
+  /// What went wrong is in error().
+  BoundNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network);
+  ~BoundNetwork();
+  BoundNetwork(const BoundNetwork&) = delete;
+  BoundNetwork& operator=(const BoundNetwork&) = delete;
+
+  [[nodiscard]] CudaNetwork& network() { return *network_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+  /// Outputs one behind the other, for inputs as fill_inputs() has them. Scratch starts as NaN.
+  [[nodiscard]] std::vector<float> run(const std::vector<float>& input = {});
+
+ private:
+  Result<> place();
+  hal::CudaDevice& device_;
+  std::unique_ptr<CudaNetwork> network_;
+  std::vector<hal::Buffer> buffers_; // constants, scratch
+  std::string error_;
+};
+
+struct GpuRun {
+  std::vector<float> outputs;
+  std::string error;
+};
+/// Builds, binds and runs.
+[[nodiscard]] GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision, const cuda::Executor::Options& launching = {}, const std::vector<float>& input = {});
+
+/// Largest distance as a share of the largest value; infinite where one is no number and the other is, or sizes differ.
+[[nodiscard]] double relative_error(const std::vector<float>& values, const std::vector<float>& reference);
+
+} // namespace rtexec::tasks

@@ -1,0 +1,295 @@
+// How tensors lie on a GPU, before there is one: strides, halves, concatenations, scratch, and the names of methods.
+#include "tasks/dnn/cuda/concat_plan.hpp"
+#include "tasks/dnn/cuda/conv_method.hpp"
+#include "tasks/dnn/cuda/executor.hpp"
+#include "tasks/dnn/cuda/half.hpp"
+#include "tasks/dnn/cuda/lowering.hpp"
+#include "tasks/dnn/cuda/scratch_plan.hpp"
+#include "tasks/dnn/cuda/strides.hpp"
+#include "test/support/result.hpp"
+#include "test/tasks/cuda_cases.hpp"
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+// ---- strides
+
+/// Addresses of all elements, in row-major order.
+std::vector<std::int64_t> addresses(const Shape& shape, const Strides& strides, std::int64_t offset = 0) {
+  std::vector<std::int64_t> result{offset};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::vector<std::int64_t> next;
+    for (const auto at : result)
+      for (std::int64_t i = 0; i < shape[d]; ++i) next.push_back(at + i * strides[d]);
+    result = std::move(next);
+  }
+  return result;
+}
+
+TEST(CudaStrides, AReshapeThatNeedsNoCopyFindsTheSameElementsInOrder) {
+  const std::vector<Shape> shapes{{24}, {2, 12}, {1, 4, 2, 3}, {4, 6}, {2, 2, 2, 3}, {1, 24, 1, 1}, {3, 8}, {2, 1, 12}};
+  std::size_t free = 0;
+  for (const auto& from : shapes)
+    for (const auto& to : shapes)
+      for (const auto& strides : {dense_strides(from), from.size() > 1 ? channels_last(from, round_up(from[1], 4)) : Strides{3}})
+        if (const auto found = reshape(from, strides, to)) {
+          ++free;
+          EXPECT_EQ(addresses(to, *found), addresses(from, strides)) << tasks::to_string(from) << " as " << tasks::to_string(to);
+        }
+  EXPECT_GT(free, shapes.size() * shapes.size()) << "every dense tensor can be reshaped without a copy, and some images";
+}
+
+TEST(CudaStrides, ReshapesOfImages) {
+  const Shape image{1, 12, 4, 4};
+  const auto last = channels_last(image, 12);
+  EXPECT_FALSE(reshape(image, last, {1, 192})) << "channels and pixels change places";
+  EXPECT_EQ(reshape(image, last, {1, 3, 4, 4, 4}), (Strides{0, 4, 1, 48, 12})) << "channels in groups";
+  EXPECT_EQ(reshape({1, 12, 1, 1}, channels_last({1, 12, 1, 1}, 12), {1, 12}), (Strides{0, 1}));
+  EXPECT_EQ(reshape(image, last, {1, 12, 16}), (Strides{0, 1, 12}));
+}
+
+TEST(CudaStrides, AViewWithoutACopyFindsTheElementsThatTheFormulaNames) {
+  const Shape from{2, 3, 4};
+  const Strides strides{100, 1, 10};
+  const auto all = addresses(from, strides);
+  const auto expect = [&](const tasks::View& view, const Shape& to) {
+    const auto found = view_of(view, to, from, strides);
+    ASSERT_TRUE(found);
+    std::vector<std::int64_t> named;
+    for (const auto index : addresses(to, view.strides, view.offset)) named.push_back(all[static_cast<std::size_t>(index)]);
+    EXPECT_EQ(addresses(to, found->strides, found->offset), named);
+  };
+  expect({0, {1, 12, 4}}, {4, 2, 3});   // transposed
+  expect({5, {12, 4, 1}}, {2, 2, 3});   // cut
+  expect({23, {-12, -4, -1}}, {2, 3, 4}); // backwards
+  expect({4, {0, 12}}, {5, 2});         // expanded
+  EXPECT_FALSE(view_of({1, {3}}, {5}, from, strides)) << "carries";
+  EXPECT_FALSE(view_of({2, {1}}, {3}, from, strides)) << "runs over the end of a row";
+}
+
+TEST(CudaStrides, ImagesAreRecognised) {
+  const auto image = image_of({2, 3, 4, 5}, channels_last({2, 3, 4, 5}, 8), 4);
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->pixel, 8);
+  EXPECT_FALSE(image_of({2, 3, 4, 5}, dense_strides({2, 3, 4, 5}), 4));
+  EXPECT_EQ(image_of({1, 3, 1, 1}, {9, 1, 7, 7}, 4)->pixel, 4) << "of one pixel, the stride is free";
+  EXPECT_TRUE(image_of({1, 1, 4, 5}, {20, 20, 5, 1}, 4)) << "one channel lies both ways";
+  EXPECT_FALSE(image_of({2, 3, 4, 5}, {200, 1, 40, 8}, 4)) << "a gap between images";
+}
+
+// ---- halves
+
+TEST(CudaHalf, EveryHalfComesBack) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const auto value = from_half(half);
+    if (std::isnan(value)) EXPECT_TRUE(std::isnan(from_half(to_half(value))));
+    else EXPECT_EQ(to_half(value), half) << value;
+  }
+}
+
+TEST(CudaHalf, RoundsToTheNearestAndTiesToEven) {
+  for (std::uint32_t bits = 0; bits < 0x7c00; ++bits) { // between each two neighbours
+    const auto low = static_cast<std::uint16_t>(bits), high = static_cast<std::uint16_t>(bits + 1);
+    const float a = from_half(low), b = high == 0x7c00 ? 65536.0F : from_half(high), middle = (a + b) / 2;
+    EXPECT_EQ(to_half(middle), bits % 2 ? high : low);
+    EXPECT_EQ(to_half(std::nextafter(middle, 0.0F)), low);
+    EXPECT_EQ(to_half(std::nextafter(middle, std::numeric_limits<float>::infinity())), high);
+  }
+  EXPECT_EQ(to_half(1e10F), 0x7c00);
+  EXPECT_EQ(to_half(-1e-10F), 0x8000);
+}
+
+// ---- concatenations
+
+TEST(CudaConcat, PartsThatAreAlignedAreWrittenInPlace) {
+  TestGraph g;
+  const auto x = g.input({1, 4, 2, 2});
+  const auto a = conv(g, x, 8, 1), b = conv(g, x, 5, 1), c = conv(g, x, 4, 1);
+  const auto all = g.concat({a, b, c});
+  const auto plan = plan_concats(g.graph, 4);
+  ASSERT_EQ(plan.groups.size(), 1U);
+  EXPECT_EQ(plan.groups[0].pixel, 20) << "17 channels";
+  EXPECT_EQ(plan.slots[all].channel, 0);
+  EXPECT_EQ(plan.slots[a].channel, 0);
+  EXPECT_EQ(plan.slots[b].channel, 8);
+  EXPECT_EQ(plan.slots[c].group, ConcatPlan::Slot::none) << "begins at channel 13";
+  EXPECT_EQ(plan.slots[x].group, ConcatPlan::Slot::none);
+}
+
+TEST(CudaConcat, ADenseChainIsOneBuffer) {
+  TestGraph g;
+  std::vector<TensorId> features{conv(g, g.input({1, 4, 2, 2}), 8, 1)};
+  std::vector<TensorId> chain;
+  for (int i = 0; i < 4; ++i) {
+    chain.push_back(features.size() > 1 ? g.concat(features) : features[0]);
+    features.push_back(conv(g, chain.back(), 4, 1));
+  }
+  chain.push_back(g.concat(features));
+  const auto plan = plan_concats(g.graph, 4);
+  EXPECT_EQ(plan.groups.size(), 1U);
+  for (const auto id : chain) EXPECT_EQ(plan.slots[id].channel, 0);
+  g.output(chain.back());
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  EXPECT_EQ(program->layers.size(), 5U) << "no concatenation is left to do";
+}
+
+// ---- programs
+
+/// A call must not write over what a later call still reads: buffers that live at the same time never overlap in scratch.
+TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
+  for (const auto& each : gpu_cases()) {
+    TestGraph g;
+    each.build(g);
+    for (const auto precision : {Precision::fp32, Precision::fp16}) {
+      const auto program = lower(g.graph, precision);
+      ASSERT_TRUE(program) << each.name << ": " << test::problem(program);
+      std::vector<ConvMethod> methods(program->calls.size());
+      for (std::size_t i = 0; i < methods.size(); ++i)
+        if (const auto* call = std::get_if<ConvCall>(&program->calls[i].what)) methods[i] = default_conv_method(precision, *call);
+      const auto plan = plan_scratch(*program, methods);
+      struct Life {
+        std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
+      };
+      std::vector<Life> lives(program->buffers.size());
+      const auto touch = [&](const Place& place, std::size_t time) {
+        if (place.region != Place::Region::buffer) return;
+        lives[place.buffer].first = std::min(lives[place.buffer].first, time);
+        lives[place.buffer].last = std::max(lives[place.buffer].last, time);
+      };
+      for (const auto& input : program->inputs) touch(input.place, 0);
+      for (std::size_t i = 0; i < program->calls.size(); ++i) {
+        if (const auto* kernel = std::get_if<KernelCall>(&program->calls[i].what))
+          for (const auto& pointer : kernel->pointers) touch(pointer.place, i + 1);
+        else
+          for (const auto* place : {&std::get<ConvCall>(program->calls[i].what).x, &std::get<ConvCall>(program->calls[i].what).y, &std::get<ConvCall>(program->calls[i].what).residual})
+            touch(*place, i + 1);
+      }
+      for (const auto& output : program->outputs) touch(output.place, program->calls.size() + 1);
+      for (std::size_t a = 1; a < lives.size(); ++a) {
+        if (lives[a].last == 0 && lives[a].first > 0) continue;
+        EXPECT_EQ(plan.offsets[a] % ScratchPlan::alignment, 0U);
+        EXPECT_LE(plan.offsets[a] + program->buffers[a], plan.size);
+        for (std::size_t b = 1; b < a; ++b) {
+          if (lives[a].first > lives[b].last || lives[b].first > lives[a].last || lives[b].first > lives[b].last) continue;
+          EXPECT_TRUE(plan.offsets[a] + program->buffers[a] <= plan.offsets[b] || plan.offsets[b] + program->buffers[b] <= plan.offsets[a]) << each.name << ": " << a << " and " << b;
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaLowering, AScaleThatTheNetworkComputesIsRefusedByName) {
+  TestGraph g;
+  const auto scale = g.relu(g.input({4}));
+  g.output(g.node(ScaleShift{}, {g.input({1, 4, 2, 2}), scale, scale}, {1, 4, 2, 2}));
+  EXPECT_TRUE(test::fails(lower(g.graph, Precision::fp32), Errc::unsupported, "node1"));
+}
+
+TEST(CudaLowering, ConcatenationsReshapesAndTransposesOfImagesCostNothing) {
+  TestGraph g;
+  const auto x = conv(g, g.input({1, 4, 4, 4}), 16, 1);
+  const auto both = g.concat({conv(g, x, 16, 1), conv(g, slice(g, x, 8, 8), 8, 1)});
+  const auto mean = g.node(Mean{24, 16, 1}, {both}, {1, 24, 1, 1});
+  g.output(g.node(Gemm{}, {reshape(g, mean, {1, 24}), g.random({24, 5})}, {1, 5}));
+  const auto program = lower(g.graph, Precision::fp32);
+  ASSERT_TRUE(program) << test::problem(program);
+  EXPECT_EQ(program->layers, (std::vector<std::string>{"node0", "node1", "node3", "node5", "node7"}));
+  EXPECT_EQ(program->calls.size(), 6U) << "those, and one for the input";
+}
+
+// ---- methods
+
+ConvCall small_conv() {
+  ConvCall call;
+  call.x = call.weights = call.bias = call.y = {Place::Region::buffer, 1, 0};
+  call.arguments.height = call.arguments.width = call.arguments.out_height = call.arguments.out_width = 8;
+  call.arguments.channels = call.arguments.x_stride = 16;
+  call.arguments.out_channels = call.arguments.y_stride = 32;
+  return call;
+}
+
+ConvMethod own(const ConvVariant& variant, int splits = 1) {
+  ConvMethod method;
+  method.kind = ConvMethod::Kind::own;
+  method.own.variant = &variant;
+  method.own.splits = splits;
+  return method;
+}
+
+TEST(CudaMethod, TextAndBack) {
+  std::vector<ConvMethod> methods{{}};
+  for (const auto& variant : conv_variants())
+    for (const int splits : {1, 3}) methods.push_back(own(variant, splits));
+  methods.push_back({ConvMethod::Kind::cudnn, {}, 6, false, 12345});
+  methods.push_back({ConvMethod::Kind::cudnn, {}, 1, true, 0});
+  methods.push_back({ConvMethod::Kind::cublas, {}, 0, false, 8 << 20});
+  std::set<std::string> texts;
+  for (const auto& method : methods) {
+    const auto text = to_text(method);
+    texts.insert(text);
+    const auto back = parse_conv_method(text);
+    ASSERT_TRUE(back) << text << ": " << test::problem(back);
+    EXPECT_EQ(to_text(*back), text);
+  }
+  EXPECT_EQ(texts.size(), methods.size());
+}
+
+TEST(CudaMethod, OtherTextIsRefused) {
+  for (const auto* splits : {" splits 0", " splits -1", " splits", ""})
+    EXPECT_TRUE(test::fails(parse_conv_method(std::string("own ") + conv_variants()[0].kernel + splits), Errc::bad_input, conv_variants()[0].kernel)) << splits;
+  for (const auto* text : {"", " ", "simple 1", "own", "own conv_none splits 1", "cudnn", "cudnn 8 workspace 0",
+                           "cudnn -1 workspace 0", "cudnn 1 fused", "cudnn 1 workspace", "cudnn 1 workspace -5", "cudnn 1 workspace 99999999999999999999", "cublas", "cublas workspace x", "nccl 1"})
+    EXPECT_TRUE(test::fails(parse_conv_method(text), Errc::bad_input, "'")) << text;
+}
+
+TEST(CudaMethod, ComputesOnlyWhatItsArithmeticAndShapesAllow) {
+  const auto call = small_conv();
+  for (const auto& variant : conv_variants()) {
+    const bool half = variant.math == ConvMath::half || variant.math == ConvMath::simt_h, exact = variant.math != ConvMath::tf32;
+    EXPECT_EQ(computes(own(variant), Precision::fp32, call), !half && exact) << variant.kernel;
+    EXPECT_EQ(computes(own(variant), Precision::tf32, call), !half) << variant.kernel;
+    EXPECT_EQ(computes(own(variant), Precision::fp16, call), half) << variant.kernel;
+    EXPECT_FALSE(computes(own(variant, 1000), Precision::tf32, call)) << "there is not so much to split";
+  }
+  const auto& plain = *std::ranges::find(conv_variants(), ConvMath::simt_f, &ConvVariant::math);
+  auto odd = call;
+  odd.x.offset = 4;
+  EXPECT_FALSE(computes(own(plain), Precision::fp32, odd)) << "not aligned";
+  EXPECT_NE(geometry_of(odd), geometry_of(call));
+  const auto named = [](const char* text) { return *parse_conv_method(text); };
+  EXPECT_TRUE(computes(named("cublas workspace 0"), Precision::fp32, call));
+  auto wide = call;
+  wide.arguments.kernel_h = 3;
+  EXPECT_FALSE(computes(named("cublas workspace 0"), Precision::fp32, wide));
+  auto swish = call;
+  swish.arguments.activation.kind = ActivationArguments::hard_swish;
+  EXPECT_TRUE(computes(named("cudnn 1 fused workspace 0"), Precision::fp32, call));
+  EXPECT_FALSE(computes(named("cudnn 1 fused workspace 0"), Precision::fp32, swish));
+}
+
+// ---- images
+
+TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
+  const KernelImage images[] = {{"a", 62, true, "", 0}, {"a", 75, false, "", 0}, {"a", 80, false, "", 0}, {"a", 86, false, "", 0},
+                                {"a", 90, false, "", 0}, {"a", 90, true, "", 0},  {"b", 62, true, "", 0}};
+  const auto of_a = [&](int architecture) {
+    const auto chosen = choose_images(images, architecture);
+    return chosen.empty() || chosen[0].name != "a" ? std::pair(0, false) : std::pair(chosen[0].architecture, chosen[0].ptx);
+  };
+  EXPECT_EQ(of_a(61), std::pair(0, false));
+  EXPECT_EQ(of_a(62), std::pair(62, true));
+  EXPECT_EQ(of_a(75), std::pair(75, false));
+  EXPECT_EQ(of_a(89), std::pair(86, false)) << "a cubin runs on later ones of its ten";
+  EXPECT_EQ(of_a(90), std::pair(90, false)) << "compiled rather than translated";
+  EXPECT_EQ(of_a(120), std::pair(90, true)) << "PTX runs on all later ones";
+  EXPECT_EQ(choose_images(images, 90).size(), 2U);
+}
+
+} // namespace
+} // namespace rtexec::tasks::cuda

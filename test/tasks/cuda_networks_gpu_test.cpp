@@ -1,0 +1,144 @@
+// Every operation and well-known networks on the GPU of this machine against the host device; skipped where there is none.
+#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/dnn/models/models.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/passes.hpp"
+#include "test/hal/gpu.hpp"
+#include "test/support/files.hpp"
+#include "test/tasks/cuda_cases.hpp"
+#include "test/tasks/cuda_gpu.hpp"
+
+#include <cctype>
+
+namespace rtexec::tasks {
+namespace {
+
+/// One device for all tests: opening one takes longer than most of them.
+class OnGpu : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (!hal::test::why_no_gpu().empty()) return;
+    auto device = hal::CudaDevice::open({.capacity = Bytes{64 << 20}});
+    ASSERT_TRUE(device.has_value()) << device.error().what;
+    device_ = std::move(*device);
+  }
+  static void TearDownTestSuite() { device_.reset(); }
+  void SetUp() override {
+    if (const auto why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+    ASSERT_TRUE(device_);
+  }
+
+  static double bound(Precision precision) {
+    switch (precision) {
+      case Precision::fp32: return 1e-4;
+      case Precision::tf32: return 1e-2;
+      case Precision::fp16: return 3e-2;
+    }
+    return 0;
+  }
+
+  static inline std::unique_ptr<hal::CudaDevice> device_;
+};
+
+class OperationOnGpu : public OnGpu, public testing::WithParamInterface<GpuCase> {};
+
+TEST_P(OperationOnGpu, GivesWhatTheHostGives) {
+  TestGraph g;
+  GetParam().build(g);
+  optimise(g.graph);
+  const auto expected = run(g.graph);
+  for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16})
+    for (const bool overlap : {false, true}) {
+      cuda::Executor::Options launching;
+      launching.overlap_launches = overlap;
+      const auto got = run_on(*device_, g.graph, precision, launching);
+      ASSERT_EQ(got.error, "");
+      EXPECT_LT(relative_error(got.outputs, expected), bound(precision)) << "precision " << static_cast<int>(precision);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, OperationOnGpu, testing::ValuesIn(gpu_cases()), [](const auto& each) { return std::string(each.param.name); });
+
+/// Each library's every way to compute it, bias, residual and activation with it or after it.
+TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
+  TestGraph g;
+  const auto x = conv(g, g.input({1, 8, 12, 12}), 32, 1);
+  const auto y = activated(g, conv(g, x, 32, 3), {Activation::Kind::leaky_relu, 0.1F, 0});
+  g.output(g.relu(g.add(conv(g, y, 32, 1), x)));
+  optimise(g.graph);
+  const auto expected = run(g.graph);
+  int computed = 0;
+  for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16}) {
+    const auto shape = CudaNetwork::build(g.graph, precision);
+    ASSERT_TRUE(shape.has_value());
+    for (const auto& each : (*shape)->program().calls) {
+      const auto* call = std::get_if<cuda::ConvCall>(&each.what);
+      for (const std::string method : {"cudnn 0", "cudnn 1", "cudnn 1 fused", "cudnn 2", "cudnn 6", "cudnn 7", "cublas"}) {
+        const auto parsed = cuda::parse_conv_method(method + " workspace 67108864");
+        if (!call || !cuda::computes(*parsed, precision, *call)) continue;
+        auto network = CudaNetwork::build(g.graph, precision);
+        const std::string line = cuda::geometry_of(*call) + " = " + cuda::to_text(*parsed);
+        ASSERT_TRUE((*network)->use({{line}}).has_value()) << line;
+        BoundNetwork bound(*device_, std::move(*network));
+        if (!bound.error().empty()) continue; // not there, or it does not do this
+        ++computed;
+        EXPECT_LT(relative_error(bound.run(), expected), OnGpu::bound(precision)) << line;
+      }
+    }
+  }
+  if (computed == 0) GTEST_SKIP() << "neither cuDNN nor cuBLAS can be used";
+}
+
+class NetworkOnGpu : public OnGpu, public testing::WithParamInterface<ModelInfo> {};
+
+/// The network as small as it can be.
+Result<Graph> small_model(const ModelInfo& model) {
+  const test::ScratchFolder folder;
+  Result<> written;
+  for (const int size : {64, 96, 128, 160, 0}) {
+    written = write_model(model.name, {.size = size}, folder / "model.onnx");
+    if (!written) continue;
+    auto graph = read_onnx(folder / "model.onnx");
+    if (graph) optimise(*graph);
+    return graph;
+  }
+  return std::unexpected(written.error());
+}
+
+/// Noise as a picture's values are.
+std::vector<float> picture(const Shape& shape) {
+  std::mt19937 engine(7);
+  std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
+  for (auto& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine);
+  return values;
+}
+
+TEST_P(NetworkOnGpu, GivesWhatTheHostGivesTunedAndNot) {
+  const auto graph = small_model(GetParam());
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  const auto input = picture(graph->tensors[graph->inputs[0]].shape);
+  const auto expected = run(*graph, input);
+  for (const auto precision : {Precision::fp32, Precision::tf32, Precision::fp16}) {
+    const auto plain = run_on(*device_, *graph, precision, {}, input);
+    ASSERT_EQ(plain.error, "");
+    EXPECT_LT(relative_error(plain.outputs, expected), bound(precision)) << "precision " << static_cast<int>(precision);
+    auto network = CudaNetwork::build(*graph, precision);
+    ASSERT_TRUE(network.has_value()) << network.error().what;
+    const auto lines = (*network)->tune(*device_, {});
+    ASSERT_TRUE(lines.has_value()) << lines.error().what;
+    BoundNetwork tuned(*device_, std::move(*network));
+    ASSERT_EQ(tuned.error(), "");
+    const auto outputs = tuned.run(input);
+    EXPECT_LT(relative_error(outputs, expected), bound(precision)) << "tuned, precision " << static_cast<int>(precision);
+    EXPECT_EQ(tuned.run(input), outputs) << "a second run gives other bits";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, NetworkOnGpu, testing::ValuesIn(models().begin(), models().end()), [](const auto& each) {
+  std::string name(each.param.name);
+  std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+} // namespace
+} // namespace rtexec::tasks

@@ -1,0 +1,106 @@
+#include "tasks/dnn/cuda/kernel_images.hpp"
+
+#include "tasks/dnn/cuda/conv_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+std::string_view bytes(const KernelImage& image) {
+  return {static_cast<const char*>(image.data), image.size};
+}
+
+std::string label(const KernelImage& image) {
+  return std::string(image.name) + ".sm_" + std::to_string(image.architecture) + (image.ptx ? " (PTX)" : " (cubin)");
+}
+
+/// Every word of `text` that stands between `before` and one of `after`.
+Names words(std::string_view text, std::string_view before, std::string_view after) {
+  Names found;
+  for (auto at = text.find(before); at != text.npos; at = text.find(before, at)) {
+    at += before.size();
+    const auto end = text.find_first_of(after, at);
+    if (end != text.npos) found.emplace(text.substr(at, end - at));
+  }
+  return found;
+}
+
+/// PTX declares ".entry NAME("; a cubin has a section ".text.NAME" for each.
+Names kernels_of(const KernelImage& image) {
+  if (image.ptx) return words(bytes(image), ".entry ", "( \n");
+  using namespace std::string_view_literals;
+  return words(bytes(image), "\0.text."sv, "\0"sv);
+}
+
+class KernelImages : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kernel_images().empty()) GTEST_SKIP() << "built without device kernels: neither nvcc nor clang was found";
+  }
+};
+
+TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
+  for (const auto& image : kernel_images()) {
+    EXPECT_GE(image.architecture, 62) << label(image);
+    if (!image.ptx) {
+      EXPECT_EQ(bytes(image).substr(0, 4), "\177ELF") << label(image);
+      continue;
+    }
+    EXPECT_EQ(static_cast<const char*>(image.data)[image.size], '\0') << label(image);
+    EXPECT_EQ(bytes(image).find('\0'), std::string_view::npos) << label(image);
+    EXPECT_TRUE(words(bytes(image), ".target ", ",\n").contains("sm_" + std::to_string(image.architecture))) << label(image);
+  }
+}
+
+// The driver of JetPack 4 (CUDA 10.2) reads PTX 6.5 and older, that of JetPack 5 (CUDA 11.4) 7.4 and older.
+TEST_F(KernelImages, PtxOfOldBoardsIsReadByTheirDrivers) {
+  const std::map<int, double> newest{{62, 6.5}, {72, 7.4}};
+  for (const auto& image : kernel_images()) {
+    const auto limit = newest.find(image.architecture);
+    if (!image.ptx || limit == newest.end()) continue;
+    const auto versions = words(bytes(image), ".version ", "\n");
+    ASSERT_EQ(versions.size(), 1U) << label(image);
+    EXPECT_LE(std::stod(*versions.begin()), limit->second) << label(image);
+  }
+}
+
+TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
+  std::map<std::string_view, Names> first;
+  for (const auto& image : kernel_images()) {
+    const Names kernels = kernels_of(image);
+    EXPECT_FALSE(kernels.empty()) << label(image);
+    EXPECT_EQ(first.try_emplace(image.name, kernels).first->second, kernels) << label(image);
+  }
+}
+
+TEST_F(KernelImages, OfEveryArchitectureComeFromEveryFile) {
+  std::map<std::pair<int, bool>, Names> files;
+  for (const auto& image : kernel_images()) files[{image.architecture, image.ptx}].emplace(image.name);
+  for (const auto& [architecture, names] : files) EXPECT_EQ(names, files.begin()->second) << "sm_" << architecture.first;
+}
+
+TEST_F(KernelImages, NameAKernelOnce) {
+  std::map<std::pair<int, bool>, Names> seen;
+  for (const auto& image : kernel_images())
+    for (const auto& kernel : kernels_of(image)) {
+      const bool first = seen[{image.architecture, image.ptx}].insert(kernel).second;
+      EXPECT_TRUE(first) << kernel << " is in two files, one of them " << label(image);
+    }
+}
+
+TEST_F(KernelImages, HaveEveryConvolution) {
+  Names all;
+  for (const auto& image : kernel_images()) all.merge(kernels_of(image));
+  for (const auto& variant : conv_variants()) EXPECT_TRUE(all.contains(variant.kernel)) << variant.kernel;
+}
+
+} // namespace
+} // namespace rtexec::tasks::cuda
