@@ -34,7 +34,7 @@ std::vector<Key<Board>> keys() {
       key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live", &B::memory_policies),
       key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
              &B::compute_core),
-      key<B>("service_core", integer<unsigned>(0, last_core), "the first online core", "of the scheduler and the copy engines",
+      key<B>("service_core", integer<unsigned>(0, last_core), "the last but one of four or more cores, else the first", "of the scheduler and the copy engines",
              &B::service_core),
       key<B>("context_switch", overhead, required, "charged by admission: one switch between threads on a core", &B::context_switch),
       key<B>("dispatch", overhead, required, "charged by admission: job requested to device start, and device done to thread ready, each",

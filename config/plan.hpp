@@ -70,6 +70,7 @@ struct Plan {
   Bytes separate{0};                // what separate allocations would have taken
   Bytes capacity{0};
   Bytes chunk{0};
+  std::string measured_on;          // device and machine of the profile that execution times or tuning were taken from; empty: none was
 };
 
 } // namespace rtexec

@@ -31,7 +31,7 @@ std::vector<Key<ProfileEntry>> entry_keys() {
   const auto device_time = duration(1ns, longest_interval);
   return {
       key<P>("name", identifier(), required, "of the task; unique", &P::task),
-      key<P>("workload", text(), required, "fingerprint of what was measured; another one makes the entry stale", &P::workload),
+      key<P>("workload", text(), required, "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
       key<P>("wcet", device_time, required, "on the device: observed maximum times margin", part(&P::wcet, &Wcet::device)),
       key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
       key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),

@@ -14,7 +14,7 @@ namespace rtexec {
 
 struct ProfileEntry {
   std::string task;        // its name
-  std::string workload;    // what was measured: a fingerprint of model, input and board; a mismatch makes the entry stale
+  std::string workload;    // what was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
   Wcet wcet;               // observed maximum times margin
   Wcet observed;           // observed maximum
   std::uint64_t samples = 0;

@@ -33,6 +33,8 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
       key<E>("duration", duration(1ms, longest_run), "until stopped", "how long to run", &E::duration),
       key<E>("allow_degraded", boolean(), "run although the machine refuses some real-time setting", &E::allow_degraded),
       key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class that the executive's threads ask for", &E::threads),
+      key<E>("keep_awake", boolean(), "keep the run's cores from going idle: shorter wake-ups, most of all in a virtual machine, for more power",
+             &E::keep_awake),
       key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them", &E::profile),
   };
 }

@@ -75,6 +75,7 @@ struct ExecutiveOptions {
   std::optional<Duration> duration; // absent: until stopped
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;
+  bool keep_awake = false;          // cores of the run never go idle: shorter wake-ups for more power
   std::filesystem::path profile;    // measured WCETs; default: the TOML file's name with ".profile.toml"
 };
 

@@ -1,8 +1,15 @@
-// Deep idle states of a core take up to hundreds of microseconds to leave. While this lives, the kernel uses none of them.
+// Idle states of a core take up to hundreds of microseconds to leave, most of all in a virtual machine, where the host has to run the
+// core again. ShallowIdle keeps the kernel from using deep ones, KeepAwake from using any.
 #pragma once
 
 #include "config/result.hpp"
 #include "hal/linux/resources.hpp"
+#include "hal/thread.hpp"
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace rtexec::hal {
 
@@ -14,6 +21,22 @@ class ShallowIdle {
 
  private:
   FileDescriptor file_; // the request lasts as long as it is open
+};
+
+/// A SCHED_IDLE thread on each core that never sleeps and gives way to every other thread at once. The price is power.
+class KeepAwake {
+ public:
+  /// `partition`: the cores' one, where they have one; it must outlive this.
+  [[nodiscard]] static Result<KeepAwake> hold(std::span<const unsigned> cores, Partition* partition);
+  KeepAwake() = default;
+  KeepAwake(KeepAwake&&) noexcept = default;
+  KeepAwake& operator=(KeepAwake&& other) noexcept;
+  ~KeepAwake();
+
+ private:
+  void end() noexcept;
+  std::unique_ptr<std::atomic<bool>> ending_;
+  std::vector<Thread> threads_;
 };
 
 } // namespace rtexec::hal

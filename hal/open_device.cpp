@@ -32,7 +32,10 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mac
 
 Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std::string& board) {
   auto device = CudaDevice::open(options);
-  if (!device) return fail(device.error().code, "board \"" + board + "\": " + device.error().what);
+  // The board's file is right, and the machine has not what it says.
+  if (!device)
+    return fail(device.error().code == Errc::unsupported ? Errc::refused : device.error().code,
+                "board \"" + board + "\": " + device.error().what);
   return std::move(*device);
 }
 

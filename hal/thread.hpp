@@ -38,6 +38,7 @@ struct ThreadSettings {
   std::optional<unsigned> core;           // pinned to this core; absent: stays where it may run now
   int fifo_priority = 0;                  // 1..99: SCHED_FIFO; 0: not asked for
   std::optional<Reservation> reservation; // SCHED_DEADLINE, instead of a FIFO priority; neither: SCHED_OTHER
+  bool when_idle = false;                 // SCHED_IDLE instead: runs only where nothing else wants to
   Partition* partition = nullptr;         // joined before the thread is pinned; must outlive the call. Needs `core`
   Bytes stack{1 << 20};                   // whole stack, prefaulted, with a guard page below; fixed at the thread's start
 };

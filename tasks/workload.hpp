@@ -60,7 +60,7 @@ class Workload {
   [[nodiscard]] virtual Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress);
 
   /// Gives the device addresses, and readies what execute() needs on `device`; called once after constants are in place, before the
-  /// first job. `device` outlives the workload's last call, but not the workload.
+  /// first job. `device` outlives the workload: its destructor may still give back to it what bind() took.
   [[nodiscard]] virtual Result<> bind(hal::Device& device, const Memory& memory) = 0;
   /// Before bind().
   virtual void observe(const LayerObserver&) {}

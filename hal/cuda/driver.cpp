@@ -155,7 +155,7 @@ Result<const Driver*> open_driver() {
 DriverOverride::DriverOverride(const Driver& replacement) noexcept : previous_(replaced.exchange(&replacement)) {}
 DriverOverride::~DriverOverride() { replaced.store(previous_); }
 
-// Those that cuda.h says leave the process in an inconsistent state or the context unusable. After `unknown`, an internal error of
+// Those of which cuda.h says that the process or the context can be used no more. After `unknown`, an internal error of
 // the driver, nothing it answers can be trusted.
 bool is_sticky(Code code) noexcept {
   switch (code) {
@@ -171,6 +171,8 @@ bool is_sticky(Code code) noexcept {
   case Code::invalid_address_space:
   case Code::invalid_pc:
   case Code::launch_failed:
+  case Code::tensor_memory_leak:
+  case Code::mps_client_terminated:
   case Code::unknown:
     return true;
   default:

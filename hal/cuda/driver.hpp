@@ -57,8 +57,10 @@ enum class Code : int {
   invalid_address_space = 717,
   invalid_pc = 718,
   launch_failed = 719,
+  tensor_memory_leak = 721,
   not_permitted = 800,
   not_supported = 801,
+  mps_client_terminated = 810,
   capture_unsupported = 900,
   unknown = 999,
 };

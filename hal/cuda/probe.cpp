@@ -9,6 +9,11 @@ using cuda::Code;
 
 constexpr int first_that_remaps_safely = 75; // on 7.0 and 7.2 mappings that changed while kernels ran made them fault
 
+Result<> survived(const CudaDevice& device) {
+  const auto fault = device.fault();
+  return fault ? fail(Errc::device_fault, "probing " + device.name() + " ended it: " + fault->what + ".") : Result<>();
+}
+
 /// Two pieces of memory; the first is mapped at `reading`, read-only, and at `writing`.
 class Bench {
  public:
@@ -41,8 +46,8 @@ class Bench {
     // The second piece has its own contents, written where the first will be.
     const bool filled = map(writing_, 1, cuda::AccessFlags::read_write) && fill(0x17) && unmap(writing_);
     if (filled && map(writing_, 0, cuda::AccessFlags::read_write)) return {};
-    return fail(device_.fault() ? Errc::device_fault : Errc::unsupported,
-                device_.name() + " cannot map memory at an address and write to it.");
+    if (auto alive = survived(device_); !alive) return alive;
+    return fail(Errc::unsupported, device_.name() + " cannot map memory at an address and write to it.");
   }
 
   bool shows_through() { return map(reading_, 0, cuda::AccessFlags::read) && fill(0x5a) && holds(reading_, 0x5a); }
@@ -144,7 +149,7 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
               dare ? "memory was lost, or no work was met: mappings change only while the engine is idle"
                    : "not tried, since a fault would end this GPU: mappings change only while the engine is idle"),
   };
-  if (const auto fault = device.fault()) return fail(Errc::device_fault, "probing " + device.name() + " ended it: " + fault->what + ".");
+  if (auto alive = survived(device); !alive) return std::unexpected(alive.error());
   return can;
 }
 

@@ -12,6 +12,16 @@ namespace {
 
 constexpr const char* control = "/dev/cpu_dma_latency";
 
+void spin_until(const std::atomic<bool>& ending) noexcept {
+  while (!ending.load(std::memory_order_relaxed)) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+}
+
 } // namespace
 
 Result<ShallowIdle> ShallowIdle::hold() {
@@ -29,6 +39,36 @@ Result<ShallowIdle> ShallowIdle::hold() {
   if (sys().read(file, &in_force, sizeof in_force) != sizeof in_force || in_force != wanted)
     return fail(Errc::refused, std::string("keeping cores out of deep idle states: ") + control + " reads " + std::to_string(in_force) + " us after 0 us was written");
   return held;
+}
+
+Result<KeepAwake> KeepAwake::hold(std::span<const unsigned> cores, Partition* partition) {
+  KeepAwake held;
+  held.ending_ = std::make_unique<std::atomic<bool>>(false);
+  for (const unsigned core : cores) {
+    ThreadSettings settings;
+    settings.name = "awake/" + std::to_string(core);
+    settings.core = core;
+    settings.when_idle = true;
+    settings.partition = partition;
+    auto thread = Thread::start(settings, [&ending = *held.ending_] { spin_until(ending); });
+    if (!thread) return std::unexpected(thread.error());
+    held.threads_.push_back(std::move(*thread));
+  }
+  return held;
+}
+
+KeepAwake& KeepAwake::operator=(KeepAwake&& other) noexcept {
+  end();
+  ending_ = std::move(other.ending_);
+  threads_ = std::move(other.threads_);
+  return *this;
+}
+
+KeepAwake::~KeepAwake() { end(); }
+
+void KeepAwake::end() noexcept {
+  if (ending_) ending_->store(true, std::memory_order_relaxed);
+  threads_.clear(); // joins
 }
 
 } // namespace rtexec::hal

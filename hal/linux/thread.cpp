@@ -20,6 +20,7 @@ std::string policy_name(std::uint32_t policy) {
   switch (policy) {
     case SCHED_OTHER: return "SCHED_OTHER";
     case SCHED_FIFO: return "SCHED_FIFO";
+    case SCHED_IDLE: return "SCHED_IDLE";
     case policy_deadline: return "SCHED_DEADLINE";
     default: return "policy " + std::to_string(policy);
   }
@@ -49,6 +50,7 @@ Result<> check(const ThreadSettings& s) {
     return bad("SCHED_FIFO priority " + std::to_string(s.fifo_priority) + " is not within 1 to 99 (0: none)");
   }
   if (s.fifo_priority != 0 && s.reservation) return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are asked");
+  if (s.when_idle && (s.fifo_priority != 0 || s.reservation)) return bad("SCHED_IDLE and a real-time class are asked");
   if (s.partition != nullptr && !s.core) return bad("A partition is given without a core");
   if (s.core && *s.core >= CPU_SETSIZE) return bad("Core " + std::to_string(*s.core) + " is not below " + std::to_string(CPU_SETSIZE));
   if (const auto& r = s.reservation; r && (r->runtime < Duration(1024) || r->runtime > r->deadline || r->deadline > r->period)) {
@@ -99,6 +101,7 @@ SchedulingAttributes wanted_class(const ThreadSettings& s) {
     wanted.policy = SCHED_FIFO;
     wanted.priority = static_cast<std::uint32_t>(s.fifo_priority);
   }
+  if (s.when_idle) wanted.policy = SCHED_IDLE;
   if (s.reservation) {
     wanted.policy = policy_deadline;
     wanted.runtime_ns = static_cast<std::uint64_t>(s.reservation->runtime.count());
@@ -113,7 +116,8 @@ Result<> schedule(const ThreadSettings& s) {
   if (wanted.policy != SCHED_OTHER && sys().sched_setattr(0, &wanted, 0) != 0) {
     const int error = errno;
     return call_failed("setting " + describe(wanted) + of_thread(s), error,
-                       s.reservation ? deadline_advice(error, s.core.has_value(), s.partition != nullptr) : fifo_advice(error, s.fifo_priority));
+                       s.when_idle     ? ""
+                       : s.reservation ? deadline_advice(error, s.core.has_value(), s.partition != nullptr) : fifo_advice(error, s.fifo_priority));
   }
   const auto found = current_class(s);
   if (!found) return std::unexpected(found.error());

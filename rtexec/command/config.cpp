@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 namespace rtexec::command {
@@ -16,16 +17,16 @@ const std::map<std::string, FileKind> kinds = {
     {"task-set", FileKind::task_set}, {"board", FileKind::board}, {"profile", FileKind::profile}};
 
 struct Options {
-  FileKind kind = FileKind::task_set;
+  std::string kind = "task-set";
   std::string json;
 };
 
 void print_keys(std::ostream& out, FileKind kind) {
-  std::string table;
+  std::optional<std::string> table;
   for (const KeyDoc& doc : documented_keys(kind)) {
-    if (doc.table != table || table.empty()) {
+    if (doc.table != table) {
       table = doc.table;
-      out << (table.empty() ? "(top level)" : table.starts_with("[") ? table : "[" + table + "]") << '\n';
+      out << (table->empty() ? "(top level)" : table->starts_with("[") ? *table : "[" + *table + "]") << '\n';
     }
     out << "  " << doc.key << "\n      " << doc.type << (doc.unit.empty() ? "" : " (" + doc.unit + ")") << "; "
         << (doc.fallback == "required" ? "required" : "default: " + doc.fallback) << "\n      " << doc.meaning << '\n';
@@ -33,9 +34,10 @@ void print_keys(std::ostream& out, FileKind kind) {
 }
 
 int config(const Options& options) {
-  print_keys(text_output(options.json), options.kind);
+  const FileKind kind = kinds.at(options.kind);
+  print_keys(text_output(options.json), kind);
   nlohmann::json keys = nlohmann::json::array();
-  for (const KeyDoc& doc : documented_keys(options.kind))
+  for (const KeyDoc& doc : documented_keys(kind))
     keys.push_back({{"table", doc.table},
                     {"key", doc.key},
                     {"type", doc.type},
@@ -51,8 +53,9 @@ int config(const Options& options) {
 void add_config(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, "Which file: task-set (default), board or profile")
-      ->transform(CLI::CheckedTransformer(kinds))
+  command->add_option("kind", options->kind, "Which file")
+      ->capture_default_str()
+      ->check(CLI::IsMember(&kinds))
       ->type_name("KIND");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = config(*options); });

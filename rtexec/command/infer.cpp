@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -34,11 +33,24 @@ struct Options {
   std::string input;
   std::string output;
   std::string board = "host";
-  Precision precision = Precision::fp32;
+  std::string precision = std::string(spelling(Precision::fp32));
   bool tune = false;
   int repeat = 1;
   std::string json;
 };
+
+std::vector<std::string> precisions() {
+  std::vector<std::string> known;
+  for (const Spelling<Precision>& each : spellings<Precision>()) known.emplace_back(each.text);
+  return known;
+}
+
+/// Of one of precisions().
+Precision precision_of(const std::string& text) {
+  return std::ranges::find(spellings<Precision>(), text, &Spelling<Precision>::text)->value;
+}
+
+bool asks_for_picture(const Options& options) { return fs::path(options.output).extension() == ".png"; }
 
 /// A network alone on a device: placed, bound and executed as the executive does it.
 class LoadedNetwork {
@@ -46,14 +58,15 @@ class LoadedNetwork {
   static Result<LoadedNetwork> load(const Options& options, std::ostream& out) {
     const auto board = read_board(options.board, executive::builtin_boards());
     if (!board) return std::unexpected(board.error());
-    if (const std::string problem = executive::problem_of_precision(options.precision, *board); !problem.empty())
+    const Precision precision = precision_of(options.precision);
+    if (const std::string problem = executive::problem_of_precision(precision, *board); !problem.empty())
       return fail(Errc::bad_input, problem);
     auto graph = tasks::read_onnx(options.model);
     if (!graph) return std::unexpected(graph.error());
     LoadedNetwork loaded;
     loaded.metadata_ = graph->metadata;
     tasks::optimise(*graph);
-    auto network = tasks::make_network(*graph, board->device, options.precision);
+    auto network = tasks::make_network(*graph, board->device, precision);
     if (!network) return fail(network.error().code, options.model + ": " + network.error().what);
     if ((*network)->inputs().empty()) return fail(Errc::bad_input, options.model + ": the network has no input");
     loaded.network_ = std::move(*network);
@@ -184,7 +197,7 @@ Result<> write_picture(LoadedNetwork& loaded, const tasks::OutputDecoder* decode
 
 Result<> write(LoadedNetwork& loaded, const tasks::OutputDecoder* decoder, const Options& options, std::ostream& out) {
   if (options.output.empty()) return {};
-  if (fs::path(options.output).extension() == ".png") return write_picture(loaded, decoder, options, out);
+  if (asks_for_picture(options)) return write_picture(loaded, decoder, options, out);
   return write_outputs(loaded.network(), options.output, out);
 }
 
@@ -230,6 +243,8 @@ void print(std::ostream& out, const std::vector<Duration>& times) {
 }
 
 int infer(const Options& options) {
+  if (asks_for_picture(options) && options.input.empty())
+    return report({Errc::bad_input, "-o " + options.output + " draws on the picture that the network is given: give one behind the model"});
   std::ostream& out = text_output(options.json);
   auto loaded = LoadedNetwork::load(options, out);
   if (!loaded) return report(loaded.error());
@@ -247,12 +262,6 @@ int infer(const Options& options) {
   return 0;
 }
 
-std::map<std::string, Precision> precisions() {
-  std::map<std::string, Precision> known;
-  for (const Spelling<Precision>& each : spellings<Precision>()) known.emplace(each.text, each.value);
-  return known;
-}
-
 } // namespace
 
 void add_infer(CLI::App& program, int& exit_code) {
@@ -264,8 +273,9 @@ void add_infer(CLI::App& program, int& exit_code) {
       ->add_option("-o,--output", options->output, "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
       ->type_name("OUT");
   command->add_option("--board", options->board, "The board whose device executes it: a name or a file")->capture_default_str()->type_name("BOARD");
-  command->add_option("--precision", options->precision, "Arithmetic on a GPU: fp32 (default), tf32 or fp16")
-      ->transform(CLI::CheckedTransformer(precisions()))
+  command->add_option("--precision", options->precision, "Arithmetic on a GPU")
+      ->capture_default_str()
+      ->check(CLI::IsMember(precisions()))
       ->type_name("PRECISION");
   command->add_flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
   command->add_option("--repeat", options->repeat, "Execute so often, and print the median time and the longest ones")

@@ -87,6 +87,7 @@ json list(const Items& items) {
 json to_json(const Plan& plan) {
   return {{"verdict", plan.proved ? "proved" : "not proved"},
           {"order", spelling(plan.order)},
+          {"measured_on", plan.measured_on.empty() ? json(nullptr) : json(plan.measured_on)},
           {"tests", list(plan.tests)},
           {"tasks", list(plan.tasks)},
           {"device",

@@ -4,6 +4,7 @@
 #include "rtexec/executive/loaded_set.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,16 +34,24 @@ const char* name(Finding::Grade grade) {
   return "?";
 }
 
+/// An error's first line says what is, the others what to do.
+Finding absence(const Error& error, const Board& board, const std::string& subject, Finding::Grade grade) {
+  const std::size_t end = std::min(error.what.find('\n'), error.what.size());
+  std::string advice = error.what.substr(std::min(end + 1, error.what.size()));
+  std::ranges::replace(advice, '\n', ' ');
+  if (board.device == DeviceKind::cuda) {
+    if (!advice.empty()) advice += ' ';
+    advice += "Task sets for boards with device = \"cuda\" can be checked here, but not run.";
+  }
+  return {.subject = subject, .grade = grade, .state = error.what.substr(0, end), .advice = advice};
+}
+
 /// Opens the device of `board` and says what trying it found.
 std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent) {
   // As much as an empty device needs: how much a GPU has is told when nothing is asked for.
   const Bytes capacity = board.device == DeviceKind::cuda ? Bytes{0} : board.chunk;
   const auto device = hal::open_device(board, capacity, board.chunk);
-  if (!device)
-    return {{.subject = subject,
-             .grade = absent,
-             .state = device.error().what,
-             .advice = board.device == DeviceKind::cuda ? "boards with device = \"cuda\" can be checked here, but not run" : ""}};
+  if (!device) return {absence(device.error(), board, subject, absent)};
   std::vector<Finding> findings{{.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
   if (board.device == DeviceKind::cuda)
     findings.front().state += ", " + readable((*device)->capacity()) + " free in chunks of " + readable((*device)->chunk_size());

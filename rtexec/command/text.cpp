@@ -72,6 +72,8 @@ void print_plan(std::ostream& out, const Executive& executive) {
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
       << " (separate allocations: " << readable(plan.separate) << ")\n";
   if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
+  if (!plan.measured_on.empty())
+    out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
   for (const TestVerdict& test : plan.tests)
     out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  "
         << test.explanation << '\n';

@@ -84,6 +84,7 @@ class Executive::Implementation {
 
   Result<> accept(Result<> outcome);
   Result<> claim_cores(const executive::Placement& placement);
+  Result<> keep_awake(const executive::Placement& placement);
   Result<> open_device(const executive::Placement& placement);
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const executive::Placement& placement);
@@ -99,6 +100,7 @@ class Executive::Implementation {
   hal::FrequencyLock frequency_;
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::Partition> partition_;
+  hal::KeepAwake awake_;
   std::unique_ptr<hal::Device> device_;
   std::vector<std::unique_ptr<executive::TaskRun>> runs_;
   std::unique_ptr<executive::DeviceDriver> driver_;
@@ -125,6 +127,7 @@ Result<> Executive::Implementation::start() {
   if (!placement) return std::unexpected(placement.error());
   partition_ = std::move(placement->partition);
   if (const auto claimed = claim_cores(*placement); !claimed) return claimed;
+  if (const auto kept = accept(keep_awake(*placement)); !kept) return kept;
   degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
   if (const auto opened = open_device(*placement); !opened) return opened;
   record_plan();
@@ -163,6 +166,23 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
   auto frequency = hal::Machine().lock_frequency(used);
   if (!frequency) return accept(std::unexpected(frequency.error()));
   frequency_ = std::move(*frequency);
+  return {};
+}
+
+/// Where the set asks for it: the cores of every thread that a job passes through.
+Result<> Executive::Implementation::keep_awake(const executive::Placement& placement) {
+  if (!set_.tasks.executive.keep_awake) return {};
+  std::set<unsigned> cores;
+  const auto use = [&](const hal::ThreadSettings& thread) {
+    if (thread.core) cores.insert(*thread.core);
+  };
+  use(placement.scheduler);
+  use(placement.compute);
+  std::ranges::for_each(placement.release, use);
+  std::ranges::for_each(placement.completion, use);
+  auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
+  if (!awake) return std::unexpected(awake.error());
+  awake_ = std::move(*awake);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "tasks/fingerprint.hpp"
 
 #include <algorithm>
 
@@ -49,27 +50,27 @@ class Loader {
     if (workload->constants().size() != workload->memory().constant.count)
       return complain(who + "its workload's constants() and memory().constant differ in size");
     set_.memory.push_back(workload->memory());
-    set_.fingerprints.push_back(fingerprint);
-    set_.tuned.push_back(*tuned);
+    set_.fingerprints.push_back(with_tuning(fingerprint, *tuned));
+    set_.tuned.push_back(!tuned->empty());
     set_.workloads.push_back(std::move(workload));
   }
 
-  /// True when the workload was given choices that were measured. A stale entry is silent here: who needs its WCET complains.
-  Result<bool> tune(const Task& task, const std::string& fingerprint, tasks::Workload& workload) {
+  /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET complains.
+  Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, tasks::Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
-      if (given == setup_.tunings->end() || given->second.empty()) return false;
+      if (given == setup_.tunings->end() || given->second.empty()) return {};
       if (const auto used = workload.use(given->second); !used) return std::unexpected(used.error());
-      return true;
+      return given->second;
     }
-    if (!set_.profile) return false;
+    if (!set_.profile) return {};
     const auto entry = std::ranges::find(set_.profile->entries, task.name, &ProfileEntry::task);
-    if (entry == set_.profile->entries.end() || entry->workload != fingerprint || entry->tuning.empty()) return false;
+    if (entry == set_.profile->entries.end() || entry->tuning.empty() || entry->workload != with_tuning(fingerprint, entry->tuning)) return {};
     if (const auto used = workload.use(entry->tuning); !used)
       return fail(used.error().code, "the tuning in " + set_.profile->file.string() + " cannot be used: " + used.error().what +
                                          "\n  run `rtexec profile " + set_.tasks.file.string() + "` again");
     set_.measured_on = set_.profile->device;
-    return true;
+    return entry->tuning;
   }
 
   LoadedSet& set_;
@@ -92,6 +93,13 @@ Result<> settle_capacity(LoadedSet& set) {
 
 } // namespace
 
+std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning) {
+  if (tuning.empty()) return fingerprint;
+  tasks::Fingerprint lines;
+  for (const std::string& line : tuning) lines.add(line);
+  return fingerprint + "-tuned-" + lines.text();
+}
+
 std::string problem_of_precision(Precision precision, const Board& board) {
   if (precision == Precision::fp32 || board.device != DeviceKind::host) return {};
   return "precision = \"" + std::string(spelling(precision)) + "\" is for GPUs, and board '" + board.name +
@@ -113,7 +121,7 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
   // And on the cores that the executive's own threads take.
   const auto cores = hal::Machine().online_cores();
   if (!board->compute_core) board->compute_core = cores.back();
-  if (!board->service_core) board->service_core = cores.front();
+  if (!board->service_core) board->service_core = default_service_core(cores);
 
   LoadedSet set;
   set.tasks = std::move(tasks);
@@ -140,8 +148,9 @@ Result<Plan> make_plan(LoadedSet& set) {
     set.measured_on = set.profile->device;
   }
   auto plan = policies::make_plan(set.tasks, set.board, set.memory);
-  if (plan)
-    for (std::size_t i = 0; i < plan->tasks.size(); ++i) plan->tasks[i].tuned = set.tuned[i];
+  if (!plan) return plan;
+  for (std::size_t i = 0; i < plan->tasks.size(); ++i) plan->tasks[i].tuned = set.tuned[i];
+  if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;
   return plan;
 }
 

@@ -23,7 +23,7 @@ struct LoadedSet {
   Board board;
   std::vector<std::unique_ptr<tasks::Workload>> workloads;
   std::vector<MemoryDemand> memory;
-  std::vector<std::string> fingerprints;
+  std::vector<std::string> fingerprints; // tuning included
   std::vector<bool> tuned;              // the workload computes in ways that were measured
   std::optional<Profile> profile;       // the profile file, where there is one
   std::optional<std::string> measured_on; // the device of what was taken from the profile, if anything was
@@ -41,6 +41,9 @@ struct LoadedSet {
 
 /// Takes missing WCETs from the profile, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
+
+/// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed by hand is stale.
+[[nodiscard]] std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning);
 
 /// fp32 where the board's device computes on the host: empty, or what to do.
 [[nodiscard]] std::string problem_of_precision(Precision precision, const Board& board);

@@ -76,7 +76,7 @@ class Placer {
   /// True when the compute engine shares its core with no task.
   bool choose_cores() {
     compute_core_ = board_.compute_core.value_or(online_.back());
-    service_core_ = board_.service_core.value_or(online_.front());
+    service_core_ = board_.service_core.value_or(default_service_core(online_));
     for (unsigned* core : {&compute_core_, &service_core_})
       if (!is_online(*core)) *core = fallback(*core, "board '" + board_.name + "'");
     bool separate = true;
@@ -182,6 +182,11 @@ class Placer {
 };
 
 } // namespace
+
+unsigned default_service_core(const std::vector<unsigned>& online) {
+  constexpr std::size_t enough = 4;
+  return online.size() < enough ? online.front() : online[online.size() - 2];
+}
 
 ThreadPolicy available_policy(ThreadPolicy asked) {
   if (asked != ThreadPolicy::automatic) return asked;

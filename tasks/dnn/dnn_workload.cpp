@@ -1,7 +1,6 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
 #include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/output/file.hpp"
 #include "tasks/dnn/passes.hpp"
 #include "tasks/fingerprint.hpp"
 
@@ -43,22 +42,14 @@ std::string prefix(DeviceKind kind, Precision precision) {
   std::unreachable();
 }
 
-std::string fingerprint_of(std::span<const std::byte> model, const fs::path& input) {
-  Fingerprint fingerprint;
-  fingerprint.add(model);
-  if (!input.empty()) add_input(fingerprint, input);
-  return fingerprint.text();
-}
-
 } // namespace
 
 DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
     : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {}
 
 Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind, Precision precision) {
-  const auto bytes = read_file(model, max_onnx_file);
-  if (!bytes) return std::unexpected(bytes.error());
-  auto graph = parse_onnx(*bytes, model.string());
+  Fingerprint fingerprint;
+  auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return std::unexpected(graph.error());
   if (graph->inputs.size() != 1)
     return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) + " inputs; a task feeds exactly one");
@@ -76,7 +67,8 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   if (!decoder) return in_model(decoder.error());
   auto source = make_input(input, shape, *normalization);
   if (!source) return std::unexpected(source.error());
-  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint_of(*bytes, input)));
+  if (!input.empty()) add_input(fingerprint, input);
+  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint.text()));
 }
 
 Result<> DnnWorkload::bind(hal::Device& device, const Memory& memory) {

@@ -26,7 +26,7 @@ struct Tensor {
 
 /// y = f(x), element by element.
 struct Activation {
-  enum class Kind { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt };
+  enum class Kind { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish }; // swish: x * sigmoid(x)
   Kind kind = Kind::none;
   float a = 0; // leaky_relu: slope below zero; hard_sigmoid: alpha; clip: lower bound
   float b = 0; // hard_sigmoid: beta; clip: upper bound

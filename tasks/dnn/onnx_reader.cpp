@@ -1,5 +1,6 @@
 #include "tasks/dnn/onnx_reader.hpp"
 
+#include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 #include "tasks/dnn/output/file.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 
 using onnx_source::Attribute;
 using onnx_source::Constant;
+using onnx_source::ExternalData;
 using onnx_source::Refusal;
 
 static_assert(std::endian::native == std::endian::little, "raw tensor data is little-endian and is copied as it is");
@@ -48,26 +50,36 @@ std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, co
   return {std::move(shape), static_cast<std::size_t>(count)};
 }
 
-/// `count` values of type Stored, from the raw bytes or else from the typed field, converted to Value.
-template <class Value, class Stored, class Field>
-std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count, const std::string& what) {
-  std::vector<Value> values;
-  if (tensor.has_raw_data()) {
-    const std::string& raw = tensor.raw_data();
-    if (raw.size() != count * sizeof(Stored))
-      bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " + std::to_string(raw.size()));
-    values.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Stored stored;
-      std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
-      values[i] = static_cast<Value>(stored);
-    }
-  } else {
-    if (static_cast<std::size_t>(field.size()) != count)
-      bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()));
-    values.reserve(count);
-    for (const auto value : field) values.push_back(static_cast<Value>(value));
+template <class Value, class Stored>
+std::vector<Value> from_bytes(std::span<const std::byte> raw, std::size_t count, const std::string& what) {
+  if (raw.size() != count * sizeof(Stored))
+    bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " + std::to_string(raw.size()));
+  std::vector<Value> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Stored stored;
+    std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
+    values[i] = static_cast<Value>(stored);
   }
+  return values;
+}
+
+bool is_external(const onnx::TensorProto& tensor) { return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0; }
+
+/// `count` values of type Stored, from another file, the raw bytes or else the typed field, converted to Value.
+template <class Value, class Stored, class Field>
+std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count, const std::string& what, ExternalData& files) {
+  if (is_external(tensor)) {
+    ExternalData::Keys keys;
+    for (const auto& entry : tensor.external_data())
+      if (!keys.emplace(entry.key(), entry.value()).second) bad(what + " says '" + entry.key() + "' of its data file twice");
+    return from_bytes<Value, Stored>(files.read(keys, count * sizeof(Stored), what), count, what);
+  }
+  if (tensor.has_raw_data()) return from_bytes<Value, Stored>(std::as_bytes(std::span(tensor.raw_data())), count, what);
+  if (static_cast<std::size_t>(field.size()) != count)
+    bad(what + " needs " + std::to_string(count) + " values for its shape but holds " + std::to_string(field.size()));
+  std::vector<Value> values;
+  values.reserve(count);
+  for (const auto value : field) values.push_back(static_cast<Value>(value));
   return values;
 }
 
@@ -76,34 +88,33 @@ float narrow(double value) {
   return static_cast<float>(value > limit || value < -limit ? std::copysign(std::numeric_limits<double>::infinity(), value) : value);
 }
 
-Constant read_constant(const onnx::TensorProto& tensor, const std::string& what) {
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0)
-    unsupported(what + " keeps its data in another file; save the model with its data inside (onnx.save, save_as_external_data=False)");
+Constant read_constant(const onnx::TensorProto& tensor, const std::string& what, ExternalData& files) {
+  if (is_external(tensor) && tensor.has_raw_data()) bad(what + " has its data both in the model and in another file");
   if (tensor.has_segment()) unsupported(what + " is stored in segments");
   auto [shape, count] = constant_shape(tensor, what);
   Constant constant{std::move(shape), {}};
   using Ints = std::int64_t;
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what); break;
+    case onnx::TensorProto::FLOAT: constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what, files); break;
     case onnx::TensorProto::DOUBLE: {
-      const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what);
+      const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what, files);
       std::vector<float> floats(count);
       std::ranges::transform(doubles, floats.begin(), narrow);
       constant.values = std::move(floats);
       break;
     }
-    case onnx::TensorProto::INT64: constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what); break;
-    case onnx::TensorProto::INT32: constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what); break;
-    case onnx::TensorProto::INT8: constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what); break;
+    case onnx::TensorProto::INT64: constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files); break;
+    case onnx::TensorProto::INT32: constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files); break;
+    case onnx::TensorProto::INT8: constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files); break;
     case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::BOOL: constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what); break;
+    case onnx::TensorProto::BOOL: constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files); break;
     default:
       unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
   }
   return constant;
 }
 
-Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what) {
+Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, ExternalData& files) {
   using Proto = onnx::AttributeProto;
   if (!attribute.ref_attr_name().empty()) unsupported(what + " refers to a function's attribute");
   switch (attribute.type()) {
@@ -112,12 +123,12 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
     case Proto::STRING: return attribute.s();
     case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
     case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
-    case Proto::TENSOR: return read_constant(attribute.t(), what);
+    case Proto::TENSOR: return read_constant(attribute.t(), what, files);
     default: unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
   }
 }
 
-onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file) {
+onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file, ExternalData& files) {
   onnx_source::Node node{proto.name(), proto.op_type(), {proto.input().begin(), proto.input().end()},
                          {proto.output().begin(), proto.output().end()}, {}};
   if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
@@ -125,7 +136,7 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
     unsupported(file + ": node '" + node.name + "' is of operator " + proto.domain() + "." + node.type + "; only the standard ONNX operators are supported");
   for (const auto& attribute : proto.attribute()) {
     const auto what = file + ": attribute '" + attribute.name() + "' of node '" + node.name + "' (" + node.type + ")";
-    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what)).second) bad(what + " is given twice");
+    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, files)).second) bad(what + " is given twice");
   }
   return node;
 }
@@ -144,17 +155,20 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   return input;
 }
 
+constexpr std::int64_t oldest_opset = 11, newest_opset = 23;
+
 std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) {
   for (const auto& import : model.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
-    if (import.version() < 11 || import.version() > 17)
-      unsupported(file + ": opset " + std::to_string(import.version()) + " is not supported; export or convert the model to an opset from 11 to 17");
+    if (import.version() < oldest_opset || import.version() > newest_opset)
+      unsupported(file + ": opset " + std::to_string(import.version()) + " is not supported; export or convert the model to an opset from " +
+                  std::to_string(oldest_opset) + " to " + std::to_string(newest_opset));
     return import.version();
   }
   bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
 }
 
-onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view name) {
+onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view name, ExternalData& files) {
   onnx_source::Model model;
   model.file = name;
   const std::string& file = model.file;
@@ -169,20 +183,21 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
   if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
   for (const auto& tensor : graph.initializer())
-    if (!model.initialisers.emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'")).second)
+    if (!model.initialisers.emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'", files)).second)
       bad(file + ": initialiser '" + tensor.name() + "' is given twice");
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
-  for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file));
+  for (const auto& node : graph.node()) model.nodes.push_back(read_node(node, file, files));
   return model;
 }
 
 } // namespace
 
-Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name) {
+Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name, const std::optional<std::filesystem::path>& folder, const BytesObserver& seen) {
   try {
-    return onnx_source::lower(read_model(bytes, name));
+    ExternalData files(folder, max_onnx_file, seen);
+    return onnx_source::lower(read_model(bytes, name, files));
   } catch (const Refusal& refusal) {
     return fail(refusal.code, refusal.text);
   } catch (const std::bad_alloc&) {
@@ -190,10 +205,11 @@ Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name
   }
 }
 
-Result<Graph> read_onnx(const std::filesystem::path& file) {
+Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& seen) {
   const auto bytes = read_file(file, max_onnx_file);
   if (!bytes) return std::unexpected(bytes.error());
-  return parse_onnx(*bytes, file.string());
+  if (seen) seen(*bytes);
+  return parse_onnx(*bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."), seen);
 }
 
 } // namespace rtexec::tasks

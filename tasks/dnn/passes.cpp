@@ -42,6 +42,9 @@ class Uses {
     removed_[from] = true;
   }
 
+  /// Of a node whose output nobody reads any more.
+  void remove(std::size_t node) { removed_[node] = true; }
+
   void sweep() {
     std::vector<Node> kept;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
@@ -97,6 +100,29 @@ void fold_scales(Graph& graph) {
     if (!conv || !std::holds_alternative<Conv>(conv->operation)) continue;
     scale_conv(graph, *conv, graph.tensors[node.inputs[1]].values, graph.tensors[node.inputs[2]].values);
     uses.absorb(uses.producer(node.inputs[0]), i);
+  }
+  uses.sweep();
+}
+
+void merge_swish(Graph& graph) {
+  Uses uses(graph);
+  const auto gate_of = [&](TensorId x, TensorId gate) {
+    const auto producer = uses.producer(gate);
+    if (producer == no_node || !uses.single_reader(gate) || graph.nodes[producer].inputs[0] != x) return no_node;
+    const auto* activation = std::get_if<Activation>(&graph.nodes[producer].operation);
+    return activation && activation->kind == Activation::Kind::sigmoid ? producer : no_node;
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    auto& product = graph.nodes[i];
+    const auto* binary = std::get_if<Binary>(&product.operation);
+    if (!binary || binary->kind != Binary::Kind::multiply || product.activation.kind != Activation::Kind::none) continue;
+    auto [x, other] = std::pair(product.inputs[0], product.inputs[1]);
+    if (gate_of(x, other) == no_node) std::swap(x, other);
+    const auto gate = gate_of(x, other);
+    if (gate == no_node) continue;
+    product.operation = Activation{Activation::Kind::swish};
+    product.inputs = {x};
+    uses.remove(gate);
   }
   uses.sweep();
 }
@@ -160,6 +186,7 @@ void remove_unused(Graph& graph) {
 void optimise(Graph& graph) {
   remove_unused(graph);
   fold_scales(graph);
+  merge_swish(graph);
   fuse_residuals(graph);
   fuse_activations(graph);
   remove_unused(graph);

@@ -11,6 +11,8 @@ void optimise(Graph& graph);
 
 /// A ScaleShift after a Conv whose output nobody else reads.
 void fold_scales(Graph& graph);
+/// Multiply of a tensor and its sigmoid, which nobody else reads: one Activation.
+void merge_swish(Graph& graph);
 /// Add of a Conv's or Gemm's output and another tensor of the same shape.
 void fuse_residuals(Graph& graph);
 /// An Activation after Conv, Gemm, Binary or ScaleShift whose output nobody else reads.

@@ -32,7 +32,10 @@ constexpr char raise_word[] = R"(.version 6.0
 
 class Probe final : public tasks::Workload {
  public:
-  explicit Probe(std::size_t jobs) { latencies_.reserve(2 * jobs); }
+  explicit Probe(std::size_t jobs) {
+    latencies_.reserve(2 * jobs);
+    threads_.reserve(2 * jobs);
+  }
   ~Probe() override {
     ending_ = true;
     watcher_.join();
@@ -70,10 +73,15 @@ class Probe final : public tasks::Workload {
     requested_.store(hal::now().time_since_epoch().count());
     return {};
   }
-  [[nodiscard]] Status execute() noexcept override { return device_->run(graph_); }
+  [[nodiscard]] Status execute() noexcept override {
+    executing_.store(hal::now().time_since_epoch().count());
+    return device_->run(graph_);
+  }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
-  std::vector<double> latencies_; // us; complete once the executive has stopped
+  /// In us; complete once the executive has stopped.
+  std::vector<double> latencies_; // request to kernel start
+  std::vector<double> threads_;   // of that, request to the compute engine's thread
 
  private:
   [[nodiscard]] std::atomic_ref<std::uint32_t> raised() const { return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word_.host)); }
@@ -81,7 +89,9 @@ class Probe final : public tasks::Workload {
     while (!ending_) {
       if (requested_ == 0 || raised().load(std::memory_order_acquire) == 0) continue;
       const auto started = hal::now().time_since_epoch().count();
-      latencies_.push_back(static_cast<double>(started - requested_.exchange(0)) * 1e-3);
+      const auto requested = requested_.exchange(0);
+      latencies_.push_back(static_cast<double>(started - requested) * 1e-3);
+      threads_.push_back(static_cast<double>(executing_ - requested) * 1e-3);
     }
   }
 
@@ -90,6 +100,7 @@ class Probe final : public tasks::Workload {
   hal::CudaModule module_;
   hal::CudaGraph graph_;
   std::atomic<std::int64_t> requested_{0}; // ns; 0: seen
+  std::atomic<std::int64_t> executing_{0};
   std::atomic<bool> ending_{false};
   std::thread watcher_;
 };
@@ -98,7 +109,18 @@ double percentile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()))) - 1];
 }
 
-int measure(const char* board, Completion completion) {
+void print(const char* what, std::vector<double> times) {
+  std::ranges::sort(times);
+  std::printf("    %-34s p50 %6.1f  p99 %6.1f  p99.9 %6.1f  max %6.1f us\n", what, percentile(times, 0.5), percentile(times, 0.99), percentile(times, 0.999),
+              times.back());
+}
+
+struct Setting {
+  Completion completion;
+  bool keep_awake;
+};
+
+int measure(const char* board, const Setting& setting) {
   constexpr Duration period = std::chrono::milliseconds(2);
   constexpr std::size_t jobs = 5000;
   TaskSet set;
@@ -106,7 +128,8 @@ int measure(const char* board, Completion completion) {
   set.executive.duration = period * jobs;
   set.executive.allow_degraded = true;
   set.device.capacity = Bytes{64 << 20};
-  set.device.completion = completion;
+  set.executive.keep_awake = setting.keep_awake;
+  set.device.completion = setting.completion;
   Task task;
   task.name = "probe";
   task.workload = WorkloadKind::synthetic;
@@ -119,19 +142,18 @@ int measure(const char* board, Completion completion) {
   ExecutiveSetup setup;
   setup.force = true;
   auto probe = std::make_unique<Probe>(jobs);
-  auto& latencies = probe->latencies_;
+  const Probe& seen = *probe;
   setup.workloads.emplace("probe", std::move(probe));
   auto executive = Executive::create(set, std::move(setup));
   if (!executive) return std::fprintf(stderr, "%s\n", executive.error().what.c_str()), 1;
   if (const auto started = executive->start(); !started) return std::fprintf(stderr, "%s\n", started.error().what.c_str()), 1;
   executive->wait();
   const auto report = executive->stop();
-  std::vector<double> sorted = latencies;
-  std::ranges::sort(sorted);
-  if (sorted.empty()) return std::fprintf(stderr, "no kernel was seen to start\n"), 1;
-  std::printf("  completion by %-5s: %zu jobs, request to kernel start p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us; misses %llu\n",
-              completion == Completion::spin ? "spin" : "block", sorted.size(), percentile(sorted, 0.5), percentile(sorted, 0.99), percentile(sorted, 0.999),
-              sorted.back(), static_cast<unsigned long long>(report.tasks.front().missed));
+  if (seen.latencies_.empty()) return std::fprintf(stderr, "no kernel was seen to start\n"), 1;
+  std::printf("  completion = \"%s\", keep_awake = %s: %zu jobs, %llu missed\n", setting.completion == Completion::spin ? "spin" : "block",
+              setting.keep_awake ? "true" : "false", seen.latencies_.size(), static_cast<unsigned long long>(report.tasks.front().missed));
+  print("request to kernel start", seen.latencies_);
+  print("of that, to the engine's thread", seen.threads_);
   for (const auto& line : report.degraded) std::printf("    degraded: %s\n", line.c_str());
   return 0;
 }
@@ -142,7 +164,8 @@ int main(int argc, char** argv) {
   if (const auto device = hal::CudaDevice::open({}); !device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
   const char* board = argc > 1 ? argv[1] : "rtx";
   std::printf("dispatch cost on board %s, period 2 ms\n", board);
-  for (const auto completion : {Completion::block, Completion::spin})
-    if (measure(board, completion) != 0) return 1;
+  for (const bool keep_awake : {false, true})
+    for (const auto completion : {Completion::block, Completion::spin})
+      if (measure(board, {completion, keep_awake}) != 0) return 1;
   return 0;
 }

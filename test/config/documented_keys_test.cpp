@@ -41,7 +41,7 @@ std::vector<Document> variants(FileKind kind) {
       return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
               {{"", {{"board", "'host'"}}},
                {"[executive]",
-                {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
+                {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"keep_awake", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
                {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
                {"[swap]", {{"policy", "'none'"}}},
                {"[[task]]", full}}};

@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -32,10 +36,24 @@ void run(HostNetwork& network) {
   if (!network.run()) std::abort();
 }
 
+/// A folder with the data file that seeds name, removed at the end.
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("onnx-fuzz-" + std::to_string(::getpid()));
+  Folder() {
+    std::filesystem::create_directory(path);
+    std::ofstream(path / "data") << std::string(4096, '\x3f');
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto graph = parse_onnx(std::as_bytes(std::span(data, size)));
+  static const Folder folder;
+  auto graph = parse_onnx(std::as_bytes(std::span(data, size)), "model", folder.path);
   if (!graph) {
     if (graph.error().what.empty()) std::abort();
     return 0;

@@ -48,18 +48,18 @@ def errors(ours, theirs):
 
 def compare(arguments, model, precision):
     """Prints the line; true where the bound holds."""
-    stem = model.with_suffix("")
+    stem = model.with_name(model.stem.removesuffix("-default"))
     ours, why = infer(arguments.command, rtexec=arguments.rtexec, model=model, input=f"{stem}.input.npy", board=arguments.board, precision=precision)
     theirs = numpy.load(f"{stem}.expected.npy")
     if ours is not None and ours.shape != theirs.shape:
         ours, why = None, f"the output is {ours.shape} instead of {theirs.shape}"
     if ours is None:
-        print(f"{model.stem:24} {precision:9}  {why}", flush=True)
+        print(f"{model.stem:28} {precision:9}  {why}", flush=True)
         return False
     relative, largest = errors(ours, theirs)
     bound = arguments.bounds[precision]
     agrees = "same" if ours.argmax() == theirs.argmax() else "other"
-    print(f"{model.stem:24} {precision:9} {relative:9.1e} {largest:9.1e}  {agrees:5}" + ("" if relative < bound else f"  above {bound:g}"), flush=True)
+    print(f"{model.stem:28} {precision:9} {relative:9.1e} {largest:9.1e}  {agrees:5}" + ("" if relative < bound else f"  above {bound:g}"), flush=True)
     return relative < bound
 
 
@@ -79,7 +79,7 @@ def main():
     if not models or arguments.networks and len(models) < len(set(arguments.networks)):
         parser.error(f"{arguments.folder}: not every network is there")
 
-    print(f"{'network':24} {'precision':9} {'norm':>9} {'largest':>9}  class")
+    print(f"{'network':28} {'precision':9} {'norm':>9} {'largest':>9}  class")
     held = [compare(arguments, model, precision) for model in models for precision in arguments.precisions]
     print(f"{sum(held)} of {len(held)} within their bounds")
     return 0 if all(held) else 1

@@ -7,6 +7,9 @@ OUTPUT_NETWORKS = {name: 224 for name in ("resnet50", "resnext50_32x4d", "densen
 LATENCY_NETWORKS = {name: 416 for name in ("resnet152", "densenet201", "resnext101_32x8d")}
 NETWORKS = OUTPUT_NETWORKS | LATENCY_NETWORKS
 
+# What follows a network's name in the name of its file, by exporter. Both files have the same input and answer.
+SUFFIXES = {"traced": "", "default": "-default"}
+
 CALIBRATION_BATCH = 4
 RESIDUAL_GAIN = 0.25
 SHIFTS = 0.0, 1.0  # rectifiers that pass more than half keep rounding errors from growing with every layer

@@ -113,7 +113,8 @@ static_assert(is(Code::not_supported, CUDA_ERROR_NOT_SUPPORTED) && is(Code::unkn
 static_assert(is(Code::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 #if CUDA_VERSION >= 13000
 static_assert(is(Code::stub_library, CUDA_ERROR_STUB_LIBRARY) && is(Code::unsupported_ptx, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
-static_assert(is(Code::contained, CUDA_ERROR_CONTAINED));
+static_assert(is(Code::contained, CUDA_ERROR_CONTAINED) && is(Code::tensor_memory_leak, CUDA_ERROR_TENSOR_MEMORY_LEAK));
+static_assert(is(Code::mps_client_terminated, CUDA_ERROR_MPS_CLIENT_TERMINATED));
 #endif
 
 static_assert(is(Attribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
@@ -140,6 +141,9 @@ SAME(launch_with, cuLaunchKernelEx);
 static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
               offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 static_assert(LaunchAttribute::cluster_dimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+static_assert(LaunchAttribute::cluster_scheduling_policy == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE &&
+              LaunchAttribute::balance_load == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
+static_assert(event_record_external == CU_EVENT_RECORD_EXTERNAL);
 static_assert(LaunchAttribute::programmatic_stream_serialization == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
 static_assert(offsetof(LaunchConfig, grid_x) == offsetof(CUlaunchConfig, gridDimX) &&

@@ -565,6 +565,13 @@ TEST(CudaDeviceFaults, WhicheverCallBreaksTheDeviceTheErrorSaysSoAndNothingLeaks
   EXPECT_GT(sweep.errors, 100u);
 }
 
+TEST(CudaDeviceFaults, ADeviceThatBreaksWhileItIsProbedSaysByWhat) {
+  FakeCudaDriver driver;
+  driver.break_device(Code::illegal_address);
+  const auto device = CudaDevice::open({.capacity = chunk_of_tests * 4, .chunk = chunk_of_tests});
+  EXPECT_TRUE(fails(device, Errc::device_fault, "probing Fake GPU ended it: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
 // ---- open_device ----------------------------------------------------------------------------------------------------
 
 Board cuda_board(Bytes capacity) {
@@ -584,7 +591,7 @@ TEST(OpenCudaDevice, OpensWhatTheBoardSays) {
   EXPECT_EQ((*device)->name(), "Fake GPU");
   EXPECT_EQ((*device)->capacity(), chunk_of_tests * 4);
   board.ordinal = 2;
-  EXPECT_TRUE(fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::unsupported, "board \"gpu\": GPU 2 was asked"));
+  EXPECT_TRUE(fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::refused, "board \"gpu\": GPU 2 was asked"));
   EXPECT_TRUE(fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
 }
 
@@ -600,7 +607,7 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
 
 TEST(OpenCudaDevice, SaysWhatTheMachineLacks) {
   if (cuda::open_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
-  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::unsupported, "board \"gpu\": There is no NVIDIA driver"));
+  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::refused, "board \"gpu\": There is no NVIDIA driver"));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // The executive and a device that can be lost, whose size only it knows, and for which workloads are tuned.
 #include "rtexec/executive.hpp"
+#include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/profiler.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/sets.hpp"
@@ -258,13 +259,19 @@ struct Tuning : DeviceTest {
       state->fingerprint = "print of " + name;
       state->known_tuning = {name + ".conv1 own tile=8", name + ".conv2 cudnn 1"};
       profile.entries.push_back({.task = name,
-                                 .workload = state->fingerprint,
+                                 .workload = executive::with_tuning(state->fingerprint, state->known_tuning),
                                  .wcet = {.before = 0ns, .device = 2ms, .after = 0ns},
                                  .observed = {.before = 0ns, .device = 1ms, .after = 0ns},
                                  .samples = 1,
                                  .margin = 2,
                                  .tuning = state->known_tuning});
     }
+  }
+  void need_the_wcet_of_the_first() {
+    set.tasks[0].wcet.reset();
+    set.tasks[0].workload = WorkloadKind::dnn;
+    set.tasks[0].footprint = {};
+    set.tasks[0].model = __FILE__; // not read
   }
   void write() const {
     if (const auto written = write_profile(profile, folder / "p.toml"); !written) throw std::runtime_error(written.error().what);
@@ -292,16 +299,47 @@ TEST_F(Tuning, OfAnotherWorkloadLeavesTheDefaults) {
 
 TEST_F(Tuning, OfAnotherWorkloadIsStaleWhereTheWcetIsNeeded) {
   workloads["first"]->fingerprint = "changed";
-  set.tasks[0].wcet.reset();
-  set.tasks[0].workload = WorkloadKind::dnn;
-  set.tasks[0].footprint = {};
-  set.tasks[0].model = __FILE__; // not read
+  need_the_wcet_of_the_first();
   write();
   EXPECT_TRUE(fails(Executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
 }
 
+TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
+  need_the_wcet_of_the_first();
+  write();
+  Executive executive = created();
+  EXPECT_TRUE(executive.plan().tasks[0].tuned);
+  EXPECT_EQ(executive.plan().tasks[0].wcet.device, 2ms);
+  EXPECT_EQ(executive.plan().measured_on, "double, m");
+  EXPECT_EQ(executive.fingerprints()[0], profile.entries[0].workload);
+}
+
+/// The WCET of one way to compute must never be promised for another.
+TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
+  need_the_wcet_of_the_first();
+  const std::vector<std::string> measured = profile.entries[0].tuning;
+  const std::vector<std::vector<std::string>> changes = {{}, {measured[0]}, {measured[1], measured[0]}, {measured[0], measured[1] + "0"}};
+  for (const auto& changed : changes) {
+    profile.entries[0].tuning = changed;
+    write();
+    EXPECT_TRUE(fails(Executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
+    EXPECT_TRUE(workloads["first"]->used.empty());
+  }
+}
+
+TEST_F(Tuning, ThatWasAddedByHandIsNotUsed) {
+  need_the_wcet_of_the_first();
+  profile.entries[0].workload = workloads["first"]->fingerprint; // measured untuned
+  write();
+  Executive executive = created();
+  EXPECT_FALSE(executive.plan().tasks[0].tuned);
+  EXPECT_TRUE(workloads["first"]->used.empty());
+  EXPECT_EQ(executive.plan().tasks[0].wcet.device, 2ms) << "of the defaults, which run";
+}
+
 TEST_F(Tuning, ThatTheWorkloadRefusesIsAnError) {
   profile.entries[1].tuning = {"conv9 gone"};
+  profile.entries[1].workload = executive::with_tuning(workloads["second"]->fingerprint, profile.entries[1].tuning);
   write();
   const auto executive = Executive::create(set, setup());
   EXPECT_TRUE(fails(executive, Errc::bad_input, "task 'second': the tuning in " + (folder / "p.toml").string()));
@@ -345,7 +383,7 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
   for (const ProfileEntry& entry : measured->entries) {
     const WorkloadState& state = *workloads[entry.task];
     EXPECT_EQ(entry.tuning, state.known_tuning);
-    EXPECT_EQ(entry.workload, state.fingerprint);
+    EXPECT_EQ(entry.workload, executive::with_tuning(state.fingerprint, state.known_tuning));
     EXPECT_EQ(state.used, state.known_tuning) << "what was measured is what was tuned";
     EXPECT_EQ(state.tuned, 1);
     EXPECT_EQ(state.bound, 2);

@@ -57,6 +57,9 @@ expect 0 '"device": "host"' cat infer.json
 expect 0 'executed in' "$rtexec" infer tiny.onnx --board host --precision fp32 --tune
 expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
+expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
+expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
+expect 0 '^1$' bash -c "'$rtexec' config board | grep -c 'top level'"
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\nprecision="fp16"\n' > half.toml
 expect 2 "task 'net': precision = .fp16. is for GPUs" "$rtexec" check half.toml
 { printf '[device]\ncompletion="spin"\n'; cat good.toml; } > spin.toml
@@ -66,8 +69,11 @@ expect 2 'completion = .spin. is for boards' "$rtexec" check spin.toml
 { printf 'board="rtx"\n[device]\ncapacity="1GiB"\n'; cat half.toml; } > gpu.toml
 expect 0 "Default kernels, not tuned .*'net'" "$rtexec" check gpu.toml
 if ! "$rtexec" infer tiny.onnx --board rtx >/dev/null 2>&1; then
-  expect '2 5' 'give \[device\] capacity' "$rtexec" check <(printf 'board="rtx"\n'; task a 50ms 2ms)
-  expect '2 5' 'driver' "$rtexec" infer tiny.onnx --board rtx
+  expect 5 'give \[device\] capacity' "$rtexec" check <(printf 'board="rtx"\n'; task a 50ms 2ms)
+  expect 5 'driver' "$rtexec" infer tiny.onnx --board rtx
+  expect 5 'driver' "$rtexec" run gpu.toml
+  expect 5 'driver' "$rtexec" profile gpu.toml
+  expect 0 '^\[missing\] device of board .rtx.: .*libcuda[^.]*\.so' "$rtexec" probe --board rtx
 fi
 
 # Measured on one device, run on another.
@@ -77,6 +83,11 @@ expect 0 '"tuned": false' "$rtexec" check measured.toml --json -
 expect '0 4' 'Device memory in use on host' "$rtexec" run measured.toml --json measured.json
 expect 0 '"context_bytes": 0' cat measured.json
 expect 0 '"device_fault": null' cat measured.json
+expect 0 '^Measured on host, .*\(measured.profile.toml\)' "$rtexec" check measured.toml
+cp measured.profile.toml whole.profile.toml
+sed -i 's/^workload = "dnn-/&tuned-/' measured.profile.toml
+expect 2 "its measurement is stale" "$rtexec" check measured.toml
+cp whole.profile.toml measured.profile.toml
 sed -i 's/^device = "host"/device = "NVIDIA H200"/' measured.profile.toml
 expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec" run measured.toml
 for command in check run profile model infer config probe; do expect 0 "$command" "$rtexec" $command --help; done
@@ -85,6 +96,18 @@ expect 0 'rtexec [0-9]' "$rtexec" --version
 # The same set from somewhere else, and into a trace; a trace is never written over another one.
 mkdir elsewhere && (cd elsewhere && expect '0 4' '0 lost' "$rtexec" run ../good.toml --trace t)
 expect 2 'elsewhere/t' "$rtexec" run good.toml --trace elsewhere/t
+
+# A profile that is not finished, or cannot be written, leaves the old one as it was, and nothing beside it.
+cp measured.profile.toml whole.profile.toml
+for signal in INT TERM; do
+  "$rtexec" profile measured.toml --jobs 1000000 >cancelled.log 2>&1 & pid=$!
+  for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+  kill -$signal $pid; wait $pid; status=$?
+  [ $status = 5 ] && grep -q 'was cancelled' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
+done
+expect 5 'No such file' "$rtexec" profile measured.toml -o no/such/folder/x.toml
+cmp measured.profile.toml whole.profile.toml || bad=1
+[ "$(echo *.profile.toml*)" = 'measured.profile.toml whole.profile.toml' ] || { echo "left behind: $(echo *.profile.toml*)"; bad=1; }
 
 # A signal ends the run cleanly, with its report.
 for signal in INT TERM; do

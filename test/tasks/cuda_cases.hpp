@@ -73,7 +73,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
        [](TestGraph& g) {
          auto x = g.input({1, 4, 5, 5});
          for (const auto& activation : {Activation{Kind::leaky_relu, 0.1F, 0}, Activation{Kind::sigmoid, 0, 0}, Activation{Kind::hard_sigmoid, 0.2F, 0.5F}, Activation{Kind::hard_swish, 0, 0},
-                                        Activation{Kind::clip, -1, 2}, Activation{Kind::tanh, 0, 0}})
+                                        Activation{Kind::clip, -1, 2}, Activation{Kind::tanh, 0, 0}, Activation{Kind::swish, 0, 0}})
            x = activated(g, conv(g, x, 8, 1), activation);
          g.output(x);
        }},
@@ -85,6 +85,7 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(activated(g, activated(g, x, {Kind::sigmoid, 0, 0}), {Kind::sqrt, 0, 0}));
          g.output(activated(g, g.input({7}), {Kind::tanh, 0, 0}));
          g.output(activated(g, g.input({2, 3, 5}), {Kind::hard_swish, 0, 0}));
+         g.output(activated(g, g.input({2, 3, 5}), {Kind::swish, 0, 0}));
          g.output(activated(g, g.input({}), {Kind::relu, 0, 0}));
        }},
       {"scale_shift",

@@ -70,4 +70,8 @@ std::string onnx_attribute(std::string_view name, std::int64_t value) {
   return "attribute { name: " + in_quotes(name) + " type: INT i: " + std::to_string(value) + " } ";
 }
 
+std::string onnx_text(std::string_view name, std::string_view value) {
+  return "attribute { name: " + in_quotes(name) + " type: STRING s: " + in_quotes(value) + " } ";
+}
+
 } // namespace rtexec::tasks

@@ -24,5 +24,6 @@ namespace rtexec::tasks {
 [[nodiscard]] std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, std::string_view attributes = "");
 [[nodiscard]] std::string onnx_attribute(std::string_view name, const std::vector<std::int64_t>& values);
 [[nodiscard]] std::string onnx_attribute(std::string_view name, std::int64_t value);
+[[nodiscard]] std::string onnx_text(std::string_view name, std::string_view value); // an attribute that is text
 
 } // namespace rtexec::tasks

@@ -100,6 +100,38 @@ TEST(Passes, ActivationComesAfterTheResidual) {
   expect_same_after_optimise(g, 3);
 }
 
+TensorId swish(TestGraph& g, TensorId x, bool gate_first = false) {
+  const auto& shape = g.graph.tensors[x].shape;
+  const auto gate = g.node(Activation{Activation::Kind::sigmoid}, {x}, shape);
+  return g.node(Binary{Binary::Kind::multiply}, gate_first ? std::vector{gate, x} : std::vector{x, gate}, g.graph.tensors[x].shape);
+}
+
+TEST(Passes, SwishGoesIntoTheConvolution) {
+  for (const bool gate_first : {false, true}) {
+    TestGraph g;
+    const auto conv = g.conv(g.input({1, 3, 4, 4}), 4);
+    const auto scaled = g.node(ScaleShift{}, {conv, g.random({4}), g.random({4})}, {1, 4, 4, 4});
+    g.output(swish(g, scaled, gate_first));
+    expect_same_after_optimise(g, 1);
+  }
+}
+
+TEST(Passes, AGateThatOthersReadStays) {
+  TestGraph g;
+  const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
+  g.output(swish(g, x));
+  g.output(g.graph.nodes.back().inputs[1]);
+  expect_same_after_optimise(g, 3);
+}
+
+TEST(Passes, AGateOfAnotherTensorIsNoSwish) {
+  TestGraph g;
+  const auto x = g.conv(g.input({1, 3, 4, 4}), 4);
+  const auto gate = g.node(Activation{Activation::Kind::sigmoid}, {g.conv(x, 4)}, {1, 4, 4, 4});
+  g.output(g.node(Binary{Binary::Kind::multiply}, {x, gate}, {1, 4, 4, 4}));
+  expect_same_after_optimise(g, 3);
+}
+
 TEST(Passes, OutputsInTheMiddleStay) {
   TestGraph g;
   const auto conv = g.conv(g.input({1, 3, 4, 4}), 4);

@@ -28,7 +28,7 @@ std::string normalization(Model& m, const std::string& x) {
 /// Grows a graph, node by node, out of what is already there.
 class Grower {
  public:
-  explicit Grower(std::uint64_t seed) : random_(seed), model_(seed, 14 + static_cast<int>(seed % 4)) {}
+  explicit Grower(std::uint64_t seed) : random_(seed), model_(seed, 14 + static_cast<int>(seed % 10)) {}
 
   Model grow() {
     const Index channels = between(1, 12), height = between(4, 11), width = between(4, 11), batch = between(0, 4) == 0 ? 2 : 1;
@@ -66,7 +66,11 @@ class Grower {
   }
 
   std::string activation(const std::string& x) {
-    switch (between(0, 7)) {
+    switch (between(0, 8)) {
+      case 8: { // swish
+        const std::string gate = model_.node("Sigmoid", {x});
+        return chance(2) ? model_.node("Mul", {x, gate}) : model_.node("Mul", {gate, x});
+      }
       case 0: return model_.node("LeakyRelu", {x}, {{"alpha", 0.1F}});
       case 1: return model_.node("Sigmoid", {x});
       case 2: return model_.node("HardSwish", {x});
@@ -336,6 +340,31 @@ Cases edge_cases() {
         m.output(normalization(m, m.node("Add", {conv(m, x, 8), x})));
       }),
       graph("ActivationThenScale", [=](Model& m) { m.output(normalization(m, m.node("Relu", {conv(m, m.input(shape), 8)}))); }),
+      graph("Swish", [=](Model& m) {
+        const std::string y = conv(m, m.input(shape), 8);
+        m.output(m.node("Mul", {m.node("Sigmoid", {y}), y}));
+      }),
+      graph("SwishOfASum", [=](Model& m) {
+        const std::string x = m.input(shape), y = m.node("Add", {conv(m, x, 8), x});
+        m.output(m.node("Mul", {y, m.node("Sigmoid", {y})}));
+      }),
+      graph("SwishOfAnInput", [=](Model& m) {
+        const std::string x = m.input(shape);
+        m.output(m.node("Mul", {x, m.node("Sigmoid", {x})}));
+      }),
+      graph("SwishWhoseGateIsOutput", [=](Model& m) {
+        const std::string y = conv(m, m.input(shape), 8), gate = m.node("Sigmoid", {y});
+        m.output(m.node("Mul", {y, gate}));
+        m.output(gate);
+      }),
+      graph("GateOfAnother", [=](Model& m) { // not x * sigmoid(x)
+        const std::string x = m.input(shape);
+        m.output(m.node("Mul", {conv(m, x, 8), m.node("Sigmoid", {conv(m, x, 8)})}));
+      }),
+      graph("SquaredSigmoid", [=](Model& m) {
+        const std::string gate = m.node("Sigmoid", {conv(m, m.input(shape), 8)});
+        m.output(m.node("Mul", {gate, gate}));
+      }),
       graph("ActivationTwice", [=](Model& m) {
         m.output(m.node("Sigmoid", {m.node("LeakyRelu", {conv(m, m.input(shape), 8)}, {{"alpha", 0.3F}})}));
       }),

@@ -15,6 +15,11 @@ Cases activation_cases() {
   };
   const Kind kinds[] = {{"Relu", "Relu", {}, {-3, 3}, 11},
                         {"Relu17", "Relu", {}, {-3, 3}, 17},
+                        {"Relu21", "Relu", {}, {-3, 3}, 21},
+                        {"HardSwish22", "HardSwish", {}, {-5, 5}, 22},
+                        {"HardSigmoid22", "HardSigmoid", {}, {-5, 5}, 22},
+                        {"Dropout22", "Dropout", {}, {-3, 3}, 22},
+                        {"Identity23", "Identity", {}, {-3, 3}, 23},
                         {"LeakyRelu", "LeakyRelu", {}, {-3, 3}, 11},
                         {"LeakyRelu_alpha", "LeakyRelu", {{"alpha", 0.1F}}, {-3, 3}, 13},
                         {"LeakyRelu_steep", "LeakyRelu", {{"alpha", 1.7F}}, {-3, 3}, 16},
@@ -53,7 +58,7 @@ Cases activation_cases() {
 
 Cases clip_cases() {
   Cases cases;
-  for (const int opset : {11, 12, 13, 17})
+  for (const int opset : {11, 12, 13, 17, 20})
     for (const bool low : {false, true})
       for (const bool high : {false, true})
         for (const bool named : {false, true}) // an absent input may be named "" or left out
@@ -190,7 +195,7 @@ std::string axis_name(Index axis) { return axis < 0 ? "minus" + std::to_string(-
 Cases softmax_cases() {
   Cases cases;
   const Ints shapes[] = {{1, 1000}, {3, 7}, {2, 3, 4}, {2, 5, 3, 4}, {1, 85, 13, 13}, {9}};
-  for (const int opset : {11, 12, 13, 17})
+  for (const int opset : {11, 12, 13, 17, 20})
     for (const Ints& shape : shapes) {
       const auto rank = static_cast<Index>(shape.size());
       for (Index axis = -rank; axis <= rank; ++axis) {
@@ -218,15 +223,27 @@ Cases mean_cases() {
   const Ints axes[] = {{2, 3}, {-1}, {0}, {1}, {2}, {-2, -1}, {1, 2, 3}, {0, 1, 2, 3}, {1, 3}, {0, 2}, {-1, 2}};
   for (const Ints& list : axes)
     for (const Index keep : {0, 1})
-      for (const int opset : {11, 13, 17}) {
+      for (const int opset : {11, 13, 17, 18, 20, 23}) {
         std::string name = "axes";
         for (const Index axis : list) name += "_" + axis_name(axis);
         cases.push_back({name + (keep == 1 ? "_kept" : "_dropped") + "_opset" + std::to_string(opset), [=] {
                            Model model(31, opset);
-                           model.output(model.node("ReduceMean", {model.input({2, 5, 7, 9})}, {{"axes", list}, {"keepdims", keep}}));
+                           const std::string x = model.input({2, 5, 7, 9});
+                           model.output(opset < 18 ? model.node("ReduceMean", {x}, {{"axes", list}, {"keepdims", keep}})
+                                                   : model.node("ReduceMean", {x, model.integers(list)}, {{"keepdims", keep}}));
                            return model;
                          }});
       }
+  for (const Index keep : {0, 1}) // from opset 18 on, an attribute says what no axis means
+    for (const Index noop : {0, 1})
+      for (const bool given : {false, true})
+        cases.push_back({std::string(given ? "empty" : "absent") + (keep == 1 ? "_kept" : "_dropped") + (noop == 1 ? "_noop" : ""), [=] {
+                           Model model(31, 18);
+                           std::vector<std::string> from{model.input({2, 5, 7, 9})};
+                           if (given) from.push_back(model.integers({}));
+                           model.output(model.node("ReduceMean", from, {{"keepdims", keep}, {"noop_with_empty_axes", noop}}));
+                           return model;
+                         }});
   for (const Index keep : {0, 1})
     cases.push_back({"all" + std::to_string(keep), [=] {
                        Model model(31, 13);
@@ -252,7 +269,7 @@ std::string batch_normalization(Model& model, const std::string& x, Attributes a
 
 Cases normalization_cases() {
   Cases cases;
-  for (const int opset : {11, 13, 14, 15, 17})
+  for (const int opset : {11, 13, 14, 15, 17, 20})
     for (const Ints& shape : {Ints{1, 3, 5, 7}, Ints{2, 17, 8, 8}, Ints{4, 9}, Ints{2, 3, 11}})
       for (const float epsilon : {1e-5F, 0.1F})
         cases.push_back({"opset" + std::to_string(opset) + "_" + to_text(shape) + (epsilon > 0.01F ? "_epsilon" : ""), [=] {

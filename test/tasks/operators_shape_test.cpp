@@ -62,16 +62,20 @@ Cases reshape_cases() {
                                             {{2, 6}, {3, 4}},                  {{24}, {2, 3, 4}},          {{2, 3, 4}, {0, 0, 0}},
                                             {{1}, {1, 1, -1, 1}},              {{1, 1, 1}, {1}},           {{5, 4}, {-1, 2, 2}}};
   for (const auto& [from, to] : reshapes)
-    for (const int opset : {11, 14})
+    for (const int opset : {11, 14, 21})
       cases.push_back(on_input("Reshape_" + to_text(from) + "_to" + text_of(to) + "_opset" + std::to_string(opset), from,
                                [to = to](Model& m, const std::string& x) { return m.node("Reshape", {x, m.integers(to)}); }, opset));
   cases.push_back(on_input("Reshape_to_scalar", {1, 1}, [](Model& m, const std::string& x) {
     return m.node("Reshape", {x, m.integers({})});
   }));
+  for (const int opset : {14, 19, 23}) // PyTorch's exporter sets allowzero where no dimension is zero
+    cases.push_back(on_input("Reshape_allowing_zero_opset" + std::to_string(opset), {1, 4, 3, 5}, [](Model& m, const std::string& x) {
+      return m.node("Reshape", {x, m.integers({1, -1})}, {{"allowzero", Index{1}}});
+    }, opset));
   for (Index axis = -4; axis <= 4; ++axis)
     cases.push_back(on_input("Flatten_axis" + text_of({axis}), {2, 3, 4, 5},
                              [=](Model& m, const std::string& x) { return m.node("Flatten", {x}, {{"axis", axis}}); },
-                             11 + static_cast<int>(axis + 4) % 7));
+                             11 + static_cast<int>(axis + 4)));
   cases.push_back(on_input("Flatten_default", {2, 3, 4, 5}, [](Model& m, const std::string& x) { return m.node("Flatten", {x}); }));
   cases.push_back(on_input("Flatten_vector", {7}, [](Model& m, const std::string& x) {
     return m.node("Flatten", {x}, {{"axis", Index{0}}});
@@ -83,7 +87,7 @@ Cases reshape_cases() {
       return axes.empty() ? m.node(type, {x}) : m.node(type, {x}, {{"axes", axes}});
     };
   };
-  for (const int opset : {11, 12, 13, 17}) {
+  for (const int opset : {11, 12, 13, 17, 21, 23}) {
     const std::string suffix = "_opset" + std::to_string(opset);
     for (const Ints& axes : {Ints{0}, Ints{2}, Ints{-1}, Ints{0, 3}, Ints{3, 1}, Ints{-1, 0}, Ints{-3, -1}})
       cases.push_back(on_input("Unsqueeze" + text_of(axes) + suffix, {3, 4}, with_axes("Unsqueeze", axes), opset));
@@ -156,6 +160,34 @@ Cases slice_cases() {
   return cases;
 }
 
+/// Its parts in reverse order, so that each shows.
+Cases split_cases() {
+  Cases cases;
+  const auto add = [&](const std::string& name, Index axis, std::size_t parts, const Ints& sizes, int opset) {
+    cases.push_back(on_input(name + "_axis" + text_of({axis}) + "_of" + std::to_string(parts) + "_opset" + std::to_string(opset), {2, 12, 5, 6}, [=](Model& m, const std::string& x) {
+      Names from{x};
+      Attributes attributes{{"axis", axis}};
+      if (!sizes.empty() && opset < 13) attributes["split"] = sizes;
+      if (!sizes.empty() && opset >= 13) from.push_back(m.integers(sizes));
+      if (sizes.empty() && opset >= 18) attributes["num_outputs"] = static_cast<Index>(parts);
+      Names outputs = m.nodes("Split", from, parts, attributes);
+      std::ranges::reverse(outputs);
+      return m.node("Concat", outputs, {{"axis", axis}});
+    }, opset));
+  };
+  for (const int opset : {11, 13, 17, 18, 20, 23}) {
+    add("Equal", 1, 3, {}, opset);
+    add("Equal", -1, 2, {}, opset);
+    add("Sizes", 1, 3, {1, 7, 4}, opset);
+    add("Sizes", -2, 2, {4, 1}, opset);
+    add("One", 0, 1, {}, opset);
+    if (opset < 18) continue;
+    add("LastSmaller", 2, 2, {}, opset);
+    add("LastSmaller", 2, 3, {}, opset);
+  }
+  return cases;
+}
+
 Cases pad_cases() {
   Cases cases;
   const auto add = [&](const Ints& pads, bool value, const std::string& mode = "", Support support = Support::required) {
@@ -173,6 +205,16 @@ Cases pad_cases() {
     add({1, 2, 3, 4, 4, 3, 2, 1}, value);
     add({0, 0, 0, 0, 0, 0, 0, 0}, value);
     add({0, 0, 7, 7, 0, 0, 7, 7}, value, "constant");
+  }
+  const auto on_axes = [&](const Ints& pads, const Ints& axes, bool value, int opset) { // from opset 18 on
+    cases.push_back(on_input("Pad" + text_of(pads) + "_axes" + text_of(axes) + "_opset" + std::to_string(opset), {1, 3, 5, 6}, [=](Model& m, const std::string& x) {
+      return m.node("Pad", {x, m.integers(pads), value ? m.floats({}, {-1.25F}) : "", m.integers(axes)});
+    }, opset));
+  };
+  for (const int opset : {18, 19, 21, 23}) {
+    on_axes({1, 2, 3, 4}, {2, 3}, true, opset);
+    on_axes({1, 2, 3, 4}, {-1, 1}, false, opset);
+    on_axes({2, 1}, {-3}, opset % 2 == 0, opset);
   }
   add({0, 0, -1, 1, 0, 0, 0, -2}, false, "", Support::optional);
   add({0, 0, 1, 1, 0, 0, 1, 1}, false, "reflect", Support::optional);
@@ -224,6 +266,30 @@ Cases resize_cases() {
     add(std::string("LinearUneven_") + coordinates, {1, 3, 4, 6}, {1, 1, 1.5F, 2.5F}, linear(coordinates), Support::optional);
     by_size(std::string("LinearBySize_") + coordinates, linear(coordinates), 9, 20, Support::optional);
   }
+  for (const int opset : {18, 19, 21, 23}) {
+    add("Yolo", {1, 5, 13, 13}, {1, 1, 2, 2}, yolo, Support::required, opset);
+    for (const bool by_sizes : {false, true})
+      for (const Ints& axes : {Ints{2, 3}, Ints{-1, -2}, Ints{3}, Ints{0, 1, 2, 3}})
+        for (const Attributes& how : {yolo, linear("half_pixel"), linear("align_corners")}) {
+          const std::string name = std::string("Axes") + text_of(axes) + (by_sizes ? "_sizes" : "_scales") + std::to_string(cases.size()) + "_opset" + std::to_string(opset);
+          cases.push_back(on_input(name, {1, 3, 5, 6}, [=](Model& m, const std::string& x) {
+            const Floats all_scales{1, 1, 3, 2};
+            const Ints all_sizes{1, 3, 15, 12};
+            Floats scales;
+            Ints sizes;
+            for (const Index axis : axes) {
+              scales.push_back(all_scales[static_cast<std::size_t>(axis < 0 ? axis + 4 : axis)]);
+              sizes.push_back(all_sizes[static_cast<std::size_t>(axis < 0 ? axis + 4 : axis)]);
+            }
+            Attributes attributes = how;
+            attributes["axes"] = axes;
+            attributes["antialias"] = Index{0};
+            attributes["keep_aspect_ratio_policy"] = "stretch";
+            if (by_sizes) return m.node("Resize", {x, "", "", m.integers(sizes)}, attributes);
+            return m.node("Resize", {x, "", m.floats({static_cast<Index>(scales.size())}, scales)}, attributes);
+          }, opset));
+        }
+  }
   for (const int opset : {11, 13})
     cases.push_back(on_input("Upsample_opset" + std::to_string(opset), {1, 3, 5, 6}, [](Model& m, const std::string& x) {
       return m.node("Upsample", {x, m.floats({4}, {1, 1, 2, 2})}, {{"mode", "nearest"}});
@@ -263,7 +329,7 @@ Cases chain_cases() {
   const auto raised = [](Model& m, const std::string& scalar) {
     return m.opset() >= 13 ? m.node("Unsqueeze", {scalar, m.integers({0})}) : m.node("Unsqueeze", {scalar}, {{"axes", Ints{0}}});
   };
-  for (const int opset : {11, 12, 13, 15, 17}) {
+  for (const int opset : {11, 12, 13, 15, 17, 18, 21, 23}) {
     const std::string suffix = "_opset" + std::to_string(opset);
     cases.push_back(on_input("FlattenByShape" + suffix, {2, 3, 4, 5}, [=](Model& m, const std::string& x) {
       const std::string to = m.node("Concat", {raised(m, dimension(m, x, 0)), m.integers({-1})}, {{"axis", Index{0}}});
@@ -333,6 +399,7 @@ INSTANTIATE_TEST_SUITE_P(Concat, OnnxOperator, testing::ValuesIn(concat_cases())
 INSTANTIATE_TEST_SUITE_P(Reshape, OnnxOperator, testing::ValuesIn(reshape_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Transpose, OnnxOperator, testing::ValuesIn(transpose_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Slice, OnnxOperator, testing::ValuesIn(slice_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Split, OnnxOperator, testing::ValuesIn(split_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Pad, OnnxOperator, testing::ValuesIn(pad_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Resize, OnnxOperator, testing::ValuesIn(resize_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Constant, OnnxOperator, testing::ValuesIn(constant_cases()), name_of);

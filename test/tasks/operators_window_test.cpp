@@ -120,7 +120,7 @@ Cases random_conv_cases() {
                        Attributes attributes{{"pads", pads}, {"dilations", dilations}, {"strides", Ints{between(1, 3), between(1, 3)}}};
                        if (between(0, 1) == 0) attributes["kernel_shape"] = Ints{s.kernel_h, s.kernel_w};
                        const bool bias = between(0, 1) == 0;
-                       return conv_model(seed, s, attributes, bias, static_cast<int>(between(11, 17)));
+                       return conv_model(seed, s, attributes, bias, static_cast<int>(between(11, 23)));
                      }});
   }
   return cases;
@@ -178,6 +178,23 @@ Cases pool_cases() {
            {"strides", Ints{2, 1}},
            {"pads", Ints{1, 0, 1, 1}},
            {"ceil_mode", ceil}});
+  for (const int opset : {19, 20, 22}) // an average has dilations from 19 on
+    for (const Index dilation : {2, 3})
+      for (const Index ceil : {0, 1})
+        for (const Index padding_counts : {0, 1})
+          add("AveragePool", "d" + std::to_string(dilation) + (ceil == 1 ? "_ceil" : "") + (padding_counts == 1 ? "_counting" : "") + "_opset" + std::to_string(opset), {2, 4, 14, 15},
+              {{"kernel_shape", Ints{3, 2}},
+               {"dilations", Ints{dilation, dilation}},
+               {"strides", Ints{2, 1}},
+               {"pads", Ints{1, 0, 1, 1}},
+               {"count_include_pad", padding_counts},
+               {"ceil_mode", ceil}},
+              opset);
+  for (const std::string type : {"MaxPool", "AveragePool"})
+    for (const int opset : {18, 19, 21, 22, 23})
+      for (const Index ceil : {0, 1})
+        add(type, std::string(ceil == 1 ? "ceil" : "floor") + "_opset" + std::to_string(opset), {1, 3, 13, 10},
+            {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{3, 2}}, {"pads", Ints{1, 0, 1, 1}}, {"ceil_mode", ceil}}, opset);
   for (const Ints& shape : {Ints{1, 1, 1, 1}, Ints{2, 3, 4, 5}, Ints{1, 65, 7, 7}, Ints{1, 5, 41, 39}, Ints{3, 16, 1, 9}})
     add("GlobalAveragePool", to_text(shape), shape, {});
   return cases;

@@ -11,7 +11,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp", "tanh", "sqrt"};
+constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp", "tanh", "sqrt", "swish"};
 constexpr std::size_t most_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const Place& place) {
@@ -75,8 +75,8 @@ std::string geometry_of(const ConvCall& call) {
   if (call.bias.known()) key += " bias";
   if (call.residual.known()) key += " residual/" + text(a.residual_stride);
   if (a.activation.kind != ActivationArguments::none) key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
-  for (const auto* place : {&call.x, &call.residual, &call.y})
-    if (place->offset % 16 != 0) key += " odd";
+  for (const auto& [place, name] : {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
+    if (place->offset % 16 != 0) key += name;
   return key;
 }
 

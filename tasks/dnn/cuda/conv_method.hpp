@@ -31,7 +31,7 @@ struct ConvMethod {
 /// The call's arguments with pointers that have the alignment of its places.
 [[nodiscard]] ConvArguments aligned_arguments(const ConvCall& call);
 
-/// What decides how fast a call is, so that calls with one geometry are measured once.
+/// What decides how fast a call is, and which methods may compute it, so that calls with one geometry are measured once.
 [[nodiscard]] std::string geometry_of(const ConvCall& call);
 [[nodiscard]] std::string to_text(const ConvMethod& method);
 /// bad_input.

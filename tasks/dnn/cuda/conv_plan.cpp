@@ -96,14 +96,14 @@ std::string to_string(const ConvChoice& choice) {
 
 Result<ConvChoice> parse_conv_choice(std::string_view text) {
   std::istringstream words{std::string(text)};
-  std::string kernel, separator, clustered;
+  std::string kernel, separator, clustered, more;
   ConvChoice choice;
   const bool read = static_cast<bool>(words >> kernel >> separator >> choice.splits);
-  words >> clustered;
+  words >> clustered >> more;
   choice.variant = find_conv_variant(kernel);
   choice.in_cluster = clustered == "clustered";
   const int most = choice.in_cluster ? most_in_cluster : 64;
-  if (!read || separator != "splits" || !choice.variant || choice.splits < 1 || choice.splits > most || (!clustered.empty() && !choice.in_cluster))
+  if (!read || separator != "splits" || !choice.variant || choice.splits < 1 || choice.splits > most || (!clustered.empty() && !choice.in_cluster) || !more.empty())
     return fail(Errc::bad_input, "there is no convolution kernel '" + std::string(text) + "'");
   return choice;
 }
@@ -111,12 +111,13 @@ Result<ConvChoice> parse_conv_choice(std::string_view text) {
 bool applies(const ConvVariant& variant, const ConvArguments& conv) {
   const int size = storage_size(variant.math);
   const auto whole = [&](int elements) { return elements * size % alignment == 0; };
-  return whole(conv.channels) && whole(conv.x_stride) && aligned(conv.x) && aligned(conv.weights);
+  const bool in_grid = up(conv.out_channels, variant.columns) <= most_blocks && conv.groups <= most_blocks;
+  return whole(conv.channels) && whole(conv.x_stride) && aligned(conv.x) && aligned(conv.weights) && in_grid;
 }
 
 int most_splits(const ConvVariant& variant, const ConvArguments& conv) {
   constexpr int least_pieces = 2; // of one split
-  return std::clamp(pieces(variant, conv) / least_pieces, 1, 64);
+  return std::clamp(std::min(pieces(variant, conv) / least_pieces, most_blocks / conv.groups), 1, 64);
 }
 
 ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv) {

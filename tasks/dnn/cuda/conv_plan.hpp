@@ -39,8 +39,8 @@ struct ConvVariant {
 /// Null where there is none.
 [[nodiscard]] const ConvVariant* find_conv_variant(std::string_view kernel);
 
-/// True where `variant` computes `conv` rightly: pixels, channels of a group and weights begin at multiples of 16 bytes. Depends on
-/// addresses only by their alignment: null pointers are taken as aligned.
+/// True where `variant` computes `conv` rightly: pixels, channels of a group and weights begin at multiples of 16 bytes, and there
+/// are no more tiles than a grid can have. Depends on addresses only by their alignment: null pointers are taken as aligned.
 [[nodiscard]] bool applies(const ConvVariant& variant, const ConvArguments& conv);
 
 struct ConvChoice {

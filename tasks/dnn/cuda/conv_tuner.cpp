@@ -23,6 +23,7 @@ constexpr double slow_for_simple = 2e9; // floating-point operations: beyond it 
 constexpr int repetitions = 10;         // in a graph
 constexpr int launches = 7;
 constexpr double hopeless = 2;          // times the best: one launch is enough
+constexpr std::byte untouched{0xff};    // where nothing was written
 
 /// Device memory that is given back at the end.
 class Allocation {
@@ -115,8 +116,10 @@ class Tuner {
   }
 
  private:
+  static std::unexpected<Error> failed(Errc code, const std::string& what) { return fail(code, what + ": " + name(code)); }
+
   Result<> copied(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (auto done = device_.copy(to, from, Bytes{bytes}); !done) return fail(done.error(), "copying to or from " + device_.name() + " to measure failed");
+    if (auto done = device_.copy(to, from, Bytes{bytes}); !done) return failed(done.error(), "copying to or from " + device_.name() + " to measure failed");
     return {};
   }
 
@@ -172,16 +175,30 @@ class Tuner {
     return executor_.issue(call, method, {Place::Region::buffer, workspace_part, 0}, {Place::Region::buffer, counters_part, 0}, addresses());
   }
 
-  /// Everything that the call writes, after one run over memory that holds no numbers.
+  /// Everything that the call writes, after one run over memory that holds no numbers. unsupported: it writes elsewhere as well.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = memories_.scratch.address() + offsets_[y_part];
-    std::vector<std::byte> image(bytes, std::byte{0xff});
+    std::vector<std::byte> image(bytes, untouched);
     if (auto done = copied(y, image.data(), bytes); !done) return std::unexpected(done.error());
     if (auto done = issue(call, method); !done) return std::unexpected(done.error());
-    if (auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
+    if (auto done = device_.wait(hal::EngineKind::compute); !done) return failed(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
     if (auto done = copied(image.data(), y, bytes); !done) return std::unexpected(done.error());
+    if (!keeps_neighbours(call, image)) return fail(Errc::unsupported, "'" + to_text(method) + "' writes beyond the channels of '" + geometry_of(call) + "'");
     return values_of(call, image.data() + call.y.offset);
+  }
+
+  /// Whether what lies around and between the pixels of y is as it was: y may be a slice of a concatenation.
+  [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
+    const auto size = size_of(program_.storage);
+    const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
+    const auto own = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups) * size;
+    const auto clean = [&](std::size_t begin, std::size_t end) { return std::ranges::all_of(image.subspan(begin, end - begin), [](std::byte each) { return each == untouched; }); };
+    std::size_t at = call.y.offset;
+    if (!clean(0, at)) return false;
+    for (std::size_t i = 0; i < pixels_of(call, y_part); ++i, at += pixel)
+      if (!clean(at + own, at + pixel)) return false;
+    return clean(at, image.size());
   }
 
   [[nodiscard]] std::vector<float> values_of(const ConvCall& call, const std::byte* image) const {
@@ -269,7 +286,7 @@ class Tuner {
     if (auto done = step(driver.event_record(events_[0], stream)); !done) return std::unexpected(done.error());
     if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return std::unexpected(done.error());
     if (auto done = step(driver.event_record(events_[1], stream)); !done) return std::unexpected(done.error());
-    if (auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "measuring a convolution on " + device_.name() + " failed");
+    if (auto done = device_.wait(hal::EngineKind::compute); !done) return failed(done.error(), "measuring a convolution on " + device_.name() + " failed");
     float milliseconds = 0;
     if (auto done = step(driver.event_elapsed(&milliseconds, events_[0], events_[1])); !done) return std::unexpected(done.error());
     return 1e-3 * static_cast<double>(milliseconds);

@@ -1,8 +1,8 @@
 // Measures on a device which way to compute each convolution of a program is fastest.
 //
 // Each geometry is measured once, over memory of its own. A candidate must first give what the default method gives, within a bound of the
-// precision; then a graph of several repetitions is timed, and the fastest median wins. What a library does not do is passed over; one that
-// cannot be used at all is noted, and the rest is measured without it.
+// precision, and write nothing else; then a graph of several repetitions is timed, and the fastest median wins. What a library does not do
+// is passed over; one that cannot be used at all is noted, and the rest is measured without it.
 #pragma once
 
 #include "config/result.hpp"

@@ -13,6 +13,7 @@ namespace api = hal::cuda;
 
 constexpr unsigned plain_shared = 48 << 10; // bytes that need no permission
 constexpr int first_to_overlap = 90;        // first architecture whose kernels can start before the one before them has ended
+constexpr int first_with_clusters = 90;
 
 /// Largest first: the image for the newest architecture, compiled rather than translated.
 bool better(const KernelImage& a, const KernelImage& b) { return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx; }
@@ -197,6 +198,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
   }
   Launch launch;
   if (method.kind == ConvMethod::Kind::own) {
+    if (auto able = device_computes(method.own); !able) return able;
     const auto plan = plan_conv(method.own, aligned_arguments(call));
     launch = {plan.kernel, plan.grid_x, plan.grid_y, plan.grid_z, plan.threads, plan.shared, plan.cluster_z};
   } else {
@@ -213,6 +215,14 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
                                {&A::partial, split ? workspace : Place{}},
                                {&A::counters, split ? counters : Place{}}}),
                addresses);
+}
+
+/// Where it does not, a kernel would do nothing at all, or something else.
+Result<> Executor::device_computes(const ConvChoice& choice) const {
+  const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, first_with_clusters) : choice.variant->minimum_architecture;
+  if (device_.architecture() >= needed) return {};
+  return fail(Errc::unsupported, "'" + to_string(choice) + "', which the profile chose, needs a GPU of sm_" + std::to_string(needed) + " or later, and " + device_.name() + " is of sm_" +
+                                     std::to_string(device_.architecture()) + ": profile the task set again on this machine");
 }
 
 Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses) {

@@ -79,6 +79,7 @@ class Executor {
   [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
   [[nodiscard]] Result<hal::cuda::Function> find(const char* name);
   [[nodiscard]] Result<> launch(hal::cuda::Function function, const Launch& launch, void* arguments);
+  [[nodiscard]] Result<> device_computes(const ConvChoice& choice) const;
   [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses);
   [[nodiscard]] Result<> finish_sums(const ConvCall& call, const Addresses& addresses);
 

@@ -24,7 +24,7 @@ struct Unsupported {
 int narrow(std::int64_t value) { return static_cast<int>(value); } // shapes never exceed max_elements
 
 ActivationArguments activation_of(const Activation& activation) {
-  static_assert(static_cast<int>(Activation::Kind::sqrt) == ActivationArguments::sqrt);
+  static_assert(static_cast<int>(Activation::Kind::swish) == ActivationArguments::swish);
   return {static_cast<int>(activation.kind), activation.a, activation.b};
 }
 
@@ -477,7 +477,7 @@ class Lowering {
 
   void lower(const Node& node, const Mean& mean) {
     const auto& x = shape(node.inputs[0]);
-    if (x.size() == 4 && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
+    if (x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
       if (auto y = tensors_.destination(node.output); reshape(y.shape, y.strides, {x[0], x[1]})) {
         global_average(node, y);
         return;

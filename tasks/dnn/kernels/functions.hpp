@@ -64,6 +64,7 @@ RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]]
   else if constexpr (kind == exp) return exponential(x);
   else if constexpr (kind == tanh) return hyperbolic_tangent(x);
   else if constexpr (kind == sqrt) return std::sqrt(x);
+  else if constexpr (kind == swish) return x / (1.0F + exponential(-x));
   else return x;
 }
 
@@ -82,6 +83,7 @@ RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
     case Kind::exp: f.template operator()<Kind::exp>(); break;
     case Kind::tanh: f.template operator()<Kind::tanh>(); break;
     case Kind::sqrt: f.template operator()<Kind::sqrt>(); break;
+    case Kind::swish: f.template operator()<Kind::swish>(); break;
   }
 }
 

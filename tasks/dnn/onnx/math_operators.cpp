@@ -99,8 +99,13 @@ void softmax(NodeContext& node) {
 /// Averages over each run of adjacent axes in turn: a mean of equally many means is the mean.
 void reduce_mean(NodeContext& node) {
   auto shape = node.shape(0);
-  std::vector<bool> reduced(shape.size(), !node.has_attribute("axes"));
-  for (const auto axis : node.attribute<std::vector<std::int64_t>>("axes", {})) reduced[node.axis(axis, shape.size())] = true;
+  const bool by_input = node.opset() >= 18; // else by an attribute
+  std::vector<std::int64_t> axes;
+  if (!by_input) axes = node.attribute<std::vector<std::int64_t>>("axes", {});
+  else if (node.has(1)) axes = node.ints(1, "the axes");
+  const bool empty_means_all = by_input ? node.attribute<std::int64_t>("noop_with_empty_axes", 0) == 0 : !node.has_attribute("axes");
+  std::vector<bool> reduced(shape.size(), axes.empty() && empty_means_all);
+  for (const auto axis : axes) reduced[node.axis(axis, shape.size())] = true;
   const bool keep = node.attribute<std::int64_t>("keepdims", 1) != 0;
   auto current = node.tensor(0);
   for (std::size_t first = 0; first < reduced.size(); ++first) {
@@ -118,7 +123,8 @@ void reduce_mean(NodeContext& node) {
       if (!reduced[d]) kept.push_back(shape[d]);
     shape = kept;
   }
-  node.set_output(node.emit(Reshape{}, {current}, std::move(shape)));
+  if (!keep || current == node.tensor(0)) current = node.emit(Reshape{}, {current}, std::move(shape));
+  node.set_output(current);
 }
 
 } // namespace

@@ -69,16 +69,28 @@ void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t outp
 
 void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape(0))); }
 
+/// As named, or in equal parts: of which the last may be smaller from opset 18 on, where their number is named too.
+std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
+  const auto parts = static_cast<std::int64_t>(node.outputs());
+  std::vector<std::int64_t> sizes;
+  if (node.opset() < 13) sizes = node.attribute<std::vector<std::int64_t>>("split", {});
+  else if (node.has(1)) sizes = node.ints(1, "the sizes");
+  if (node.opset() >= 18) {
+    node.require(sizes.empty() == node.has_attribute("num_outputs"), "it needs either sizes or num_outputs");
+    node.require(node.attribute("num_outputs", parts) == parts, "num_outputs is not the number of its outputs");
+  }
+  if (!sizes.empty()) return sizes;
+  node.require(node.opset() >= 18 || size % parts == 0, "its input does not divide evenly among its outputs");
+  const auto part = (size + parts - 1) / parts;
+  sizes.assign(node.outputs(), part);
+  sizes.back() = size - part * (parts - 1);
+  return sizes;
+}
+
 void split(NodeContext& node) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", 0), x.size());
-  const auto parts = static_cast<std::int64_t>(node.outputs());
-  auto sizes = node.attribute<std::vector<std::int64_t>>("split", {});
-  if (node.opset() >= 13 && node.has(1)) sizes = node.ints(1, "the sizes");
-  if (sizes.empty()) {
-    node.require(x[axis] % parts == 0, "its input does not divide evenly among its outputs");
-    sizes.assign(node.outputs(), x[axis] / parts);
-  }
+  const auto sizes = split_sizes(node, x[axis]);
   node.require(sizes.size() == node.outputs(), "it has not one size for each output");
   std::vector<Cut> cuts;
   for (const auto size : x) cuts.push_back({0, 1, size});
@@ -122,19 +134,20 @@ void pad(NodeContext& node) {
   auto shape = node.shape(0);
   if (const auto mode = node.attribute<std::string>("mode", "constant"); mode != "constant") node.unsupported("mode is '" + mode + "'; supported: constant");
   const auto& pads = node.ints(1, "the pads");
-  node.require(pads.size() == 2 * shape.size(), "it needs two pads for each dimension");
-  Pad pad{{}, 0};
+  const auto axes = named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
+  node.require(pads.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
+  Pad pad{std::vector<std::int64_t>(shape.size(), 0), 0};
   if (node.has(2)) {
     const auto& value = node.floats(2, "the value");
     node.require(value.size() == 1, "its value must be a scalar");
     pad.value = value.front();
   }
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const auto before = pads[d], after = pads[d + shape.size()];
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto before = pads[i], after = pads[i + axes.size()];
     if (before < 0 || after < 0 || before > max_elements || after > max_elements)
       node.unsupported("a padding of " + std::to_string(before < 0 ? before : after) + "; supported: 0 to " + std::to_string(max_elements));
-    pad.before.push_back(before);
-    shape[d] += before + after;
+    pad.before[axes[i]] = before;
+    shape[axes[i]] += before + after;
   }
   node.set_output(node.emit(std::move(pad), {node.tensor(0)}, std::move(shape)));
 }

@@ -29,6 +29,19 @@ std::vector<std::int64_t> axes_of(NodeContext& node) {
   return node.attribute<std::vector<std::int64_t>>("axes", {});
 }
 
+std::vector<std::size_t> named_axes(NodeContext& node, std::size_t rank, const std::vector<std::int64_t>* given) {
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (!given) return axes;
+  axes.clear();
+  for (const auto value : *given) {
+    const auto axis = node.axis(value, rank);
+    node.require(std::ranges::find(axes, axis) == axes.end(), "it names an axis twice");
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
 Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& request) {
   const bool zero_copies = node.attribute<std::int64_t>("allowzero", 0) == 0;
   Shape shape;
@@ -111,6 +124,7 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
 }
 
 To cast_target(NodeContext& node) {
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // concerns numbers of 8 bits
   switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
     case 1: return To::floats;
     case 6: case 7: return To::ints;

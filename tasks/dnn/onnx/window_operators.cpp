@@ -1,4 +1,4 @@
-#include "tasks/dnn/onnx/lowering.hpp"
+#include "tasks/dnn/onnx/shape_rules.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +50,8 @@ struct Placement {
 /// Reads the attributes that Conv and the pooling operators share. `kernel` is {height, width}.
 Placement place_window(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& kernel, bool ceil) {
   const auto strides = extents(node, "strides", 2, 1, "a stride");
-  const auto dilations = extents(node, "dilations", 2, 1, "a dilation");
+  // An average has none before opset 19.
+  const auto dilations = node.type() == "AveragePool" && node.opset() < 19 ? std::vector<std::int64_t>{1, 1} : extents(node, "dilations", 2, 1, "a dilation");
   const auto pads = extents(node, "pads", 4, 0, "a padding");
   const auto auto_pad = node.attribute<std::string>("auto_pad", "NOTSET");
   Direction h{checked_extent(node, kernel[0], 1, "a kernel"), strides[0], dilations[0], pads[0], pads[2], x[2]};
@@ -153,6 +154,7 @@ struct ResizeRule {
   bool linear = false;
   std::string coordinates = "half_pixel";
   std::string nearest = "round_prefer_floor";
+  std::optional<std::vector<std::int64_t>> axes = {}; // that sizes or scales are of; all where it names none
 };
 
 float source_position(const ResizeRule& rule, std::int64_t out, std::int64_t out_size, std::int64_t in_size, float scale) {
@@ -190,16 +192,19 @@ std::vector<Resize::Tap> taps(const ResizeRule& rule, std::int64_t in_size, std:
 
 void emit_resize(NodeContext& node, const ResizeRule& rule, std::size_t scales_input, std::size_t sizes_input) {
   const auto& x = node.shape_of_rank(0, 4);
-  std::vector<float> scales(4);
-  Shape out(4);
+  const auto axes = named_axes(node, 4, rule.axes ? &*rule.axes : nullptr);
+  std::vector<float> scales(4, 1.0F);
+  Shape out = x;
   if (node.has(sizes_input)) {
-    out = node.ints(sizes_input, "the sizes");
-    node.require(out.size() == 4, "it needs one size for each dimension");
+    const auto& sizes = node.ints(sizes_input, "the sizes");
+    node.require(sizes.size() == axes.size(), "it needs one size for each dimension, or for each of its axes");
+    for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = sizes[i];
     out = node.checked(out);
     for (std::size_t d = 0; d < 4; ++d) scales[d] = static_cast<float>(out[d]) / static_cast<float>(x[d]);
   } else {
-    scales = node.floats(scales_input, "the scales");
-    node.require(scales.size() == 4, "it needs one scale for each dimension");
+    const auto& given = node.floats(scales_input, "the scales");
+    node.require(given.size() == axes.size(), "it needs one scale for each dimension, or for each of its axes");
+    for (std::size_t i = 0; i < axes.size(); ++i) scales[axes[i]] = given[i];
     for (std::size_t d = 0; d < 4; ++d) {
       if (!(scales[d] > 0) || scales[d] > static_cast<float>(max_extent)) node.bad("a scale of " + std::to_string(scales[d]));
       out[d] = static_cast<std::int64_t>(static_cast<float>(x[d]) * scales[d]);
@@ -227,6 +232,11 @@ void resize(NodeContext& node) {
   rule.coordinates = one_of(node, "coordinate_transformation_mode", "half_pixel", {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"});
   rule.nearest = one_of(node, "nearest_mode", "round_prefer_floor", {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   if (node.attribute<std::int64_t>("exclude_outside", 0) != 0) node.unsupported("exclude_outside is not supported");
+  if (node.opset() >= 18) {
+    if (node.has_attribute("axes")) rule.axes = node.attribute<std::vector<std::int64_t>>("axes");
+    if (node.attribute<std::int64_t>("antialias", 0) != 0 && rule.linear) node.unsupported("antialias is not supported");
+    (void)one_of(node, "keep_aspect_ratio_policy", "stretch", {"stretch"});
+  }
   node.ignore_attribute("cubic_coeff_a");
   node.ignore_attribute("extrapolation_value");
   emit_resize(node, rule, 2, 3);

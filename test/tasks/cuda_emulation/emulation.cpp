@@ -155,6 +155,7 @@ class Block {
 class Machine {
  public:
   Order order = Order::forward;
+  std::span<std::byte> others; // memory of other kernels
 
   void run(const Launch& launch, const char* name, Body body, const void* arguments) {
     name_ = name;
@@ -177,6 +178,12 @@ class Machine {
   Block& block() { return *blocks_[static_cast<std::size_t>(position.rank)]; }
   Copies& copies() { return block().copies[static_cast<std::size_t>(position.thread)]; }
 
+  void wait_for_previous() {
+    position.waited = true;
+    if (others.empty()) return;
+    if (static_cast<int>(at_wait_.size()) + 1 == threads_ * cluster_) give_others_back();
+    meet(at_wait_, threads_ * cluster_);
+  }
   void barrier() { meet(block().at_barrier, threads_); }
   void cluster_barrier() { meet(at_cluster_barrier_, threads_ * cluster_); }
 
@@ -221,6 +228,8 @@ class Machine {
     cluster_ = size;
     for (int rank = 0; rank < size; ++rank) blocks_[static_cast<std::size_t>(rank)]->begin(threads_, position.launch.shared);
     at_cluster_barrier_.clear();
+    at_wait_.clear();
+    take_others_away();
     beginning_ = 0;
     const Position first = position;
     for (int ended = 0; ended < size && error_.empty();) {
@@ -240,6 +249,15 @@ class Machine {
     }
     position = first;
     if (!error_.empty()) give_up();
+  }
+
+  void take_others_away() {
+    others_kept_.assign(others.begin(), others.end());
+    if (!others.empty()) std::memset(others.data(), poison, others.size());
+  }
+  void give_others_back() {
+    if (!others_kept_.empty()) std::memcpy(others.data(), others_kept_.data(), others.size());
+    others_kept_.clear();
   }
 
   /// Waits until `all` threads have come.
@@ -268,6 +286,7 @@ class Machine {
   /// The stacks are in the middle of something: new ones next time.
   [[noreturn]] void give_up() {
     const auto what = std::exchange(error_, {});
+    give_others_back();
     idle_.clear();
     fibers_.clear();
     ready_.clear();
@@ -335,7 +354,8 @@ class Machine {
 
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<Fiber*> idle_, at_cluster_barrier_;
+  std::vector<Fiber*> idle_, at_cluster_barrier_, at_wait_;
+  std::vector<std::byte> others_kept_; // until all threads have waited
   std::deque<Fiber*> ready_;
   Fiber* running_ = nullptr;
   std::jmp_buf scheduler_{};
@@ -377,6 +397,7 @@ void launch(const Launch& launch, void** arguments) {
 const char* unavailable() { return sanitized ? "the sanitizers cannot follow the emulation's fibers" : nullptr; }
 
 void set_order(Order order) { machine().order = order; }
+void set_others(std::span<std::byte> memory) { machine().others = memory; }
 
 void run(const Launch& launch, const char* name, int most_threads, Body body, const void* arguments) {
   const auto refuse = [&](const char* what) { throw std::logic_error("kernel " + std::string(name) + ": " + what); };
@@ -389,6 +410,7 @@ void run(const Launch& launch, const char* name, int most_threads, Body body, co
   machine().run(launch, name, body, arguments);
 }
 
+void wait_for_previous() { machine().wait_for_previous(); }
 void barrier() { machine().barrier(); }
 void cluster_barrier() { machine().cluster_barrier(); }
 void together(void* operand, void (*combine)(void* const (&operands)[32])) { machine().together(operand, combine); }

@@ -10,6 +10,7 @@
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace rtexec::test::emulation {
@@ -32,6 +33,10 @@ void launch(const Launch& launch, void** arguments);
 enum class Order { forward, reverse };
 void set_order(Order order);
 
+/// Memory that other kernels write and read, for launches of the calling thread: until the threads of a block have waited for the kernel
+/// before, it holds NaN, and what they write there is lost. So a kernel that starts too early gives a wrong result. Empty: none.
+void set_others(std::span<std::byte> memory);
+
 // For the kernels' side of this header.
 
 struct Registration {
@@ -50,6 +55,7 @@ struct Position {
 };
 extern constinit thread_local Position position;
 
+void wait_for_previous();
 /// All threads of the block arrive before one goes on.
 void barrier();
 /// All lanes of the warp arrive; then `combine` is called once with what each gave, in the order of lanes.

@@ -223,6 +223,7 @@ double activated(double x, const ActivationArguments& f) {
     case ActivationArguments::exp: return std::exp(x);
     case ActivationArguments::tanh: return std::tanh(x);
     case ActivationArguments::sqrt: return std::sqrt(x);
+    case ActivationArguments::swish: return x / (1 + std::exp(-x));
     default: return x;
   }
 }
@@ -230,7 +231,7 @@ double activated(double x, const ActivationArguments& f) {
 std::vector<ActivationArguments> all_activations() {
   using A = ActivationArguments;
   return {{A::none, 0, 0},           {A::relu, 0, 0},   {A::leaky_relu, 0.1F, 0}, {A::leaky_relu, 1.5F, 0}, {A::sigmoid, 0, 0}, {A::hard_sigmoid, 0.2F, 0.5F},
-          {A::hard_swish, 0, 0},     {A::clip, 0, 6},   {A::clip, -0.5F, 0.25F},  {A::exp, 0, 0},           {A::tanh, 0, 0},    {A::sqrt, 0, 0}};
+          {A::hard_swish, 0, 0},     {A::clip, 0, 6},   {A::clip, -0.5F, 0.25F},  {A::exp, 0, 0},           {A::tanh, 0, 0},    {A::sqrt, 0, 0}, {A::swish, 0, 0}};
 }
 
 View dense_view(const std::vector<int>& shape) {

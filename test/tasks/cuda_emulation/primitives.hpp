@@ -40,7 +40,7 @@ T& shared_memory() {
   return *static_cast<T*>(test::emulation::static_shared(&key, sizeof(T), alignof(T)));
 }
 
-inline void wait_for_previous() { test::emulation::position.waited = true; }
+inline void wait_for_previous() { test::emulation::wait_for_previous(); }
 inline void let_next_start() {}
 inline void publish() {}
 inline unsigned count_up(unsigned* counter) { return (*counter)++; }

@@ -151,6 +151,7 @@ struct Pass {
 constexpr Pass passes[] = {{"optimise", tasks::optimise},
                            {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
                            {"fold_scales", tasks::fold_scales},
+                           {"merge_swish", tasks::merge_swish},
                            {"fuse_residuals", tasks::fuse_residuals},
                            {"fuse_activations", tasks::fuse_activations},
                            {"remove_unused", tasks::remove_unused}};

@@ -95,7 +95,7 @@ Array gemm(const Operator& n) {
 }
 
 Array matrix_product(const Operator& n) {
-  return gemm({"Gemm", n.opset, {&n.in(0), &n.in(1)}, {}});
+  return gemm({"Gemm", n.opset, {&n.in(0), &n.in(1)}, {}, 1});
 }
 
 /// Softmax over the middle of a tensor seen as [outer, count, inner].
@@ -134,9 +134,10 @@ Array batch_normalization(const Operator& n) {
 
 Array reduce_mean(const Operator& n) {
   const Array& x = n.in(0);
+  const Ints given = n.opset < 18 ? n.get<Ints>("axes", {}) : n.has(1) ? integers(n.in(1)) : Ints{};
   std::set<Index> axes;
-  for (const Index axis : n.get<Ints>("axes", {})) axes.insert(from_front(axis, x.rank()));
-  if (!n.has("axes"))
+  for (const Index axis : given) axes.insert(from_front(axis, x.rank()));
+  if (given.empty() && n.get<Index>("noop_with_empty_axes", 0) == 0)
     for (Index axis = 0; axis < x.rank(); ++axis) axes.insert(axis);
   Ints kept = x.shape, squeezed;
   for (Index axis = 0; axis < x.rank(); ++axis) {

@@ -160,11 +160,17 @@ std::string Model::add_constant(Array value) {
 }
 
 std::string Model::node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes) {
+  return nodes(type, from, 1, attributes).front();
+}
+
+std::vector<std::string> Model::nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs, const Attributes& attributes) {
   const std::string name = new_name(type);
+  std::vector<std::string> names{name};
+  for (std::size_t i = 1; i < outputs; ++i) names.push_back(name + "_" + std::to_string(i));
   onnx::NodeProto& proto = *proto_.mutable_graph()->add_node();
   proto.set_name("make_" + name);
   proto.set_op_type(type);
-  proto.add_output(name);
+  for (const std::string& output : names) proto.add_output(output);
 
   std::string text, shapes;
   for (const auto& [key, value] : attributes) {
@@ -173,16 +179,16 @@ std::string Model::node(const std::string& type, const std::vector<std::string>&
     text += (text.empty() ? "" : " ") + key + "=";
     std::visit(AttributeWriter{attribute, text}, value);
   }
-  Operator how{type, opset_, {}, attributes};
+  Operator how{type, opset_, {}, attributes, outputs};
   for (const std::string& input : from) {
     proto.add_input(input);
     how.inputs.push_back(input.empty() ? nullptr : &values_.at(input));
     shapes += (shapes.empty() ? "" : ", ") + (input.empty() ? "absent" : to_text(value(input).shape));
   }
-  Array value = evaluate(how).at(0);
-  description_ += (description_.empty() ? "" : "; ") + type + "{" + text + "}(" + shapes + ") -> " + to_text(value.shape);
-  values_[name] = std::move(value);
-  return name;
+  std::vector<Array> values = evaluate(how);
+  description_ += (description_.empty() ? "" : "; ") + type + "{" + text + "}(" + shapes + ") -> " + to_text(values.at(0).shape);
+  for (std::size_t i = 0; i < names.size(); ++i) values_[names[i]] = std::move(values.at(i));
+  return names;
 }
 
 void Model::unread_output() {

@@ -35,6 +35,8 @@ class Model {
   std::string listed_constant(const Ints& shape);
   /// "" stands for an absent optional input.
   std::string node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes = {});
+  /// The same with several outputs.
+  std::vector<std::string> nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs, const Attributes& attributes = {});
   /// Gives the last node one more output, which nobody reads.
   void unread_output();
   void output(const std::string& name);

@@ -1,4 +1,4 @@
-// What ONNX says an operator computes (opsets 11 to 17): written from its operator specification in double precision,
+// What ONNX says an operator computes (opsets 11 to 23): written from its operator specification in double precision,
 // one loop after the other, sharing nothing with the engine.
 #pragma once
 
@@ -21,6 +21,7 @@ struct Operator {
   int opset = 13;
   std::vector<const Array*> inputs;
   Attributes attributes;
+  std::size_t outputs = 1;
 
   [[nodiscard]] bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
   [[nodiscard]] const Array& in(std::size_t input) const { return *inputs.at(input); }
@@ -45,5 +46,6 @@ using Functions = std::map<std::string, Function>;
 [[nodiscard]] const Functions& window_operators();
 [[nodiscard]] const Functions& math_operators();
 [[nodiscard]] const Functions& shape_operators();
+[[nodiscard]] std::vector<Array> split(const Operator& node);
 
 } // namespace rtexec::test

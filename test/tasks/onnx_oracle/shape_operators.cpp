@@ -18,6 +18,12 @@ Array pick(const Array& x, const Ints& shape, F&& f) {
 
 std::size_t place(Index axis, Index rank) { return static_cast<std::size_t>(from_front(axis, rank)); }
 
+Ints every_axis(Index rank) {
+  Ints axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 Array with_shape(Array x, Ints shape) {
   if (product(shape) != x.size()) throw std::invalid_argument("a shape of another size");
   x.shape = std::move(shape);
@@ -54,8 +60,9 @@ Array reshape(const Operator& n) {
   const Array& x = n.in(0);
   Ints shape = integers(n.in(1));
   Index known = 1;
+  const bool zero_copies = n.get<Index>("allowzero", 0) == 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) shape[d] = x.shape[d];
+    if (shape[d] == 0 && zero_copies) shape[d] = x.shape[d];
     if (shape[d] > 0) known *= shape[d];
   }
   std::ranges::replace(shape, Index{-1}, x.size() / known);
@@ -186,12 +193,18 @@ Array pad(const Operator& n) {
   const Ints pads = integers(n.in(1));
   const auto mode = n.get<std::string>("mode", "constant");
   const double value = n.has(2) ? n.in(2)[0] : 0;
-  Ints shape = x.shape;
-  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += pads[d] + pads[d + shape.size()];
+  Ints shape = x.shape, before(shape.size(), 0);
+  Ints axes = every_axis(x.rank());
+  if (n.has(3)) axes = integers(n.in(3)); // from opset 18 on
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t d = place(axes[i], x.rank());
+    before[d] = pads[i];
+    shape[d] += pads[i] + pads[i + axes.size()];
+  }
   Array y(shape);
   for_each_index(shape, [&](const Ints& at) {
     Ints from(at.size());
-    for (std::size_t d = 0; d < at.size(); ++d) from[d] = source(at[d] - pads[d], x.shape[d], mode);
+    for (std::size_t d = 0; d < at.size(); ++d) from[d] = source(at[d] - before[d], x.shape[d], mode);
     y[offset(shape, at)] = std::ranges::find(from, -1) == from.end() ? x[offset(x.shape, from)] : value;
   });
   return y;
@@ -234,13 +247,14 @@ Array resample(const Sampling& how, const Array& x, std::size_t axis, Index out,
   return y;
 }
 
-/// `sizes` may be null.
-Array resample_all(const Sampling& how, const Array& x, const Array* scales, const Array* sizes) {
+/// `sizes` may be null. Scales and sizes are those of `axes`.
+Array resample_all(const Sampling& how, const Array& x, const Array* scales, const Array* sizes, const Ints& axes) {
   Array y = x;
-  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = place(axes[i], x.rank());
     const auto in = static_cast<double>(x.shape[axis]);
-    const double scale = sizes ? sizes->values[axis] / in : scales->values[axis];
-    y = resample(how, y, axis, static_cast<Index>(sizes ? sizes->values[axis] : std::floor(in * scale)), scale);
+    const double scale = sizes ? sizes->values[i] / in : scales->values[i];
+    y = resample(how, y, axis, static_cast<Index>(sizes ? sizes->values[i] : std::floor(in * scale)), scale);
   }
   return y;
 }
@@ -248,12 +262,36 @@ Array resample_all(const Sampling& how, const Array& x, const Array* scales, con
 Array resize(const Operator& n) { // inputs: x, region of interest, scales, sizes
   const Sampling how{n.get<std::string>("coordinate_transformation_mode", "half_pixel"),
                      n.get<std::string>("nearest_mode", "round_prefer_floor"), n.get<std::string>("mode", "nearest") == "linear"};
-  return resample_all(how, n.in(0), n.has(2) ? &n.in(2) : nullptr, n.has(3) ? &n.in(3) : nullptr);
+  return resample_all(how, n.in(0), n.has(2) ? &n.in(2) : nullptr, n.has(3) ? &n.in(3) : nullptr,
+                      n.get("axes", every_axis(n.in(0).rank())));
 }
 
-Array upsample(const Operator& n) { return resample_all({}, n.in(0), &n.in(1), nullptr); }
+Array upsample(const Operator& n) { return resample_all({}, n.in(0), &n.in(1), nullptr, every_axis(n.in(0).rank())); }
 
 } // namespace
+
+std::vector<Array> split(const Operator& n) {
+  const Array& x = n.in(0);
+  const std::size_t axis = place(n.get<Index>("axis", 0), x.rank());
+  const auto parts = static_cast<Index>(n.outputs);
+  const Index equal = (x.shape[axis] + parts - 1) / parts;
+  Ints sizes(n.outputs, equal);
+  sizes.back() = x.shape[axis] - equal * (parts - 1);
+  if (n.has("split")) sizes = n.get<Ints>("split", {}); // up to opset 12
+  if (n.has(1)) sizes = integers(n.in(1));
+  std::vector<Array> all;
+  Index first = 0;
+  for (const Index size : sizes) {
+    Ints shape = x.shape;
+    shape[axis] = size;
+    all.push_back(pick(x, shape, [&](Ints at) {
+      at[axis] += first;
+      return at;
+    }));
+    first += size;
+  }
+  return all;
+}
 
 const Functions& shape_operators() {
   static const Functions functions{{"Concat", concat},       {"Flatten", flatten}, {"Reshape", reshape},     {"Shape", shape_of},

@@ -95,6 +95,7 @@ DEVICE float activated(float x, const ActivationArguments& f) {
   case ActivationArguments::exp: return exponential(x);
   case ActivationArguments::tanh: return hyperbolic_tangent(x);
   case ActivationArguments::sqrt: return square_root(x);
+  case ActivationArguments::swish: return x / (1.0F + exponential(-x));
   default: return x;
   }
 }

@@ -11,6 +11,9 @@ namespace rtexec::tasks::cuda {
 /// How a tensor's elements are stored.
 enum class Storage : int { f32, f16 };
 
+/// Of a grid, along y and z.
+constexpr int most_blocks = 65535;
+
 /// A kernel, and how many threads it is launched with.
 struct Launch {
   const char* name = nullptr; // lives as long as the program
@@ -22,7 +25,7 @@ struct Launch {
 
 /// The activations of graph.hpp, with its parameters; values must agree with rtexec::tasks::Activation::Kind.
 struct ActivationArguments {
-  enum Kind : int { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt };
+  enum Kind : int { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish };
   int kind = none;
   float a = 0, b = 0;
 };

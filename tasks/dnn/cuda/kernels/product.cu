@@ -162,7 +162,8 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned channels = static_cast<unsigned>(p.groups) * static_cast<unsigned>(p.out_channels);
-  const unsigned output = first_item() / 32U;
+  const unsigned warps = static_cast<unsigned>(block_threads()) / 32U; // threads of all blocks would not fit into 32 bits
+  const unsigned output = static_cast<unsigned>(block_x()) * warps + static_cast<unsigned>(thread_index()) / 32U;
   if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width) * channels) return;
   const unsigned pixel = output / channels;
   const int channel = static_cast<int>(output - pixel * channels), group = channel / p.out_channels;

@@ -191,8 +191,9 @@ Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
   constexpr long long few_pixels = 8;
-  if (is_depthwise(p)) return depthwise_launch(p, storage);
-  return pixels_of(p) <= few_pixels ? conv_rows_launch(p, storage) : conv_direct_launch(p, storage);
+  if (pixels_of(p) <= few_pixels && !is_depthwise(p)) return conv_rows_launch(p, storage);
+  const auto launch = is_depthwise(p) ? depthwise_launch(p, storage) : conv_direct_launch(p, storage);
+  return launch.grid_y <= most_blocks && launch.grid_z <= most_blocks ? launch : conv_rows_launch(p, storage);
 }
 
 GlobalAverageSplits split(const GlobalAverageArguments& p) {

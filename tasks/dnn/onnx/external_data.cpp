@@ -1,0 +1,110 @@
+#include "tasks/dnn/onnx/external_data.hpp"
+
+#include "tasks/dnn/onnx/source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec::tasks::onnx_source {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
+[[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::string& key, const std::string& what) {
+  const auto found = keys.find(key);
+  if (found == keys.end()) return {};
+  const auto& text = found->second;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    bad(what + " has the " + key + " '" + text + "' in its data file, which is no number of bytes");
+  return value;
+}
+
+const std::string& location_of(const ExternalData::Keys& keys, const std::string& what) {
+  for (const auto& [key, value] : keys)
+    if (key != "location" && key != "offset" && key != "length" && key != "checksum")
+      unsupported(what + " keeps its data in another file, with '" + key + "'; supported: location, offset and length");
+  const auto found = keys.find("location");
+  if (found == keys.end() || found->second.empty()) bad(what + " keeps its data in another file, and does not say in which");
+  return found->second;
+}
+
+/// The file that `location` means, links followed; refused where it lies outside of the folder.
+fs::path resolved(const fs::path& folder, const std::string& location, const std::string& what) {
+  const auto in_file = what + " keeps its data in '" + location + "', which ";
+  const fs::path relative(location);
+  if (relative.is_absolute() || location.contains('\0') || std::ranges::find(relative, "..") != relative.end())
+    bad(in_file + "is not a file of the model's folder; only files of that folder are read");
+  std::error_code error;
+  const auto root = fs::canonical(folder, error);
+  if (error) bad(in_file + "cannot be found: " + folder.string() + ": " + error.message());
+  auto file = fs::canonical(root / relative, error);
+  if (error)
+    bad(in_file + "cannot be found in " + root.string() + ": " + error.message() + "; keep it beside the model, under the name that it was written with");
+  if (std::ranges::mismatch(root, file).in1 != root.end())
+    bad(in_file + "is a link to " + file.string() + "; only files of the model's folder are read");
+  return file;
+}
+
+} // namespace
+
+ExternalData::~ExternalData() { close(); }
+
+void ExternalData::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  location_.clear();
+}
+
+void ExternalData::open(const std::string& location, const std::string& what) {
+  if (fd_ >= 0 && location == location_) return;
+  close();
+  const auto file = resolved(*folder_, location, what);
+  const auto in_file = what + " keeps its data in " + file.string() + ", which ";
+  fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); // nor waits for the writer of a pipe
+  if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
+  struct stat status{};
+  if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + reason(errno));
+  if (!S_ISREG(status.st_mode)) bad(in_file + "is not a regular file");
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  location_ = location;
+}
+
+std::vector<std::byte> ExternalData::read(const Keys& keys, std::size_t size, const std::string& what) {
+  const auto& location = location_of(keys, what);
+  if (!folder_) unsupported(what + " keeps its data in another file, '" + location + "', and the model was not read from a folder");
+  const auto offset = number(keys, "offset", what).value_or(0);
+  open(location, what);
+  const auto in_file = what + " keeps its data in '" + location + "', ";
+  const auto but_has = " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or of another model";
+  if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
+  const auto length = number(keys, "length", what).value_or(size_ - offset);
+  if (length != size)
+    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in '" + location + "'");
+  if (length > size_ - offset) bad(in_file + std::to_string(length) + " bytes from byte " + std::to_string(offset) + but_has);
+  if (size > limit_ - used_) unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) + " bytes");
+  used_ += size;
+  std::vector<std::byte> bytes(size);
+  for (std::size_t done = 0; done < size;) {
+    const auto n = ::pread(fd_, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) bad(in_file + "which cannot be read: " + reason(errno));
+    if (n == 0) bad(in_file + "which became shorter while it was read");
+    done += static_cast<std::size_t>(n);
+  }
+  if (seen_) seen_(bytes);
+  return bytes;
+}
+
+} // namespace rtexec::tasks::onnx_source

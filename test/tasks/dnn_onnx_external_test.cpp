@@ -1,0 +1,183 @@
+// Models whose constants lie in other files, as PyTorch's default exporter writes them; and models that name files which they must not read.
+#include "tasks/dnn/dnn_workload.hpp"
+#include "tasks/dnn/onnx/external_data.hpp"
+#include "tasks/dnn/onnx/source.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "test/support/files.hpp"
+#include "test/tasks/dnn_onnx_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <sys/stat.h>
+
+namespace rtexec::tasks {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::string bytes_of(const std::vector<float>& values) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::string key(const std::string& name, const std::string& value) { return " external_data { key: \"" + name + "\" value: \"" + value + "\" }"; }
+
+/// A constant "w" of two floats in another file.
+std::string constant(const std::string& keys) { return " name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL" + keys; }
+
+/// y = x + w.
+std::string model_of(const std::string& w) {
+  const auto bytes = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "initializer {" + w + " }" + onnx_node("Add", {"x", "w"}, {"y"}) + "output { name: \"y\" }", 20);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class ExternalData : public testing::Test {
+ protected:
+  ExternalData() { test::write_text(folder_ / "net/net.onnx.data", "...." + bytes_of({3, -5, 7})); }
+
+  Result<Graph> read(const std::string& w) {
+    test::write_text(folder_ / "net/net.onnx", model_of(w));
+    return read_onnx(folder_ / "net/net.onnx");
+  }
+  void expect_values(const std::string& keys, const std::vector<float>& expected) {
+    const auto graph = read(constant(keys));
+    ASSERT_TRUE(graph.has_value()) << graph.error().what;
+    EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, expected);
+  }
+  void expect_refused(const std::string& keys, const std::vector<std::string>& words, Errc code = Errc::bad_input) {
+    const auto graph = read(constant(keys));
+    ASSERT_FALSE(graph.has_value()) << keys;
+    EXPECT_EQ(graph.error().code, code) << graph.error().what;
+    EXPECT_THAT(graph.error().what, HasSubstr("net.onnx: initialiser 'w'"));
+    for (const auto& word : words) EXPECT_THAT(graph.error().what, HasSubstr(word));
+  }
+
+  const std::string here = key("location", "net.onnx.data");
+  test::ScratchFolder folder_;
+};
+
+TEST_F(ExternalData, IsReadFromItsPlace) {
+  expect_values(here + key("offset", "4") + key("length", "8"), {3, -5});
+  expect_values(here + key("offset", "8") + key("length", "8"), {-5, 7});
+  expect_values(here + key("offset", "8"), {-5, 7}); // to the end
+  test::write_text(folder_ / "net/deep/er/w", bytes_of({1, 2}));
+  expect_values(key("location", "deep/er/w"), {1, 2});
+  expect_values(key("location", "./deep/er/w") + key("checksum", "da39a3ee"), {1, 2});
+}
+
+TEST_F(ExternalData, OfTheCurrentFolder) {
+  ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
+  const auto before = fs::current_path();
+  fs::current_path(folder_ / "net");
+  const auto graph = read_onnx("net.onnx");
+  fs::current_path(before);
+  EXPECT_TRUE(graph.has_value()) << graph.error().what;
+}
+
+TEST_F(ExternalData, OfOtherTypesAndInAttributes) {
+  test::write_text(folder_ / "net/shape", std::string("\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16));
+  const auto model = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "node { op_type: \"Constant\" output: \"s\" attribute { name: \"value\" type: TENSOR t { data_type: 7 dims: 2 data_location: EXTERNAL" +
+                                key("location", "shape") + " } } }" + onnx_node("Reshape", {"x", "s"}, {"y"}) + "output { name: \"y\" }");
+  const auto graph = parse_onnx(model, "net", folder_ / "net");
+  ASSERT_TRUE(graph.has_value()) << graph.error().what;
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].shape, (Shape{2, 1}));
+}
+
+TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
+  test::write_text(folder_ / "secret", bytes_of({1, 2}));
+  test::write_text(folder_ / "network/secret", bytes_of({1, 2})); // a name that begins as the folder's
+  fs::create_symlink("../secret", folder_ / "net/link");
+  fs::create_directory_symlink("..", folder_ / "net/up");
+  for (const std::string location : {"../secret", "deep/../../secret", "/etc/passwd", "..", "../network/secret", "deep/../net.onnx.data"})
+    expect_refused(key("location", location), {location, "only files of that folder"});
+  expect_refused(key("location", (folder_ / "secret").string()), {"only files of that folder"});
+  for (const std::string location : {"link", "up/secret", "up/network/secret"}) expect_refused(key("location", location), {location, "link", "model's folder"});
+}
+
+TEST_F(ExternalData, ALinkWithinTheFolderIsFollowed) {
+  fs::create_symlink("net.onnx.data", folder_ / "net/link");
+  expect_values(key("location", "link") + key("offset", "4") + key("length", "8"), {3, -5});
+}
+
+TEST_F(ExternalData, OfNoRegularFileIsRefused) {
+  expect_refused(key("location", "missing"), {"'missing'", "cannot be found", "beside the model"});
+  fs::create_directory(folder_ / "net/folder");
+  expect_refused(key("location", "folder"), {"not a regular file"});
+  ASSERT_EQ(::mkfifo((folder_ / "net/pipe").c_str(), 0600), 0);
+  expect_refused(key("location", "pipe"), {"not a regular file"}); // and does not wait for a writer
+}
+
+TEST_F(ExternalData, BeyondTheFileIsRefused) {
+  expect_refused(here + key("offset", "12") + key("length", "8"), {"net.onnx.data", "8 bytes from byte 12", "has 16 bytes"});
+  expect_refused(here + key("offset", "17") + key("length", "8"), {"byte 17", "has 16 bytes"});
+  expect_refused(here + key("offset", "18446744073709551615") + key("length", "8"), {"byte 18446744073709551615"});
+  expect_refused(here + key("offset", "9223372036854775807") + key("length", "8"), {"byte 9223372036854775807"});
+  expect_refused(here + key("offset", "18446744073709551616"), {"18446744073709551616", "number"});
+  expect_refused(here + key("offset", "-4"), {"'-4'", "number"});
+  expect_refused(here + key("offset", "4 "), {"'4 '", "number"});
+  expect_refused(here + key("length", "0x8"), {"'0x8'", "number"});
+}
+
+TEST_F(ExternalData, OfAnotherSizeThanItsShapeIsRefused) {
+  expect_refused(here + key("offset", "4") + key("length", "12"), {"needs 8 bytes", "has 12"});
+  expect_refused(here + key("offset", "4"), {"needs 8 bytes", "has 12"});
+  expect_refused(here + key("length", "4"), {"needs 8 bytes", "has 4"});
+}
+
+TEST_F(ExternalData, ThatContradictsItselfIsRefused) {
+  expect_refused("", {"does not say in which"});
+  expect_refused(here + here, {"'location'", "twice"});
+  expect_refused(here + key("encryption", "none"), {"'encryption'", "supported: location"}, Errc::unsupported);
+  expect_refused(here + key("length", "8") + " raw_data: \"12345678\"", {"both in the model and in another file"});
+}
+
+TEST_F(ExternalData, WithoutAFolderIsRefused) {
+  const auto model = model_of(constant(here + key("offset", "4") + key("length", "8")));
+  const auto graph = parse_onnx(std::as_bytes(std::span(model)), "net.onnx");
+  ASSERT_FALSE(graph.has_value());
+  EXPECT_EQ(graph.error().code, Errc::unsupported);
+  EXPECT_THAT(graph.error().what, HasSubstr("not read from a folder"));
+}
+
+TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piece again and again
+  onnx_source::ExternalData files(folder_ / "net", 12, {});
+  const onnx_source::ExternalData::Keys keys{{"location", "net.onnx.data"}, {"length", "8"}};
+  EXPECT_EQ(files.read(keys, 8, "w").size(), 8U);
+  try {
+    (void)files.read(keys, 8, "w");
+    FAIL() << "16 bytes were read";
+  } catch (const onnx_source::Refusal& refusal) {
+    EXPECT_EQ(refusal.code, Errc::unsupported);
+    EXPECT_THAT(refusal.text, HasSubstr("more than 12 bytes"));
+  }
+}
+
+TEST_F(ExternalData, IsShownToTheObserver) {
+  ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
+  std::vector<std::string> seen;
+  const auto graph = read_onnx(folder_ / "net/net.onnx", [&](std::span<const std::byte> bytes) { seen.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
+  ASSERT_TRUE(graph.has_value());
+  EXPECT_THAT(seen, testing::ElementsAre(test::read_text(folder_ / "net/net.onnx"), bytes_of({3, -5})));
+}
+
+TEST_F(ExternalData, ChangesTheFingerprint) { // a profile is of the weights too
+  ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
+  const auto fingerprint = [&] {
+    const auto workload = DnnWorkload::load(folder_ / "net/net.onnx", {}, DeviceKind::host, Precision::fp32);
+    EXPECT_TRUE(workload.has_value());
+    return workload ? (*workload)->fingerprint() : "";
+  };
+  const auto before = fingerprint();
+  EXPECT_EQ(fingerprint(), before);
+  test::write_text(folder_ / "net/net.onnx.data", "...." + bytes_of({3, -6, 7}));
+  EXPECT_NE(fingerprint(), before);
+}
+
+} // namespace
+} // namespace rtexec::tasks
