@@ -247,6 +247,10 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
       const auto launch = cuda::plan_conv(choice, conv);
       EXPECT_TRUE(fits(launch.grid_y, launch.grid_z)) << cuda::to_string(choice);
     }
+    for (const auto& variant : cuda::conv_variants()) {
+      const int splits = cuda::applies(variant, conv) ? cuda::most_splits(variant, conv) : 0; // that a profile may choose
+      EXPECT_LE(conv.groups * splits, cuda::most_blocks) << variant.kernel;
+    }
     return choices.size();
   };
   conv.out_channels = conv.y_stride = 5'000'000;

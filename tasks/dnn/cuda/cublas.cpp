@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/cuda/library.hpp"
 
+#include <cstdlib>
 #include <array>
 #include <string>
 
@@ -44,6 +45,9 @@ Result<std::unique_ptr<Cublas>> Cublas::open(hal::cuda::Stream stream) {
 
 Result<std::unique_ptr<Cublas>> Cublas::open(const CublasFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cublas> cublas(new Cublas(functions));
+  // Each product brings its workspace; the one that cuBLAS takes for itself would be 32 MiB on large GPUs. A user's own setting stays.
+  constexpr int keep = 0;
+  if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0) return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");
   if (auto made = cublas->checked(functions.create(&cublas->handle_), "starting it"); !made) return std::unexpected(made.error());
   if (auto known = cublas->checked(functions.version(cublas->handle_, &cublas->version_), "asking for its version"); !known) return std::unexpected(known.error());
   if (auto set = cublas->checked(functions.set_stream(cublas->handle_, stream), "giving it a stream"); !set) return std::unexpected(set.error());

@@ -113,8 +113,7 @@ Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
     if (graph) graph_ = std::move(*graph);
     else bound = std::unexpected(graph.error());
   }
-  if (bound) executor_->trim();
-  else unbind();
+  if (!bound) unbind();
   return bound;
 }
 
@@ -123,7 +122,7 @@ Result<> CudaNetwork::open_libraries() {
     Result<> opened;
     if (methods_[i].kind == ConvMethod::Kind::cudnn) opened = executor_->open_cudnn();
     if (methods_[i].kind == ConvMethod::Kind::cublas) opened = executor_->open_cublas();
-    if (!opened) return fail(opened.error().code, "the profile chose a library for a layer of this network that this machine cannot use: " + opened.error().what);
+    if (!opened) return fail(Errc::refused, "the profile chose a library for a layer of this network that this machine cannot use: " + opened.error().what);
   }
   return {};
 }

@@ -11,16 +11,8 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr unsigned plain_shared = 48 << 10; // bytes that need no permission
 constexpr int first_to_overlap = 90;        // first architecture whose kernels can start before the one before them has ended
 constexpr int first_with_clusters = 90;
-
-/// Largest first: the image for the newest architecture, compiled rather than translated.
-bool better(const KernelImage& a, const KernelImage& b) { return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx; }
-
-bool can_load(const KernelImage& image, int architecture) {
-  return image.architecture <= architecture && (image.ptx || image.architecture / 10 == architecture / 10);
-}
 
 api::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<api::DevicePointer>(address); }
 
@@ -44,47 +36,26 @@ ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method) {
   return {launch.partial * sizeof(float), launch.counters};
 }
 
-std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture) {
-  std::map<std::string_view, KernelImage> chosen;
-  for (const auto& image : images) {
-    if (!can_load(image, architecture)) continue;
-    const auto [found, is_new] = chosen.try_emplace(image.name, image);
-    if (!is_new && better(image, found->second)) found->second = image;
-  }
-  std::vector<KernelImage> result;
-  for (const auto& [name, image] : chosen) result.push_back(image);
-  return result;
-}
-
 Result<std::unique_ptr<Executor>> Executor::open(hal::CudaDevice& device, Precision precision, const Options& options) {
-  if (options.images.empty())
-    return fail(Errc::unsupported, "this program was built without a compiler for GPU kernels, so that no network can run on " + device.name() +
-                                       ": install nvcc (CUDA toolkit) or clang and build again");
+  auto resources = Resources::of(device, options.images);
+  if (!resources) return std::unexpected(resources.error());
   const bool overlap = options.overlap_launches && device.architecture() >= first_to_overlap && device.driver().launch_with;
-  std::unique_ptr<Executor> executor(new Executor(device, precision, overlap, options.libraries));
-  executor->images_ = choose_images(options.images, device.architecture());
-  if (executor->images_.empty())
-    return fail(Errc::unsupported, "this program has no GPU kernels that " + device.name() + " (sm_" + std::to_string(device.architecture()) +
-                                       ") can load: build it with a compiler for that architecture");
-  if (auto entered = device.enter(); !entered) return std::unexpected(entered.error());
-  return executor;
+  return std::unique_ptr<Executor>(new Executor(std::move(*resources), device, precision, overlap, options.libraries));
 }
 
 Result<> Executor::open_cudnn() {
-  if (cudnn_) return {};
   if (!libraries_) return fail(Errc::unsupported, "cuDNN is not to be used");
-  auto opened = Cudnn::open(device_.stream(hal::EngineKind::compute));
+  const auto opened = resources_->cudnn();
   if (!opened) return std::unexpected(opened.error());
-  cudnn_ = std::move(*opened);
+  cudnn_ = *opened;
   return {};
 }
 
 Result<> Executor::open_cublas() {
-  if (cublas_) return {};
   if (!libraries_) return fail(Errc::unsupported, "cuBLAS is not to be used");
-  auto opened = Cublas::open(device_.stream(hal::EngineKind::compute));
+  const auto opened = resources_->cublas();
   if (!opened) return std::unexpected(opened.error());
-  cublas_ = std::move(*opened);
+  cublas_ = *opened;
   return {};
 }
 
@@ -96,42 +67,9 @@ Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
     const auto* address = addresses(each.place);
     std::memcpy(arguments.data() + each.at, &address, sizeof address);
   }
-  const auto found = function(call.launch);
+  const auto found = resources_->function(call.launch);
   if (!found) return std::unexpected(found.error());
   return launch(*found, call.launch, arguments.data());
-}
-
-Result<api::Function> Executor::function(const Launch& launch) {
-  const auto known = functions_.find(std::string_view(launch.name));
-  if (known != functions_.end()) return known->second;
-  const auto found = find(launch.name);
-  if (!found) return found;
-  if (launch.shared > plain_shared) {
-    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared, static_cast<int>(launch.shared));
-    if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory"); !allowed) return std::unexpected(allowed.error());
-  }
-  functions_.emplace(launch.name, *found);
-  return found;
-}
-
-/// In what is loaded, then file by file.
-Result<api::Function> Executor::find(const char* name) {
-  for (auto& each : loaded_) {
-    const auto found = each.module.function(name);
-    each.used = each.used || found.has_value();
-    if (found || found.error().code != Errc::unsupported) return found;
-  }
-  while (!images_.empty()) {
-    const auto image = images_.back();
-    images_.pop_back();
-    auto module = device_.load(image.data, std::string(image.name));
-    if (!module) return std::unexpected(module.error());
-    const auto found = module->function(name);
-    loaded_.push_back({std::move(*module), found.has_value()});
-    if (found || found.error().code != Errc::unsupported) return found;
-  }
-  return fail(Errc::unsupported, std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" + std::to_string(device_.architecture()) +
-                                     "): profile the task set again on this machine, or build with a compiler for its architecture");
 }
 
 Result<> Executor::launch(api::Function function, const Launch& launch, void* arguments) {
@@ -159,10 +97,6 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
     return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, parameters, nullptr), what);
   const api::LaunchConfig config{launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, attributes.data(), count};
   return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
-}
-
-void Executor::trim() {
-  std::erase_if(loaded_, [](const Loaded& each) { return !each.used; });
 }
 
 // ---- copies and events

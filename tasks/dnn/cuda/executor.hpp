@@ -1,14 +1,12 @@
-// Puts calls into the compute stream of a device: kernels found in the images of this build and loaded when first asked for, convolutions by
-// the method that was chosen. Set-up only: what it issues is captured into a graph, or run while tuning. The device must outlive it.
+// Puts calls into the compute stream of a device: kernels, and convolutions by the method that was chosen. Set-up only: what it issues is captured into a graph, or run while tuning. The device must outlive it.
 #pragma once
 
 #include "config/result.hpp"
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
-#include "tasks/dnn/cuda/cublas.hpp"
-#include "tasks/dnn/cuda/cudnn.hpp"
 #include "tasks/dnn/cuda/kernel_images.hpp"
 #include "tasks/dnn/cuda/program.hpp"
+#include "tasks/dnn/cuda/resources.hpp"
 
 #include <cstddef>
 #include <map>
@@ -36,9 +34,6 @@ struct ConvNeeds {
 };
 [[nodiscard]] ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method);
 
-/// For every file of kernels/, the image that a device of `architecture` can load and that was made for the newest architecture.
-[[nodiscard]] std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture);
-
 class Executor {
  public:
   struct Options {
@@ -47,13 +42,13 @@ class Executor {
     bool libraries = true;         // cuDNN and cuBLAS may be used
   };
 
-  /// Makes the context current on this thread. unsupported: the build has no kernels for the device.
+  /// Makes the context current on this thread. refused: the build has no kernels for the device.
   [[nodiscard]] static Result<std::unique_ptr<Executor>> open(hal::CudaDevice& device, Precision precision, const Options& options);
 
   [[nodiscard]] Result<> open_cudnn();
   [[nodiscard]] Result<> open_cublas();
-  [[nodiscard]] const Cudnn* cudnn() const { return cudnn_.get(); }
-  [[nodiscard]] const Cublas* cublas() const { return cublas_.get(); }
+  [[nodiscard]] const Cudnn* cudnn() const { return cudnn_; }
+  [[nodiscard]] const Cublas* cublas() const { return cublas_; }
   [[nodiscard]] hal::CudaDevice& device() const { return device_; }
 
   [[nodiscard]] Result<> issue(const KernelCall& call, const Addresses& addresses);
@@ -65,34 +60,24 @@ class Executor {
 
   /// Before work that does not follow what was issued last: at the beginning of a graph.
   void begin() { after_own_kernel_ = false; }
-  /// Unloads the files of which no kernel was asked for.
-  void trim();
 
  private:
-  struct Loaded {
-    hal::CudaModule module;
-    bool used = false;
-  };
-  Executor(hal::CudaDevice& device, Precision precision, bool overlap_launches, bool libraries)
-      : device_(device), precision_(precision), overlap_(overlap_launches), libraries_(libraries) {}
+  Executor(std::shared_ptr<Resources> resources, hal::CudaDevice& device, Precision precision, bool overlap_launches, bool libraries)
+      : resources_(std::move(resources)), device_(device), precision_(precision), overlap_(overlap_launches), libraries_(libraries) {}
 
-  [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
-  [[nodiscard]] Result<hal::cuda::Function> find(const char* name);
   [[nodiscard]] Result<> launch(hal::cuda::Function function, const Launch& launch, void* arguments);
   [[nodiscard]] Result<> device_computes(const ConvChoice& choice) const;
   [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses);
   [[nodiscard]] Result<> finish_sums(const ConvCall& call, const Addresses& addresses);
 
+  std::shared_ptr<Resources> resources_;
   hal::CudaDevice& device_;
   Precision precision_;
   bool overlap_;
   bool libraries_;
   bool after_own_kernel_ = false; // what was issued last
-  std::vector<KernelImage> images_; // not loaded yet, the last one next
-  std::vector<Loaded> loaded_;
-  std::map<std::string, hal::cuda::Function, std::less<>> functions_;
-  std::unique_ptr<Cudnn> cudnn_;
-  std::unique_ptr<Cublas> cublas_;
+  const Cudnn* cudnn_ = nullptr;   // of the resources, once opened
+  const Cublas* cublas_ = nullptr;
 };
 
 } // namespace rtexec::tasks::cuda

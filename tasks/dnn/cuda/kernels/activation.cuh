@@ -107,6 +107,7 @@ DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) { ret
 DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   if (f.kind == ActivationArguments::none) return x;
   if (f.kind == ActivationArguments::relu) return at_least(x, 0.0F);
+  if (f.kind == ActivationArguments::leaky_relu) return x < 0.0F ? x * f.a : x;
   return activated_elsewhere(x, f.kind, f.a, f.b);
 }
 

@@ -1,0 +1,113 @@
+#include "tasks/dnn/cuda/resources.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace rtexec::tasks::cuda {
+namespace {
+
+namespace api = hal::cuda;
+
+constexpr unsigned plain_shared = 48 << 10; // bytes that need no permission
+
+/// Largest first: the image for the newest architecture, compiled rather than translated.
+bool better(const KernelImage& a, const KernelImage& b) { return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx; }
+
+bool can_load(const KernelImage& image, int architecture) {
+  return image.architecture <= architecture && (image.ptx || image.architecture / 10 == architecture / 10);
+}
+
+/// Images hold the names of their kernels as text, compiled or not.
+bool mentions(const KernelImage& image, std::string_view name) {
+  return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
+}
+
+} // namespace
+
+std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture) {
+  std::map<std::string_view, KernelImage> chosen;
+  for (const auto& image : images) {
+    if (!can_load(image, architecture)) continue;
+    const auto [found, is_new] = chosen.try_emplace(image.name, image);
+    if (!is_new && better(image, found->second)) found->second = image;
+  }
+  std::vector<KernelImage> result;
+  for (const auto& [name, image] : chosen) result.push_back(image);
+  return result;
+}
+
+Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::span<const KernelImage> images) {
+  static std::mutex mutex;
+  static std::map<std::pair<const hal::CudaDevice*, const KernelImage*>, std::weak_ptr<Resources>> known;
+  if (images.empty())
+    return fail(Errc::refused, "this program was built without a compiler for GPU kernels, so that no network can run on " + device.name() +
+                                   ": install nvcc (CUDA toolkit) or clang and build again");
+  if (auto entered = device.enter(); !entered) return std::unexpected(entered.error());
+  const std::scoped_lock lock(mutex);
+  std::erase_if(known, [](const auto& each) { return each.second.expired(); });
+  auto& place = known[{&device, images.data()}];
+  if (auto shared = place.lock()) return shared;
+  auto chosen = choose_images(images, device.architecture());
+  if (chosen.empty())
+    return fail(Errc::refused, "this program has no GPU kernels that " + device.name() + " (sm_" + std::to_string(device.architecture()) +
+                                   ") can load: build it with a compiler for that architecture");
+  std::shared_ptr<Resources> made(new Resources(device, std::move(chosen)));
+  place = made;
+  return made;
+}
+
+Result<api::Function> Resources::function(const Launch& launch) {
+  const auto known = functions_.find(std::string_view(launch.name));
+  if (known != functions_.end()) return known->second;
+  const auto found = find(launch.name);
+  if (!found) return found;
+  if (launch.shared > plain_shared) {
+    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared, static_cast<int>(launch.shared));
+    if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory"); !allowed) return std::unexpected(allowed.error());
+  }
+  functions_.emplace(launch.name, *found);
+  return found;
+}
+
+/// In what is loaded, then in the images, those that mention it first.
+Result<api::Function> Resources::find(const char* name) {
+  for (const auto& module : modules_) {
+    const auto found = module.function(name);
+    if (found || found.error().code != Errc::unsupported) return found;
+  }
+  std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
+  for (auto image = images_.begin(); image != images_.end(); ++image) {
+    auto module = device_.load(image->data, std::string(image->name));
+    if (!module) return std::unexpected(module.error());
+    const auto found = module->function(name);
+    if (!found && found.error().code == Errc::unsupported) continue;
+    modules_.push_back(std::move(*module));
+    images_.erase(image);
+    return found;
+  }
+  return fail(Errc::refused, std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" + std::to_string(device_.architecture()) +
+                                 "): profile the task set again on this machine, or build with a compiler for its architecture");
+}
+
+Result<const Cudnn*> Resources::cudnn() {
+  if (!cudnn_) {
+    auto opened = Cudnn::open(device_.stream(hal::EngineKind::compute));
+    if (!opened) return std::unexpected(opened.error());
+    cudnn_ = std::move(*opened);
+  }
+  return cudnn_.get();
+}
+
+Result<const Cublas*> Resources::cublas() {
+  if (!cublas_) {
+    auto opened = Cublas::open(device_.stream(hal::EngineKind::compute));
+    if (!opened) return std::unexpected(opened.error());
+    cublas_ = std::move(*opened);
+  }
+  return cublas_.get();
+}
+
+} // namespace rtexec::tasks::cuda

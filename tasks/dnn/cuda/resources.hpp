@@ -1,0 +1,49 @@
+// What all networks on one device share: kernels, loaded from the images of this build when first asked for, and the handles of cuDNN and
+// cuBLAS. Lives as long as a network holds it, and the device must outlive it. Set-up only, one thread at a time for one device.
+#pragma once
+
+#include "config/result.hpp"
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/cublas.hpp"
+#include "tasks/dnn/cuda/cudnn.hpp"
+#include "tasks/dnn/cuda/kernel_images.hpp"
+#include "tasks/dnn/cuda/kernels/arguments.hpp"
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rtexec::tasks::cuda {
+
+/// For every file of kernels/, the image that a device of `architecture` can load and that was made for the newest architecture.
+[[nodiscard]] std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture);
+
+class Resources {
+ public:
+  /// Those of `device`, made with `images` where there are none yet. Makes the context current on this thread.
+  /// unsupported: `images` has nothing for the device.
+  [[nodiscard]] static Result<std::shared_ptr<Resources>> of(hal::CudaDevice& device, std::span<const KernelImage> images);
+  Resources(const Resources&) = delete;
+  Resources& operator=(const Resources&) = delete;
+
+  /// The kernel, allowed the shared memory of `launch`. unsupported: no image has it.
+  [[nodiscard]] Result<hal::cuda::Function> function(const Launch& launch);
+  /// Opened when first asked for. unsupported: not installed.
+  [[nodiscard]] Result<const Cudnn*> cudnn();
+  [[nodiscard]] Result<const Cublas*> cublas();
+
+ private:
+  Resources(hal::CudaDevice& device, std::vector<KernelImage> images) : device_(device), images_(std::move(images)) {}
+  [[nodiscard]] Result<hal::cuda::Function> find(const char* name);
+
+  hal::CudaDevice& device_;
+  std::vector<KernelImage> images_; // not loaded
+  std::vector<hal::CudaModule> modules_;
+  std::map<std::string, hal::cuda::Function, std::less<>> functions_;
+  std::unique_ptr<Cudnn> cudnn_;
+  std::unique_ptr<Cublas> cublas_;
+};
+
+} // namespace rtexec::tasks::cuda
