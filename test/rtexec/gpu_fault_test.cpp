@@ -1,0 +1,103 @@
+// On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's fault, and the run of
+// all tasks ends in order.
+#include "hal/cuda/cuda_device.hpp"
+#include "rtexec/executive.hpp"
+#include "test/hal/gpu.hpp"
+#include "test/rtexec/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+// Writes 1 to the word that it is given.
+constexpr char write_word[] = R"(.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry write_word(.param .u64 word) {
+  .reg .u64 %address;
+  .reg .u32 %one;
+  ld.param.u64 %address, [word];
+  mov.u32 %one, 1;
+  st.volatile.global.u32 [%address], %one;
+  ret;
+}
+)";
+
+/// Writes to its scratch memory, and from the execution numbered `first_harm` on to its constants.
+class Writer final : public tasks::Workload {
+ public:
+  explicit Writer(std::uint64_t first_harm) : first_harm_(first_harm) {}
+
+  [[nodiscard]] MemoryDemand memory() const override { return {.constant = Bytes{constants_.size()}, .scratch = Bytes{4096}, .state = {}}; }
+  [[nodiscard]] std::span<const std::byte> constants() const override { return constants_; }
+  [[nodiscard]] std::string fingerprint() const override { return "writer"; }
+  [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory& memory) override {
+    device_ = dynamic_cast<hal::CudaDevice*>(&device);
+    if (!device_) return fail(Errc::unsupported, "the writer needs a GPU");
+    auto module = device_->load(write_word, "the writer");
+    if (!module) return std::unexpected(module.error());
+    module_ = std::move(*module);
+    for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)), std::pair(&harmful_, memory.constant)}) {
+      auto captured = capture(target);
+      if (!captured) return std::unexpected(captured.error());
+      *graph = std::move(*captured);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
+  [[nodiscard]] Status execute() noexcept override { return device_->run(executions_++ < first_harm_ ? harmless_ : harmful_); }
+  [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
+
+ private:
+  Result<hal::CudaGraph> capture(const std::byte* target) {
+    const auto kernel = module_.function("write_word");
+    if (!kernel) return std::unexpected(kernel.error());
+    return device_->capture([&](hal::cuda::Stream stream) {
+      void* arguments[] = {&target};
+      return device_->checked(device_->driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "launching");
+    });
+  }
+
+  std::uint64_t first_harm_, executions_ = 0;
+  std::vector<std::byte> constants_ = std::vector<std::byte>(4096);
+  hal::CudaDevice* device_ = nullptr;
+  hal::CudaModule module_;
+  hal::CudaGraph harmless_, harmful_;
+};
+
+TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {
+  if (const std::string why = hal::test::why_no_gpu(); !why.empty()) GTEST_SKIP() << why;
+  const Wcet wcet{.before = 1ms, .device = 1ms, .after = 1ms};
+  TaskSet set = set_of({synthetic("harmless", 20ms, wcet), synthetic("vandal", 30ms, wcet)}, 1h);
+  set.board = "rtx";
+  set.device.capacity = Bytes{64 << 20};
+  set.executive.allow_degraded = true;
+  constexpr std::uint64_t never = UINT64_MAX, rehearsal_and_three = 4;
+  ExecutiveSetup setup;
+  setup.force = true;
+  setup.workloads["harmless"] = std::make_unique<Writer>(never);
+  setup.workloads["vandal"] = std::make_unique<Writer>(rehearsal_and_three);
+  auto executive = Executive::create(set, std::move(setup));
+  ASSERT_TRUE(executive) << executive.error().what;
+  const auto started = executive->start();
+  ASSERT_TRUE(started) << started.error().what;
+  EXPECT_TRUE(executive->wait(30s)) << "the run lasts an hour";
+  const Report report = executive->stop();
+  ASSERT_TRUE(report.device_fault);
+  EXPECT_EQ(report.device_fault->task, "vandal");
+  EXPECT_EQ(report.device_fault->job, 3u);
+  EXPECT_THAT(report.device_fault->what, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_EQ(report.stopped_by, "device fault in task 'vandal'");
+  EXPECT_EQ(report.tasks[1].completed, 3u);
+  EXPECT_GE(report.tasks[0].completed, 1u);
+  RecordProperty("fault", report.device_fault->what);
+}
+
+} // namespace
+} // namespace rtexec
