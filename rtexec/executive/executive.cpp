@@ -36,6 +36,18 @@ long page_faults(int kernel_id) {
   return minor + major;
 }
 
+/// Where the parts of jobs execute.
+std::set<unsigned> cores_of_jobs(const executive::Placement& placement) {
+  std::set<unsigned> cores;
+  const auto use = [&](const hal::ThreadSettings& thread) {
+    if (thread.core) cores.insert(*thread.core);
+  };
+  use(placement.compute);
+  std::ranges::for_each(placement.release, use);
+  std::ranges::for_each(placement.completion, use);
+  return cores;
+}
+
 } // namespace
 
 bool Report::deadlines_kept() const {
@@ -152,13 +164,7 @@ Result<> Executive::Implementation::accept(Result<> outcome) {
 
 /// Takes the cores of the run for itself, at their full frequency.
 Result<> Executive::Implementation::claim_cores(const executive::Placement& placement) {
-  std::set<unsigned> cores;
-  const auto use = [&](const hal::ThreadSettings& thread) {
-    if (thread.core) cores.insert(*thread.core);
-  };
-  use(placement.compute);
-  std::ranges::for_each(placement.release, use);
-  std::ranges::for_each(placement.completion, use);
+  const std::set<unsigned> cores = cores_of_jobs(placement);
   const std::vector<unsigned> used(cores.begin(), cores.end());
   auto claim = hal::CoreClaim::take(used);
   if (claim) claim_ = std::move(*claim);
@@ -172,14 +178,8 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
 /// Where the set asks for it: the cores of every thread that a job passes through.
 Result<> Executive::Implementation::keep_awake(const executive::Placement& placement) {
   if (!set_.tasks.executive.keep_awake) return {};
-  std::set<unsigned> cores;
-  const auto use = [&](const hal::ThreadSettings& thread) {
-    if (thread.core) cores.insert(*thread.core);
-  };
-  use(placement.scheduler);
-  use(placement.compute);
-  std::ranges::for_each(placement.release, use);
-  std::ranges::for_each(placement.completion, use);
+  std::set<unsigned> cores = cores_of_jobs(placement);
+  if (placement.scheduler.core) cores.insert(*placement.scheduler.core);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
   if (!awake) return std::unexpected(awake.error());
   awake_ = std::move(*awake);
