@@ -56,9 +56,10 @@ endif
 CXXFLAGS += -std=c++23 -fPIC -fvisibility-inlines-hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. -isystem /usr/include/openblas-serial
 CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
+LIBS_hal := -luring
 LIBS_tasks := -lonnx -lonnx_proto -lprotobuf -L/usr/lib/$(shell uname -m)-linux-gnu/openblas-serial -lopenblas -lm
 LIBS_traces := -llttng-ust -llttng-ctl -lbabeltrace2 -ldl
-LIBS_all := $(LIBS_tasks) $(LIBS_traces)
+LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
 ROOMS := config policies hal tasks traces rtexec
@@ -83,7 +84,7 @@ $(BUILTIN_BOARDS).o: $(BUILTIN_BOARDS).cpp | $(BUILD)/.packages-BUILD
 
 
 # ---- device kernels -------------------------------------------------------------------------------------------------
-# Compiled for each board's architecture and embedded in tasks/: cubins by nvcc and its PTX for newer GPUs; PTX by clang for what nvcc
+# Compiled for each board's architecture and embedded in their rooms: cubins by nvcc and its PTX for newer GPUs; PTX by clang for what nvcc
 # cannot target (nvcc 13: TX2's sm_62 and Xavier's sm_72), in the oldest PTX version that will do, because old drivers translate it.
 # Shared by all modes. Without a compiler for them the program is built without kernels.
 CUDA_HOME ?= /usr/local/cuda
@@ -91,33 +92,38 @@ first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name) 2>/dev/nul
 NVCC ?= $(call first_of,$(CUDA_HOME)/bin/nvcc nvcc)
 KERNEL_CLANG ?= $(call first_of,clang-19 clang-16 clang-14 clang)
 CCACHE ?= $(call first_of,ccache)
-KERNELS := $(sort $(wildcard tasks/dnn/cuda/kernels/*.cu))
+KERNEL_ROOMS := hal tasks
+KERNELS_IN_hal := hal/cuda/kernels
+KERNELS_IN_tasks := tasks/dnn/cuda/kernels
+kernels_of = $(sort $(wildcard $(KERNELS_IN_$(1))/*.cu))
 KERNEL_ARCHITECTURES := 62 72 75 80 90
 NVCC_TARGETS := $(if $(NVCC),$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
 CLANG_TARGETS := $(if $(KERNEL_CLANG),$(patsubst sm_%,%,$(filter sm_%,$(shell $(KERNEL_CLANG) --target=nvptx64 --print-supported-cpus 2>&1 </dev/null))))
-CLANG_PTX_VERSION := $(if $(shell $(KERNEL_CLANG) --help-hidden 2>/dev/null | grep -- --cuda-feature),--cuda-feature=+ptx63,-Xclang -target-feature -Xclang +ptx63)
+CLANG_PTX_VERSION := $(if $(KERNEL_CLANG),$(if $(shell $(KERNEL_CLANG) --help-hidden 2>/dev/null | grep -- --cuda-feature),--cuda-feature=+ptx63,-Xclang -target-feature -Xclang +ptx63))
 BY_NVCC := $(filter $(NVCC_TARGETS),$(KERNEL_ARCHITECTURES))
 BY_CLANG := $(filter $(CLANG_TARGETS),$(filter-out $(BY_NVCC),$(KERNEL_ARCHITECTURES)))
 BY_NONE := $(filter-out $(BY_NVCC) $(BY_CLANG),$(KERNEL_ARCHITECTURES))
 K := $(BUILD)/kernels
-images = $(foreach kernel,$(KERNELS:tasks/dnn/cuda/kernels/%.cu=%),$(1:%=$(K)/$(kernel).sm_%))
+images = $(foreach room,$(KERNEL_ROOMS),$(foreach kernel,$(basename $(notdir $(call kernels_of,$(room)))),$(1:%=$(K)/$(room)/$(kernel).sm_%)))
 NVCC_CUBINS := $(addsuffix .cubin,$(call images,$(BY_NVCC)))
 NVCC_PTX := $(addsuffix .ptx,$(call images,$(lastword $(BY_NVCC))))
 CLANG_PTX := $(addsuffix .ptx,$(call images,$(BY_CLANG)))
 KERNEL_IMAGES := $(NVCC_CUBINS) $(NVCC_PTX) $(CLANG_PTX)
 
 KERNEL_FLAGS = -std=c++17 -I. -MMD -MP -MT $@ -MF $@.d
+NVCC_FLAGS := -O3 -Werror all-warnings --expt-relaxed-constexpr
 architecture = $(patsubst .sm_%,%,$(suffix $(basename $@)))
-kernel_source = tasks/dnn/cuda/kernels/$(basename $(basename $(@F))).cu
-$(foreach image,$(KERNEL_IMAGES),$(eval $(image): tasks/dnn/cuda/kernels/$(basename $(basename $(notdir $(image)))).cu))
+source_of = $(KERNELS_IN_$(notdir $(patsubst %/,%,$(dir $(1)))))/$(basename $(basename $(notdir $(1)))).cu
+kernel_source = $(call source_of,$@)
+$(foreach image,$(KERNEL_IMAGES),$(eval $(image): $(call source_of,$(image))))
 $(NVCC_CUBINS):
 	@mkdir -p $(@D)
 	$(call say,NVCC,$(kernel_source) sm_$(architecture))
-	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) -O3 -Werror all-warnings -arch=sm_$(architecture) -c -cubin $(kernel_source) -o $@
+	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) $(NVCC_FLAGS) -arch=sm_$(architecture) -c -cubin $(kernel_source) -o $@
 $(NVCC_PTX):
 	@mkdir -p $(@D)
 	$(call say,NVCC,$(kernel_source) compute_$(architecture))
-	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) -O3 -Werror all-warnings -arch=compute_$(architecture) -c -ptx $(kernel_source) -o $@
+	$(Q)$(CCACHE) $(NVCC) $(KERNEL_FLAGS) $(NVCC_FLAGS) -arch=compute_$(architecture) -c -ptx $(kernel_source) -o $@
 $(CLANG_PTX):
 	@mkdir -p $(@D)
 	$(call say,CLANG,$(kernel_source) sm_$(architecture))
@@ -125,39 +131,41 @@ $(CLANG_PTX):
 	  -x cuda --cuda-device-only --cuda-gpu-arch=sm_$(architecture) --cuda-path=/nonexistent -nocudainc -nocudalib $(CLANG_PTX_VERSION) \
 	  -S $(kernel_source) -o $@
 
-# The table of images; the assembler takes in the files.
-KERNEL_TABLE := $(K)/kernel_images.cpp
+# A table of images for each room, declared beside its kernels; the assembler takes in the files.
+KERNEL_TABLES := $(KERNEL_ROOMS:%=$(K)/%/kernel_table.cpp)
+room_images = $(filter $(K)/$(1)/%,$(KERNEL_IMAGES))
 KERNELS_LEFT_OUT := $(if $(BY_NVCC)$(BY_CLANG),$(if $(BY_NONE),no compiler for kernels of $(BY_NONE:%=sm_%): built without those),\
   no compiler for device kernels: built without them (only the host device will work))
 $(K)/images: ALWAYS
 	@mkdir -p $(@D)
-	@echo '$(KERNEL_IMAGES)' | cmp -s - $@ || echo '$(KERNEL_IMAGES)' > $@
-$(KERNEL_TABLE): $(KERNEL_IMAGES) $(K)/images
+	@echo '$(KERNEL_IMAGES)' | cmp -s - $@ || { echo '$(KERNEL_IMAGES)' > $@; \
+	  $(if $(KERNELS_LEFT_OUT),echo '  $(strip $(KERNELS_LEFT_OUT)); apt-get install clang-19 adds PTX for all',:); }
+$(foreach room,$(KERNEL_ROOMS),$(eval $(K)/$(room)/kernel_table.cpp: $(call room_images,$(room))))
+$(KERNEL_TABLES): $(K)/%/kernel_table.cpp: $(K)/images
 	@mkdir -p $(@D)
-	$(if $(KERNELS_LEFT_OUT),@echo '  $(strip $(KERNELS_LEFT_OUT)); apt-get install clang-19 adds PTX for all')
-	$(Q){ echo '#include "tasks/dnn/cuda/kernel_images.hpp"'; \
-	   for file in $(KERNEL_IMAGES); do name=$${file##*/}; symbol=kernel_image_$${name//./_}; \
+	$(Q){ echo '#include "$(dir $(KERNELS_IN_$*))kernel_images.hpp"'; \
+	   for file in $(call room_images,$*); do name=$${file##*/}; symbol=kernel_image_$*_$${name//./_}; \
 	     echo "asm(\".pushsection .rodata\\n.balign 64\\n$$symbol: .incbin \\\"$$file\\\"\\n$${symbol}_end: .byte 0\\n.popsection\");"; \
 	     echo "extern \"C\" __attribute__((visibility(\"hidden\"))) const char $$symbol[], $${symbol}_end[];"; done; \
-	   echo 'namespace rtexec::tasks::cuda {'; \
+	   echo 'namespace rtexec::$*::cuda {'; \
 	   echo 'std::span<const KernelImage> kernel_images() {'; \
 	   echo '  static const KernelImage images[] = {'; \
-	   for file in $(KERNEL_IMAGES); do name=$${file##*/}; symbol=kernel_image_$${name//./_}; sm=$${name#*.sm_}; \
+	   for file in $(call room_images,$*); do name=$${file##*/}; symbol=kernel_image_$*_$${name//./_}; sm=$${name#*.sm_}; \
 	     ptx=false; [[ $$name != *.ptx ]] || ptx=true; \
 	     echo "    {\"$${name%%.*}\", $${sm%.*}, $$ptx, $$symbol, static_cast<std::size_t>($${symbol}_end - $$symbol)},"; done; \
 	   echo '    {}};'; \
-	   echo '  return std::span(images).first($(words $(KERNEL_IMAGES)));'; \
+	   echo '  return std::span(images).first($(words $(call room_images,$*)));'; \
 	   echo '} }'; } > $@
-KERNEL_OBJECT := $(B)/tasks/dnn/cuda/kernel_images.o
-$(KERNEL_OBJECT): $(KERNEL_TABLE) | $(BUILD)/.packages-BUILD
+KERNEL_OBJECTS := $(KERNEL_ROOMS:%=$(B)/%/kernel_table.o)
+$(KERNEL_OBJECTS): $(B)/%/kernel_table.o: $(K)/%/kernel_table.cpp | $(BUILD)/.packages-BUILD
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 .PHONY: kernels ALWAYS
-kernels: $(KERNEL_TABLE) ## compile the device kernels only
+kernels: $(KERNEL_TABLES) ## compile the device kernels only
 
 # ---- rooms ----------------------------------------------------------------------------------------------------------
-OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(if $(filter tasks,$(1)),$(KERNEL_OBJECT))
+OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(filter $(B)/$(1)/%,$(KERNEL_OBJECTS))
 LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call OBJECTS,$(room)))
 # A room's archive; what it may use follows it on the link line.
 archive = $(B)/$(1)/$(1).a
@@ -204,8 +212,8 @@ $(foreach room,$(ROOMS),$(eval $(call room_archive,$(room))))
 
 # The device kernels as C++ over an emulation of the device, for the tests of tasks/ on a machine without a GPU. They enter themselves in a
 # registry by static initialisation, so they are linked as objects.
-EMULATED := $(KERNELS:tasks/dnn/cuda/kernels/%.cu=$(B)/test/tasks/emulated/%.o)
-$(B)/test/tasks/emulated/%.o: tasks/dnn/cuda/kernels/%.cu | $(BUILD)/.packages-BUILD
+EMULATED := $(foreach room,$(KERNEL_ROOMS),$(patsubst %.cu,$(B)/test/emulated/%.o,$(call kernels_of,$(room))))
+$(EMULATED): $(B)/test/emulated/%.o: %.cu | $(BUILD)/.packages-BUILD
 	@mkdir -p $(@D)
 	$(call say,CXX,$< (emulated))
 	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
@@ -238,23 +246,23 @@ $(SHARED): $(LIBRARY_OBJECTS)
 
 # ---- demo -----------------------------------------------------------------------------------------------------------
 ORDER ?=
-DEMO_MODELS := yolov3-tiny:320 resnet50:224 densenet201:224 yolov3:160
+DEMO_MODELS := yolov3-tiny:320 resnet18:224 resnet50:224 googlenet:224 densenet201:224 resnext50:224
 MODELS := $(foreach model,$(DEMO_MODELS),$(BUILD)/models/$(subst :,-,$(model)).onnx)
-DEMO := $(PROGRAM) run config/demo.toml $(if $(ORDER),--order $(ORDER))
+DEMO_PROFILE := $(BUILD)/demo-swap.profile.toml
 
 $(BUILD)/models/%.onnx: | $(PROGRAM)
 	@mkdir -p $(@D)
 	$(Q)name='$*'; $(PROGRAM) model "$${name%-*}" --size "$${name##*-}" -o $@
 
 # A profile is of one machine: measured where it runs, whenever the task set, its models or the program changed.
-$(BUILD)/demo.profile.toml: config/demo.toml $(MODELS) $(PROGRAM)
+$(DEMO_PROFILE): config/demo-swap.toml $(MODELS) $(PROGRAM)
 	@echo "measuring the execution times of the demo's networks on this machine"
-	$(Q)$(PROGRAM) profile config/demo.toml -o $@ --jobs 15 --margin 2
+	$(Q)$(PROGRAM) profile config/demo-swap.toml -o $@ --jobs 15 --margin 2
 
 .PHONY: run
-run: $(PROGRAM) $(BUILD)/demo.profile.toml ## run config/demo.toml for 10 s: four networks on pictures (ORDER=static-priority: the other order)
+run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six networks, twice the device's memory (ORDER=static-priority: the other order)
 	@rm -rf $(BUILD)/demo.trace
-	@$(DEMO) --trace $(BUILD)/demo.trace --json $(BUILD)/demo.report.json; status=$$?; \
+	@$(PROGRAM) run config/demo-swap.toml $(if $(ORDER),--order $(ORDER)) --trace $(BUILD)/demo.trace --json $(BUILD)/demo.report.json; status=$$?; \
 	  echo "report: $(BUILD)/demo.report.json, trace: $(BUILD)/demo.trace (babeltrace2 reads it)"; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
@@ -285,7 +293,7 @@ fuzz: $(FUZZERS:%=$(B)/test/%-fuzz)
 	@test/run-fuzzers $(FUZZ_SECONDS) $^
 $(B)/test/%-fuzz: $(B)/test/fuzz/%_fuzz.o $(call link_of,tasks)
 	$(call say,LINK,$@)
-	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_tasks)
+	$(Q)$(CXX) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(call libs_of,tasks)
 ifeq ($(MODE),fuzz)
 $(LIBRARY_OBJECTS): | $(BUILD)/.packages-FUZZ
 endif
@@ -299,10 +307,16 @@ $(B)/test/%-bench: $(B)/test/bench/%_bench.o $(ARCHIVES) | $(BUILD)/.packages-BE
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all) -lbenchmark
 $(BENCHES:$(B)/test/%-bench=$(B)/test/bench/%_bench.o): | $(BUILD)/.packages-BENCH
 bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what the README claims, as ratios within one run
-	@test/run-benches $(B) $(BENCHES)
+	@test/run-benches $(B) $(filter-out %/swap-bench,$(BENCHES))
+
+SWAP_MODELS ?= $(foreach model,resnet152 densenet201 resnext152-32x4d yolov3,$(BUILD)/models/$(model)-416.onnx)
+.PHONY: bench-swap
+bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with an NVIDIA GPU: what swapping costs, beside RT-Swap's figures (SWAP_MODELS=FILES: other networks)
+	@$(B)/test/swap-bench $(SWAP_MODELS) --json $(BUILD)/swap-bench.json
 
 # ---- installation ---------------------------------------------------------------------------------------------------
-PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp $(foreach name,device engine thread,hal/$(name).hpp)
+PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp $(foreach name,backing_store device engine thread,hal/$(name).hpp) \
+  policies/device_scheduler.hpp
 MAN := $(B)/rtexec.1
 $(MAN): $(PROGRAM)
 	$(call say,MAN,$@)

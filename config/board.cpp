@@ -31,6 +31,8 @@ std::vector<Key<Board>> keys() {
       key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks", &B::capacity),
       key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
       key<B>("copy_engines", integer<unsigned>(1, most_copy_engines), "2: copies in and out overlap", &B::copy_engines),
+      key<B>("unified_memory", boolean(), "CPU and device share one memory: task sets swap to a file where they do not say otherwise",
+             &B::unified_memory),
       key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live", &B::memory_policies),
       key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
              &B::compute_core),
@@ -43,9 +45,29 @@ std::vector<Key<Board>> keys() {
   };
 }
 
+std::vector<Key<SwapCost>> cost_keys() {
+  std::vector<Key<SwapCost>> keys = swap_cost_keys<SwapCost>(required);
+  keys.insert(keys.begin(), key<SwapCost>("chunk", pages(), required, "the chunk size that these costs are of; unique", &SwapCost::chunk));
+  keys.push_back(key<SwapCost>("residual", duration(0ns, longest_swap_cost),
+                               "the most by which a measured operation exceeded the fit, before the margin", &SwapCost::residual));
+  return keys;
+}
+
+Section<Board> swap_cost_section() { return list<Board>("swap_cost", &Board::swap_costs, unnamed, cost_keys(), as_read); }
+
 const Schema<Board>& board_schema() {
-  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys())});
+  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys()), swap_cost_section()});
   return instance;
+}
+
+void check_swap_costs(const std::vector<SwapCost>& costs, Report& report) {
+  const auto chunk = [](std::size_t i) { return Place{.table = "swap_cost", .index = i, .key = "chunk"}; };
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto first = static_cast<std::size_t>(std::ranges::find(costs, costs[i].chunk, &SwapCost::chunk) - costs.begin());
+    if (first != i)
+      report.relation({chunk(i), chunk(first)},
+                      "chunk = " + toml_string(to_string(costs[i].chunk)) + ": already that of swap_cost " + std::to_string(first + 1));
+  }
 }
 
 void check_rules(const Board& board, Report& report) {
@@ -57,6 +79,7 @@ void check_rules(const Board& board, Report& report) {
     report.relation({device, capacity}, "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
     report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
+  check_swap_costs(board.swap_costs, report);
   if (report.is_bad(chunk)) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
     report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);
@@ -97,6 +120,12 @@ Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinB
   const auto board = std::ranges::find(builtin, name_or_path, &BuiltinBoard::name);
   if (board == builtin.end()) return fail(Errc::bad_input, not_found(name_or_path, builtin));
   return parse_board(board->toml, std::string(board->name) + ".toml");
+}
+
+std::string config::swap_cost_tables(std::span<const SwapCost> costs) {
+  Board board;
+  board.swap_costs.assign(costs.begin(), costs.end());
+  return swap_cost_section().write(board);
 }
 
 std::span<const KeyDoc> config::board_keys() { return board_schema().docs; }

@@ -24,7 +24,13 @@ constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::aut
                                                       {"M", MemoryPolicy::managed},
                                                       {"H", MemoryPolicy::host}};
 
-constexpr Spelling<SwapPolicy> swap_policies[] = {{"none", SwapPolicy::none}};
+constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipelined}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
+                                                  {"min", SwapPolicy::min},             {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru},
+                                                  {"none", SwapPolicy::none}};
+
+constexpr Spelling<MemoryClass> memory_classes[] = {{"constant", MemoryClass::constant}, {"scratch", MemoryClass::scratch}, {"state", MemoryClass::state}};
+
+constexpr Spelling<SwapCandidates> swap_candidates[] = {{"constants-first", SwapCandidates::constants_first}, {"largest-first", SwapCandidates::largest_first}};
 
 constexpr Spelling<ThreadPolicy> thread_policies[] = {{"auto", ThreadPolicy::automatic},
                                                       {"fifo", ThreadPolicy::fifo},
@@ -45,6 +51,8 @@ template <> std::span<const Spelling<OnOverrun>> spellings() { return overruns; 
 template <> std::span<const Spelling<WorkloadKind>> spellings() { return workloads; }
 template <> std::span<const Spelling<MemoryPolicy>> spellings() { return memory_policies; }
 template <> std::span<const Spelling<SwapPolicy>> spellings() { return swap_policies; }
+template <> std::span<const Spelling<MemoryClass>> spellings() { return memory_classes; }
+template <> std::span<const Spelling<SwapCandidates>> spellings() { return swap_candidates; }
 template <> std::span<const Spelling<ThreadPolicy>> spellings() { return thread_policies; }
 template <> std::span<const Spelling<DeviceKind>> spellings() { return device_kinds; }
 template <> std::span<const Spelling<Precision>> spellings() { return precisions; }

@@ -1,21 +1,58 @@
 // What is promised: the verdict of admission with its numbers, and for each task the settings under which it holds.
 #pragma once
 
+#include "config/board.hpp"
 #include "config/task_set.hpp"
 #include "config/units.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace rtexec {
 
+/// A piece of a task's memory that a framework would allocate by itself.
+struct MemoryObject {
+  MemoryClass kind = MemoryClass::state;
+  Bytes offset{0}; // within the memory of its class; scratch objects may overlap, since they do not live at the same time
+  Bytes size{0};
+};
+
 /// Device memory of one task, by class (what a swap would cost); known once its workload is loaded.
 struct MemoryDemand {
   Bytes constant{0}; // weights: never written by the device
   Bytes scratch{0};  // dead between jobs: all tasks' scratch maps the same chunks
   Bytes state{0};    // must survive between jobs
+  Bytes fixed{0};    // what may never leave the device, beside the above
+  std::vector<MemoryObject> objects{}; // what constant, scratch and state are made of, as far as it is known
+};
+
+/// The slots of a task's arena, one contiguous range of chunks, in this order.
+struct Arena {
+  std::uint32_t constant = 0;
+  std::uint32_t state = 0;
+  std::uint32_t fixed = 0;
+  std::uint32_t scratch = 0;
+  std::uint32_t padding = 0; // what objects in chunks of their own waste (mo-vmm)
+  [[nodiscard]] std::uint32_t slots() const { return constant + state + fixed + scratch + padding; }
+};
+
+/// A slot of an arena whose chunk comes and goes.
+struct SwapSlot {
+  std::uint32_t slot = 0;
+  bool copied_out = true; // false: constant, its copy in the store stays valid
+  friend bool operator==(const SwapSlot&, const SwapSlot&) = default;
+};
+
+/// How chunks move, in a plan whose tasks do not all fit.
+struct SwapPlan {
+  SwapPolicy policy = SwapPolicy::pipelined;
+  std::uint32_t frames = 0; // physical chunks that the swap slots of all tasks share
+  unsigned copy_engines = 1;
+  SwapCost cost;
+  std::filesystem::path store; // empty: host memory
 };
 
 /// The outcome of one admission test: `left <= right` is what it needs, at the instant or task that is tightest.
@@ -40,6 +77,7 @@ struct CpuReservation {
 struct ServiceReservations {
   CpuReservation scheduler;
   CpuReservation compute; // the host device's compute engine
+  std::optional<CpuReservation> copy; // of each of the two copy engines; absent: nothing is swapped, and they have no work after the start
 };
 
 struct PlannedTask {
@@ -49,7 +87,10 @@ struct PlannedTask {
   bool tuned = false;               // computes in the ways that its profile stores, and not by the workload's default
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
-  Bytes swap_volume{0};
+  Duration period{0};
+  Arena arena;
+  std::vector<SwapSlot> swap_slots; // in the order in which they are swapped; empty: the task is always resident
+  Bytes swap_volume{0};             // of these slots
   unsigned core_rank = 0;           // 0 is the most urgent CPU part of all tasks
   unsigned device_rank = 0;         // device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
   Duration ready_by{0};             // stage deadlines, relative to the nominal release: the first CPU part is done,
@@ -66,7 +107,9 @@ struct Plan {
   std::vector<TestVerdict> tests;
   std::vector<PlannedTask> tasks;   // in the order of the task set
   std::optional<ServiceReservations> services; // where threads = "deadline" is planned for
-  Bytes demand{0};                  // device memory that the plan takes, in whole chunks
+  bool shared_scratch = true;       // all tasks' scratch maps the same chunks; false where classes are not told apart
+  std::optional<SwapPlan> swap;     // absent: everything fits
+  Bytes demand{0};                  // device memory that the tasks need, in whole chunks; what exceeds the capacity is swapped
   Bytes separate{0};                // what separate allocations would have taken
   Bytes capacity{0};
   Bytes chunk{0};

@@ -50,8 +50,7 @@ std::vector<Key<ProfileEntry>> entry_keys() {
 const Schema<Profile>& profile_schema() {
   static const Schema<Profile> instance = schema<Profile>({
       table<Profile>("", std::identity{}, top_keys()),
-      list<Profile>("task", &Profile::entries, &ProfileEntry::task, entry_keys(),
-                    [](const Table&, const Place&, ProfileEntry&, Report&) {}),
+      list<Profile>("task", &Profile::entries, &ProfileEntry::task, entry_keys(), as_read),
   });
   return instance;
 }

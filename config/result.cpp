@@ -12,7 +12,9 @@ int exit_code(Errc code) {
     case Errc::out_of_memory:
     case Errc::device_fault:
     case Errc::device_lost:
-    case Errc::cancelled: return 5;
+    case Errc::cancelled:
+    case Errc::io_error:
+    case Errc::corrupted: return 5;
   }
   std::unreachable();
 }
@@ -28,6 +30,8 @@ const char* name(Errc code) {
     case Errc::device_fault: return "device fault";
     case Errc::device_lost: return "device lost";
     case Errc::cancelled: return "cancelled";
+    case Errc::io_error: return "input/output error";
+    case Errc::corrupted: return "corrupted";
   }
   std::unreachable();
 }

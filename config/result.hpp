@@ -18,6 +18,8 @@ enum class Errc {
   device_fault,  // the device, or work on it, failed
   device_lost,   // an earlier fault ended the device: nothing can run on it any more
   cancelled,     // the work was withdrawn before it ran
+  io_error,      // a backing store could not be read or written
+  corrupted,     // memory came back from its backing store with other contents
 };
 
 struct Error {

@@ -12,12 +12,20 @@ std::string_view without_brackets(std::string_view header) {
 
 bool is_table(const Value& value) { return std::holds_alternative<Table>(value.content) || is_list_of_tables(value); }
 
-/// What may be written in one table: its keys, and on top of the file the tables too.
+/// What `outer` calls the table `inner` in it: "swap_cost" for the headers "[device]" and "[device.swap_cost]". Empty where it is elsewhere.
+std::string_view name_within(std::string_view outer, std::string_view inner) {
+  const std::string_view name = without_brackets(inner);
+  const std::size_t dot = name.rfind('.');
+  const std::string_view parent = dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
+  return parent == without_brackets(outer) ? name.substr(dot + 1) : std::string_view{}; // npos + 1 is 0
+}
+
+/// What may be written in one table: its keys and its tables.
 std::vector<std::string_view> known_names(std::string_view table, std::span<const KeyDoc> docs) {
   std::vector<std::string_view> names;
   for (const KeyDoc& doc : docs) {
-    const std::string_view name = doc.table == table ? std::string_view(doc.key) : without_brackets(doc.table);
-    if ((doc.table == table || table.empty()) && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    const std::string_view name = doc.table == table ? std::string_view(doc.key) : name_within(table, doc.table);
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
   return names;
 }
@@ -50,6 +58,14 @@ std::vector<std::string_view> headers(std::span<const KeyDoc> docs) {
 
 } // namespace
 
+const Entry* find_section(const Table& top, std::string_view name) {
+  const std::size_t dot = name.find('.');
+  const Entry* entry = find(top, name.substr(0, dot));
+  if (entry == nullptr || dot == std::string_view::npos) return entry;
+  const auto* content = std::get_if<Table>(&entry->value.content);
+  return content == nullptr ? nullptr : find_section(*content, name.substr(dot + 1));
+}
+
 std::string element_name(std::string_view list, std::size_t index, std::string_view name) {
   return std::string(list) + " " + (is_identifier(name) ? "'" + std::string(name) + "'" : std::to_string(index + 1));
 }
@@ -68,7 +84,7 @@ bool is_list_of_tables(const Value& value) {
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report) {
   report_unknown(top, "", {}, docs, report);
   for (const std::string_view header : headers(docs)) {
-    const Entry* entry = find(top, without_brackets(header));
+    const Entry* entry = find_section(top, without_brackets(header));
     if (entry == nullptr) continue;
     Place place{.table = without_brackets(header), .index = 0, .key = {}};
     if (const auto* content = std::get_if<Table>(&entry->value.content)) report_unknown(*content, header, place, docs, report);

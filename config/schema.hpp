@@ -1,7 +1,7 @@
 // The table of keys of one kind of file: one Key says how its value is read, limited, written and documented.
 //
-// A Schema is a list of sections: the file's top (no name), tables ("executive") and lists of tables ("task"). Each binds
-// its keys to the members of a struct.
+// A Schema is a list of sections: the file's top (no name), tables ("executive", or "device.swap_cost" for one in another) and lists
+// of tables ("task"). Each binds its keys to the members of a struct.
 #pragma once
 
 #include "config/document.hpp"
@@ -130,6 +130,8 @@ template <class S>
   return text;
 }
 
+/// The table or list `name`, whose dots lead into tables.
+[[nodiscard]] const Entry* find_section(const Table& top, std::string_view name);
 /// "task 'front'", or "task 3" where its name is none.
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
@@ -138,7 +140,8 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
 
 } // namespace detail
 
-/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them.
+/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them. A table in
+/// another has both names, "device.swap_cost", and the other is a section too.
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
@@ -160,10 +163,15 @@ template <class Root, class S, class Member>
               }};
 }
 
-/// A list of tables. `named_by` is the member of S under the key "name"; `complete` sees an element whose keys have been
+/// For a list whose elements have no name: their numbers tell them apart.
+inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
+/// For a list whose elements are complete when their keys have been read.
+inline constexpr auto as_read = [](const Table&, const Place&, auto&, Report&) {};
+
+/// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have been
 /// read, and sets what depends on several of them.
-template <class Root, class S, class Complete>
-[[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, std::string S::*named_by, std::vector<Key<S>> keys,
+template <class Root, class S, class Name, class Complete>
+[[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by, std::vector<Key<S>> keys,
                                  Complete complete) {
   const std::string header = "[[" + std::string(name) + "]]";
   const auto place_of = [=](std::size_t index) { return Place{.table = name, .index = index, .key = {}}; };
@@ -188,7 +196,7 @@ template <class Root, class S, class Complete>
               [=](const Root& root, Report& report) {
                 for (std::size_t i = 0; i < (root.*member).size(); ++i) {
                   const S& element = (root.*member)[i];
-                  report.name_element(place_of(i), detail::element_name(name, i, element.*named_by));
+                  report.name_element(place_of(i), detail::element_name(name, i, std::invoke(named_by, element)));
                   detail::check_keys(element, place_of(i), keys, report);
                 }
               },
@@ -212,7 +220,7 @@ void read(const Schema<Root>& schema, const Table& top, Root& root, Report& repo
   for (const Section<Root>& section : schema.sections) {
     if (section.name.empty()) {
       section.read({.at = {}, .content = top}, root, report);
-    } else if (const Entry* entry = find(top, section.name)) {
+    } else if (const Entry* entry = detail::find_section(top, section.name)) {
       section.read(entry->value, root, report);
     }
   }

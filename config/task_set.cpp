@@ -49,8 +49,37 @@ std::vector<Key<DeviceOptions>> device_keys() {
   };
 }
 
-std::vector<Key<TaskSet>> swap_keys() {
-  return {key<TaskSet>("policy", one_of<SwapPolicy>(), "how tasks share device memory that is too small for all of them", &TaskSet::swap)};
+/// "pinned" or "file:PATH".
+Type<SwapStore> store() {
+  static constexpr std::string_view prefix = "file:";
+  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .unit = {}, .read = {}, .write = {}, .problem = {}};
+  type.read = [](const Value& value) -> Read<SwapStore> {
+    const auto* text = std::get_if<std::string>(&value.content);
+    if (text != nullptr && *text == "pinned") return SwapStore{};
+    if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size()) return SwapStore{text->substr(prefix.size())};
+    return std::unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
+  };
+  type.write = [](const SwapStore& store) { return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string()); };
+  type.problem = [](const SwapStore& store) { return path().problem(store.file); };
+  return type;
+}
+
+std::vector<Key<SwapOptions>> swap_keys() {
+  using S = SwapOptions;
+  return {
+      key<S>("policy", one_of<SwapPolicy>(),
+             "how tasks share device memory that is too small for all of them: pipelined loads the next job's memory beside the execution of this "
+             "one; rt-swap is as its paper states it, and those up to lru are its baselines; none: all memory must fit",
+             &S::policy),
+      key<S>("store", store(), "pinned; a file on a board of unified_memory", "where swapped memory goes: page-locked host memory, or a file",
+             &S::store),
+      key<S>("candidates", one_of<SwapCandidates>(),
+             "which of a task's memory is swapped first: constants, which need no copy out, or its largest memory objects", &S::candidates),
+      key<S>("skip_unchanged", boolean(), "state whose digest is that of its last copy is not copied out again; admission takes no credit for it",
+             &S::skip_unchanged),
+      key<S>("verify", boolean(), "compare the digest of all memory after it was loaded: a job whose memory came back otherwise fails",
+             &S::verify),
+  };
 }
 
 /// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
@@ -97,7 +126,15 @@ std::vector<Key<Task>> task_keys() {
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
-      key<Task>("footprint", bytes(), "required for synthetic", "synthetic: device memory", &Task::footprint),
+      key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
+                "device memory in all; dnn: at least what its network takes", &Task::footprint),
+      key<Task>("swappable", bytes(), "the footprint", "how much of the footprint may leave the device; only beside a given footprint",
+                &Task::swappable),
+      key<Task>("class", one_of<MemoryClass>(),
+                "what the swappable memory holds (dnn: what the footprint adds to its network): constant is not copied out, scratch is dead between "
+                "jobs and shared by all tasks, state is copied both ways",
+                &Task::memory_class),
+      key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks", &Task::swap_volume),
   };
 }
 
@@ -117,7 +154,9 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>("", std::identity{}, top_keys()),
       table<TaskSet>("executive", &TaskSet::executive, executive_keys()),
       table<TaskSet>("device", &TaskSet::device, device_keys()),
-      table<TaskSet>("swap", std::identity{}, swap_keys()),
+      table<TaskSet>(
+          "device.swap_cost", [](auto& set) -> auto& { return set.device.swap_cost; }, swap_cost_keys<SwapCostOptions>("the board's")),
+      table<TaskSet>("swap", &TaskSet::swap, swap_keys()),
       list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task),
   });
   return instance;
@@ -162,9 +201,10 @@ void check_dnn(const Task& task, std::size_t i, Report& report) {
   if (task.model.empty()) report.relation({of_task(i, "model"), workload}, "model: a dnn task needs one, an ONNX file");
   else check_exists(task.model, i, "model", false, report);
   if (!task.input.empty()) check_exists(task.input, i, "input", true, report);
-  if (task.footprint > Bytes{0})
-    report.relation({of_task(i, "footprint"), workload},
-                    assignment("footprint", task.footprint) + ": only for synthetic tasks; that of a dnn task follows from its model");
+  if (task.memory_class != MemoryClass::state && !task.footprint)
+    report.relation({of_task(i, "class"), of_task(i, "footprint"), workload},
+                    "class = " + toml_string(spelling(task.memory_class)) +
+                        ": of a dnn task it is what a footprint adds to its network: needs footprint beside it");
 }
 
 void check_synthetic(const Task& task, std::size_t i, Report& report) {
@@ -175,8 +215,26 @@ void check_synthetic(const Task& task, std::size_t i, Report& report) {
     report.relation({of_task(i, "precision"), workload},
                     "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a synthetic one computes nothing");
   if (!task.wcet) report.relation({of_task(i, "wcet"), workload}, "wcet: a synthetic task needs one, as a duration");
-  if (task.footprint == Bytes{0})
+  if (!task.footprint || *task.footprint == Bytes{0})
     report.relation({of_task(i, "footprint"), workload}, "footprint: a synthetic task needs one, at least 1B");
+}
+
+void check_memory(const Task& task, std::size_t i, Report& report) {
+  const Place footprint = of_task(i, "footprint");
+  const Place swappable = of_task(i, "swappable");
+  const Place volume = of_task(i, "swap_volume");
+  if (task.swappable && !task.footprint)
+    report.relation({swappable, footprint}, assignment("swappable", *task.swappable) + ": needs footprint beside it, of which this is a part");
+  if (task.swappable && task.footprint && *task.swappable > *task.footprint)
+    report.relation({swappable, footprint},
+                    assignment("swappable", *task.swappable) + ": more than the footprint, " + to_string(*task.footprint));
+  if (!task.swap_volume) return;
+  if (task.swappable && *task.swap_volume > *task.swappable)
+    report.relation({volume, swappable},
+                    assignment("swap_volume", *task.swap_volume) + ": more than may be swapped, " + assignment("swappable", *task.swappable));
+  else if (task.footprint && *task.swap_volume > *task.footprint)
+    report.relation({volume, footprint},
+                    assignment("swap_volume", *task.swap_volume) + ": more than the footprint, " + to_string(*task.footprint));
 }
 
 void check_priority(const Task& task, std::size_t i, PriorityAssignment priorities, Report& report) {
@@ -220,6 +278,7 @@ void check_rules(const TaskSet& set, Report& report) {
     check_times(set.tasks[i], i, report);
     if (set.tasks[i].workload == WorkloadKind::dnn) check_dnn(set.tasks[i], i, report);
     else check_synthetic(set.tasks[i], i, report);
+    check_memory(set.tasks[i], i, report);
     check_priority(set.tasks[i], i, set.executive.priorities, report);
   }
   check_unique<std::string>(
@@ -244,6 +303,7 @@ void resolve_paths(TaskSet& set) {
   } else {
     resolve(set.executive.profile);
   }
+  if (set.swap.store) resolve(set.swap.store->file);
   for (Task& task : set.tasks) {
     resolve(task.model);
     resolve(task.input);

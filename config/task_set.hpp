@@ -39,7 +39,29 @@ enum class Precision {
 /// How the engines' threads wait for a GPU.
 enum class Completion { block, spin };
 
-enum class SwapPolicy { none };
+/// How tasks share device memory that is too small for all of them.
+enum class SwapPolicy {
+  pipelined, // the next job's chunks are loaded beside the execution of this one
+  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; classes are not told apart
+  mo_vmm,    // its baseline: every memory object in chunks of its own, swapped whole
+  min,       // its baseline: chunks of the device's smallest size
+  pageable,  // its baseline: host memory that is not page-locked
+  lru,       // its baseline: on-demand paging, the least recently used chunks go first
+  none,      // all memory must fit
+};
+
+/// What a memory object holds decides what swapping it costs.
+enum class MemoryClass {
+  constant, // never written by the device: dropped, and loaded again
+  scratch,  // dead between jobs: all tasks share the same chunks
+  state,    // copied out and back
+};
+
+/// Which chunks of a task are swapped first.
+enum class SwapCandidates {
+  constants_first, // what costs least to take away
+  largest_first,   // those of the largest memory objects (RT-Swap, V-D: the list Theta)
+};
 
 /// Which kernel scheduling class the executive's threads ask for.
 enum class ThreadPolicy { automatic, fifo, deadline };
@@ -66,7 +88,10 @@ struct Task {
   OnOverrun on_overrun = OnOverrun::skip;
   MemoryPolicy memory_policy = MemoryPolicy::automatic;
   std::optional<Wcet> wcet;    // absent: taken from the profile file
-  Bytes footprint{0};          // synthetic: device memory
+  std::optional<Bytes> footprint;   // device memory in all; required for synthetic tasks, at least what its network takes for dnn
+  std::optional<Bytes> swappable;   // how much of the footprint may be swapped; absent: all
+  MemoryClass memory_class = MemoryClass::state; // of a synthetic task's swappable memory, or of what the footprint adds to a network
+  std::optional<Bytes> swap_volume; // how much is swapped; absent: planned
 };
 
 struct ExecutiveOptions {
@@ -79,10 +104,29 @@ struct ExecutiveOptions {
   std::filesystem::path profile;    // measured WCETs; default: the TOML file's name with ".profile.toml"
 };
 
+/// Overrides of what calibration wrote into the board's file, for the chunk that the set uses.
+struct SwapCostOptions {
+  std::optional<Duration> in_per_chunk, out_per_chunk, in_fixed, out_fixed, drop_per_chunk;
+};
+
 struct DeviceOptions {
   std::optional<Bytes> capacity; // at most what the board has
   std::optional<Bytes> chunk;    // absent: the board's default
   Completion completion = Completion::block; // of a GPU's work
+  SwapCostOptions swap_cost;
+};
+
+/// Where swapped chunks go.
+struct SwapStore {
+  std::filesystem::path file; // empty: page-locked host memory
+};
+
+struct SwapOptions {
+  SwapPolicy policy = SwapPolicy::pipelined;
+  std::optional<SwapStore> store; // absent: host memory, or where the device has none of its own (Board::unified_memory) a file
+  SwapCandidates candidates = SwapCandidates::constants_first;
+  bool skip_unchanged = false;    // a chunk of state whose digest is that of its copy is not copied out again
+  bool verify = false;            // each chunk's digest is compared after it was loaded
 };
 
 struct TaskSet {
@@ -90,7 +134,7 @@ struct TaskSet {
   std::string board = "host";
   ExecutiveOptions executive;
   DeviceOptions device;
-  SwapPolicy swap = SwapPolicy::none;
+  SwapOptions swap;
   std::vector<Task> tasks;
 };
 

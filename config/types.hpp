@@ -36,6 +36,7 @@ struct Type {
 
 inline constexpr Bytes page{4096};
 inline constexpr Duration longest_interval = std::chrono::hours{1}; // sums and products of these stay far from 64 bits
+inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // of one chunk, or fixed
 inline constexpr unsigned last_core = 1023;                         // of a kernel cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();

@@ -4,7 +4,8 @@
 // the same chunks where tasks expect them, read-only or read-write. Copying and mapping are therefore independent.
 //
 // Ownership: the Device owns chunks, ranges, buffers and engines; handles are plain values, valid until released or until the
-// Device ends. Threading: set-up and mapping calls come from one thread at a time; engines are fed by one thread each.
+// Device ends. Threading: set-up calls come from one thread at a time, and never beside mapping calls; mapping calls of one slot come from
+// one thread at a time, those of different slots from different threads if they like; engines are fed by one thread each.
 // Sibling back ends: hal/host (software), hal/cuda (NVIDIA). One set of rules (test/hal/device_rules.hpp) runs against each.
 #pragma once
 
@@ -37,6 +38,9 @@ struct DeviceCapabilities {
   bool read_only_mapping = false;    // a write through a read mapping is caught
   bool shared_mapping = false;       // one chunk at several addresses at once
   bool remap_under_load = false;     // mappings may change while the compute engine works elsewhere
+  bool host_sees_window = false;     // the pool window is ordinary memory: files can be read straight into it
+  bool mapping_faults = false;       // mapping fills page tables in the caller's name, which the kernel counts as page faults of its thread
+  bool digest = false;               // digest() answers
   std::vector<std::string> findings; // one line per probe: what was tried, what came out, what it fell back to
 };
 
@@ -61,6 +65,21 @@ struct Buffer {
 struct MemoryUse {
   Bytes own;     // taken since before this device was opened: everything below and what cannot be told apart
   Bytes context; // taken by opening the device, before its first chunk
+};
+
+/// What the calling thread does while its copy is under way, so that it costs no time of its own. A null function: nothing.
+struct Beside {
+  Status (*run)(void* context) noexcept = nullptr;
+  void* context = nullptr;
+  [[nodiscard]] Status operator()() const noexcept { return run == nullptr ? Status() : run(context); }
+};
+
+/// Tells contents of the same length apart: 128 bits, different for different contents but for a chance of 2^-128. Comparable only among
+/// digests of one device. No protection against somebody who wants two to be equal.
+struct Digest {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  friend bool operator==(const Digest&, const Digest&) = default;
 };
 
 /// What ended a device: after it, every call is answered with device_lost.
@@ -97,8 +116,27 @@ class Device {
   /// Makes the slot inaccessible; the chunk keeps its contents. Unmapping an unmapped slot is bad_input.
   [[nodiscard]] virtual Status unmap(AddressRange range, std::size_t slot) noexcept = 0;
 
-  /// Copies between host memory and device addresses (window or arena); called on an engine's thread, returns when done.
-  [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
+  /// Copies between host memory and device addresses (window or arena); called on an engine's thread, returns when it and `beside`, which
+  /// is called once while the copy is under way, are done. The first error of the two; the copy has ended all the same.
+  [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept = 0;
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept { return copy(to, from, size, Beside{}); }
+  /// The halves of copy(), so that copies follow each other without a gap: the first hands the copy to the device and returns. Called on an
+  /// engine's thread, which may copy() and digest() in between, but nothing that a begun copy touches. After an error there is nothing to
+  /// end; out_of_memory: `begun_copies` are begun and not ended.
+  [[nodiscard]] virtual Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
+  /// Waits for the oldest copy that this thread has begun and not ended. Whatever it answers, that one is ended; bad_input: there is none.
+  [[nodiscard]] virtual Status end_copy() noexcept = 0;
+  static constexpr std::size_t begun_copies = 4; // at once, by each engine
+  /// Of `size` bytes, a multiple of 16, at a device address that is aligned to 16 (window or arena), computed on the device; called on an
+  /// engine's thread. bad_input; unsupported: capabilities().digest is false.
+  [[nodiscard]] virtual Status digest(const std::byte* at, Bytes size, Digest& result) noexcept = 0;
+
+  /// Page-locks host memory that the caller mapped, whole pages, so that copies of it run at full speed. The memory must stay mapped until
+  /// unpin(), or the Device's end, which unpins what is left. Set-up only. bad_input: pinned already; refused: the limit of locked memory;
+  /// unsupported: the driver cannot.
+  [[nodiscard]] virtual Result<> pin(std::byte* begin, Bytes size) = 0;
+  /// What pin() was given, as a whole. Set-up only, and never while it is copied.
+  [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
 
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
 

@@ -10,15 +10,18 @@
 
 namespace rtexec::hal {
 
-/// One piece of work. Both functions are called on the engine's thread, `done` right after `run`; `context` must outlive both.
+/// One piece of work. All its functions are called on the engine's thread, `done` right after `run`; `context` must outlive them.
 struct Work {
+  /// Optional: called once, before `run`, so that a device can go over from the piece before to this one without a gap: before the `run` of
+  /// that piece, where this one waits by then. It must not block. A piece that has begun gets its `run`, even when the engine ends.
+  void (*begin)(void* context) noexcept = nullptr;
   Status (*run)(void* context) noexcept = nullptr;
-  void (*done)(void* context, Status outcome, Instant begin, Instant end) noexcept = nullptr;
+  void (*done)(void* context, Status outcome, Instant begin, Instant end) noexcept = nullptr; // `begin`: when `run` was called
   void* context = nullptr;
 };
 
-/// Every piece of work that was accepted gets its `done`, once. When the engine ends, the piece that runs is finished, and those
-/// that still wait get `done` with `cancelled`, without `run`, before the destructor returns.
+/// Every piece of work that was accepted gets its `done`, once. When the engine ends, the piece that runs and one that has begun are
+/// finished, and those that still wait get `done` with `cancelled`, without `run`, before the destructor returns.
 class Engine {
  public:
   static constexpr std::size_t capacity = 1024; // pieces of work that may wait, besides the one that runs

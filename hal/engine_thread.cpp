@@ -1,5 +1,7 @@
 #include "hal/engine_thread.hpp"
 
+#include <algorithm>
+
 namespace rtexec::hal {
 
 Result<std::unique_ptr<EngineThread>> EngineThread::start(const std::string& name) {
@@ -29,19 +31,24 @@ Status EngineThread::submit(const Work& work) noexcept {
 }
 
 void EngineThread::loop() noexcept {
+  std::size_t begun = 0; // those before this position have begun, where they have a `begin`
   for (std::size_t position = 0;;) {
     // In this order: what was submitted before the end is seen with the end, and a change after `seen` ends the wait.
     const std::uint32_t seen = changed_.value();
     const bool ending = ending_.load(std::memory_order_acquire);
-    if (position == submitted_.load(std::memory_order_acquire)) {
+    const std::size_t submitted = submitted_.load(std::memory_order_acquire);
+    if (position == submitted) {
       if (ending) return;
       changed_.wait(seen);
       continue;
     }
+    for (; !ending && begun < std::min(position + 2, submitted); ++begun)
+      if (const Work& next = queue_[begun % capacity]; next.begin != nullptr) next.begin(next.context);
     const Work work = queue_[position % capacity];
+    const bool runs = !ending || (work.begin != nullptr && position < begun);
     taken_.store(++position, std::memory_order_release);
     const Instant begin = now();
-    const Status outcome = ending ? Status(std::unexpected(Errc::cancelled)) : work.run(work.context);
+    const Status outcome = runs ? work.run(work.context) : Status(std::unexpected(Errc::cancelled));
     work.done(work.context, outcome, begin, now());
   }
 }

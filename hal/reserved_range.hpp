@@ -16,14 +16,14 @@ class ReservedRange {
   [[nodiscard]] const AddressRange& addresses() const noexcept { return addresses_; }
   [[nodiscard]] std::size_t slots() const noexcept { return mapped_.size(); }
   [[nodiscard]] std::byte* address(std::size_t slot) const noexcept { return addresses_.base + slot * chunk_.count; }
-  [[nodiscard]] bool is_mapped(std::size_t slot) const noexcept { return slot < slots() && mapped_[slot]; }
-  [[nodiscard]] bool is_vacant(std::size_t slot) const noexcept { return slot < slots() && !mapped_[slot]; }
+  [[nodiscard]] bool is_mapped(std::size_t slot) const noexcept { return slot < slots() && mapped_[slot] != 0; }
+  [[nodiscard]] bool is_vacant(std::size_t slot) const noexcept { return slot < slots() && mapped_[slot] == 0; }
   void set_mapped(std::size_t slot, bool mapped) noexcept { mapped_[slot] = mapped; }
 
  private:
   AddressRange addresses_;
   Bytes chunk_;
-  std::vector<bool> mapped_; // by slot
+  std::vector<char> mapped_; // by slot; a byte each, so that different threads may change different ones
 };
 
 /// The one that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.

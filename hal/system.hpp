@@ -10,6 +10,10 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct io_uring; // of liburing.h
+struct io_uring_cqe;
+struct iovec;
+
 namespace rtexec::hal {
 
 /// `struct sched_attr` of the kernel in its first version; glibc 2.36 has no declaration of it.
@@ -36,6 +40,8 @@ struct System {
   int (*thread_create)(pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*), void* argument);
   // memory
   int (*mlockall)(int flags);
+  int (*mlock)(const void* address, std::size_t size);
+  int (*munlock)(const void* address, std::size_t size);
   void* (*mmap)(void* address, std::size_t size, int protection, int flags, int file, off_t offset);
   int (*munmap)(void* address, std::size_t size);
   int (*mprotect)(void* address, std::size_t size, int protection);
@@ -47,9 +53,21 @@ struct System {
   int (*open)(const char* path, int flags);
   ssize_t (*read)(int file, void* to, std::size_t size);
   ssize_t (*write)(int file, const void* from, std::size_t size);
+  int (*create)(const char* path, int flags, mode_t mode); // open() with O_CREAT
+  ssize_t (*pread)(int file, void* to, std::size_t size, off_t offset);
+  ssize_t (*pwrite)(int file, const void* from, std::size_t size, off_t offset);
+  int (*set_status_flags)(int file, int flags); // fcntl(F_SETFL)
+  int (*unlink)(const char* path);
   int (*close)(int file);
   int (*mkdir)(const char* path, mode_t mode);
   int (*rmdir)(const char* path);
+  // io_uring, by liburing
+  int (*ring_open)(unsigned entries, io_uring* ring);
+  void (*ring_close)(io_uring* ring);
+  int (*ring_register_file)(io_uring* ring, int file);
+  int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
+  int (*ring_submit)(io_uring* ring); // how many were submitted
+  int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
   // time
   int (*clock_nanosleep)(clockid_t clock, int flags, const timespec* request, timespec* remaining);
 };

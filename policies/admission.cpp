@@ -1,10 +1,14 @@
 #include "policies/admission.hpp"
 
+#include "policies/charges.hpp"
+#include "policies/core_windows.hpp"
 #include "policies/plan_memory.hpp"
 #include "policies/reservations.hpp"
+#include "policies/swap_volumes.hpp"
 #include "policies/verdicts.hpp"
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -14,8 +18,6 @@ namespace {
 bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
-
-bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
 Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   std::string errors;
@@ -60,45 +62,6 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
   return order;
 }
 
-ServiceThread service_of(const TaskSet& tasks, const Board& board) {
-  return {.reservation = scheduler_reservation(tasks.tasks.size(), board.context_switch), .core = board.service_core};
-}
-
-/// Whether the compute engine's thread computes, or spins, all the time: under a reservation it then pauses. One that sleeps while a GPU
-/// works never uses its reservation up.
-bool pauses(const TaskSet& tasks, const Board& board) {
-  return reserved(tasks) && (board.device == DeviceKind::host || tasks.device.completion == Completion::spin);
-}
-
-/// A device part with its charges. Under reservations the scheduler decides within its window, and the compute engine may pause.
-Nanos charged_device(Duration part, const TaskSet& tasks, const Board& board) {
-  const Nanos charged = (part + 2 * board.dispatch).count();
-  if (!reserved(tasks)) return charged;
-  return (pauses(tasks, board) ? with_pauses(charged) : charged) + service_of(tasks, board).reservation.window.count();
-}
-
-/// Every part with its charges. A part of no length still needs its core once, to hand the job on: at least 1 ns.
-NamedSet charged_set(const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
-  NamedSet named;
-  named.set.release_jitter = board.release_latency.count();
-  named.compute_core = board.compute_core;
-  if (pauses(tasks, board)) named.set.device_delay = longest_pause;
-  const auto on_core = [&](Duration part) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); };
-  for (const std::size_t index : order) {
-    const Task& task = tasks.tasks[index];
-    const Nanos device = charged_device(task.wcet->device, tasks, board);
-    if (real_time(task)) {
-      named.set.tasks.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = on_core(task.wcet->before),
-                                 .device = device, .after = on_core(task.wcet->after), .core = task.core});
-      named.names.push_back(task.name);
-    } else if (device > named.set.background) {
-      named.set.background = device;
-      named.background = task.name;
-    }
-  }
-  return named;
-}
-
 void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.promised = true;
   planned.response_bound = Duration(bounds.done);
@@ -120,13 +83,16 @@ struct Analysis {
   bool each_alone = false; // a task that is late breaks no promise of those before it
 };
 
-Analysis analyse_edf(const NamedSet& named) {
-  EdfBounds bounds = edf_bounds(named.set);
+Analysis analyse_edf(const NamedSet& named, Effort effort) {
+  EdfBounds bounds = edf_bounds(named.set, effort);
   return {demand_verdict(named, bounds), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds.tasks), false};
 }
 
+/// Of what a late task could use beyond its bounds.
 bool cores_are_free(const NamedSet& named) {
-  return std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) { return task.core == named.compute_core; });
+  return !named.obstacle && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
+    return task.core == named.compute_core || !service_on(named.set, task.core).empty();
+  });
 }
 
 Analysis analyse_static_priority(const NamedSet& named) {
@@ -142,30 +108,33 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
   }
 }
 
-Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order) {
-  Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service);
+Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order, Effort effort) {
+  Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
-  TestVerdict device = demand_verdict(named, found.fits ? found.bounds : edf_bounds(named.set));
+  TestVerdict device = demand_verdict(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
   return {std::move(device), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds.tasks), false};
 }
 
-Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order) {
-  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service);
+Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order,
+                                          Effort effort) {
+  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
   return {response_verdict(named), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds),
           found.fits && cores_are_free(named)};
 }
 
-Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named, std::span<const std::size_t> order) {
+Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named, std::span<const std::size_t> order, Effort effort) {
   const bool edf = plan.order == Order::edf;
-  if (!reserved(tasks)) return edf ? analyse_edf(named) : analyse_static_priority(named);
-  const ServiceThread service = service_of(tasks, board);
-  plan.services = {.scheduler = service.reservation, .compute = compute_reservation};
-  return edf ? analyse_reserved_edf(plan, named, service, order) : analyse_reserved_static_priority(plan, named, service, order);
+  if (!reserved(tasks)) return edf ? analyse_edf(named, effort) : analyse_static_priority(named);
+  const ServiceThread service = service_of(plan, tasks, board);
+  plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
+  return edf ? analyse_reserved_edf(plan, named, service, order, effort) : analyse_reserved_static_priority(plan, named, service, order, effort);
 }
 
 void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<const std::size_t> order) {
   plan.proved = analysis.end_to_end.proved;
+  for (TestVerdict* verdict : {&analysis.device, &analysis.end_to_end})
+    if (!named.names.empty()) verdict->explanation += named.swapping;
   plan.tests.push_back(std::move(analysis.device));
   std::ranges::move(analysis.cores, std::back_inserter(plan.tests));
   plan.tests.push_back(std::move(analysis.end_to_end));
@@ -177,17 +146,7 @@ void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<co
   }
 }
 
-} // namespace
-
-Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
-  if (const auto valid = check(tasks, board, memory); !valid) return std::unexpected(valid.error());
-
-  Plan plan;
-  plan.order = tasks.executive.order;
-  plan.tasks.resize(tasks.tasks.size());
-  if (const auto fits = plan_memory(plan, tasks, board, memory); !fits) return std::unexpected(fits.error());
-
-  const std::vector<std::size_t> order = by_urgency(tasks);
+void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> order) {
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
     const Task& task = tasks.tasks[order[rank]];
     PlannedTask& planned = plan.tasks[order[rank]];
@@ -197,9 +156,50 @@ Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const
     planned.device_rank = plan.order == Order::static_priority ? planned.core_rank : real_time(task) ? 0 : 1;
     planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
   }
-  const NamedSet named = charged_set(tasks, board, order);
-  conclude(plan, analyse(plan, tasks, board, named, order), named, order);
+}
+
+/// The plan with all that admission has to say of it.
+Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, Effort effort) {
+  const NamedSet named = charged_set(plan, tasks, board, order);
+  Analysis analysis = analyse(plan, tasks, board, named, order, hopeless(named) ? Effort::quick : effort);
+  conclude(plan, std::move(analysis), named, order);
   return plan;
+}
+
+/// With the first volumes that are proved, otherwise with those that come closest.
+Plan with_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow) {
+  std::optional<Plan> closest;
+  Duration most = Duration::min();
+  for (const std::vector<std::uint32_t>& volumes : swap_volumes(plan, tasks, board, overflow)) {
+    Plan assigned = plan;
+    assign_volumes(assigned, tasks, volumes, overflow);
+    const bool without_hope = hopeless(charged_set(assigned, tasks, board, order));
+    if (closest && without_hope) continue;
+    Plan tried = examined(assigned, tasks, board, order, Effort::quick);
+    if (tried.proved) return tried;
+    const Duration slack = without_hope ? Duration::min() : tried.tests.back().slack;
+    if (closest && slack <= most) continue;
+    most = slack;
+    closest = std::move(assigned);
+  }
+  return examined(std::move(*closest), tasks, board, order, Effort::full);
+}
+
+} // namespace
+
+Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+  if (const auto valid = check(tasks, board, memory); !valid) return std::unexpected(valid.error());
+
+  Plan plan;
+  plan.order = tasks.executive.order;
+  plan.tasks.resize(tasks.tasks.size());
+  const auto overflow = plan_memory(plan, tasks, board, memory);
+  if (!overflow) return std::unexpected(overflow.error());
+
+  const std::vector<std::size_t> order = by_urgency(tasks);
+  set_ranks(plan, tasks, order);
+  if (*overflow > 0) return with_volumes(plan, tasks, board, order, *overflow);
+  return examined(std::move(plan), tasks, board, order, Effort::full);
 }
 
 } // namespace rtexec::policies

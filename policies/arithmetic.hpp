@@ -1,7 +1,7 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
 // Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every iteration stops at
-// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^60, a cost with its charges below 2^58, and a sum over the
+// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^60, a cost with its charges at most 2^59, and a sum over the
 // two parts of 2^7 tasks below 2^126.
 #pragma once
 

@@ -18,9 +18,18 @@ namespace rtexec::policies {
   });
 }
 
-/// What the tasks above `task` bring to its core; the first `task` entries of `bounds` say when their last parts become ready.
-[[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task, std::span<const StageBounds> bounds) {
+/// What service threads bring to a core.
+[[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
+  for (const CoreLoad& each : set.service)
+    if (!each.core || each.core == core) loads.push_back(each.load);
+  return loads;
+}
+
+/// What the tasks above `task` and service threads bring to its core; the first `task` entries of `bounds` say when their last parts become
+/// ready.
+[[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task, std::span<const StageBounds> bounds) {
+  std::vector<Load> loads = service_on(set, set.tasks[task].core);
   for (std::size_t j = 0; j < task; ++j) {
     const StagedTask& other = set.tasks[j];
     if (other.core != set.tasks[task].core) continue;

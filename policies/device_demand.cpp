@@ -1,7 +1,110 @@
 #include "policies/device_demand.hpp"
 
+#include "policies/overlap.hpp"
+
 namespace rtexec::policies {
 namespace {
+
+/// One sound way to charge the jobs of an interval that is shorter than `below`.
+struct Way {
+  struct Charge {
+    Nanos cost = 0;     // of each job that is due
+    Nanos blocking = 0; // of a job that is due later
+    Nanos tail = 0;     // once, of the tasks that are due
+  };
+  std::vector<Charge> tasks;
+  Nanos background = 0; // blocks in every interval
+  Nanos below = unbounded;
+};
+
+Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
+  Nanos first = unbounded;
+  for (const DemandTask& task : tasks)
+    if (task.load > 0) first = std::min(first, task.deadline);
+  return first;
+}
+
+/// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
+Way one_by_one(std::span<const DemandTask> tasks, Nanos background) {
+  Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
+  for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.cost, 0});
+  return way;
+}
+
+std::vector<Way> overlapped(std::span<const DemandTask> tasks, DevicePart background) {
+  std::vector<DevicePart> parts;
+  for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load});
+  std::vector<Way> ways;
+  for (const Overlap& overlap : overlaps(std::move(parts), background)) {
+    Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background});
+    for (const Overlap::Charge& charge : overlap.tasks) way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
+  }
+  return ways;
+}
+
+Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<const Wide> jobs, Nanos instant) {
+  Demand result{.instant = instant, .demand = 0, .blocking = way.background, .blocker = {}};
+  Nanos tail = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Way::Charge& charge = way.tasks[i];
+    if (tasks[i].deadline <= instant) {
+      result.demand += jobs[i] * charge.cost;
+      tail = std::max(tail, charge.tail);
+    } else if (charge.blocking > result.blocking) {
+      result.blocking = charge.blocking;
+      result.blocker = i;
+    }
+  }
+  result.demand += tail;
+  return result;
+}
+
+/// h(t): the least over all ways.
+class DeviceDemand {
+ public:
+  DeviceDemand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) : tasks_(tasks), ways_{one_by_one(tasks, background)} {
+    if (ways_.front().below == unbounded) return;
+    std::ranges::move(overlapped(tasks, {background, background_load}), std::back_inserter(ways_));
+  }
+
+  Demand at(Nanos instant) const {
+    std::vector<Wide> jobs;
+    for (const DemandTask& task : tasks_) jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
+    std::optional<Demand> least;
+    for (const Way& way : ways_) {
+      if (instant >= way.below) continue;
+      const Demand demand = demand_of(way, tasks_, jobs, instant);
+      if (!least || demand.demand + demand.blocking < least->demand + least->blocking) least = demand;
+    }
+    return *least;
+  }
+
+  /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what comes once, in
+  /// any way whose U is below one. Absent: there is none.
+  std::optional<Wide> horizon(Nanos slack) const {
+    std::optional<Wide> least;
+    for (const Way& way : ways_) {
+      if (way.below < unbounded) continue;
+      Utilisation utilisation;
+      Wide work = Wide{way.background} + slack;
+      Nanos tail = 0;
+      for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        const Nanos cost = way.tasks[i].cost;
+        utilisation.add(cost, tasks_[i].period);
+        work += (Wide{cost} * (tasks_[i].period - tasks_[i].deadline) + tasks_[i].period - 1) / tasks_[i].period;
+        tail = std::max(tail, way.tasks[i].tail);
+      }
+      if (!utilisation.below_one()) continue;
+      const Wide end = utilisation.spread(work + tail);
+      if (!least || end < *least) least = end;
+    }
+    return least;
+  }
+
+ private:
+  std::span<const DemandTask> tasks_;
+  std::vector<Way> ways_;
+};
 
 /// The last instant before `bound` at which some job is due.
 Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
@@ -11,18 +114,11 @@ Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + background.
-Wide horizon(std::span<const DemandTask> tasks, Nanos background, const Utilisation& utilisation, Nanos slack) {
-  Wide work = Wide{background} + slack;
-  for (const DemandTask& task : tasks) work += (Wide{task.cost} * (task.period - task.deadline) + task.period - 1) / task.period;
-  return utilisation.spread(work);
-}
-
-/// A device part longer than its own deadline needs no search.
+/// A device part that takes longer than its own deadline needs no search.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {
-    const Demand alone{.instant = task.deadline, .demand = task.cost, .blocking = 0, .blocker = {}};
+    const Demand alone{.instant = task.deadline, .demand = Wide{task.load} + task.cost, .blocking = 0, .blocker = {}};
     if (alone.slack() < 0 && (!worst || alone.slack() < worst->slack())) worst = alone;
   }
   return worst;
@@ -32,41 +128,31 @@ std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
 
 Nanos Demand::slack() const { return static_cast<Nanos>(std::max<Wide>(instant - demand - blocking, -unbounded)); }
 
-Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant) {
-  Demand result{.instant = instant, .demand = 0, .blocking = background, .blocker = {}};
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const DemandTask& task = tasks[i];
-    if (task.deadline <= instant) {
-      result.demand += Wide{(instant - task.deadline) / task.period + 1} * task.cost;
-    } else if (task.cost > result.blocking) {
-      result.blocking = task.cost;
-      result.blocker = i;
-    }
-  }
-  return result;
+Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant, Nanos background_load) {
+  return DeviceDemand(tasks, background, background_load).at(instant);
 }
 
-DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background) {
+DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) {
   DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .slack = {}};
   if (tasks.empty()) return analysis;
   const auto by_deadline = [](const DemandTask& a, const DemandTask& b) { return a.deadline < b.deadline; };
   const auto [first, last] = std::ranges::minmax(tasks, by_deadline);
-  analysis.tightest = demand_at(tasks, background, last.deadline);
+  const DeviceDemand device(tasks, background, background_load);
+  analysis.tightest = device.at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
-  Utilisation utilisation;
-  for (const DemandTask& task : tasks) utilisation.add(task.cost, task.period);
-  if (!utilisation.below_one()) return analysis;
+  const auto top = device.horizon(analysis.tightest.slack());
+  if (!top) return analysis;
   if (const auto hopeless = impossible(tasks)) {
     analysis.settled = true;
     analysis.tightest = *hopeless;
     analysis.slack.assign(tasks.size(), hopeless->slack());
     return analysis;
   }
-  const Wide top = std::max<Wide>(horizon(tasks, background, utilisation, analysis.tightest.slack()), last.deadline);
-  if (top > unbounded) return analysis;
+  const Wide highest = std::max<Wide>(*top, last.deadline);
+  if (highest > unbounded) return analysis;
 
   // h never falls. With s the smallest slack found so far, t - h(t) >= s holds from h(t) + s up to t: continue below.
-  Nanos below = static_cast<Nanos>(top) + 1;
+  Nanos below = static_cast<Nanos>(highest) + 1;
   Nanos previous = unbounded;
   for (int step = 0; step < most_steps; ++step) {
     const Nanos instant = step_before(tasks, below);
@@ -76,7 +162,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
       analysis.settled = true;
       return analysis;
     }
-    const Demand here = demand_at(tasks, background, instant);
+    const Demand here = device.at(instant);
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     below = static_cast<Nanos>(here.demand + here.blocking + analysis.tightest.slack());
     previous = instant;

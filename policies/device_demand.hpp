@@ -1,4 +1,4 @@
-// Demand bound of a device that executes jobs non-preemptively, earliest deadline first.
+// Demand bound of a device that executes jobs non-preemptively, earliest deadline first, and may load one job's chunks meanwhile.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -13,16 +13,17 @@ namespace rtexec::policies {
 struct DemandTask {
   Nanos period = 1;
   Nanos deadline = 0; // of the device part, after the latest request; at most the period
-  Nanos cost = 0;
+  Nanos cost = 0;     // C
+  Nanos load = 0;     // o, beside the execution of another job (overlap.hpp); 0: never
 };
 
-/// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in it, and of the one
-/// that executes when it begins.
+/// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in it, and of those
+/// that execute or are staged when it begins.
 struct Demand {
   Nanos instant = 0;                    // t
-  Wide demand = 0;                      // sum of (floor((t - d) / T) + 1) C over tasks with d <= t
-  Nanos blocking = 0;                   // largest C of a task with d > t, best-effort tasks included
-  std::optional<std::size_t> blocker;   // that task; absent: a best-effort task, or none
+  Wide demand = 0;                      // sum of (floor((t - d) / T) + 1) C over tasks with d <= t; of e, and a tail, where jobs are loaded
+  Nanos blocking = 0;                   // largest C of a task with d > t, best-effort tasks included; where jobs are loaded: of both
+  std::optional<std::size_t> blocker;   // that task; absent: a best-effort task, any that executes, or none
   [[nodiscard]] Nanos slack() const;    // t - h(t), at least -unbounded
 };
 
@@ -33,10 +34,10 @@ struct DemandAnalysis {
   [[nodiscard]] bool proved() const { return settled && tightest.slack() >= 0; }
 };
 
-[[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant);
+[[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant, Nanos background_load = 0);
 
 /// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF scheduling, 2009), but
-/// for the smallest slack instead of its sign. `background`: the longest device part of best-effort tasks.
-[[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background);
+/// for the smallest slack instead of its sign. `background`: the longest device part of best-effort tasks, `background_load` their longest load.
+[[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load = 0);
 
 } // namespace rtexec::policies

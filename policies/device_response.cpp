@@ -21,23 +21,24 @@ bool overloaded(const Load& own, std::span<const Load> higher) {
 
 } // namespace
 
-DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking, Nanos limit) {
-  DeviceResponse response{.from_release = own.jitter + blocking + own.cost, .from_request = blocking + own.cost};
+DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher, Nanos blocking, Nanos limit) {
+  const Nanos once = blocking + course.lead;
+  DeviceResponse response{.from_release = own.jitter + once + course.rest, .from_request = once + course.rest};
   if (overloaded(own, higher)) return response;
   const FixedPoint busy = busy_period(own, higher, blocking);
   if (!busy.settled) return response;
 
   const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
-  Nanos start = blocking; // of job `job`, after the busy period began
+  Nanos start = once; // of what is left of job `job`, after the busy period began
   for (Wide job = 0; job < jobs; ++job) {
     const FixedPoint found = least_fixed_point(start, unbounded, [&](Nanos window) {
-      Wide work = blocking + job * own.cost;
+      Wide work = once + job * own.cost;
       for (const Load& load : higher) work += jobs_in_closed(load, window) * load.cost;
       return work;
     });
     // Job 0 is requested inside the busy period; job k may be requested up to `jitter` before k periods of it have passed.
     const auto offset = static_cast<Nanos>(job * own.period);
-    const Nanos end = found.value + own.cost;
+    const Nanos end = found.value + course.rest;
     response.from_release = std::max(response.from_release, own.jitter + end - offset);
     response.from_request = std::max(response.from_request, job == 0 ? end : own.jitter + end - offset);
     if (!found.settled || response.from_release > limit) return response;

@@ -7,11 +7,22 @@
 namespace rtexec::policies {
 namespace {
 
-using Waiting = DeviceScheduler::State::Waiting;
+using Waiting = DeviceScheduler::Waiting;
+using Slot = DeviceScheduler::Slot;
+using Residence = DeviceScheduler::Residence;
 
 bool more_urgent(const Waiting& a, const Waiting& b) noexcept {
   return std::tie(a.rank, a.deadline, a.job) < std::tie(b.rank, b.deadline, b.job);
 }
+
+/// The first slot in `residence`, going round from `begin`; there must be one.
+std::uint32_t next_slot(const std::vector<Slot>& slots, std::uint32_t begin, Residence residence) noexcept {
+  auto slot = begin;
+  while (slots[slot].residence != residence) slot = slot + 1 == slots.size() ? 0 : slot + 1;
+  return slot;
+}
+
+std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept { return slot + 1 == slots.size() ? 0 : slot + 1; }
 
 } // namespace
 
@@ -21,54 +32,291 @@ void Actions::add(Action action) noexcept {
 }
 
 DeviceScheduler::DeviceScheduler(const Plan& plan) {
-  ranks_.reserve(plan.tasks.size());
-  for (const PlannedTask& task : plan.tasks) ranks_.push_back(task.device_rank);
   state_.waiting.reserve(plan.tasks.size());
+  if (plan.swap) {
+    switch (plan.swap->policy) {
+      case SwapPolicy::none:
+      case SwapPolicy::pipelined: rule_ = Rule::pipelined; break;
+      case SwapPolicy::rt_swap:
+      case SwapPolicy::mo_vmm:
+      case SwapPolicy::min:
+      case SwapPolicy::pageable: rule_ = Rule::rt_swap; break;
+      case SwapPolicy::lru: rule_ = Rule::lru; break;
+    }
+    in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
+    for (std::uint32_t frame = plan.swap->frames; frame > 0; --frame) state_.free.push_back(frame - 1);
+  }
+  for (const PlannedTask& task : plan.tasks) {
+    const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
+    auto& slots = state_.slots.emplace_back(size);
+    TaskState& kept = tasks_.emplace_back(TaskState{.rank = task.device_rank, .device_done_by = task.device_done_by, .period = task.period});
+    for (; kept.resident < size && !state_.free.empty(); ++kept.resident) {
+      slots[kept.resident] = {Residence::resident, state_.free.back()};
+      state_.free.pop_back();
+    }
+    kept.missing = size - kept.resident;
+    kept.next_in = kept.missing > 0 ? kept.resident : 0;
+  }
+}
+
+bool DeviceScheduler::idle() const noexcept {
+  return !state_.running && !state_.staged && state_.waiting.empty() && state_.loading + state_.saving == 0;
 }
 
 void DeviceScheduler::on(const Event& event, Actions& out) noexcept {
+  bool possible = false;
   switch (event.kind) {
-    case Event::Kind::job_requested: return request(event, out);
-    case Event::Kind::job_withdrawn: return withdraw(event.job, out);
-    case Event::Kind::execution_done: return finish(event.job, out);
+    case Event::Kind::job_requested: possible = request(event); break;
+    case Event::Kind::job_withdrawn: possible = withdraw(event.job, out); break;
+    case Event::Kind::execution_done: possible = finish(event.job); break;
+    case Event::Kind::copied_in:
+    case Event::Kind::copied_out: possible = copied(event, out); break;
   }
-  out.add({Action::Kind::refuse, event.job});
+  if (!possible) return out.add({Action::Kind::refuse, event.job, event.transfer});
+  settle(out);
 }
 
-void DeviceScheduler::request(const Event& event, Actions& out) noexcept {
-  const std::uint32_t task = event.job.task;
-  const bool known = task < ranks_.size();
-  const bool executes = state_.running && state_.running->task == task;
-  const bool waits = std::ranges::any_of(state_.waiting, [&](const Waiting& other) { return other.job.task == task; });
-  if (!known || executes || waits) return out.add({Action::Kind::refuse, event.job});
+// ---- events -----------------------------------------------------------------------------------------------------------
 
-  const Waiting entry{event.job, event.deadline, ranks_[task]};
+bool DeviceScheduler::request(const Event& event) noexcept {
+  const std::uint32_t number = event.job.task;
+  if (number >= tasks_.size()) return false;
+  TaskState& task = tasks_[number];
+  if (task.waits || (state_.running && state_.running->task == number) || (state_.staged && state_.staged->job.task == number)) return false;
+  task.next_release = event.deadline - task.device_done_by + task.period;
+  task.waits = true;
+  const Waiting entry{event.job, event.deadline, task.rank};
   state_.waiting.insert(std::ranges::upper_bound(state_.waiting, entry, more_urgent), entry);
-  if (!state_.running) start_head(out);
+  return true;
 }
 
-void DeviceScheduler::withdraw(JobId job, Actions& out) noexcept {
-  if (state_.running == job && !state_.running_withdrawn) {
-    state_.running_withdrawn = true;
-    return;
+bool DeviceScheduler::withdraw(JobId job, Actions& out) noexcept {
+  if (state_.running == job && !state_.running_withdrawn) return state_.running_withdrawn = true;
+  if (state_.staged && state_.staged->job == job && state_.staged->end != Staged::End::drop) {
+    state_.staged->end = Staged::End::drop;
+    return true;
   }
   const auto entry = std::ranges::find(state_.waiting, job, &Waiting::job);
-  if (entry == state_.waiting.end()) return out.add({Action::Kind::refuse, job});
+  if (entry == state_.waiting.end()) return false;
   state_.waiting.erase(entry);
+  tasks_[job.task].waits = false;
   out.add({Action::Kind::drop, job});
+  return true;
 }
 
-void DeviceScheduler::finish(JobId job, Actions& out) noexcept {
-  if (state_.running != job) return out.add({Action::Kind::refuse, job});
+bool DeviceScheduler::finish(JobId job) noexcept {
+  if (state_.running != job) return false;
   state_.running.reset();
   state_.running_withdrawn = false;
-  if (!state_.waiting.empty()) start_head(out);
+  tasks_[job.task].last_execution = ++executions_;
+  return true;
 }
 
-void DeviceScheduler::start_head(Actions& out) noexcept {
-  state_.running = state_.waiting.front().job;
+bool DeviceScheduler::copied(const Event& event, Actions& out) noexcept {
+  const bool in = event.kind == Event::Kind::copied_in;
+  const auto [number, index, frame] = event.transfer;
+  if (number >= tasks_.size() || index >= state_.slots[number].size()) return false;
+  Slot& slot = state_.slots[number][index];
+  if (slot.residence != (in ? Residence::loading : Residence::saving) || slot.frame != frame) return false;
+
+  --(in ? state_.loading : state_.saving);
+  TaskState& task = tasks_[number];
+  if (in != event.failed) {
+    slot.residence = Residence::resident;
+    ++task.resident;
+  } else {
+    slot.residence = Residence::missing;
+    ++task.missing;
+    state_.free.push_back(frame);
+  }
+  if (event.failed) fail_job_of(event, out);
+  return true;
+}
+
+/// The job that the transfer was for cannot have what it needs. What it was given so far stays; its next job tries again.
+void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
+  operation_.left = 0;
+  if (state_.staged && moves_for_staged()) {
+    if (state_.staged->end == Staged::End::execution) state_.staged->end = Staged::End::failure;
+    return;
+  }
+  const auto entry = std::ranges::find(state_.waiting, operation_.job, &Waiting::job);
+  if (rule_ != Rule::rt_swap || event.kind != Event::Kind::copied_out || entry == state_.waiting.end()) return;
+  state_.waiting.erase(entry);
+  tasks_[operation_.job.task].waits = false;
+  out.add({Action::Kind::fail, operation_.job});
+}
+
+// ---- executions -------------------------------------------------------------------------------------------------------
+
+void DeviceScheduler::settle(Actions& out) noexcept {
+  end_staged(out);
+  switch (rule_) {
+    case Rule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
+    case Rule::rt_swap: execute_rt_swap(out); return transfer_rt_swap(out);
+    case Rule::lru: execute_lru(out); return transfer_lru(out);
+  }
+}
+
+/// A staged job that will not execute leaves when nothing is copied for it any more.
+void DeviceScheduler::end_staged(Actions& out) noexcept {
+  if (!state_.staged || state_.staged->end == Staged::End::execution) return;
+  if (moves_for_staged()) {
+    operation_.left = 0;
+    if (state_.loading + state_.saving > 0) return;
+  }
+  out.add({state_.staged->end == Staged::End::drop ? Action::Kind::drop : Action::Kind::fail, state_.staged->job});
+  state_.staged.reset();
+}
+
+void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
+  for (;;) {
+    const bool bypass = state_.staged && !state_.waiting.empty() && never_swaps(state_.waiting.front().job.task) &&
+                        more_urgent(state_.waiting.front(), *state_.staged);
+    if (!state_.running && bypass) {
+      start(take_head().job, out);
+    } else if (!state_.running && state_.staged && state_.staged->end == Staged::End::execution && complete(state_.staged->job.task)) {
+      start(state_.staged->job, out);
+      state_.staged.reset();
+    } else if (!state_.staged && !state_.waiting.empty()) {
+      stage_head();
+    } else {
+      return;
+    }
+  }
+}
+
+void DeviceScheduler::execute_rt_swap(Actions& out) noexcept {
+  if (state_.running) return;
+  if (state_.staged) {
+    if (state_.staged->end != Staged::End::execution || !complete(state_.staged->job.task)) return;
+    start(state_.staged->job, out);
+    state_.staged.reset();
+  } else if (!state_.waiting.empty() && complete(state_.waiting.front().job.task)) {
+    start(take_head().job, out);
+  }
+}
+
+void DeviceScheduler::execute_lru(Actions& out) noexcept {
+  if (state_.running) return;
+  if (!state_.staged && !state_.waiting.empty()) stage_head();
+  if (!state_.staged || state_.staged->end != Staged::End::execution || !complete(state_.staged->job.task)) return;
+  start(state_.staged->job, out);
+  state_.staged.reset();
+}
+
+void DeviceScheduler::start(JobId job, Actions& out) noexcept {
+  state_.running = job;
+  out.add({Action::Kind::start_execution, job});
+}
+
+void DeviceScheduler::stage_head() noexcept { state_.staged = {take_head(), Staged::End::execution}; }
+
+Waiting DeviceScheduler::take_head() noexcept {
+  const Waiting head = state_.waiting.front();
   state_.waiting.erase(state_.waiting.begin());
-  out.add({Action::Kind::start_execution, *state_.running});
+  tasks_[head.job.task].waits = false;
+  return head;
+}
+
+// ---- transfers --------------------------------------------------------------------------------------------------------
+
+/// Loads the staged job, with `in_flight_` transfers in each direction; one at a time in all where there is one copy engine.
+void DeviceScheduler::transfer_pipelined(Actions& out) noexcept {
+  if (!staged_is_loading()) return;
+  const std::uint32_t task = state_.staged->job.task;
+  const bool both_ways = in_flight_ > 1;
+  while (tasks_[task].missing > 0 && !state_.free.empty() && state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
+    copy_in(*state_.staged, out);
+  while (tasks_[task].missing > state_.free.size() + state_.saving && state_.saving + (both_ways ? 0 : state_.loading) < in_flight_) {
+    const auto victim = victim_for(task);
+    if (!victim) return;
+    copy_out(*victim, state_.staged->job, out);
+  }
+}
+
+void DeviceScheduler::transfer_rt_swap(Actions& out) noexcept {
+  if (state_.loading + state_.saving > 0) return;
+  if (operation_.left == 0) {
+    const auto next = next_operation();
+    if (!next) return;
+    operation_ = *next;
+  }
+  --operation_.left;
+  if (operation_.out) return copy_out(operation_.task, operation_.job, out);
+  copy_in(*state_.staged, out);
+}
+
+/// The swap queue: what the most urgent job that lacks chunks needs next.
+std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noexcept {
+  const auto job = std::ranges::find_if(state_.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
+  if (job == state_.waiting.end()) return std::nullopt;
+  const JobId id = job->job;
+  const std::uint32_t missing = tasks_[id.task].missing;
+  const auto free = static_cast<std::uint32_t>(state_.free.size());
+  if (free < missing) {
+    const auto victim = victim_for(id.task);
+    if (!victim) return std::nullopt;
+    return Operation{.out = true, .task = *victim, .left = std::min(missing - free, tasks_[*victim].resident), .job = id};
+  }
+  if (state_.staged || job != state_.waiting.begin()) return std::nullopt;
+  stage_head();
+  return Operation{.out = false, .task = id.task, .left = missing, .job = id};
+}
+
+void DeviceScheduler::transfer_lru(Actions& out) noexcept {
+  if (!staged_is_loading() || state_.loading + state_.saving > 0) return;
+  if (!state_.free.empty()) return copy_in(*state_.staged, out);
+  if (const auto victim = least_recent_for(state_.staged->job.task)) copy_out(*victim, state_.staged->job, out);
+}
+
+void DeviceScheduler::copy_in(const Waiting& job, Actions& out) noexcept {
+  const std::uint32_t number = job.job.task;
+  TaskState& task = tasks_[number];
+  auto& slots = state_.slots[number];
+  const std::uint32_t index = next_slot(slots, task.next_in, Residence::missing);
+  slots[index] = {Residence::loading, state_.free.back()};
+  state_.free.pop_back();
+  task.next_in = after(index, slots);
+  --task.missing;
+  ++state_.loading;
+  out.add({Action::Kind::copy_in, job.job, {number, index, slots[index].frame}});
+}
+
+void DeviceScheduler::copy_out(std::uint32_t victim, JobId job, Actions& out) noexcept {
+  TaskState& task = tasks_[victim];
+  auto& slots = state_.slots[victim];
+  const std::uint32_t index = next_slot(slots, task.next_out, Residence::resident);
+  slots[index].residence = Residence::saving;
+  task.next_out = after(index, slots);
+  --task.resident;
+  ++state_.saving;
+  out.add({Action::Kind::copy_out, job, {victim, index, slots[index].frame}});
+}
+
+/// Whether `task` has chunks that `to` may be given.
+bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexcept {
+  const bool executes = state_.running && state_.running->task == task;
+  const bool staged = state_.staged && state_.staged->job.task == task;
+  return task != to && !executes && !staged && tasks_[task].resident > 0;
+}
+
+/// The task whose next release is latest; those with a waiting job only where there is no other, the least urgent first, and none that is
+/// more urgent than a job of `task` that waits itself.
+std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
+  std::optional<std::uint32_t> latest;
+  for (std::uint32_t other = 0; other < tasks_.size(); ++other)
+    if (may_lose(other, task) && !tasks_[other].waits && (!latest || tasks_[other].next_release > tasks_[*latest].next_release)) latest = other;
+  for (auto waiting = state_.waiting.rbegin(); !latest && waiting != state_.waiting.rend() && waiting->job.task != task; ++waiting)
+    if (may_lose(waiting->job.task, task)) latest = waiting->job.task;
+  return latest;
+}
+
+std::optional<std::uint32_t> DeviceScheduler::least_recent_for(std::uint32_t task) const noexcept {
+  std::optional<std::uint32_t> oldest;
+  for (std::uint32_t other = 0; other < tasks_.size(); ++other)
+    if (may_lose(other, task) && (!oldest || tasks_[other].last_execution < tasks_[*oldest].last_execution)) oldest = other;
+  return oldest;
 }
 
 } // namespace rtexec::policies

@@ -1,10 +1,19 @@
 // The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the simulator
 // (virtual time) and the trace checker (recorded time): the same events give the same actions.
 //
-// Jobs execute non-preemptively, one at a time, and the device never idles while a job waits. The most urgent waiting job is the
-// one of the smallest device rank, then of the earliest absolute deadline, then of the lowest task index, then of the lowest job
-// number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0 and best-effort tasks
-// share rank 1, so that deadlines decide and best-effort jobs come last; under static priority every task has its own rank.
+// Jobs execute non-preemptively, one at a time. The most urgent waiting job is the one of the smallest device rank, then of the
+// earliest absolute deadline, then of the lowest task index, then of the lowest job number. make_plan() turns that one rule into both
+// orders: under EDF all real-time tasks share rank 0 and best-effort tasks share rank 1; under static priority every task has its own.
+//
+// Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands in which slot is
+// decided here, chunk by chunk; who carries the copies out reports each one's end. Three rules, by the plan's swap policy:
+//  - pipelined (PIPELINED rule of policies/README.md; also `none`): one job runs and one is staged, whose chunks are loaded beside it, with
+//    at most three transfers in flight in each direction where there are two copy engines: one is under way, one has begun and follows it
+//    without a gap, and one waits; jobs of tasks that never swap bypass a less urgent staged one.
+//  - rt-swap, mo-vmm, min, pageable: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to
+//    the end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not so guarded.
+//  - lru: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
+// Victims: of tasks that neither run nor are staged, the one whose next release is latest (lru: whose last execution is oldest).
 //
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
@@ -26,26 +35,42 @@ struct JobId {
   friend auto operator<=>(const JobId&, const JobId&) = default;
 };
 
+/// A chunk on its way between a frame and its place in the backing store.
+struct Transfer {
+  std::uint32_t task = 0;  // whose memory moves
+  std::uint32_t slot = 0;  // index in PlannedTask::swap_slots
+  std::uint32_t frame = 0; // 0 .. SwapPlan::frames - 1
+  friend bool operator==(const Transfer&, const Transfer&) = default;
+};
+
 struct Event {
   enum class Kind : std::uint8_t {
     job_requested,  // the job's CPU part is done and it wants the device; `deadline` orders it
     job_withdrawn,  // the job is abandoned: taken from the queue, or its completion will be of no use
     execution_done, // the device finished (or failed) the job
+    copied_in,      // `transfer` has ended; each direction's transfers end in the order of their actions
+    copied_out,
   };
   Kind kind{};
-  JobId job;
+  JobId job; // not of transfers
   Instant now{};
   Instant deadline{}; // of the device part: nominal release + PlannedTask::device_done_by; job_requested only
+  Transfer transfer{};
+  bool failed = false; // of a transfer: the slot is as it was before, and so is the frame's contents of a copy-out
 };
 
 struct Action {
   enum class Kind : std::uint8_t {
     start_execution,
-    refuse, // the event was not possible in this state (a job requested twice, ...): the caller's error; the state is unchanged
-    drop,   // a withdrawn job left the queue and will not execute
+    copy_in,  // load `transfer`, for `job`: map the frame into the slot and fill it
+    copy_out, // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
+    refuse,   // the event was not possible in this state (a job requested twice, ...): the caller's error; the state is unchanged
+    drop,     // a withdrawn job left the queue and will not execute
+    fail,     // a transfer that the job needed has failed; it will not execute
   };
   Kind kind{};
   JobId job;
+  Transfer transfer{};
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -63,28 +88,106 @@ class Actions {
 
 class DeviceScheduler {
  public:
+  struct Waiting {
+    JobId job;
+    Instant deadline;
+    std::uint32_t rank;
+  };
+  /// A job that is next to execute, or is being loaded for that.
+  struct Staged : Waiting {
+    enum class End : std::uint8_t { execution, drop, failure };
+    End end = End::execution; // how it leaves, once no transfer for it is in flight
+  };
+  enum class Residence : std::uint8_t { missing, loading, resident, saving };
+  struct Slot {
+    Residence residence = Residence::missing;
+    std::uint32_t frame = 0; // unless missing
+  };
   struct State {
     std::optional<JobId> running;
     bool running_withdrawn = false; // `running` was abandoned; it still holds the device until its execution_done
-    struct Waiting { JobId job; Instant deadline; std::uint32_t rank; };
-    std::vector<Waiting> waiting; // by urgency, the head first; capacity reserved
+    std::optional<Staged> staged;
+    std::vector<Waiting> waiting;         // by urgency, the head first; capacity reserved
+    std::vector<std::vector<Slot>> slots; // by task
+    std::vector<std::uint32_t> free;      // frames
+    std::uint32_t loading = 0;            // transfers in flight, by direction
+    std::uint32_t saving = 0;
   };
 
-  /// `plan` gives the tasks' ranks. At most one outstanding job per task, a withdrawn one that still executes included.
+  /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that still executes
+  /// included. At first the frames hold the chunks of the first tasks of the plan, as many as there is room for.
   explicit DeviceScheduler(const Plan& plan);
   /// Appends to `out` what is to be done because of `event`. Never blocks, never allocates.
   void on(const Event& event, Actions& out) noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
+  /// Whether no job runs, is staged or waits, and nothing is copied.
+  [[nodiscard]] bool idle() const noexcept;
   /// How many actions one event can cause at most: the capacity `out` needs.
-  static constexpr std::size_t actions_per_event = 1;
+  static constexpr std::size_t actions_per_event = 8;
+  /// In flight at most, under the pipelined rule with two copy engines; else it is one in all.
+  static constexpr std::uint32_t transfers_per_direction = 3;
 
  private:
-  void request(const Event& event, Actions& out) noexcept;
-  void withdraw(JobId job, Actions& out) noexcept;
-  void finish(JobId job, Actions& out) noexcept;
-  void start_head(Actions& out) noexcept;
+  enum class Rule : std::uint8_t { pipelined, rt_swap, lru };
+  /// What the scheduler keeps of one task, beside its slots.
+  struct TaskState {
+    std::uint32_t rank = 0;
+    Duration device_done_by{0};
+    Duration period{0};
+    Instant next_release{};        // of the job after the one requested last
+    std::uint64_t last_execution = 0; // in the order of all executions
+    bool waits = false;
+    std::uint32_t resident = 0, missing = 0; // slots; the others are on their way
+    std::uint32_t next_out = 0, next_in = 0; // slots where the search for a chunk to move begins: they move in turn
+  };
+  /// One swap operation of RT-Swap: chunks of one task, not to be preempted.
+  struct Operation {
+    bool out = false;
+    std::uint32_t task = 0;
+    std::uint32_t left = 0; // chunks to begin
+    JobId job;              // that it is for
+  };
 
-  std::vector<std::uint32_t> ranks_; // by task
+  // What an event changes; false: refused.
+  [[nodiscard]] bool request(const Event& event) noexcept;
+  [[nodiscard]] bool withdraw(JobId job, Actions& out) noexcept;
+  [[nodiscard]] bool finish(JobId job) noexcept;
+  [[nodiscard]] bool copied(const Event& event, Actions& out) noexcept;
+  void fail_job_of(const Event& event, Actions& out) noexcept;
+
+  // What is to be done then.
+  void settle(Actions& out) noexcept;
+  void end_staged(Actions& out) noexcept;
+  void execute_pipelined(Actions& out) noexcept;
+  void execute_rt_swap(Actions& out) noexcept;
+  void execute_lru(Actions& out) noexcept;
+  void start(JobId job, Actions& out) noexcept;
+  void stage_head() noexcept;
+  Waiting take_head() noexcept;
+
+  void transfer_pipelined(Actions& out) noexcept;
+  void transfer_rt_swap(Actions& out) noexcept;
+  void transfer_lru(Actions& out) noexcept;
+  [[nodiscard]] std::optional<Operation> next_operation() noexcept;
+  void copy_in(const Waiting& job, Actions& out) noexcept;
+  void copy_out(std::uint32_t victim, JobId job, Actions& out) noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> victim_for(std::uint32_t task) const noexcept;
+  [[nodiscard]] std::optional<std::uint32_t> least_recent_for(std::uint32_t task) const noexcept;
+  [[nodiscard]] bool may_lose(std::uint32_t task, std::uint32_t to) const noexcept;
+
+  [[nodiscard]] bool complete(std::uint32_t task) const noexcept { return tasks_[task].resident == state_.slots[task].size(); }
+  [[nodiscard]] bool never_swaps(std::uint32_t task) const noexcept { return state_.slots[task].empty(); }
+  /// Whether what is in flight is for the staged job; rt-swap may save chunks for another one meanwhile.
+  [[nodiscard]] bool moves_for_staged() const noexcept { return rule_ != Rule::rt_swap || operation_.job == state_.staged->job; }
+  [[nodiscard]] bool staged_is_loading() const noexcept {
+    return state_.staged && state_.staged->end == Staged::End::execution && !complete(state_.staged->job.task);
+  }
+
+  Rule rule_ = Rule::pipelined;
+  std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
+  std::vector<TaskState> tasks_;
+  std::uint64_t executions_ = 0;
+  Operation operation_; // rt-swap; done when none is left and nothing is in flight
   State state_;
 };
 

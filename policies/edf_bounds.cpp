@@ -13,8 +13,8 @@ class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded), best_(evaluate()) {}
 
-  EdfBounds search() {
-    while (best_.demand.settled && !best_.proved() && improve()) {
+  EdfBounds search(Effort effort) {
+    while (effort == Effort::full && best_.demand.settled && !best_.proved() && improve()) {
     }
     return std::move(best_);
   }
@@ -59,7 +59,7 @@ class SplitSearch {
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
-    const Nanos least = now.ready + task.device;
+    const Nanos least = now.ready + task.on_device();
     std::vector<Nanos> caps;
     const auto add = [&](Nanos cap) {
       if (cap >= least && cap < now.device_done) caps.push_back(cap);
@@ -89,9 +89,11 @@ class SplitSearch {
 EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   EdfBounds bounds{.tasks = std::move(split), .device = {}, .demand = {}};
   // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
-  for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
-    bounds.device.push_back({set.tasks[i].period, bounds.tasks[i].device_done - bounds.tasks[i].ready - set.device_delay, set.tasks[i].device});
-  bounds.demand = analyse_demand(bounds.device, set.background);
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
+    const Nanos deadline = bounds.tasks[i].device_done - bounds.tasks[i].ready - set.device_delay;
+    bounds.device.push_back({set.tasks[i].period, deadline, set.tasks[i].device, set.tasks[i].load});
+  }
+  bounds.demand = analyse_demand(bounds.device, set.background, set.background_load);
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
     StageBounds& task = bounds.tasks[i];
     task.settled = task.settled && bounds.demand.settled;
@@ -100,6 +102,6 @@ EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   return bounds;
 }
 
-EdfBounds edf_bounds(const StagedSet& set) { return SplitSearch(set).search(); }
+EdfBounds edf_bounds(const StagedSet& set, Effort effort) { return SplitSearch(set).search(effort); }
 
 } // namespace rtexec::policies

@@ -5,7 +5,10 @@
 #include "policies/arithmetic.hpp"
 #include "policies/device_demand.hpp"
 #include "policies/device_response.hpp"
+#include "policies/overlap.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,16 +19,37 @@ struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
   Nanos before = 0;   // on `core`
-  Nanos device = 0;
+  Nanos device = 0;   // with its swapping, where that is done one after the other
   Nanos after = 0;    // on `core` again
   unsigned core = 0;
+  Nanos load = 0;     // of its chunks, beside the execution of another job (overlap.hpp); 0: never
+  Nanos lead = 0;     // of `device`, until whose end jobs of higher priority go first
+  [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
+};
+
+/// Of a service thread that is more urgent than all tasks on its core.
+struct CoreLoad {
+  std::optional<unsigned> core; // absent: not known, hence any
+  Load load;
 };
 
 struct StagedSet {
   std::vector<StagedTask> tasks; // the most urgent first: the priorities on cores and, under static priority, on the device
   Nanos release_jitter = 0;      // of the first part
-  Nanos background = 0;          // longest device part of best-effort tasks
+  Nanos background = 0;          // longest device part of best-effort tasks, or whatever else blocks once
+  Nanos background_load = 0;     // longest load of best-effort tasks
   Nanos device_delay = 0;        // the device may stand still for so long, once in a window
+  std::vector<CoreLoad> service{};
+  /// Whether one of the `first` most urgent tasks is loaded.
+  [[nodiscard]] bool loads(std::size_t first) const {
+    return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
+  }
+  /// The charges of all tasks where jobs are loaded.
+  [[nodiscard]] std::vector<Overlap> overlapped() const {
+    std::vector<DevicePart> parts;
+    for (const StagedTask& task : tasks) parts.push_back({task.device, task.load});
+    return overlaps(std::move(parts), {background, background_load});
+  }
 };
 
 /// Where the parts of one task end at the latest, after the nominal release.
@@ -48,7 +72,7 @@ struct EdfBounds {
   std::vector<StageBounds> tasks;        // of all tasks; `ready` and `device_done` are the stage deadlines of the split
   std::vector<DemandTask> device;        // the device parts with their deadlines
   DemandAnalysis demand;
-  [[nodiscard]] bool proved() const { return demand.proved(); }
+  [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };
 
 /// EDF device, for a split that is given: `ready`, `device_done` and `last_window` of each task; fills in the rest.
@@ -57,7 +81,10 @@ struct EdfBounds {
 /// Static-priority device, for task `i` alone: it requests by `ready`, the tasks above as `above` says.
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
+/// How long to look for what proves a set: `quick` takes the first guess.
+enum class Effort { quick, full };
+
 /// EDF device: searches a split of each deadline under which cores and device keep it.
-[[nodiscard]] EdfBounds edf_bounds(const StagedSet& set);
+[[nodiscard]] EdfBounds edf_bounds(const StagedSet& set, Effort effort = Effort::full);
 
 } // namespace rtexec::policies

@@ -1,12 +1,15 @@
 #include "policies/plan_memory.hpp"
 
 #include "policies/arithmetic.hpp"
+#include "policies/swap_volumes.hpp"
 
 #include <limits>
 #include <string>
 
 namespace rtexec::policies {
 namespace {
+
+constexpr Bytes smallest_chunk{2 << 20};
 
 const char* text(MemoryPolicy policy) {
   switch (policy) {
@@ -18,10 +21,33 @@ const char* text(MemoryPolicy policy) {
   return "unknown";
 }
 
-Wide whole_chunks(Bytes size, Bytes chunk) { return (Wide{size.count} + chunk.count - 1) / chunk.count * chunk.count; }
-
 Bytes saturated(Wide bytes) {
   return {static_cast<std::uint64_t>(std::min<Wide>(bytes, std::numeric_limits<std::uint64_t>::max()))};
+}
+
+/// Constants, scratch and state are told apart; elsewhere all memory is like state.
+bool classes_count(SwapPolicy policy) { return policy == SwapPolicy::pipelined || policy == SwapPolicy::none; }
+
+// ---- the device -------------------------------------------------------------------------------------------------------
+
+Bytes chunk_of(const TaskSet& tasks, const Board& board) {
+  const Bytes chunk = tasks.device.chunk.value_or(board.chunk);
+  const bool small = tasks.swap.policy == SwapPolicy::min || tasks.swap.policy == SwapPolicy::mo_vmm;
+  return small ? std::min(chunk, smallest_chunk) : chunk;
+}
+
+Result<> plan_device(Plan& plan, const TaskSet& tasks, const Board& board) {
+  plan.chunk = chunk_of(tasks, board);
+  if (plan.chunk.count == 0) return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
+  const Bytes asked = tasks.device.capacity.value_or(board.capacity);
+  const bool known_to_board = board.capacity > Bytes{0};
+  if (asked == Bytes{0})
+    return fail(Errc::bad_input, "the capacity of board '" + board.name + "' is not known here; give [device] capacity, or plan where its device is");
+  if (known_to_board && asked > board.capacity)
+    return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " + to_string(board.capacity));
+  plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
+  plan.shared_scratch = classes_count(tasks.swap.policy);
+  return {};
 }
 
 Result<> plan_policies(Plan& plan, const TaskSet& tasks, const Board& board) {
@@ -37,37 +63,141 @@ Result<> plan_policies(Plan& plan, const TaskSet& tasks, const Board& board) {
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
+// ---- arenas -----------------------------------------------------------------------------------------------------------
+
+Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
+
+/// What the objects of one class waste, each in chunks of its own.
+Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
+  Wide waste = 0;
+  for (const MemoryObject& object : objects)
+    if (object.kind == kind) waste += chunks_of(object.size.count, chunk) * chunk.count - object.size.count;
+  return chunks_of(size.count + waste, chunk) - chunks_of(size.count, chunk);
+}
+
+/// An arena whose counts may be too large for one.
+struct WideArena {
+  Wide constant = 0, state = 0, fixed = 0, scratch = 0, padding = 0;
+  [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + padding; }
+  [[nodiscard]] Arena narrow() const {
+    const auto count = [](Wide slots) { return static_cast<std::uint32_t>(slots); };
+    return {.constant = count(constant), .state = count(state), .fixed = count(fixed), .scratch = count(scratch), .padding = count(padding)};
+  }
+};
+
+WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
+  const auto chunks = [&](Bytes size) { return chunks_of(size.count, chunk); };
+  WideArena arena{.constant = chunks(memory.constant), .state = chunks(memory.state), .fixed = chunks(memory.fixed), .scratch = chunks(memory.scratch)};
+  if (own_chunks)
+    for (const auto& [kind, size] : {std::pair(MemoryClass::constant, memory.constant), std::pair(MemoryClass::state, memory.state),
+                                     std::pair(MemoryClass::scratch, memory.scratch)})
+      arena.padding += padding_of(kind, size, memory.objects, chunk);
+  return arena;
+}
+
+/// A task that no other memory is left for is refused whatever the policy.
+Result<> plan_arenas(Plan& plan, const TaskSet& tasks, std::span<const MemoryDemand> memory) {
+  std::string errors;
+  Wide all = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    PlannedTask& task = plan.tasks[i];
+    task.memory = memory[i];
+    task.period = tasks.tasks[i].period;
+    const WideArena arena = arena_of(memory[i], plan.chunk, tasks.swap.policy == SwapPolicy::mo_vmm);
+    task.arena = arena.narrow();
+    all += arena.slots();
+    if (arena.slots() * plan.chunk.count <= plan.capacity.count) continue;
+    errors += std::string(errors.empty() ? "" : "\n") + "task '" + tasks.tasks[i].name + "' alone needs " +
+              to_string(saturated(arena.slots() * plan.chunk.count)) + " of device memory, but the capacity is " + to_string(plan.capacity) +
+              "; use a smaller model or a larger [device] capacity";
+  }
+  if (!errors.empty()) return fail(Errc::not_proved, errors);
+  if (all > std::numeric_limits<std::uint32_t>::max())
+    return fail(Errc::bad_input, "the tasks' memory is " + to_string(saturated(all * plan.chunk.count)) + " in chunks of " + to_string(plan.chunk) +
+                                     ", more chunks than can be counted; set a larger [device] chunk");
+  return {};
+}
+
+/// Physical chunks, by what they hold.
+struct Need {
+  std::uint32_t kept = 0;
+  std::uint32_t scratch = 0;
+};
+
+Need need_of(const Plan& plan) {
+  Need need;
+  for (const PlannedTask& task : plan.tasks) {
+    need.kept += task.arena.slots() - task.arena.scratch;
+    need.scratch = plan.shared_scratch ? std::max(need.scratch, task.arena.scratch) : need.scratch + task.arena.scratch;
+  }
+  return need;
+}
+
+Bytes separate_of(const Plan& plan) {
+  std::uint32_t chunks = 0;
+  for (const PlannedTask& task : plan.tasks) chunks += task.arena.slots() - task.arena.padding;
+  return saturated(Wide{plan.chunk.count} * chunks);
+}
+
+// ---- swapping ---------------------------------------------------------------------------------------------------------
+
+std::string calibrated_chunks(const Board& board) {
+  std::string list;
+  for (const SwapCost& cost : board.swap_costs) list += (list.empty() ? "" : ", ") + to_string(cost.chunk);
+  return list.empty() ? "none is" : list + (board.swap_costs.size() > 1 ? " are" : " is");
+}
+
+Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk) {
+  const SwapCostOptions& given = tasks.device.swap_cost;
+  const auto known = std::ranges::find(board.swap_costs, chunk, &SwapCost::chunk);
+  const bool calibrated = known != board.swap_costs.end();
+  if (!calibrated && !(given.in_per_chunk && given.out_per_chunk))
+    return fail(Errc::bad_input, "not everything fits into device memory, but what swapping costs on board '" + board.name + "' is not known for chunks of " +
+                                     to_string(chunk) + " (" + calibrated_chunks(board) + " calibrated); run 'rtexec calibrate', set [device] chunk to one " +
+                                     "that is calibrated, or give in_per_chunk and out_per_chunk in [device.swap_cost]");
+  SwapCost cost = calibrated ? *known : SwapCost{.chunk = chunk, .drop_per_chunk = *given.out_per_chunk};
+  cost.in_per_chunk = given.in_per_chunk.value_or(cost.in_per_chunk);
+  cost.out_per_chunk = given.out_per_chunk.value_or(cost.out_per_chunk);
+  cost.drop_per_chunk = given.drop_per_chunk.value_or(cost.drop_per_chunk);
+  cost.in_fixed = given.in_fixed.value_or(cost.in_fixed);
+  cost.out_fixed = given.out_fixed.value_or(cost.out_fixed);
+  for (const Duration each : {cost.in_per_chunk, cost.out_per_chunk, cost.drop_per_chunk, cost.in_fixed, cost.out_fixed})
+    if (each < Duration::zero() || each.count() > longest_time)
+      return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " + readable(Duration(longest_time)));
+  return cost;
+}
+
+/// Where chunks go if the set does not say.
+std::filesystem::path store_of(const TaskSet& tasks, const Board& board) {
+  if (tasks.swap.store) return tasks.swap.store->file;
+  if (!board.unified_memory) return {};
+  std::filesystem::path file = tasks.file.empty() ? "rtexec" : tasks.file;
+  return file.replace_extension(".swap");
+}
+
 } // namespace
 
-Result<> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
-  plan.chunk = tasks.device.chunk.value_or(board.chunk);
-  if (plan.chunk.count == 0) return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
-  const Bytes asked = tasks.device.capacity.value_or(board.capacity);
-  const bool known_to_board = board.capacity > Bytes{0};
-  if (asked == Bytes{0})
-    return fail(Errc::bad_input, "the capacity of board '" + board.name + "' is not known here; give [device] capacity, or plan where its device is");
-  if (known_to_board && asked > board.capacity)
-    return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " + to_string(board.capacity));
-  plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
-  if (const auto given = plan_policies(plan, tasks, board); !given) return given;
+Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+  if (const auto known = plan_device(plan, tasks, board); !known) return std::unexpected(known.error());
+  if (const auto given = plan_policies(plan, tasks, board); !given) return std::unexpected(given.error());
+  if (const auto laid = plan_arenas(plan, tasks, memory); !laid) return std::unexpected(laid.error());
 
-  Wide kept = 0;
-  Wide separate = 0;
-  Wide largest_scratch = 0;
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    plan.tasks[i].memory = memory[i];
-    const Wide own = whole_chunks(memory[i].constant, plan.chunk) + whole_chunks(memory[i].state, plan.chunk);
-    const Wide scratch = whole_chunks(memory[i].scratch, plan.chunk);
-    kept += own;
-    separate += own + scratch;
-    largest_scratch = std::max(largest_scratch, scratch);
-  }
-  plan.demand = saturated(kept + largest_scratch);
-  plan.separate = saturated(separate);
-  if (plan.demand <= plan.capacity) return {};
-  return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) + " of device memory (constants and state " + to_string(saturated(kept)) +
-                                    ", shared scratch " + to_string(saturated(largest_scratch)) + "), but the capacity is " +
-                                    to_string(plan.capacity) + "; use smaller models, fewer tasks or a larger [device] capacity");
+  const Need need = need_of(plan);
+  plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch));
+  plan.separate = separate_of(plan);
+  if (plan.demand <= plan.capacity) return 0;
+  if (tasks.swap.policy == SwapPolicy::none)
+    return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) + " of device memory (constants, state and fixed " +
+                                      to_string(plan.chunk * need.kept) + ", shared scratch " + to_string(plan.chunk * need.scratch) +
+                                      "), but the capacity is " + to_string(plan.capacity) +
+                                      "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
+
+  const auto overflow = static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count);
+  const auto cost = cost_of(tasks, board, plan.chunk);
+  if (!cost) return std::unexpected(cost.error());
+  plan.swap = SwapPlan{.policy = tasks.swap.policy, .frames = 0, .copy_engines = board.copy_engines, .cost = *cost, .store = store_of(tasks, board)};
+  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return std::unexpected(possible.error());
+  return overflow;
 }
 
 } // namespace rtexec::policies

@@ -61,10 +61,10 @@ template <class Bounds> class WindowSearch {
     for (const StagedTask& task : set.tasks) cores_.insert(task.core);
   }
 
-  Reserved<Bounds> search() {
+  Reserved<Bounds> search(Effort effort) {
     best_ = evaluated(shortest_windows(false));
     if (!best_.fits) return evaluated(shortest_windows(true));
-    while (least_slack(set_, best_.bounds) < 0 && improve()) {
+    while (effort == Effort::full && least_slack(set_, best_.bounds) < 0 && improve()) {
     }
     return std::move(best_);
   }
@@ -109,7 +109,7 @@ template <class Bounds> class WindowSearch {
     bool fits = std::ranges::all_of(cores_, [&](unsigned core) { return has_room(core, windows); });
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      fits = fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_delay - task.device;
+      fits = fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_delay - task.on_device();
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
     Bounds bounds = evaluate_(set_, windows);
@@ -148,19 +148,25 @@ Nanos with_pauses(Nanos part) {
   return part + (part + 8) / 9;
 }
 
-CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch) {
-  constexpr Duration decision = std::chrono::microseconds(5);
-  constexpr Duration least_window = std::chrono::milliseconds(1);
-  constexpr int events = 3;        // of one task in one window
-  constexpr int part_of_core = 5;  // the scheduler's: a fifth
-  const Duration runtime = Duration(spare_runtime) + static_cast<int>(tasks) * events * (decision + 2 * context_switch);
-  return {.runtime = runtime, .window = std::max(least_window, part_of_core * runtime)};
+CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic) {
+  constexpr Nanos least_window = 1'000'000;
+  constexpr Wide events = 3;       // of one task in one window
+  constexpr Wide part_of_core = 5; // the scheduler's: a fifth
+  const auto runtime = [&](Nanos window) {
+    const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
+    return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();
+  };
+  const FixedPoint window = least_fixed_point(least_window, traffic ? longest_service : unbounded,
+                                              [&](Nanos w) { return std::max<Wide>(least_window, part_of_core * runtime(w)); });
+  if (!window.settled) return {.runtime = Duration(longest_service / static_cast<Nanos>(part_of_core)), .window = Duration(longest_service)};
+  return {.runtime = Duration(static_cast<Nanos>(runtime(window.value))), .window = Duration(window.value)};
 }
 
 Nanos ServiceThread::share_on(unsigned on_core) const {
   if (core && *core != on_core) return 0;
   Utilisation share;
   share.add(reservation.runtime.count(), reservation.window.count());
+  if (copy) share.add(2 * copy->runtime.count(), copy->window.count());
   return share.per_second();
 }
 
@@ -183,16 +189,16 @@ std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nano
 std::vector<Nanos> room_beside_device(const StagedSet& set) {
   std::vector<Nanos> room;
   for (const StagedTask& task : set.tasks)
-    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.device, runtime_of(task.before) + runtime_of(task.after)));
+    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.on_device(), runtime_of(task.before) + runtime_of(task.after)));
   return room;
 }
 
-Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service) {
-  return WindowSearch<EdfBounds>(set, service, evaluate_edf).search();
+Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service, Effort effort) {
+  return WindowSearch<EdfBounds>(set, service, evaluate_edf).search(effort);
 }
 
-Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service) {
-  auto reserved = WindowSearch<std::vector<StageBounds>>(set, service, evaluate_static_priority).search();
+Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service, Effort effort) {
+  auto reserved = WindowSearch<std::vector<StageBounds>>(set, service, evaluate_static_priority).search(effort);
   const auto late = [&](std::size_t i) { return !reserved.bounds[i].settled || reserved.bounds[i].done > set.tasks[i].deadline; };
   for (std::size_t i = 0; i < reserved.bounds.size(); ++i)
     if (late(i)) reserved.bounds.resize(i + 1);

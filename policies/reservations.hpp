@@ -28,13 +28,30 @@ inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'00
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
-/// The scheduler thread's: serves every event of `tasks` tasks within its window.
-[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch);
+/// A copy engine's: room for bursts, so that it is never used up (README.md).
+inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
-/// What the scheduler thread leaves of the cores.
+/// What a service thread does for one event.
+[[nodiscard]] inline Duration event_cost(Duration context_switch) { return std::chrono::microseconds(5) + 2 * context_switch; }
+
+/// How many chunks can move.
+struct Traffic {
+  Nanos quickest = 1;      // time that one chunk takes to come in, at least
+  std::uint32_t burst = 0; // chunks that may go out beyond those that come in
+  [[nodiscard]] Wide in(Nanos window) const { return Wide{window} / quickest + 2; }
+  [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
+};
+
+/// The scheduler thread's: serves every event of `tasks` tasks, and the end of every transfer, within its window. The window is
+/// `longest_service` where no reservation does.
+[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic = {});
+inline constexpr Nanos longest_service = 50'000'000;
+
+/// What the scheduler thread and the copy engines leave of the cores.
 struct ServiceThread {
   CpuReservation reservation;
-  std::optional<unsigned> core; // absent: not known, hence any
+  std::optional<unsigned> core;       // absent: not known, hence any
+  std::optional<CpuReservation> copy; // of each of the two copy engines
   /// Of each second of `core`, what is taken.
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
@@ -64,8 +81,9 @@ template <class Bounds> struct Reserved {
 
 /// Search windows under which cores and device keep every deadline. Where a core has no room, the windows are so long that the kernel
 /// accepts them all the same, if it can.
-[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service);
+[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service, Effort effort = Effort::full);
 /// Bounds stop after the first task that exceeds its deadline.
-[[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service);
+[[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service,
+                                                                                 Effort effort = Effort::full);
 
 } // namespace rtexec::policies

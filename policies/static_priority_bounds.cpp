@@ -11,6 +11,22 @@ Nanos blocking_below(const StagedSet& set, std::size_t task) {
   return longest;
 }
 
+/// The same where a less urgent job may be staged beside one that executes.
+Nanos blocking_below(const Overlap& overlap, std::size_t task) {
+  Nanos longest = overlap.background;
+  for (std::size_t j = task + 1; j < overlap.tasks.size(); ++j) longest = std::max(longest, overlap.tasks[j].blocking);
+  return longest;
+}
+
+/// Of two bounds on the same: one that is not settled and not late stopped where nothing could be said.
+DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos limit) {
+  if (a.settled && b.settled) return {std::min(a.from_release, b.from_release), std::min(a.from_request, b.from_request), true};
+  if (a.settled != b.settled) return a.settled ? a : b;
+  const bool a_is_late = a.from_release > limit;
+  if (a_is_late != (b.from_release > limit)) return a_is_late ? a : b;
+  return a.from_release < b.from_release ? a : b;
+}
+
 StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const StageBounds> above) {
   const StagedTask& task = set.tasks[i];
   const std::vector<Load> loads = loads_above(set, i, above);
@@ -18,7 +34,7 @@ StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const Stage
 
   const FixedPoint first = core_window(task.before, loads, task.deadline);
   bounds.ready = set.release_jitter + first.value;
-  bounds.device_done = bounds.ready + task.device;
+  bounds.device_done = bounds.ready + task.on_device();
   bounds.last_window = task.after;
   bounds.done = bounds.device_done + task.after;
   if (!first.settled) return bounds;
@@ -45,14 +61,29 @@ DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::
   const StagedTask& task = set.tasks[i];
   std::vector<Load> higher;
   for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
-  return device_response({task.period, task.device, ready}, higher, blocking_below(set, i) + set.device_delay, task.deadline);
+  if (!set.loads(i + 1))
+    return device_response({task.period, task.device, ready}, {task.lead, task.device - task.lead}, higher,
+                           blocking_below(set, i) + set.device_delay, task.deadline);
+
+  constexpr std::size_t enough = 24; // lambdas, of many
+  const std::vector<Overlap> all = set.overlapped();
+  std::optional<DeviceResponse> best;
+  for (std::size_t k = 0; k < all.size(); k += all.size() / enough + 1) {
+    const Overlap& overlap = all[k];
+    const Overlap::Charge& charge = overlap.tasks[i];
+    for (std::size_t j = 0; j < i; ++j) higher[j].cost = overlap.tasks[j].cost;
+    const DeviceResponse found = device_response({task.period, charge.cost, ready}, {charge.lead, task.device}, higher,
+                                                 blocking_below(overlap, i) + set.device_delay, task.deadline);
+    best = best ? better(*best, found, task.deadline) : found;
+  }
+  return *best;
 }
 
 std::vector<FixedPoint> core_responses(const StagedSet& set) {
   std::vector<FixedPoint> responses;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const StagedTask& task = set.tasks[i];
-    std::vector<Load> loads;
+    std::vector<Load> loads = service_on(set, task.core);
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
       if (other.core == task.core) loads.push_back({other.period, other.before + other.after, set.release_jitter});

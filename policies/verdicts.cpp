@@ -1,20 +1,12 @@
 #include "policies/verdicts.hpp"
 
+#include "policies/core_windows.hpp"
 #include "policies/device_response.hpp"
 
 #include <set>
 
 namespace rtexec::policies {
 namespace {
-
-/// Exact, and all in one unit, so that the sides of an inequality compare at a glance: "66.404518ms".
-std::string text(Nanos value) {
-  if (value < 0) return "-" + text(-value);
-  constexpr Nanos millisecond = 1'000'000;
-  std::string fraction = std::to_string(millisecond + value % millisecond).substr(1);
-  fraction.erase(fraction.find_last_not_of('0') + 1);
-  return std::to_string(value / millisecond) + (fraction.empty() ? "" : "." + fraction) + "ms";
-}
 
 std::string task_named(const std::string& name) { return "task '" + name + "'"; }
 
@@ -52,18 +44,18 @@ bool nothing_to_test(TestVerdict& verdict, const NamedSet& named) {
 }
 
 /// The work asked for in each second reaches a second: no response time exists.
-bool overloaded(TestVerdict& verdict, const NamedSet& named, Nanos StagedTask::*part, const std::string& resource) {
+bool overloaded(TestVerdict& verdict, const NamedSet& named, std::span<const Nanos> costs, const std::string& resource) {
   Utilisation total;
   std::string limiting;
   for (std::size_t i = 0; i < named.names.size(); ++i) {
-    total.add(named.set.tasks[i].*part, named.set.tasks[i].period);
+    total.add(costs[i], named.set.tasks[i].period);
     if (limiting.empty() && !total.below_one()) limiting = named.names[i];
   }
   if (total.below_one()) return false;
   constexpr Nanos below_a_second = 999'999'999;
   verdict.inequality = "sum of C/T on the " + resource + " < 1";
   set_verdict(verdict, false, limiting, total.per_second(), below_a_second,
-              "the tasks ask for " + text(total.per_second()) + " in each second of the " + resource + "; from " + task_named(limiting) +
+              "the tasks ask for " + in_ms(total.per_second()) + " in each second of the " + resource + "; from " + task_named(limiting) +
                   " on no time is left. Lengthen periods, or shorten or remove tasks");
   return true;
 }
@@ -82,17 +74,56 @@ bool on_compute_core(TestVerdict& verdict, const NamedSet& named) {
 
 // ---- device -----------------------------------------------------------------------------------------------------------
 
+std::vector<Nanos> parts_of(const NamedSet& named, Nanos StagedTask::*part) {
+  std::vector<Nanos> parts;
+  for (const StagedTask& task : named.set.tasks) parts.push_back(task.*part);
+  return parts;
+}
+
+Utilisation utilisation_of(const NamedSet& named, std::span<const Nanos> costs) {
+  Utilisation utilisation;
+  for (std::size_t i = 0; i < costs.size(); ++i) utilisation.add(costs[i], named.set.tasks[i].period);
+  return utilisation;
+}
+
+/// What each job costs the device; where jobs are loaded, by the lambda for which that is least.
+std::vector<Nanos> device_costs(const NamedSet& named) {
+  std::vector<Nanos> least = parts_of(named, &StagedTask::device);
+  if (!named.set.loads(named.names.size())) return least;
+  Nanos least_share = unbounded;
+  for (const Overlap& overlap : named.set.overlapped()) {
+    std::vector<Nanos> costs;
+    for (const Overlap::Charge& charge : overlap.tasks) costs.push_back(charge.cost);
+    const Nanos share = utilisation_of(named, costs).per_second();
+    if (share >= least_share) continue;
+    least_share = share;
+    least = std::move(costs);
+  }
+  return least;
+}
+
+/// Settles the tests that some obstacle, or too much work, makes pointless.
+bool hopeless(TestVerdict& verdict, const NamedSet& named) {
+  if (!named.obstacle) return overloaded(verdict, named, device_costs(named), "device");
+  const Obstacle& found = *named.obstacle;
+  verdict.inequality = found.inequality;
+  set_verdict(verdict, false, found.task, found.left, found.right, found.explanation);
+  return true;
+}
+
 /// What deadlines are shortened by, or responses lengthened.
 std::string pauses(const NamedSet& named) {
-  return named.set.device_delay > 0 ? ", besides " + text(named.set.device_delay) + " in which the compute engine may pause" : "";
+  return named.set.device_delay > 0 ? ", besides " + in_ms(named.set.device_delay) + " in which the compute engine may pause" : "";
 }
 
 std::string demand_numbers(const NamedSet& named, const Demand& at) {
-  const std::string& blocker = at.blocker ? named.names[*at.blocker] : named.background;
+  const std::string blocker = at.blocker ? "a job of " + task_named(named.names[*at.blocker])
+                              : named.background.empty() || named.rule == SwapRule::overlapped ? "work"
+                                                                                             : "a job of " + task_named(named.background);
   const auto demand = static_cast<Nanos>(std::min<Wide>(at.demand, unbounded));
-  std::string result = "at L = " + text(at.instant) + " the jobs due within L demand " + text(demand);
-  if (at.blocking > 0) result += ", and a job of " + task_named(blocker) + " that began before blocks for " + text(at.blocking);
-  return result + ": " + text(at.instant - at.slack()) + " of " + text(at.instant) + pauses(named);
+  std::string result = "at L = " + in_ms(at.instant) + " the jobs due within L demand " + in_ms(demand);
+  if (at.blocking > 0) result += ", and " + blocker + " that began before blocks for " + in_ms(at.blocking);
+  return result + ": " + in_ms(at.instant - at.slack()) + " of " + in_ms(at.instant) + pauses(named);
 }
 
 /// A task that is due at the instant.
@@ -104,23 +135,47 @@ std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
   return 0;
 }
 
-struct Blocking {
-  Nanos length = 0;
-  std::string by;
-};
+/// By one job of lower priority, or by what began before; where jobs are loaded that depends on lambda, and is not told.
+std::string blocked(const NamedSet& named, std::size_t task) {
+  if (named.set.loads(task + 1)) return "";
+  Nanos longest = named.set.background;
+  std::string by = named.background;
+  for (std::size_t j = task + 1; j < named.names.size(); ++j) {
+    if (named.set.tasks[j].device <= longest) continue;
+    longest = named.set.tasks[j].device;
+    by = named.names[j];
+  }
+  if (longest == 0) return "";
+  return ", blocked for " + in_ms(longest) + " by " + (by.empty() ? "work that began before" : "a job of " + task_named(by));
+}
 
-Blocking longest_below(const NamedSet& named, std::size_t task) {
-  Blocking longest{named.set.background, named.background};
-  for (std::size_t j = task + 1; j < named.names.size(); ++j)
-    if (named.set.tasks[j].device > longest.length) longest = {named.set.tasks[j].device, named.names[j]};
-  return longest;
+/// What C and the blocking stand for where chunks are moved one after the other.
+std::string charges(const NamedSet& named) {
+  if (named.rule == SwapRule::exchanged) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
+  return named.rule == SwapRule::on_demand ? "; C: O_out + O_in + C" : "";
+}
+
+TestVerdict demand_test(const NamedSet& named) {
+  if (named.rule == SwapRule::overlapped)
+    return test("pipelined", "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L of min(C_i, lambda) + "
+                             "max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L; "
+                             "e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load");
+  return test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + charges(named));
+}
+
+TestVerdict response_test(const NamedSet& named) {
+  if (named.rule == SwapRule::overlapped)
+    return test("pipelined", "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
+                             "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) + p_b + q_b; "
+                             "e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load");
+  return test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C" + charges(named));
 }
 
 // ---- end to end -------------------------------------------------------------------------------------------------------
 
 std::string stages(const StageBounds& bounds) {
-  return "its first part ends by " + text(bounds.ready) + ", its device part by " + text(bounds.device_done) + ", its last part within " +
-         text(bounds.last_window);
+  return "its first part ends by " + in_ms(bounds.ready) + ", its device part by " + in_ms(bounds.device_done) + ", its last part within " +
+         in_ms(bounds.last_window);
 }
 
 std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> bounds) {
@@ -147,35 +202,35 @@ TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const F
     const Nanos response = responses[i].value;
     if (alone.names.size() > 1 && Duration(task.deadline - response) >= verdict.slack) continue;
     set_verdict(verdict, false, named.names[i], response, task.deadline,
-                "the CPU parts of " + task_named(named.names[i]) + ", " + text(task.before) + " with their charges, end after " +
-                    (responses[i].settled ? "" : "at least ") + text(response) + " of " + text(task.deadline) + " if the device takes no time");
+                "the CPU parts of " + task_named(named.names[i]) + ", " + in_ms(task.before) + " with their charges, end after " +
+                    (responses[i].settled ? "" : "at least ") + in_ms(response) + " of " + in_ms(task.deadline) + " if the device takes no time" +
+                    (service_on(named.set, core).empty() ? "" : ", beside what moving chunks takes of this core"));
   }
   verdict.proved = proved;
-  if (!proved) static_cast<void>(overloaded(verdict, alone, &StagedTask::before, verdict.name));
+  if (!proved) static_cast<void>(overloaded(verdict, alone, parts_of(alone, &StagedTask::before), verdict.name));
   return verdict;
 }
 
 TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::string& inequality) {
   TestVerdict verdict = test("end-to-end", inequality);
-  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
-    return verdict;
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || hopeless(verdict, named)) return verdict;
 
   if (bounds.proved()) {
     const std::size_t limiting = least_slack(named, bounds.tasks);
     const StageBounds& split = bounds.tasks[limiting];
     const Nanos deadline = named.set.tasks[limiting].deadline;
     set_verdict(verdict, true, named.names[limiting], split.done, deadline,
-                task_named(named.names[limiting]) + " ends by " + text(split.done) + " of " + text(deadline) + ": " + stages(split));
+                task_named(named.names[limiting]) + " ends by " + in_ms(split.done) + " of " + in_ms(deadline) + ": " + stages(split));
     return verdict;
   }
   const Demand& at = bounds.demand.tightest;
   const std::size_t limiting = due_at(bounds, at.instant);
   const StagedTask& task = named.set.tasks[limiting];
   const StageBounds& split = bounds.tasks[limiting];
-  if (bounds.device[limiting].deadline < task.device)
-    set_verdict(verdict, false, named.names[limiting], split.ready + task.device + split.last_window, task.deadline,
-                task_named(named.names[limiting]) + " needs " + text(split.ready) + " for its first part, " + text(task.device) +
-                    " on the device and " + text(split.last_window) + " for its last part, of " + text(task.deadline) + ", in the best split found");
+  if (bounds.device[limiting].deadline < task.on_device())
+    set_verdict(verdict, false, named.names[limiting], split.ready + task.on_device() + split.last_window, task.deadline,
+                task_named(named.names[limiting]) + " needs " + in_ms(split.ready) + " for its first part, " + in_ms(task.on_device()) +
+                    " on the device and " + in_ms(split.last_window) + " for its last part, of " + in_ms(task.deadline) + ", in the best split found");
   else
     set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
                 "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
@@ -184,8 +239,7 @@ TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::s
 
 TestVerdict decided(const NamedSet& named, std::span<const StageBounds> bounds, const std::string& inequality) {
   TestVerdict verdict = test("end-to-end", inequality);
-  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device"))
-    return verdict;
+  if (nothing_to_test(verdict, named) || on_compute_core(verdict, named) || hopeless(verdict, named)) return verdict;
 
   const auto kept = [&](std::size_t i) { return bounds[i].settled && bounds[i].done <= named.set.tasks[i].deadline; };
   const std::size_t last = bounds.size() - 1;
@@ -194,8 +248,8 @@ TestVerdict decided(const NamedSet& named, std::span<const StageBounds> bounds, 
   const Nanos done = bounds[limiting].done;
   const Nanos deadline = named.set.tasks[limiting].deadline;
   set_verdict(verdict, proved, named.names[limiting], done, deadline,
-              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + text(done) + " of " +
-                  text(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
+              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + in_ms(done) + " of " +
+                  in_ms(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
   return verdict;
 }
 
@@ -224,8 +278,9 @@ void set_share(TestVerdict& verdict, const NamedSet& named, const ServiceThread&
   const Nanos others = service.share_on(core);
   const std::string& limiting = named.names[largest_share(named, windows, core)];
   set_verdict(verdict, tasks + others <= reservable, limiting, tasks + others, reservable,
-              "of each second of " + core_named(core) + " the CPU parts reserve " + text(tasks) + ", most of it " + task_named(limiting) +
-                  (others > 0 ? ", and the scheduler " + text(others) : "") + ", in the widest windows " + when + "; " + text(reservable) + " can be reserved");
+              "of each second of " + core_named(core) + " the CPU parts reserve " + in_ms(tasks) + ", most of it " + task_named(limiting) +
+                  (others > 0 ? std::string(", and the scheduler ") + (service.copy ? "with the copy engines " : "") + in_ms(others) : "") +
+                  ", in the widest windows " + when + "; " + in_ms(reservable) + " can be reserved");
 }
 
 /// Why no windows fit: a deadline is too short for its parts, or a core has too little to give.
@@ -238,11 +293,12 @@ void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread
       return set_verdict(verdict, false, named.names[i], longest, longest_window, "a CPU part of " + task_named(named.names[i]) + " is longer than any reservation");
     }
     const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
-    const Nanos needed = named.set.release_jitter + parts + task.device + named.set.device_delay;
+    const Nanos device = task.on_device() + named.set.device_delay;
+    const Nanos needed = named.set.release_jitter + parts + device;
     if (needed <= task.deadline) continue;
     verdict.inequality = "J + P + C + Q <= D";
     return set_verdict(verdict, false, named.names[i], needed, task.deadline,
-                       task_named(named.names[i]) + " needs " + text(parts) + " for its CPU parts and " + text(task.device + named.set.device_delay) + " on the device, of " + text(task.deadline));
+                       task_named(named.names[i]) + " needs " + in_ms(parts) + " for its CPU parts and " + in_ms(device) + " on the device, of " + in_ms(task.deadline));
   }
   verdict.inequality = reservations_inequality;
   const std::vector<Nanos> room = room_beside_device(named.set);
@@ -258,15 +314,28 @@ template <class Bounds>
 TestVerdict reserved_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<Bounds>& reserved, const std::string& inequality) {
   if (reserved.fits) return decided(named, reserved.bounds, inequality);
   TestVerdict verdict = test("end-to-end", inequality);
-  if (!on_compute_core(verdict, named) && !overloaded(verdict, named, &StagedTask::device, "device")) set_misfit(verdict, named, service);
+  if (!on_compute_core(verdict, named) && !hopeless(verdict, named)) set_misfit(verdict, named, service);
   return verdict;
 }
 
 } // namespace
 
+std::string in_ms(Nanos value) {
+  if (value < 0) return "-" + in_ms(-value);
+  constexpr Nanos millisecond = 1'000'000;
+  std::string fraction = std::to_string(millisecond + value % millisecond).substr(1);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return std::to_string(value / millisecond) + (fraction.empty() ? "" : "." + fraction) + "ms";
+}
+
+bool hopeless(const NamedSet& named) {
+  TestVerdict verdict;
+  return !named.names.empty() && hopeless(verdict, named);
+}
+
 TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
-  TestVerdict verdict = test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L");
-  if (nothing_to_test(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device")) return verdict;
+  TestVerdict verdict = demand_test(named);
+  if (nothing_to_test(verdict, named) || hopeless(verdict, named)) return verdict;
   const Demand& at = bounds.demand.tightest;
   set_verdict(verdict, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(), at.instant,
               demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
@@ -274,27 +343,23 @@ TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
 }
 
 TestVerdict response_verdict(const NamedSet& named) {
-  TestVerdict verdict =
-      test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C");
-  if (nothing_to_test(verdict, named) || overloaded(verdict, named, &StagedTask::device, "device")) return verdict;
+  TestVerdict verdict = response_test(named);
+  if (nothing_to_test(verdict, named) || hopeless(verdict, named)) return verdict;
 
   bool proved = true;
   bool examined = true;
-  std::vector<Load> higher;
+  const std::vector<StageBounds> at_release(named.names.size());
   for (std::size_t i = 0; i < named.names.size(); ++i) {
     const StagedTask& task = named.set.tasks[i];
-    const Load own{task.period, task.device, 0};
-    const Blocking blocking = longest_below(named, i);
-    const DeviceResponse response = device_response(own, higher, blocking.length + named.set.device_delay, task.deadline);
-    higher.push_back(own);
+    const DeviceResponse response = static_priority_device(named.set, i, at_release, 0);
     const bool late = response.from_release > task.deadline;
     proved = proved && response.settled && !late;
     examined = examined && (response.settled || late);
     if (i > 0 && Duration(task.deadline - response.from_release) >= verdict.slack) continue;
-    std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + text(task.device) + " with its charges, ends after " +
-                              (response.settled ? "" : "at least ") + text(response.from_release) + " of " + text(task.deadline);
-    if (blocking.length > 0) explanation += ", blocked for " + text(blocking.length) + " by a job of " + task_named(blocking.by);
-    explanation += pauses(named);
+    std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + in_ms(task.device) + " with its charges" +
+                              (task.load > 0 ? " beside a load of " + in_ms(task.load) : "") + ", ends after " +
+                              (response.settled ? "" : "at least ") + in_ms(response.from_release) + " of " + in_ms(task.deadline) +
+                              blocked(named, i) + pauses(named);
     set_verdict(verdict, false, named.names[i], response.from_release, task.deadline, std::move(explanation));
   }
   verdict.proved = proved;

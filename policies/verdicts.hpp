@@ -4,6 +4,7 @@
 #include "config/plan.hpp"
 #include "policies/end_to_end.hpp"
 #include "policies/reservations.hpp"
+#include "policies/swap_charges.hpp"
 
 #include <optional>
 #include <span>
@@ -12,13 +13,31 @@
 
 namespace rtexec::policies {
 
+/// Exact, and all in one unit, so that the sides of an inequality compare at a glance: "66.404518ms".
+[[nodiscard]] std::string in_ms(Nanos value);
+
+/// Why no test of the device covers a set: `left` exceeds `right`.
+struct Obstacle {
+  std::string inequality;
+  std::string task; // empty: it is no task's
+  Nanos left = 0;
+  Nanos right = 0;
+  std::string explanation;
+};
+
 /// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
-  std::string background;                // the best-effort task with the longest device part; empty: none
+  std::string background;                // the best-effort task with the longest device part; empty: none, or it is not that alone
   std::optional<unsigned> compute_core;  // that executes device parts
+  std::optional<SwapRule> rule;          // absent: nothing is swapped
+  std::string swapping;                  // what is swapped, to be added to an explanation
+  std::optional<Obstacle> obstacle;
 };
+
+/// Whether an obstacle, or too much work for the device, refuses the set without any test.
+[[nodiscard]] bool hopeless(const NamedSet& named);
 
 [[nodiscard]] TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds);
 [[nodiscard]] TestVerdict response_verdict(const NamedSet& named);

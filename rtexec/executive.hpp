@@ -16,7 +16,9 @@
 #include "config/reader.hpp"
 #include "config/result.hpp"
 #include "config/task_set.hpp"
+#include "hal/backing_store.hpp"
 #include "hal/device.hpp"
+#include "policies/device_scheduler.hpp"
 #include "tasks/workload.hpp"
 
 #include <cstdint>
@@ -40,7 +42,8 @@ struct TaskReport {
   std::uint64_t missed = 0;           // jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
   std::uint64_t skipped = 0;          // releases that were dropped because the job before was unfinished
   std::uint64_t aborted = 0;          // jobs abandoned at the next release (on_overrun = "abort-job")
-  std::uint64_t failed = 0;           // jobs whose workload reported a fault
+  std::uint64_t failed = 0;           // jobs whose workload reported a fault, or whose memory could not be brought in
+  std::optional<Errc> failure;        // of the last one
   std::uint64_t unfinished = 0;       // jobs and due releases that the end of the run cut off
   DurationStatistics response;        // from nominal release to the end of the job
   DurationStatistics release_latency; // from nominal release to the thread running
@@ -54,7 +57,7 @@ struct ThreadReport {
   std::string name;
   int kernel_id = 0;
   std::string policy;   // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
-  long page_faults = 0; // minor and major, after start
+  long page_faults = 0; // minor and major, after start; none of copy engines whose mappings are page tables (the host device's)
 };
 
 /// The device of a run and its memory, once everything was placed on it.
@@ -64,6 +67,16 @@ struct DeviceReport {
   Bytes context;  // by opening the device
   Bytes demand;   // by plan: constants, state and the shared scratch, in whole chunks
   Bytes separate; // what separate allocations would have taken
+};
+
+/// What swapping moved since the start.
+struct SwapReport {
+  SwapPolicy policy = SwapPolicy::pipelined;
+  std::string store;            // where swapped chunks went, and how
+  Bytes in, out;                // copied
+  Bytes skipped;                // not copied out, since unchanged
+  Bytes dropped;                // not copied out, since constant
+  std::uint64_t operations = 0; // chunks that came or went
 };
 
 /// What ended the device, and with it the run.
@@ -83,6 +96,7 @@ struct Report {
   std::vector<TaskReport> tasks;
   std::vector<ThreadReport> threads;
   std::optional<DeviceReport> device;        // absent before the start
+  std::optional<SwapReport> swap;            // where the plan swaps
   std::optional<DeviceFaultReport> device_fault;
   std::vector<std::string> degraded;         // what the machine could not give
   std::optional<TraceReport> trace;          // filled in by who recorded
@@ -100,8 +114,34 @@ struct Miss {
   Duration deadline{0};
 };
 
+/// One job that was released, with its instants on CLOCK_MONOTONIC.
+struct JobRecord {
+  std::size_t task = 0; // index in the task set
+  std::uint64_t number = 0;
+  Instant nominal{};                   // of its release
+  Instant requested{};                 // its first CPU part had ended
+  Instant device_begin{}, device_end{}; // of its execution on the device; equal where it did not execute
+  Instant end{};
+  bool missed = false;         // as in TaskReport
+  std::optional<Errc> failure; // cancelled: abandoned, or withdrawn because the run ended
+};
+
+struct JobRecords {
+  std::vector<JobRecord> jobs; // of each task in the order of its jobs, task by task
+  std::uint64_t lost = 0;      // jobs of which none was kept
+};
+
 /// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all that the device has.
 using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capacity, Bytes chunk)>;
+
+/// Opens a backing store of at least `chunks` chunks.
+using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
+
+/// Told about each chunk that came or went, for whoever measures; a plain function, called on a copy engine's thread: must not block or allocate.
+struct TransferObserver {
+  void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
+  void* self = nullptr;
+};
 
 struct ExecutiveSetup {
   /// Run although the plan is not proved.
@@ -111,8 +151,15 @@ struct ExecutiveSetup {
   std::function<void(const Miss&)> on_miss;
   /// Record begin and end of every layer (costs two events a layer).
   bool trace_layers = false;
+  /// Keep records of each task's jobs, the first so many. Memory for them is taken when the executive is created.
+  std::size_t record_jobs = 0;
   /// A device of one's own; where empty, the board's is opened.
   OpenDevice open_device = {};
+  /// A backing store of one's own; where empty, the one that the task set names.
+  OpenStore open_store = {};
+  /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured beside copies.
+  bool copy_beside = false;
+  TransferObserver observe_transfers = {};
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings = {};
 };
@@ -147,6 +194,8 @@ class Executive {
   [[nodiscard]] Report progress() const;
   /// Ends the run within the longest job and reports.
   Report stop();
+  /// Of the jobs that ended, where ExecutiveSetup::record_jobs asked for them; complete after stop(), empty before.
+  [[nodiscard]] JobRecords job_records() const;
 
  private:
   class Implementation;

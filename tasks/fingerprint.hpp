@@ -19,6 +19,7 @@ class Fingerprint {
   Fingerprint& add(std::string_view text) { return add(std::as_bytes(std::span(text))).add(text.size()); }
   Fingerprint& add(std::uint64_t value) { return add(std::as_bytes(std::span(&value, 1))); }
 
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
   [[nodiscard]] std::string text() const {
     char buffer[17];
     std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(hash_));

@@ -3,16 +3,22 @@
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/synthetic/synthetic_workload.hpp"
 
+#include <optional>
+
 namespace rtexec::tasks {
 namespace {
 
 Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind kind) {
   if (!task.wcet) return fail(Errc::bad_input, "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
-  return std::make_unique<SyntheticWorkload>(*task.wcet, task.footprint, kind);
+  auto workload = SyntheticWorkload::make(task, kind);
+  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
+  return std::move(*workload);
 }
 
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
-  auto workload = DnnWorkload::load(task.model, task.input, kind, task.precision);
+  std::optional<DnnWorkload::Footprint> footprint;
+  if (task.footprint) footprint = {.size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
+  auto workload = DnnWorkload::load(task.model, task.input, kind, task.precision, footprint);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);
 }
@@ -26,7 +32,17 @@ Result<> Workload::use(std::span<const std::string> tuning) {
 
 Result<std::vector<std::string>> Workload::tune(hal::Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
+void add_object(MemoryDemand& demand, MemoryClass kind, Bytes size) {
+  if (size == Bytes{0}) return;
+  Bytes& all = kind == MemoryClass::constant ? demand.constant : kind == MemoryClass::scratch ? demand.scratch : demand.state;
+  demand.objects.push_back({kind, all, size});
+  all += size;
+}
+
 Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind) {
+  if (task.swappable > task.footprint)
+    return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) + " is more than its footprint, " +
+                                     (task.footprint ? to_string(*task.footprint) : "which is not given"));
   switch (task.workload) {
     case WorkloadKind::dnn: return make_dnn(task, kind);
     case WorkloadKind::synthetic: return make_synthetic(task, kind);

@@ -78,6 +78,9 @@ class Workload {
   Workload() = default;
 };
 
+/// One memory object of `size` bytes behind what `demand` has of its class; none where the size is 0.
+void add_object(MemoryDemand& demand, MemoryClass kind, Bytes size);
+
 /// Makes the workload that `task` asks for, to run on a device of `kind`, which need not be there. Errors name the file, and the node or
 /// value that cannot be used.
 [[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);

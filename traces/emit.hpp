@@ -32,6 +32,9 @@ void degraded(const char* what) noexcept;
 /// Of the whole device, once everything is placed on it.
 void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, Bytes separate) noexcept;
 
+/// Where a run swaps: `store` as the backing store describes itself.
+void swap_plan(const SwapPlan& plan, const char* store) noexcept;
+
 // The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part.
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept;
 void job_start(policies::JobId job, Instant at) noexcept;
@@ -41,6 +44,13 @@ void device_begin(policies::JobId job, Instant at) noexcept;
 void device_end(policies::JobId job, Instant at, Status outcome) noexcept;
 void after_begin(policies::JobId job, Instant at) noexcept;
 void job_end(policies::JobId job, Instant nominal, Instant at) noexcept;
+
+// The way of a chunk: `transfer` is copy_in or copy_out, and its job the one that it is for. From the copy engine's thread.
+void swap_begin(const policies::Action& transfer, Instant at) noexcept;
+/// `copied` of the chunk: nothing where it was only mapped or unmapped.
+void swap_end(const policies::Action& transfer, Instant at, Status outcome, Bytes copied) noexcept;
+/// Of the whole run, at its end: loaded, copied out, not copied out because unchanged, not copied out because constant.
+void swap_totals(Bytes in, Bytes out, Bytes skipped, Bytes dropped) noexcept;
 
 // What went wrong.
 void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept;

@@ -124,6 +124,15 @@ bool connect(bt_graph* graph, const bt_component_source* source, const bt_compon
   return true;
 }
 
+std::optional<std::string_view> name_of_value(const bt_field* enumeration) {
+  bt_field_class_enumeration_mapping_label_array names = nullptr;
+  std::uint64_t count = 0;
+  if (bt_field_enumeration_unsigned_get_mapping_labels(enumeration, &names, &count) != BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK ||
+      count == 0)
+    return std::nullopt;
+  return names[0];
+}
+
 } // namespace
 
 RecordedEvent::RecordedEvent(const bt_event* event, Instant time)
@@ -141,8 +150,11 @@ std::optional<std::int64_t> RecordedEvent::integer(const char* field) const {
 
 std::optional<std::string_view> RecordedEvent::text(const char* field) const {
   const bt_field* value = bt_field_structure_borrow_member_field_by_name_const(bt_event_borrow_payload_field_const(event_), field);
-  if (!value || bt_field_get_class_type(value) != BT_FIELD_CLASS_TYPE_STRING) return std::nullopt;
-  return bt_field_string_get_value(value);
+  if (!value) return std::nullopt;
+  const auto type = bt_field_get_class_type(value);
+  if (type == BT_FIELD_CLASS_TYPE_STRING) return bt_field_string_get_value(value);
+  if (type == BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION) return name_of_value(value);
+  return std::nullopt;
 }
 
 Result<Losses> read_trace(const fs::path& folder, const std::function<void(const RecordedEvent&)>& each) {

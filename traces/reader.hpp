@@ -25,7 +25,7 @@ class RecordedEvent {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// When it was recorded, on CLOCK_MONOTONIC.
   [[nodiscard]] Instant time() const noexcept { return time_; }
-  /// Absent where the event has no such field, or one of another type. An enumeration is an integer.
+  /// Absent where the event has no such field, or one of another type. An enumeration is an integer, and a text where its value has a name.
   [[nodiscard]] std::optional<std::int64_t> integer(const char* field) const;
   [[nodiscard]] std::optional<std::string_view> text(const char* field) const;
 

@@ -98,7 +98,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
   if (!driver) return std::unexpected(driver.error());
   std::unique_ptr<CudaDevice> device(new CudaDevice(**driver, options));
   for (const auto step : {&CudaDevice::find_device, &CudaDevice::make_context, &CudaDevice::size_memory, &CudaDevice::make_lanes,
-                          &CudaDevice::start_engines}) {
+                          &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
     if (auto done = (*device.*step)(); !done) return std::unexpected(done.error());
   }
   std::size_t total = 0;
@@ -204,14 +204,19 @@ Result<> CudaDevice::make_lanes() {
   int least = 0;
   int greatest = 0;
   if (auto known = checked(driver_->stream_priorities(&least, &greatest), "asking for priorities of streams"); !known) return known;
-  const unsigned how = cuda::event_disable_timing | (options_.completion == Completion::block ? cuda::event_blocking_sync : 0u);
   for (Lane& each : lanes_) {
     const int priority = &each == &lanes_[static_cast<std::size_t>(EngineKind::compute)] ? greatest : least;
     if (auto made = checked(driver_->stream_create(&each.stream, cuda::stream_non_blocking, priority), "making a stream"); !made)
       return made;
-    if (auto made = checked(driver_->event_create(&each.done, how), "making an event"); !made) return made;
+    if (auto made = make_event(each, each.done); !made) return made;
+    for (cuda::Event& event : each.copied)
+      if (auto made = make_event(each, event); !made) return made;
   }
   return {};
+}
+
+Result<> CudaDevice::make_event(const Lane& lane, cuda::Event& event) const {
+  return checked(driver_->event_create(&event, cuda::event_disable_timing | (spins(lane) ? 0u : cuda::event_blocking_sync)), "making an event");
 }
 
 Result<> CudaDevice::start_engines() {
@@ -263,11 +268,15 @@ CudaDevice::~CudaDevice() {
     }
     (void)driver_->address_free(pointer(each.addresses().base), each.addresses().size.count);
   }
+  for (const auto each : pinned_.pieces()) (void)driver_->unregister_host(each.data());
   for (const Buffer& each : buffers_) (void)give_back(each);
+  digest_module_ = CudaModule();
   while (!chunks_.empty()) destroy_last_chunk();
   if (window_.base != nullptr) (void)driver_->address_free(pointer(window_.base), window_.size.count);
   for (const Lane& each : lanes_) {
     if (each.done != nullptr) (void)driver_->event_destroy(each.done);
+    for (const cuda::Event event : each.copied)
+      if (event != nullptr) (void)driver_->event_destroy(event);
     if (each.stream != nullptr) (void)driver_->stream_destroy(each.stream);
   }
   (void)driver_->context_set_current(nullptr);
@@ -398,20 +407,50 @@ Status CudaDevice::unmap_slot(ReservedRange& range, std::size_t slot) noexcept {
 
 // ---- copies and waiting ---------------------------------------------------------------------------------------------
 
-const CudaDevice::Lane& CudaDevice::own_lane() const noexcept { return seat.device == this ? lane(seat.kind) : lanes_.back(); }
+CudaDevice::Lane& CudaDevice::own_lane() noexcept { return seat.device == this ? lanes_[static_cast<std::size_t>(seat.kind)] : lanes_.back(); }
 
-Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
+Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
   if (to == nullptr || from == nullptr) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
   const Lane& lane = own_lane();
   if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun) return begun;
-  return finish(lane);
+  const Status meanwhile = beside();
+  const Status done = finish(lane);
+  return meanwhile ? done : meanwhile;
+}
+
+Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
+  if (to == nullptr || from == nullptr) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  if (auto possible = ready(); !possible) return possible;
+  Lane& lane = own_lane();
+  if (lane.begun - lane.ended == begun_copies) return std::unexpected(Errc::out_of_memory);
+  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun) return begun;
+  if (auto recorded = check(driver_->event_record(lane.copied[lane.begun % begun_copies], lane.stream)); !recorded) return recorded;
+  ++lane.begun;
+  return {};
+}
+
+Status CudaDevice::end_copy() noexcept {
+  Lane& lane = own_lane();
+  if (lane.begun == lane.ended) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  const cuda::Event copied = lane.copied[lane.ended++ % begun_copies];
+  if (auto possible = ready(); !possible) return possible;
+  return wait_for(lane, copied);
 }
 
 Status CudaDevice::finish(const Lane& lane) noexcept {
   if (auto possible = ready(); !possible) return possible;
   if (auto recorded = check(driver_->event_record(lane.done, lane.stream)); !recorded) return recorded;
-  return check(options_.completion == Completion::block ? driver_->event_synchronize(lane.done) : spin(lane.done));
+  return wait_for(lane, lane.done);
+}
+
+Status CudaDevice::wait_for(const Lane& lane, cuda::Event event) noexcept {
+  return check(spins(lane) ? spin(event) : driver_->event_synchronize(event));
+}
+
+/// Copy engines' threads share a core, which none of them may take for itself.
+bool CudaDevice::spins(const Lane& lane) const noexcept {
+  return options_.completion == Completion::spin && &lane == &this->lane(EngineKind::compute);
 }
 
 Code CudaDevice::spin(cuda::Event event) const noexcept {
@@ -497,6 +536,27 @@ Result<> CudaDevice::free(const Buffer& buffer) {
 
 Code CudaDevice::give_back(const Buffer& buffer) const noexcept {
   return buffer.kind == BufferKind::host ? driver_->free_host(buffer.host) : driver_->free(pointer(buffer.device));
+}
+
+// ---- the caller's memory --------------------------------------------------------------------------------------------
+
+Result<> CudaDevice::pin(std::byte* begin, Bytes size) {
+  if (auto entered = enter(); !entered) return entered;
+  if (auto possible = pinned_.check({begin, size.count}); !possible) return possible;
+  const Code code = driver_->register_host(begin, size.count, cuda::host_register_portable);
+  if (auto done = checked(code, "page-locking " + readable(size) + " of host memory"); !done) return done;
+  pinned_.add({begin, size.count});
+  return {};
+}
+
+Result<> CudaDevice::unpin(std::byte* begin) {
+  if (auto entered = enter(); !entered) return entered;
+  const auto piece = pinned_.find(begin);
+  if (!piece) return std::unexpected(piece.error());
+  const std::string what = "unlocking " + readable(Bytes{piece->size()}) + " of host memory";
+  if (auto done = checked(driver_->unregister_host(begin), what); !done) return done;
+  pinned_.remove(begin);
+  return {};
 }
 
 } // namespace rtexec::hal

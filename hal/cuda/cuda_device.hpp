@@ -9,13 +9,17 @@
 
 #include "config/task_set.hpp"
 #include "hal/cuda/driver.hpp"
+#include "hal/cuda/kernel_images.hpp"
+#include "hal/cuda/kernels/arguments.hpp"
 #include "hal/device.hpp"
 #include "hal/engine_thread.hpp"
+#include "hal/pinned_memory.hpp"
 #include "hal/reserved_range.hpp"
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +31,7 @@ struct CudaOptions {
   Bytes capacity = {}; // 0: what the device has free when it is opened, less a reserve for the libraries' kernels
   Bytes chunk = {};    // 0: the driver's granularity; otherwise a multiple of it
   Completion completion = Completion::block;
+  std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room
 };
 
 /// Kernels loaded into a device; unloaded by the destructor. The device must outlive it.
@@ -65,7 +70,7 @@ class CudaGraph {
   cuda::GraphExec executable_ = nullptr;
 };
 
-/// Threading: as Device. copy() uses the stream of the engine on whose thread it is called, and the set-up stream elsewhere.
+/// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the set-up stream elsewhere.
 class CudaDevice final : public Device {
  public:
   /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no device, no virtual
@@ -86,7 +91,15 @@ class CudaDevice final : public Device {
   [[nodiscard]] Result<> release(AddressRange range) override;
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override;
-  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  using Device::copy;
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
+  [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  [[nodiscard]] Status end_copy() noexcept override;
+  /// By a kernel in the stream that copy() uses. unsupported: capabilities() says why.
+  [[nodiscard]] Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override;
+  /// By cuMemHostRegister. unsupported: boards whose caches do not see the device's accesses.
+  [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
+  [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
@@ -131,6 +144,11 @@ class CudaDevice final : public Device {
   struct Lane {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
+    std::array<cuda::Event, begun_copies> copied{}; // of the copies begun and not ended, used in turn
+    std::size_t begun = 0, ended = 0;
+    cuda::DigestSums* sums = nullptr;               // in device memory; null where there is no kernel
+    cuda::DigestResult* result_on_device = nullptr; // the same as `result`
+    const cuda::DigestResult* result = nullptr;     // page-locked
   };
 
   CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
@@ -139,8 +157,11 @@ class CudaDevice final : public Device {
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
   [[nodiscard]] Result<> make_lanes();
+  [[nodiscard]] Result<> make_event(const Lane& lane, cuda::Event& event) const;
   [[nodiscard]] Result<> start_engines();
+  [[nodiscard]] Result<> ready_digests();
   [[nodiscard]] Result<> seat_engine(EngineKind kind);
+  [[nodiscard]] Result<> find_digest_kernel();
   [[nodiscard]] Result<int> attribute(cuda::Attribute which) const;
   [[nodiscard]] Result<Bytes> free_memory() const;
 
@@ -158,8 +179,10 @@ class CudaDevice final : public Device {
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
   [[nodiscard]] Status ready() const noexcept; // not lost, and the context is current
   [[nodiscard]] const Lane& lane(EngineKind kind) const { return lanes_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] const Lane& own_lane() const noexcept;
+  [[nodiscard]] Lane& own_lane() noexcept;
   [[nodiscard]] Status finish(const Lane& lane) noexcept;
+  [[nodiscard]] Status wait_for(const Lane& lane, cuda::Event event) noexcept;
+  [[nodiscard]] bool spins(const Lane& lane) const noexcept;
   [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
   [[nodiscard]] Result<> begin_capture();
   [[nodiscard]] Result<CudaGraph> end_capture(Result<> outcome);
@@ -182,6 +205,9 @@ class CudaDevice final : public Device {
   std::vector<cuda::AllocationHandle> chunks_;
   std::vector<ReservedRange> ranges_;
   std::vector<Buffer> buffers_;
+  PinnedMemory pinned_;
+  CudaModule digest_module_;
+  cuda::Function digest_kernel_ = nullptr;
   std::array<Lane, 4> lanes_; // by EngineKind; the last one is of set-up
   DeviceCapabilities capabilities_;
   mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // by which sticky error

@@ -88,6 +88,8 @@ const char* fill(void* library, Driver& driver) {
   NEED(allocate_host, "cuMemHostAlloc");
   NEED(free_host, "cuMemFreeHost");
   NEED(host_device_pointer, "cuMemHostGetDevicePointer_v2");
+  NEED(register_host, "cuMemHostRegister_v2");
+  NEED(unregister_host, "cuMemHostUnregister");
   NEED(copy_async, "cuMemcpyAsync");
   NEED(set_bytes_async, "cuMemsetD8Async");
   NEED(granularity, "cuMemGetAllocationGranularity");

@@ -141,6 +141,7 @@ inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned event_record_external = 1;
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable_and_mapped = 1 | 2;
+inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned managed_attach_global = 1;
 inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -172,6 +173,8 @@ struct Driver {
   Code (*allocate_host)(void** pointer, std::size_t size, unsigned flags);
   Code (*free_host)(void* pointer);
   Code (*host_device_pointer)(DevicePointer* pointer, void* host, unsigned flags);
+  Code (*register_host)(void* pointer, std::size_t size, unsigned flags); // page-locks memory that is there
+  Code (*unregister_host)(void* pointer);
   Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream); // any two addresses, host ones too
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
   // virtual memory management (CUDA 10.2)

@@ -1,5 +1,7 @@
 #include "hal/cuda/cuda_device.hpp"
+#include "hal/digest_of.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace rtexec::hal {
@@ -58,6 +60,17 @@ class Bench {
     const std::vector<std::byte> other(4096);
     if (driver_.copy_async(reading_.base, address(other.data()), other.size(), stream()) == Code::success) return false;
     return holds(writing_, 0x2b) && fill(0x2c) && holds(reading_, 0x2c);
+  }
+
+  /// A pattern's digest is what the host computes for it.
+  bool digests() {
+    std::vector<std::byte> pattern(std::min<std::size_t>(size_.count, 1 << 20));
+    for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = std::byte(i * i >> 8);
+    const auto* there = reinterpret_cast<const std::byte*>(writing_.base); // NOLINT: the driver counts addresses
+    const Bytes size{pattern.size()};
+    Digest digest;
+    return device_.check(driver_.copy_async(writing_.base, address(pattern.data()), pattern.size(), stream())) &&
+           device_.wait(EngineKind::compute) && device_.digest(there, size, digest) && digest == digest_of(pattern.data(), size);
   }
 
   /// In how many of `rounds` remaps the compute stream was at work all the while; none where memory was lost.
@@ -137,6 +150,7 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
   DeviceCapabilities can;
   can.shared_mapping = bench.shows_through();
   can.read_only_mapping = bench.read_only_holds();
+  can.digest = bench.digests();
   const bool dare = device.architecture() >= first_that_remaps_safely;
   const std::size_t met = dare ? bench.remaps_under_load(rounds) : 0;
   can.remap_under_load = met > 0;
@@ -148,6 +162,8 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
               can.remap_under_load,
               dare ? "memory was lost, or no work was met: mappings change only while the engine is idle"
                    : "not tried, since a fault would end this GPU: mappings change only while the engine is idle"),
+      finding("a digest by the device is what the host computes", can.digest,
+              "it is not, or this program has no kernel that the GPU takes: unchanged chunks are copied out, and none can be checked"),
   };
   if (auto alive = survived(device); !alive) return std::unexpected(alive.error());
   return can;

@@ -1,10 +1,30 @@
 #include "hal/host/host_device.hpp"
 
+#include "hal/digest_of.hpp"
+#include "hal/linux/advice.hpp"
+#include "hal/system.hpp"
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
 
 namespace rtexec::hal {
+namespace {
+
+/// Copies that this thread has begun and not ended.
+struct BegunCopies {
+  struct Copy {
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    Bytes size;
+  };
+  std::array<Copy, Device::begun_copies> copies;
+  std::size_t begun = 0, ended = 0;
+};
+thread_local BegunCopies of_this_thread;
+
+} // namespace
 
 Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk) {
   auto memory = HostMemory::open(capacity, chunk);
@@ -22,9 +42,52 @@ Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk
   return device;
 }
 
-Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
+HostDevice::~HostDevice() {
+  for (const auto each : pinned_.pieces()) (void)sys().munlock(each.data(), each.size());
+}
+
+Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
   if (to == nullptr || from == nullptr) return std::unexpected(Errc::bad_input);
+  const Status outcome = beside();
   std::memcpy(to, from, size.count);
+  return outcome;
+}
+
+Status HostDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
+  if (to == nullptr || from == nullptr) return std::unexpected(Errc::bad_input);
+  auto& [copies, begun, ended] = of_this_thread;
+  if (begun - ended == begun_copies) return std::unexpected(Errc::out_of_memory);
+  copies[begun++ % begun_copies] = {to, from, size};
+  return {};
+}
+
+Status HostDevice::end_copy() noexcept {
+  auto& [copies, begun, ended] = of_this_thread;
+  if (begun == ended) return std::unexpected(Errc::bad_input);
+  const auto& [to, from, size] = copies[ended++ % begun_copies];
+  std::memcpy(to, from, size.count);
+  return {};
+}
+
+Status HostDevice::digest(const std::byte* at, Bytes size, Digest& result) noexcept {
+  if (!is_digestible(at, size)) return std::unexpected(Errc::bad_input);
+  result = digest_of(at, size);
+  return {};
+}
+
+Result<> HostDevice::pin(std::byte* begin, Bytes size) {
+  if (auto possible = pinned_.check({begin, size.count}); !possible) return possible;
+  if (sys().mlock(begin, size.count) != 0)
+    return call_failed("page-locking " + readable(size) + " of host memory", errno, memory_lock_advice("all that is locked at once"));
+  pinned_.add({begin, size.count});
+  return {};
+}
+
+Result<> HostDevice::unpin(std::byte* begin) {
+  const auto piece = pinned_.find(begin);
+  if (!piece) return std::unexpected(piece.error());
+  if (sys().munlock(begin, piece->size()) != 0) return call_failed("unlocking " + readable(Bytes{piece->size()}) + " of host memory", errno);
+  pinned_.remove(begin);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "hal/device.hpp"
 #include "hal/engine_thread.hpp"
 #include "hal/host/host_memory.hpp"
+#include "hal/pinned_memory.hpp"
 
 #include <array>
 #include <memory>
@@ -16,6 +17,7 @@ namespace rtexec::hal {
 
 class HostDevice final : public Device {
  public:
+  ~HostDevice() override;
   /// `chunk` in whole pages; `capacity` is rounded down to whole chunks. Probes its capabilities.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk);
 
@@ -32,7 +34,16 @@ class HostDevice final : public Device {
     return memory_.map(range, slot, chunk, access);
   }
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override { return memory_.unmap(range, slot); }
-  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  using Device::copy;
+  /// `beside` first, then the copy: the engine's thread does both.
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
+  /// Remembers the copy, which end_copy() makes.
+  [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
+  [[nodiscard]] Status end_copy() noexcept override;
+  [[nodiscard]] Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override;
+  /// mlock().
+  [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
+  [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   /// Ordinary memory, whatever the kind; its page tables are filled in.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
@@ -47,6 +58,7 @@ class HostDevice final : public Device {
 
   HostMemory memory_;
   std::vector<Mapping> buffers_;
+  PinnedMemory pinned_;
   DeviceCapabilities capabilities_;
   std::array<std::unique_ptr<EngineThread>, 3> engines_; // by EngineKind; after the memory that their work touches
 };

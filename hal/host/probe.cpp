@@ -35,6 +35,8 @@ bool shows_through(Bench& bench) {
 
 bool read_only_holds(Bench& bench) { return bench.memory.writable(bench.writing.base) && !bench.memory.writable(bench.reading.base); }
 
+bool files_reach_the_window(const Bench& bench) { return bench.memory.writable(bench.memory.window(bench.chunks.front())); }
+
 /// The engine writes at one range while the mapping of another changes; both must keep what they should hold.
 bool remaps_under_load(Bench& bench, Engine& compute) {
   struct Load {
@@ -82,12 +84,16 @@ Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
   can.shared_mapping = shows_through(*bench);
   can.read_only_mapping = read_only_holds(*bench);
   can.remap_under_load = remaps_under_load(*bench, compute);
+  can.digest = true;
+  can.mapping_faults = true;
+  can.host_sees_window = files_reach_the_window(*bench);
   can.findings = {
       finding("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
               "the write does not show: chunks cannot be copied through the pool window"),
       finding("write through a read-only mapping is caught", can.read_only_mapping, "it is not: constants are not protected"),
       finding("100 remaps while the compute engine writes elsewhere", can.remap_under_load,
               "memory was lost: mappings change only while the engine is idle"),
+      finding("a file is read straight into the pool window", can.host_sees_window, "it is refused: files go by a buffer in between"),
   };
   return can;
 }

@@ -38,8 +38,8 @@ std::string deadline_advice(int error, bool pinned, bool in_partition) {
   return text;
 }
 
-std::string memory_lock_advice() {
-  return "Needs CAP_IPC_LOCK or RLIMIT_MEMLOCK above the whole address space (now " + limit_text(RLIMIT_MEMLOCK) + " bytes): " +
+std::string memory_lock_advice(const std::string& above) {
+  return "Needs CAP_IPC_LOCK or RLIMIT_MEMLOCK above " + above + " (now " + limit_text(RLIMIT_MEMLOCK) + " bytes): " +
          std::string(capability) + " (or `--ulimit memlock=-1`), or raise the limit with `ulimit -l unlimited` (a line "
          "`USER - memlock unlimited` in /etc/security/limits.conf; LimitMEMLOCK=infinity in a systemd unit).";
 }

@@ -7,7 +7,8 @@ namespace rtexec::hal {
 
 [[nodiscard]] std::string fifo_advice(int error, int priority);
 [[nodiscard]] std::string deadline_advice(int error, bool pinned, bool in_partition);
-[[nodiscard]] std::string memory_lock_advice();
+/// `above`: what the limit must exceed.
+[[nodiscard]] std::string memory_lock_advice(const std::string& above = "the whole address space");
 [[nodiscard]] std::string affinity_advice();
 
 } // namespace rtexec::hal

@@ -49,10 +49,9 @@ bool has_capability(const Machine& machine, unsigned number) {
   return (mask >> number & 1) != 0;
 }
 
-/// By the plain system call: sanitizers replace mlock.
 bool can_lock_a_page() {
   const auto page = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the probe of locked memory");
-  return page && ::syscall(SYS_mlock, page->base(), page->size().count) == 0; // unlocked when it is unmapped
+  return page && sys().mlock(page->base(), page->size().count) == 0; // unlocked when it is unmapped
 }
 
 Finding memory_lock(const Machine& machine) {

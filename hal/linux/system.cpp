@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <fcntl.h>
+#include <liburing.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -19,6 +20,9 @@ int as_errno(int error) {
   return -1;
 }
 
+// Those of liburing: a negative error number, or a result.
+int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
+
 constexpr System real{
     .sched_setattr = [](pid_t thread, const SchedulingAttributes* attributes, unsigned flags) {
       return static_cast<int>(::syscall(SYS_sched_setattr, thread, attributes, flags));
@@ -34,6 +38,9 @@ constexpr System real{
       return as_errno(::pthread_create(thread, attributes, entry, argument));
     },
     .mlockall = [](int flags) { return ::mlockall(flags); },
+    // These two by number: sanitizers replace the functions.
+    .mlock = [](const void* address, std::size_t size) { return static_cast<int>(::syscall(SYS_mlock, address, size)); },
+    .munlock = [](const void* address, std::size_t size) { return static_cast<int>(::syscall(SYS_munlock, address, size)); },
     .mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
       return ::mmap(address, size, protection, flags, file, offset);
     },
@@ -46,9 +53,22 @@ constexpr System real{
     .open = [](const char* path, int flags) { return ::open(path, flags); },
     .read = [](int file, void* to, std::size_t size) { return ::read(file, to, size); },
     .write = [](int file, const void* from, std::size_t size) { return ::write(file, from, size); },
+    .create = [](const char* path, int flags, mode_t mode) { return ::open(path, flags | O_CREAT, mode); },
+    .pread = [](int file, void* to, std::size_t size, off_t offset) { return ::pread(file, to, size, offset); },
+    .pwrite = [](int file, const void* from, std::size_t size, off_t offset) { return ::pwrite(file, from, size, offset); },
+    .set_status_flags = [](int file, int flags) { return ::fcntl(file, F_SETFL, flags); },
+    .unlink = [](const char* path) { return ::unlink(path); },
     .close = [](int file) { return ::close(file); },
     .mkdir = [](const char* path, mode_t mode) { return ::mkdir(path, mode); },
     .rmdir = [](const char* path) { return ::rmdir(path); },
+    .ring_open = [](unsigned entries, io_uring* ring) { return as_result(::io_uring_queue_init(entries, ring, 0)); },
+    .ring_close = [](io_uring* ring) { ::io_uring_queue_exit(ring); },
+    .ring_register_file = [](io_uring* ring, int file) { return as_result(::io_uring_register_files(ring, &file, 1)); },
+    .ring_register_buffers = [](io_uring* ring, const iovec* buffers, unsigned count) {
+      return as_result(::io_uring_register_buffers(ring, buffers, count));
+    },
+    .ring_submit = [](io_uring* ring) { return as_result(::io_uring_submit(ring)); },
+    .ring_wait = [](io_uring* ring, io_uring_cqe** completion) { return as_result(::io_uring_wait_cqe(ring, completion)); },
     .clock_nanosleep = [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
       return as_errno(::clock_nanosleep(clock, flags, request, remaining));
     },

@@ -15,6 +15,7 @@ namespace rtexec::command {
 void add_check(CLI::App& program, int& exit_code);
 void add_run(CLI::App& program, int& exit_code);
 void add_profile(CLI::App& program, int& exit_code);
+void add_calibrate(CLI::App& program, int& exit_code);
 void add_model(CLI::App& program, int& exit_code);
 void add_infer(CLI::App& program, int& exit_code);
 void add_config(CLI::App& program, int& exit_code);

@@ -112,10 +112,10 @@ class LoadedNetwork {
       });
       if (!tuned) return std::unexpected(tuned.error());
     }
-    const executive::Tenant tenant{.demand = network_->memory(), .constants = network_->constants()};
-    const auto memory = executive::lay_out(*device_, {&tenant, 1});
+    const auto tenant = executive::resident_tenant(network_->memory(), network_->constants(), device_->chunk_size());
+    const auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
     if (!memory) return std::unexpected(memory.error());
-    return network_->bind(*device_, memory->front());
+    return network_->bind(*device_, (*memory)->addresses().front());
   }
 
   std::unique_ptr<hal::Device> device_; // outlives the network

@@ -42,7 +42,20 @@ json to_json(const PlannedTask& task) {
           {"memory",
            {{"constant_bytes", task.memory.constant.count},
             {"scratch_bytes", task.memory.scratch.count},
-            {"state_bytes", task.memory.state.count}}}};
+            {"state_bytes", task.memory.state.count},
+            {"fixed_bytes", task.memory.fixed.count}}}};
+}
+
+json to_json(const SwapPlan& swap) {
+  return {{"policy", spelling(swap.policy)},
+          {"frames", swap.frames},
+          {"copy_engines", swap.copy_engines},
+          {"store", swap.store.empty() ? json("host memory") : json(swap.store.string())},
+          {"in_per_chunk_ns", swap.cost.in_per_chunk.count()},
+          {"out_per_chunk_ns", swap.cost.out_per_chunk.count()},
+          {"drop_per_chunk_ns", swap.cost.drop_per_chunk.count()},
+          {"in_fixed_ns", swap.cost.in_fixed.count()},
+          {"out_fixed_ns", swap.cost.out_fixed.count()}};
 }
 
 json to_json(const TaskReport& task) {
@@ -54,6 +67,7 @@ json to_json(const TaskReport& task) {
           {"skipped", task.skipped},
           {"aborted", task.aborted},
           {"failed", task.failed},
+          {"failure", task.failure ? json(name(*task.failure)) : json(nullptr)},
           {"unfinished", task.unfinished},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
@@ -68,6 +82,17 @@ json to_json(const DeviceReport& device) {
           {"context_bytes", device.context.count},
           {"demand_bytes", device.demand.count},
           {"separate_bytes", device.separate.count}};
+}
+
+json to_json(const std::optional<SwapReport>& swap) {
+  const SwapReport moved = swap.value_or(SwapReport{});
+  return {{"policy", swap ? json(spelling(moved.policy)) : json(nullptr)},
+          {"store", swap ? json(moved.store) : json(nullptr)},
+          {"in_bytes", moved.in.count},
+          {"out_bytes", moved.out.count},
+          {"skipped_bytes", moved.skipped.count},
+          {"dropped_bytes", moved.dropped.count},
+          {"operations", moved.operations}};
 }
 
 json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }
@@ -90,6 +115,7 @@ json to_json(const Plan& plan) {
           {"measured_on", plan.measured_on.empty() ? json(nullptr) : json(plan.measured_on)},
           {"tests", list(plan.tests)},
           {"tasks", list(plan.tasks)},
+          {"swap", nullable(plan.swap)},
           {"device",
            {{"demand_bytes", plan.demand.count},
             {"capacity_bytes", plan.capacity.count},
@@ -110,7 +136,7 @@ json to_json(const Report& report) {
                  {"threads", threads},
                  {"device", nullable(report.device)},
                  {"device_fault", nullable(report.device_fault)},
-                 {"swap", {{"in_bytes", 0}, {"out_bytes", 0}, {"skipped_bytes", 0}, {"operations", 0}}},
+                 {"swap", to_json(report.swap)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
   result["trace"] = {{"recorded", report.trace.has_value()}, {"events", trace.events}, {"lost", trace.lost}};

@@ -21,6 +21,7 @@ int run(int argc, char** argv) {
   add_check(program, exit_code);
   add_run(program, exit_code);
   add_profile(program, exit_code);
+  add_calibrate(program, exit_code);
   add_model(program, exit_code);
   add_infer(program, exit_code);
   add_config(program, exit_code);

@@ -2,17 +2,15 @@
 #include "config/files.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/json.hpp"
+#include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/profiler.hpp"
 
 #include <CLI/CLI.hpp>
-#include <atomic>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace rtexec::command {
 
@@ -23,34 +21,6 @@ struct Options {
   std::string output;
   executive::ProfileOptions profile;
   std::string json;
-};
-
-std::atomic<bool> interrupted{false};
-
-/// A line of progress that is drawn over on a terminal, and printed every tenth of the way elsewhere.
-class Progress {
- public:
-  explicit Progress(std::ostream& out) : out_(out), terminal_(&out == &std::cout && ::isatty(STDOUT_FILENO) != 0) {}
-
-  /// `what` is on its way: "measuring". False when the user wants it to stop.
-  bool operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit) {
-    const std::uint64_t tenth = 10 * done / std::max<std::uint64_t>(wanted, 1);
-    const std::string line = what + ": " + std::to_string(done) + " of " + std::to_string(wanted) + " " + unit;
-    if (terminal_)
-      out_ << "\r[" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << line << std::flush;
-    else if (tenth != shown_ || what != what_)
-      out_ << line << std::endl;
-    shown_ = tenth;
-    what_ = what;
-    if (terminal_ && done == wanted) out_ << '\n';
-    return !interrupted.load();
-  }
-
- private:
-  std::ostream& out_;
-  bool terminal_;
-  std::string what_;
-  std::uint64_t shown_ = UINT64_MAX;
 };
 
 void print(std::ostream& out, const Profile& profile, const std::filesystem::path& file) {
@@ -68,8 +38,7 @@ int profile(const Options& options) {
   const std::filesystem::path file = options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
   // Before minutes of measuring, not after them.
   if (const auto writable = AtomicFile::create(file); !writable) return report(writable.error());
-  std::signal(SIGINT, [](int) { interrupted.store(true); });
-  std::signal(SIGTERM, [](int) { interrupted.store(true); });
+  stop_on_signals();
 
   std::ostream& out = text_output(options.json);
   Progress progress(out);

@@ -7,7 +7,10 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
@@ -21,6 +24,7 @@ struct Options {
   std::string duration;
   std::string trace;
   std::string json;
+  std::string jobs;
   bool trace_layers = false;
   bool force = false;
 };
@@ -59,6 +63,48 @@ struct Outcome {
   Result<> trace;
 };
 
+/// How many jobs of each task --jobs keeps.
+constexpr std::size_t most_records = 100'000;
+
+std::string outcome_of(const JobRecord& job) {
+  if (job.failure) return job.missed || *job.failure != Errc::cancelled ? std::string(name(*job.failure)) : "unfinished";
+  return job.missed ? "late" : "in-time";
+}
+
+/// One line for each job, opened before anything runs.
+class JobsFile {
+ public:
+  explicit JobsFile(const std::string& file) : file_(file) {
+    if (file_.empty()) return;
+    errno = 0;
+    out_.open(file_);
+    out_ << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n" << std::flush;
+  }
+
+  Result<> write(const Executive& executive) {
+    if (file_.empty()) return {};
+    const JobRecords records = executive.job_records();
+    for (const JobRecord& job : records.jobs) {
+      out_ << executive.tasks().tasks[job.task].name << ',' << job.number;
+      for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end}) out_ << ',' << at.time_since_epoch().count();
+      out_ << ',' << outcome_of(job) << '\n';
+    }
+    out_ << std::flush;
+    if (out_ && records.lost > 0)
+      std::cerr << "rtexec: " << file_ << " has the first " << most_records << " jobs of each task; " << records.lost << " are left out\n";
+    return state();
+  }
+
+  [[nodiscard]] Result<> state() const {
+    if (file_.empty() || out_) return {};
+    return fail(Errc::refused, "cannot write jobs to '" + file_ + "': " + std::strerror(errno != 0 ? errno : EIO));
+  }
+
+ private:
+  std::string file_;
+  std::ofstream out_;
+};
+
 Result<Outcome> execute(Executive& executive, const Options& options, std::ostream& out) {
   const StopOnSignal stop_on_signal(executive);
   std::optional<traces::Session> session;
@@ -90,8 +136,11 @@ int run(const Options& options) {
     if (!duration) return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
     set->executive.duration = *duration;
   }
-  auto executive =
-      Executive::create(std::move(*set), {.force = options.force, .workloads = {}, .on_miss = {}, .trace_layers = options.trace_layers});
+  auto executive = Executive::create(std::move(*set), {.force = options.force,
+                                                       .workloads = {},
+                                                       .on_miss = {},
+                                                       .trace_layers = options.trace_layers,
+                                                       .record_jobs = options.jobs.empty() ? 0 : most_records});
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
@@ -101,6 +150,8 @@ int run(const Options& options) {
   if (!executive->plan().proved && !options.force) return report(executive->start().error());
   if (const auto writable = options.json == "-" ? Result<>() : write_json(options.json, nullptr); !writable)
     return report(writable.error());
+  JobsFile jobs(options.jobs);
+  if (const auto writable = jobs.state(); !writable) return report(writable.error());
   const auto ended = execute(*executive, options, out);
   if (!ended) return report(ended.error());
   const auto written = write_json(options.json, to_json(ended->report));
@@ -108,6 +159,7 @@ int run(const Options& options) {
   int status = 0;
   if (!ended->trace) status = report(ended->trace.error());
   if (!written) status = report(written.error());
+  if (const auto listed = jobs.write(*executive); !listed) status = report(listed.error());
   if (ended->report.device_fault) return exit_code(Errc::device_fault);
   return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
 }
@@ -122,6 +174,7 @@ void add_run(CLI::App& program, int& exit_code) {
   auto* trace =
       command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well")->needs(trace);
+  command->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")->type_name("FILE.csv");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = run(*options); });

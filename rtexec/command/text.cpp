@@ -1,5 +1,7 @@
 #include "rtexec/command/text.hpp"
 
+#include "config/names.hpp"
+
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -37,6 +39,20 @@ void print_device(std::ostream& out, const DeviceReport& device) {
       << "; separate allocations would have taken " << readable(device.separate) << '\n';
 }
 
+void print_swap(std::ostream& out, const Plan& plan) {
+  const SwapPlan& swap = *plan.swap;
+  Bytes volume;
+  for (const PlannedTask& task : plan.tasks) volume += task.swap_volume;
+  out << "Swapped (" << spelling(swap.policy) << "): " << readable(volume) << " of the tasks' memory take turns in " << swap.frames << " chunks, by "
+      << (swap.store.empty() ? "host memory" : swap.store.string()) << "; a chunk takes " << readable(swap.cost.in_per_chunk) << " in, "
+      << readable(swap.cost.out_per_chunk) << " out, " << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
+}
+
+void print_swap(std::ostream& out, const SwapReport& swap) {
+  out << "Swapped: " << readable(swap.in) << " in, " << readable(swap.out) << " out; not copied out: " << readable(swap.dropped) << " constant, "
+      << readable(swap.skipped) << " unchanged; " << swap.operations << " operations, by " << swap.store << '\n';
+}
+
 } // namespace
 
 void Table::print(std::ostream& out, std::string_view indent) const {
@@ -57,13 +73,14 @@ void print_plan(std::ostream& out, const Executive& executive) {
   const TaskSet& tasks = executive.tasks();
   const Plan& plan = executive.plan();
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
-  Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "bound"});
+  Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped", "bound"});
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& planned = plan.tasks[i];
     const Task& task = tasks.tasks[i];
     table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(task.core),
                readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
-               readable(planned.memory.constant), readable(planned.memory.scratch),
+               readable(planned.memory.constant), readable(planned.memory.scratch), readable(planned.memory.state + planned.memory.fixed),
+               readable(planned.swap_volume),
                task.criticality == Criticality::best_effort ? "best effort"
                : planned.response_bound                     ? readable(*planned.response_bound)
                                                             : "none"});
@@ -71,6 +88,7 @@ void print_plan(std::ostream& out, const Executive& executive) {
   table.print(out);
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
       << " (separate allocations: " << readable(plan.separate) << ")\n";
+  if (plan.swap) print_swap(out, plan);
   if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
@@ -92,8 +110,12 @@ void print_report(std::ostream& out, const Report& report) {
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
   out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
   if (report.device) print_device(out, *report.device);
+  if (report.swap) print_swap(out, *report.swap);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
+  for (const TaskReport& task : report.tasks)
+    if (task.failed > 0)
+      out << "JOBS FAILED: " << task.failed << " of task '" << task.name << "', the last one by: " << name(*task.failure) << '\n';
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
       out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were "

@@ -9,6 +9,12 @@ namespace rtexec::executive {
 using policies::Action;
 using policies::Event;
 
+namespace {
+
+constexpr std::size_t movers_per_direction = policies::DeviceScheduler::transfers_per_direction + 1; // one may keep the engine busy
+
+} // namespace
+
 /// The way of one task to the device and back.
 struct DeviceDriver::Lane {
   DeviceDriver* driver = nullptr;
@@ -33,13 +39,61 @@ struct DeviceDriver::Lane {
   }
 };
 
-DeviceDriver::DeviceDriver(const Plan& plan, hal::Engine& compute, const std::vector<DeviceClient*>& clients)
-    : scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event), compute_(compute) {
+/// One transfer on its way through a copy engine. Without an action it only keeps the engine busy.
+struct DeviceDriver::Mover {
+  DeviceDriver* driver = nullptr;
+  Direction* direction = nullptr;
+  std::optional<Action> action;
+  Bytes copied;
+
+  [[nodiscard]] bool out() const noexcept { return direction == &driver->out_; }
+
+  void begin() noexcept {
+    if (!action) return;
+    if (out()) return driver->memory_.begin_save(action->transfer);
+    driver->memory_.begin_load(action->transfer);
+  }
+
+  Status move() noexcept {
+    copied = {};
+    if (!action) return driver->memory_.exercise(out());
+    if (driver->recording()) traces::swap_begin(*action, hal::now());
+    const auto moved = out() ? driver->memory_.save(action->transfer) : driver->memory_.load(action->transfer);
+    if (!moved) return std::unexpected(moved.error());
+    copied = *moved;
+    return {};
+  }
+
+  void moved(Status outcome, Instant begin, Instant end) noexcept {
+    if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
+    if (const auto& observer = driver->options_.observer; action && observer.ended) observer.ended(observer.self, *action, begin, end);
+    Moved moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in, .job = {}, .now = end, .deadline = {}}, .error = {}};
+    if (action) moved.event.transfer = action->transfer;
+    moved.event.failed = !outcome;
+    if (!outcome) moved.error = outcome.error();
+    const bool queued = direction->moved.push(moved);
+    assert(queued);
+    static_cast<void>(queued);
+    driver->wake_.raise();
+  }
+};
+
+DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory, const std::vector<DeviceClient*>& clients,
+                           const Options& options)
+    : scheduler_(std::move(scheduler)), actions_(policies::DeviceScheduler::actions_per_event), compute_(device.engine(hal::EngineKind::compute)),
+      memory_(memory), options_(options), in_{.engine = device.engine(hal::EngineKind::copy_in), .movers = {}},
+      out_{.engine = device.engine(hal::EngineKind::copy_out), .movers = {}} {
   for (DeviceClient* client : clients) {
     lanes_.push_back(std::make_unique<Lane>());
     lanes_.back()->driver = this;
     lanes_.back()->client = client;
   }
+  for (Direction* direction : {&in_, &out_})
+    for (std::size_t i = 0; i < movers_per_direction; ++i) {
+      direction->movers.push_back(std::make_unique<Mover>());
+      direction->movers.back()->driver = this;
+      direction->movers.back()->direction = direction;
+    }
 }
 
 DeviceDriver::~DeviceDriver() = default;
@@ -61,19 +115,27 @@ void DeviceDriver::run() noexcept {
   for (;;) {
     const std::uint32_t seen = wake_.value();
     if (step()) continue;
-    const auto& state = scheduler_.state();
-    if (stopping_.load(std::memory_order_acquire) && !state.running && state.waiting.empty()) return;
+    const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
+    if (stopping_.load(std::memory_order_acquire) && still) return;
     wake_.wait(seen);
   }
 }
 
 bool DeviceDriver::step() noexcept {
   // Requests before the completion: a job that was requested before the device fell free takes part in the choice.
-  const bool events = take_events();
+  bool any = take_events();
+  any = take_moved(in_) || any;
+  any = take_moved(out_) || any;
   Event completion;
-  if (!completions_.pop(completion)) return events;
-  decide(completion);
-  return true;
+  if (completions_.pop(completion)) {
+    decide(completion);
+    any = true;
+  }
+  if (options_.exercise && scheduler_.state().running) {
+    exercise(in_);
+    exercise(out_);
+  }
+  return any;
 }
 
 bool DeviceDriver::take_events() noexcept {
@@ -92,6 +154,20 @@ bool DeviceDriver::take_events() noexcept {
   return any;
 }
 
+bool DeviceDriver::take_moved(Direction& direction) noexcept {
+  bool any = false;
+  Moved moved;
+  while (direction.moved.pop(moved)) {
+    const bool real = direction.movers[direction.ended % movers_per_direction]->action.has_value();
+    ++direction.ended;
+    any = true;
+    if (!real) continue;
+    if (moved.event.failed) last_move_error_ = moved.error;
+    decide(moved.event);
+  }
+  return any;
+}
+
 void DeviceDriver::decide(const Event& event) noexcept {
   if (recording() && event.kind == Event::Kind::job_requested) traces::device_request(event.job, event.now, event.deadline);
   actions_.clear();
@@ -104,18 +180,26 @@ void DeviceDriver::decide(const Event& event) noexcept {
 }
 
 void DeviceDriver::carry_out(const Action& action) noexcept {
-  Lane& lane = *lanes_[action.job.task];
   switch (action.kind) {
   case Action::Kind::start_execution:
-    return start(lane, action.job);
-  case Action::Kind::drop: {
-    const Instant now = hal::now();
-    return lane.client->executed(action.job.number, std::unexpected(Errc::cancelled), now, now);
-  }
+    return start(*lanes_[action.job.task], action.job);
+  case Action::Kind::copy_in:
+    return move(in_, action);
+  case Action::Kind::copy_out:
+    return move(out_, action);
+  case Action::Kind::drop:
+    return not_executed(action.job, Errc::cancelled);
+  case Action::Kind::fail:
+    return not_executed(action.job, last_move_error_);
   case Action::Kind::refuse:
     refused_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+}
+
+void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
+  const Instant now = hal::now();
+  lanes_[job.task]->client->executed(job.number, std::unexpected(why), now, now);
 }
 
 void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
@@ -127,6 +211,23 @@ void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
   const auto submitted = compute_.submit(work);
   // Only one job executes at a time, so the engine's queue has room; were it refused, the engine is idle and the job has failed.
   if (!submitted) lane.executed(submitted, hal::now(), hal::now());
+}
+
+/// Without an action: a copy that only keeps the engine busy.
+void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
+  Mover& mover = *direction.movers[direction.begun++ % movers_per_direction];
+  mover.action = action;
+  const hal::Work work{.begin = [](void* self) noexcept { static_cast<Mover*>(self)->begin(); },
+                       .run = [](void* self) noexcept { return static_cast<Mover*>(self)->move(); },
+                       .done = [](void* self, Status outcome, Instant begin,
+                                  Instant end) noexcept { static_cast<Mover*>(self)->moved(outcome, begin, end); },
+                       .context = &mover};
+  if (const auto submitted = direction.engine.submit(work); !submitted) mover.moved(submitted, hal::now(), hal::now());
+}
+
+/// Keeps one copy under way.
+void DeviceDriver::exercise(Direction& direction) noexcept {
+  if (direction.begun == direction.ended) move(direction, std::nullopt);
 }
 
 } // namespace rtexec::executive

@@ -1,12 +1,14 @@
-// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engine come out. Owns the
-// scheduler thread, which is the only one that touches the core and the only one that submits work.
+// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engine and transfers on the copy engines
+// come out. Owns the scheduler thread, which is the only one that touches the core and the only one that submits work.
 #pragma once
 
-#include "hal/engine.hpp"
-#include "rtexec/executive/ring.hpp"
+#include "hal/device.hpp"
 #include "hal/thread.hpp"
 #include "policies/device_scheduler.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/ring.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -19,8 +21,8 @@ class DeviceClient {
  public:
   /// On the compute engine's thread.
   virtual Status execute(std::uint64_t job) noexcept = 0;
-  /// Once for each requested job: on the compute engine's thread, or on the scheduler thread with `cancelled` when the job was
-  /// withdrawn before it executed. Must not block.
+  /// Once for each requested job: on the compute engine's thread, or on the scheduler thread when it did not execute, with `cancelled` when
+  /// it was withdrawn before, or with what made a transfer fail that it needed. Must not block.
   virtual void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
 
  protected:
@@ -29,8 +31,14 @@ class DeviceClient {
 
 class DeviceDriver {
  public:
-  /// `clients` is parallel to `plan.tasks`; each must outlive the driver.
-  DeviceDriver(const Plan& plan, hal::Engine& compute, const std::vector<DeviceClient*>& clients);
+  /// The scheduler is the one whose first state `memory` was laid out for. `clients` is parallel to its tasks; each must outlive the driver,
+  /// as must `device` and `memory`.
+  struct Options {
+    bool exercise = false; // while a job executes, copy engines without a transfer copy all the same, to measure beside it
+    TransferObserver observer = {};
+  };
+  DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory, const std::vector<DeviceClient*>& clients,
+               const Options& options);
   ~DeviceDriver();
 
   /// Body of the scheduler thread: until stop().
@@ -49,17 +57,38 @@ class DeviceDriver {
 
  private:
   struct Lane;
+  struct Mover;
+  struct Moved {
+    policies::Event event;
+    Errc error{};
+  };
+  /// A copy engine, which ends transfers in the order in which they begin.
+  struct Direction {
+    hal::Engine& engine;
+    std::vector<std::unique_ptr<Mover>> movers; // used in turn
+    std::uint64_t begun = 0, ended = 0;         // on the scheduler thread
+    Ring<Moved, 4> moved{};                     // from the engine's thread
+  };
+
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
   bool step() noexcept;
   bool take_events() noexcept;
+  bool take_moved(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
   void carry_out(const policies::Action& action) noexcept;
   void start(Lane& lane, policies::JobId job) noexcept;
+  void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
+  void exercise(Direction& direction) noexcept;
+  void not_executed(policies::JobId job, Errc why) noexcept;
 
   policies::DeviceScheduler scheduler_;
   policies::Actions actions_;
   hal::Engine& compute_;
+  DeviceMemory& memory_;
+  const Options options_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  Direction in_, out_;
+  Errc last_move_error_ = Errc::io_error;
   Ring<policies::Event, 4> completions_; // from the compute engine's thread
   hal::Signal wake_;
   std::atomic<bool> recording_{false}, stopping_{false};

@@ -8,81 +8,262 @@ namespace rtexec::executive {
 
 namespace {
 
-using Chunks = std::vector<hal::Chunk>;
+std::uint32_t chunks_for(Bytes size, Bytes chunk) { return static_cast<std::uint32_t>(round_up(size, chunk).count / chunk.count); }
 
-std::size_t chunks_for(const hal::Device& device, Bytes size) {
-  return round_up(size, device.chunk_size()).count / device.chunk_size().count;
+/// The part of `contents` that lies in its `index`-th chunk.
+std::span<const std::byte> part_of(std::span<const std::byte> contents, std::size_t index, Bytes chunk) {
+  const std::size_t begin = std::min(index * chunk.count, contents.size());
+  return contents.subspan(begin, std::min<std::size_t>(chunk.count, contents.size() - begin));
 }
 
-/// Fills `chunks` with `source` on the copy-in engine.
-Status upload(hal::Device& device, std::span<const std::byte> source, const Chunks& chunks) {
-  const auto copy = [&]() noexcept -> Status {
-    const std::size_t unit = device.chunk_size().count;
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      const auto part = source.subspan(i * unit, std::min(unit, source.size() - i * unit));
-      if (const auto copied = device.copy(device.window(chunks[i]), part.data(), Bytes{part.size()}); !copied) return copied;
-    }
-    return {};
-  };
-  return execute_on(device.engine(hal::EngineKind::copy_in), copy).outcome;
+std::uint32_t first_scratch(const Arena& arena) { return arena.constant + arena.state + arena.fixed; }
+
+hal::Access access_of(const Arena& arena, std::uint32_t slot) { return slot < arena.constant ? hal::Access::read : hal::Access::read_write; }
+
+std::unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Errc error) {
+  return fail(error, "device '" + device.name() + "': mapping slot " + std::to_string(slot) + " of an arena failed: " + name(error));
 }
 
-Result<std::byte*> map_range(hal::Device& device, const Chunks& chunks, hal::Access access) {
-  if (chunks.empty()) return nullptr;
-  const auto range = device.reserve(device.chunk_size() * chunks.size());
-  if (!range) return std::unexpected(range.error());
-  for (std::size_t slot = 0; slot < chunks.size(); ++slot)
-    if (const auto mapped = device.map(*range, slot, chunks[slot], access); !mapped)
-      return fail(mapped.error(), "device '" + device.name() + "': mapping chunk " + std::to_string(slot) + " of " +
-                                      std::to_string(chunks.size()) + " failed: " + name(mapped.error()));
-  return range->base;
-}
-
-Result<std::byte*> create_range(hal::Device& device, Bytes size, hal::Access access, std::span<const std::byte> contents) {
-  const auto chunks = device.create_chunks(chunks_for(device, size));
-  if (!chunks) return std::unexpected(chunks.error());
-  if (!contents.empty())
-    if (const auto copied = upload(device, contents, *chunks); !copied)
-      return fail(copied.error(),
-                  "device '" + device.name() + "': copying " + readable(Bytes{contents.size()}) + " to it failed: " + name(copied.error()));
-  return map_range(device, *chunks, access);
-}
-
-Bytes largest_scratch(std::span<const Tenant> tenants) {
-  Bytes largest{0};
-  for (const Tenant& tenant : tenants) largest = std::max(largest, tenant.demand.scratch);
-  return largest;
-}
+void increment(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 
 } // namespace
 
-Result<std::vector<tasks::Memory>> lay_out(hal::Device& device, std::span<const Tenant> tenants) {
-  const auto scratch = device.create_chunks(chunks_for(device, largest_scratch(tenants)));
-  if (!scratch) return std::unexpected(scratch.error());
-  std::vector<tasks::Memory> placed;
-  for (const Tenant& tenant : tenants) {
-    const auto constant = create_range(device, tenant.demand.constant, hal::Access::read, tenant.constants);
-    if (!constant) return std::unexpected(constant.error());
-    const auto state = create_range(device, tenant.demand.state, hal::Access::read_write, {});
-    if (!state) return std::unexpected(state.error());
-    const Chunks shared(scratch->begin(), scratch->begin() + static_cast<std::ptrdiff_t>(chunks_for(device, tenant.demand.scratch)));
-    const auto own_scratch = map_range(device, shared, hal::Access::read_write);
-    if (!own_scratch) return std::unexpected(own_scratch.error());
-    placed.push_back({.constant = *constant, .scratch = *own_scratch, .state = *state});
-  }
-  return placed;
+Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk) {
+  return {.demand = demand,
+          .constants = constants,
+          .arena = {.constant = chunks_for(demand.constant, chunk),
+                    .state = chunks_for(demand.state, chunk),
+                    .fixed = chunks_for(demand.fixed, chunk),
+                    .scratch = chunks_for(demand.scratch, chunk)},
+          .swap_slots = {}};
 }
 
-Result<> place(hal::Device& device, const Plan& plan, std::span<const std::unique_ptr<tasks::Workload>> workloads) {
-  std::vector<Tenant> tenants;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    tenants.push_back({.demand = plan.tasks[i].memory, .constants = workloads[i]->constants()});
-  const auto placed = lay_out(device, tenants);
-  if (!placed) return std::unexpected(placed.error());
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    if (const auto bound = workloads[i]->bind(device, (*placed)[i]); !bound)
-      return fail(bound.error().code, "task '" + plan.tasks[i].name + "': " + bound.error().what);
+// ---- set-up -----------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const Tenant> tenants, const Options& options) {
+  std::unique_ptr<DeviceMemory> memory(new DeviceMemory(device, options));
+  if (auto created = memory->create_pool(tenants); !created) return std::unexpected(created.error());
+  for (const Tenant& tenant : tenants)
+    if (auto added = memory->add(tenant); !added) return std::unexpected(added.error());
+  if (auto noted = memory->note_digests(); !noted) return std::unexpected(noted.error());
+  return memory;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (spare_) static_cast<void>(device_.free(*spare_));
+}
+
+/// The chunks that several tenants use, and the store.
+Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
+  std::size_t swapped = 0;
+  std::uint32_t scratch = 0;
+  for (const Tenant& tenant : tenants) {
+    swapped += tenant.swap_slots.size();
+    if (options_.shared_scratch) scratch = std::max(scratch, tenant.arena.scratch);
+  }
+  for (const auto& [chunks, count] : {std::pair(&frames_, options_.frames), std::pair(&scratch_, scratch)}) {
+    auto created = device_.create_chunks(count);
+    if (!created) return std::unexpected(created.error());
+    *chunks = std::move(*created);
+  }
+  if (swapped == 0) return {};
+  digests_.resize(swapped);
+  torn_.resize(swapped);
+  if (!device_.capabilities().remap_under_load)
+    return fail(Errc::refused, "device '" + device_.name() + "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
+                                   "use fewer or smaller networks, with [swap] policy = \"none\"");
+  auto store = options_.open_store(device_, swapped + (options_.exercise ? 2 : 0));
+  if (!store) return std::unexpected(store.error());
+  store_ = std::move(*store);
+  if (!options_.exercise) return {};
+  auto spare = device_.allocate(hal::BufferKind::device, device_.chunk_size());
+  if (!spare) return std::unexpected(spare.error());
+  spare_ = *spare;
   return {};
+}
+
+/// Reserves the arena of `tenant`, notes the slots whose chunks come and go, and gives the others theirs.
+Result<> DeviceMemory::add(const Tenant& tenant) {
+  first_.push_back(places_.size());
+  const Arena& arena = tenant.arena;
+  if (arena.slots() == 0) return addresses_.emplace_back(), Result<>();
+  const std::size_t chunk = device_.chunk_size().count;
+  const auto range = device_.reserve(device_.chunk_size() * arena.slots());
+  if (!range) return std::unexpected(range.error());
+  addresses_.push_back({.constant = range->base,
+                        .scratch = range->base + first_scratch(arena) * chunk,
+                        .state = range->base + arena.constant * chunk});
+  for (std::uint32_t index = 0; index < tenant.swap_slots.size(); ++index) {
+    const SwapSlot& slot = tenant.swap_slots[index];
+    places_.push_back({.range = *range, .slot = slot.slot, .access = access_of(arena, slot.slot), .copied_out = slot.copied_out});
+    if (auto filled = fill_store(tenant, index); !filled) return filled;
+  }
+  return give_chunks(tenant, *range);
+}
+
+/// To every slot that is not swapped.
+Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range) {
+  const Arena& arena = tenant.arena;
+  std::vector<bool> swapped(arena.slots());
+  for (const SwapSlot& slot : tenant.swap_slots) swapped[slot.slot] = true;
+  for (std::uint32_t slot = 0; slot < arena.slots(); ++slot) {
+    if (swapped[slot]) continue;
+    const bool shared = options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
+    const auto chunk = shared ? Result<hal::Chunk>(scratch_[slot - first_scratch(arena)]) : create_chunk();
+    if (!chunk) return std::unexpected(chunk.error());
+    if (slot < arena.constant)
+      if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
+    if (const auto mapped = device_.map(range, slot, *chunk, access_of(arena, slot)); !mapped) return mapping_failed(device_, slot, mapped.error());
+  }
+  return {};
+}
+
+Result<hal::Chunk> DeviceMemory::create_chunk() {
+  const auto created = device_.create_chunks(1);
+  if (!created) return std::unexpected(created.error());
+  return created->front();
+}
+
+Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk chunk) {
+  const auto copy = [&]() noexcept { return device_.copy(device_.window(chunk), contents.data(), Bytes{contents.size()}); };
+  const Status copied = execute_on(device_.engine(hal::EngineKind::copy_in), copy).outcome;
+  if (copied) return {};
+  return fail(copied.error(), "device '" + device_.name() + "': copying " + readable(Bytes{contents.size()}) + " to it failed: " + name(copied.error()));
+}
+
+Result<> DeviceMemory::fill_store(const Tenant& tenant, std::uint32_t index) {
+  const std::uint32_t slot = tenant.swap_slots[index].slot;
+  if (slot >= tenant.arena.constant) return {}; // zero, as the store is
+  return store_->fill(first_.back() + index, part_of(tenant.constants, slot, device_.chunk_size()));
+}
+
+/// Of every stored copy, each brought to a frame for it.
+Result<> DeviceMemory::note_digests() {
+  if (!keeps_digests() || places_.empty()) return {};
+  const auto note = [&]() noexcept -> Status {
+    std::byte* const at = device_.window(frames_.front());
+    for (std::size_t number = 0; number < places_.size(); ++number) {
+      if (auto loaded = store_->load(number, at, {}); !loaded) return loaded;
+      if (auto known = device_.digest(at, device_.chunk_size(), digests_[number]); !known) return known;
+    }
+    return {};
+  };
+  const Status outcome = execute_on(device_.engine(hal::EngineKind::copy_in), note).outcome;
+  if (outcome) return {};
+  return fail(outcome.error(), "device '" + device_.name() + "': the digests of swapped chunks, which [swap] verify and skip_unchanged need, failed: " + name(outcome.error()));
+}
+
+Result<> DeviceMemory::with_all_slots(std::uint32_t task, const std::function<Result<>()>& work) {
+  const std::size_t end = task + 1 < first_.size() ? first_[task + 1] : places_.size();
+  const std::span slots = std::span(places_).subspan(first_[task], end - first_[task]);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (const auto mapped = device_.map(slots[i].range, slots[i].slot, frames_[i], slots[i].access); !mapped) return mapping_failed(device_, slots[i].slot, mapped.error());
+  Result<> outcome = work();
+  for (const SlotPlace& place : slots)
+    if (const auto unmapped = device_.unmap(place.range, place.slot); !unmapped && outcome) outcome = mapping_failed(device_, place.slot, unmapped.error());
+  return outcome;
+}
+
+Result<> DeviceMemory::bring_in(const policies::DeviceScheduler::State& state) {
+  Status outcome;
+  const auto fill = [&]() noexcept -> Status {
+    for (std::uint32_t task = 0; task < first_.size(); ++task)
+      for (std::uint32_t slot = 0; slot < state.slots[task].size(); ++slot)
+        if (state.slots[task][slot].residence == policies::DeviceScheduler::Residence::resident)
+          if (const auto loaded = load({task, slot, state.slots[task][slot].frame}); !loaded) return std::unexpected(loaded.error());
+    return {};
+  };
+  if (!places_.empty()) outcome = execute_on(device_.engine(hal::EngineKind::copy_in), fill).outcome;
+  if (outcome) return {};
+  return fail(outcome.error(), "loading the first chunks from " + store_->description() + " failed: " + name(outcome.error()));
+}
+
+// ---- moving chunks ----------------------------------------------------------------------------------------------------
+
+/// Mapping or unmapping beside a copy, done once.
+struct DeviceMemory::MapWork {
+  hal::Device& device;
+  const SlotPlace& place;
+  hal::Chunk frame;
+  bool map;
+  bool done = false;
+
+  static Status run(void* self) noexcept {
+    auto& work = *static_cast<MapWork*>(self);
+    const SlotPlace& place = work.place;
+    const Status outcome = work.map ? work.device.map(place.range, place.slot, work.frame, place.access) : work.device.unmap(place.range, place.slot);
+    work.done = outcome.has_value();
+    return outcome;
+  }
+  [[nodiscard]] hal::Beside beside() noexcept { return {&run, this}; }
+};
+
+void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
+  store_->begin_load(number(transfer), device_.window(frames_[transfer.frame]));
+}
+
+/// Where digests are kept, they are taken first, and then it may be that nothing is copied.
+void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
+  if (places_[number(transfer)].copied_out && !keeps_digests()) store_->begin_save(number(transfer), device_.window(frames_[transfer.frame]));
+}
+
+std::expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
+  const SlotPlace& place = places_[number(transfer)];
+  const hal::Chunk frame = frames_[transfer.frame];
+  MapWork work{device_, place, frame, true};
+  Status outcome = store_->load(number(transfer), device_.window(frame), work.beside());
+  if (outcome && options_.verify) {
+    hal::Digest found;
+    outcome = device_.digest(device_.window(frame), device_.chunk_size(), found);
+    if (outcome && found != digests_[number(transfer)]) outcome = std::unexpected(Errc::corrupted);
+  }
+  if (outcome) return increment(loads_), device_.chunk_size();
+  if (work.done) static_cast<void>(device_.unmap(place.range, place.slot));
+  return std::unexpected(outcome.error());
+}
+
+std::expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noexcept {
+  const SlotPlace& place = places_[number(transfer)];
+  const hal::Chunk frame = frames_[transfer.frame];
+  if (!place.copied_out) {
+    if (const Status unmapped = device_.unmap(place.range, place.slot); !unmapped) return std::unexpected(unmapped.error());
+    increment(drops_);
+    return Bytes{0};
+  }
+  bool copied = false;
+  if (const Status saved = save_contents(place, number(transfer), frame, copied); !saved) return std::unexpected(saved.error());
+  increment(copied ? saves_ : skips_);
+  return copied ? device_.chunk_size() : Bytes{0};
+}
+
+/// Digests are taken before anything else, so that they are of what the task left.
+Status DeviceMemory::save_contents(const SlotPlace& place, std::size_t number, hal::Chunk frame, bool& copied) noexcept {
+  hal::Digest digest;
+  if (keeps_digests())
+    if (const Status known = device_.digest(device_.window(frame), device_.chunk_size(), digest); !known) return known;
+  copied = !options_.skip_unchanged || torn_[number] || digest != digests_[number];
+  MapWork work{device_, place, frame, false};
+  if (!copied) return MapWork::run(&work);
+  const Status saved = store_->save(number, device_.window(frame), work.beside());
+  torn_[number] = !saved;
+  if (saved) digests_[number] = digest;
+  if (!saved && work.done) static_cast<void>(device_.map(place.range, place.slot, frame, place.access));
+  return saved;
+}
+
+Status DeviceMemory::exercise(bool out) noexcept {
+  return out ? store_->save(places_.size() + 1, spare_->device, {}) : store_->load(places_.size(), spare_->device, {});
+}
+
+void DeviceMemory::reset_counters() noexcept {
+  for (std::atomic<std::uint64_t>* counter : {&loads_, &saves_, &drops_, &skips_}) counter->store(0);
+}
+
+SwapCounters DeviceMemory::counters() const {
+  return {.loads = loads_.load(std::memory_order_relaxed),
+          .saves = saves_.load(std::memory_order_relaxed),
+          .drops = drops_.load(std::memory_order_relaxed),
+          .skips = skips_.load(std::memory_order_relaxed)};
 }
 
 } // namespace rtexec::executive

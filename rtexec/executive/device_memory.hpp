@@ -1,12 +1,24 @@
-// Lays out the device's memory for a task set: constants loaded and mapped read-only, state zeroed, and one set of scratch
-// chunks that is mapped into every task's scratch range, since one job executes at a time.
+// Device memory of a run: one arena for each task, the chunks in it, and what moves them.
+//
+// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; scratch of all tasks is the same chunks where
+// the plan says so, since one job executes at a time; swap slots get their chunks from the pool of frames, and give them back, as the
+// scheduler core decides. Every chunk is created here and recycled from then on.
+//
+// Threading: set-up from one thread; load() on the copy-in engine's thread and save() on the copy-out engine's, at the same time if they like.
+// Neither allocates.
 #pragma once
 
 #include "config/plan.hpp"
+#include "hal/backing_store.hpp"
 #include "hal/device.hpp"
+#include "policies/device_scheduler.hpp"
+#include "rtexec/executive.hpp"
 #include "tasks/workload.hpp"
 
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,13 +28,92 @@ namespace rtexec::executive {
 struct Tenant {
   MemoryDemand demand;
   std::span<const std::byte> constants;
+  Arena arena;
+  std::vector<SwapSlot> swap_slots;
 };
 
-/// Creates the chunks, fills and maps them: the addresses of each tenant. Constants travel over the device's copy-in engine. The mappings
-/// last as long as `device`.
-[[nodiscard]] Result<std::vector<tasks::Memory>> lay_out(hal::Device& device, std::span<const Tenant> tenants);
+/// Arenas of tenants that stay: chunks of their own, and scratch that they share.
+[[nodiscard]] Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
 
-/// Lays out what `plan` says, and binds each workload to its addresses. `workloads` is parallel to `plan.tasks`.
-[[nodiscard]] Result<> place(hal::Device& device, const Plan& plan, std::span<const std::unique_ptr<tasks::Workload>> workloads);
+/// What swapping has moved so far.
+struct SwapCounters {
+  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // chunks; a drop or a skip copies nothing out
+};
+
+class DeviceMemory {
+ public:
+  struct Options {
+    std::uint32_t frames = 0;   // for the swap slots of all tenants
+    bool shared_scratch = true; // all tenants' scratch is the same chunks
+    bool skip_unchanged = false;
+    bool verify = false;
+    bool exercise = false;      // exercise() will be called
+    OpenStore open_store;       // where there are swap slots
+  };
+
+  /// Creates the chunks and fills them: constants from their tenants, zero elsewhere. Swap slots are filled in the store, and hold no chunk
+  /// yet. Contents travel over the device's copy-in engine. `device` outlives it.
+  [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device, std::span<const Tenant> tenants, const Options& options);
+  /// Set-up: every swap slot of `task` holds some chunk, of any contents, while `work` runs: what a driver is told of must be there.
+  [[nodiscard]] Result<> with_all_slots(std::uint32_t task, const std::function<Result<>()>& work);
+  /// Brings in the swap slots that `at_first` calls resident: the end of set-up.
+  [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
+  ~DeviceMemory();
+
+  /// Of each tenant, in their order.
+  [[nodiscard]] std::span<const tasks::Memory> addresses() const { return addresses_; }
+  /// Null where nothing is swapped.
+  [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
+  /// Since reset_counters().
+  [[nodiscard]] SwapCounters counters() const;
+  /// While nothing moves.
+  void reset_counters() noexcept;
+  [[nodiscard]] Bytes chunk_size() const { return device_.chunk_size(); }
+
+  /// Announce that load() or save() of `transfer` will follow, on the same thread and in the order of the announcements: the copy may begin.
+  void begin_load(const policies::Transfer& transfer) noexcept;
+  void begin_save(const policies::Transfer& transfer) noexcept;
+  /// Fills the frame from the store and maps it where its slot is; after an error the slot is unmapped. Returns the bytes copied; io_error,
+  /// corrupted, or what the device says.
+  [[nodiscard]] std::expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
+  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot is mapped again. Returns the bytes copied.
+  [[nodiscard]] std::expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
+  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy.
+  [[nodiscard]] Status exercise(bool out) noexcept;
+
+ private:
+  struct SlotPlace {
+    hal::AddressRange range;
+    std::size_t slot = 0;
+    hal::Access access = hal::Access::read_write;
+    bool copied_out = true;
+  };
+  struct MapWork;
+
+  DeviceMemory(hal::Device& device, const Options& options) : device_(device), options_(options) {}
+  [[nodiscard]] Result<> create_pool(std::span<const Tenant> tenants);
+  [[nodiscard]] Result<> add(const Tenant& tenant);
+  [[nodiscard]] Result<> give_chunks(const Tenant& tenant, hal::AddressRange range);
+  [[nodiscard]] Result<hal::Chunk> create_chunk();
+  [[nodiscard]] Result<> upload(std::span<const std::byte> contents, hal::Chunk chunk);
+  [[nodiscard]] Result<> fill_store(const Tenant& tenant, std::uint32_t index);
+  [[nodiscard]] Result<> note_digests();
+
+  [[nodiscard]] std::size_t number(const policies::Transfer& transfer) const noexcept { return first_[transfer.task] + transfer.slot; }
+  [[nodiscard]] Status save_contents(const SlotPlace& place, std::size_t number, hal::Chunk frame, bool& copied) noexcept;
+  [[nodiscard]] bool keeps_digests() const noexcept { return options_.skip_unchanged || options_.verify; }
+
+  hal::Device& device_;
+  Options options_;
+  std::unique_ptr<hal::BackingStore> store_;
+  std::vector<hal::Chunk> frames_, scratch_;
+  std::optional<hal::Buffer> spare_;   // for exercise()
+  std::vector<tasks::Memory> addresses_;
+  std::vector<SlotPlace> places_;      // of all swap slots, the tenants' one behind the other
+  std::vector<std::size_t> first_;     // by tenant: its first swap slot
+  std::vector<hal::Digest> digests_;   // of the stored copies, where they are kept
+  std::vector<char> torn_;             // stored copies whose last save failed
+  std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
+};
 
 } // namespace rtexec::executive

@@ -5,6 +5,7 @@
 #include "hal/machine.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/engine_call.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/executive/task_run.hpp"
@@ -36,6 +37,11 @@ long page_faults(int kernel_id) {
   return minor + major;
 }
 
+/// How many jobs of a task can end, `most` at most.
+std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
+  return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
+}
+
 /// Where the parts of jobs execute.
 std::set<unsigned> cores_of_jobs(const executive::Placement& placement) {
   std::set<unsigned> cores;
@@ -63,13 +69,17 @@ class Executive::Implementation {
  public:
   Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup)
       : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
-    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
-      runs_.push_back(std::make_unique<executive::TaskRun>(i, set_.tasks.tasks[i], plan_.tasks[i], *set_.workloads[i], control_));
+    for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
+      const Task& task = set_.tasks.tasks[i];
+      runs_.push_back(std::make_unique<executive::TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], control_));
+      runs_.back()->record_jobs(jobs_of(task, set_.tasks.executive.duration, setup_.record_jobs));
+    }
   }
   /// Workloads go before the device that they are bound to.
   ~Implementation() {
     end_threads();
     driver_.reset();
+    memory_.reset();
     runs_.clear();
     set_.workloads.clear();
   }
@@ -78,7 +88,9 @@ class Executive::Implementation {
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
+  std::optional<SwapReport> swap_report() const;
   Report stop();
+  JobRecords job_records() const;
 
   executive::LoadedSet set_;
   Plan plan_;
@@ -91,6 +103,7 @@ class Executive::Implementation {
     std::string name;
     std::string policy;
     int kernel_id = 0;
+    bool maps = false; // filling page tables is its work: its faults are not counted
     long faults_at_start = 0;
   };
 
@@ -98,6 +111,9 @@ class Executive::Implementation {
   Result<> claim_cores(const executive::Placement& placement);
   Result<> keep_awake(const executive::Placement& placement);
   Result<> open_device(const executive::Placement& placement);
+  Result<> prepare_engines();
+  Result<> fill_device();
+  Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const executive::Placement& placement);
   Result<> rehearse();
@@ -114,6 +130,8 @@ class Executive::Implementation {
   std::unique_ptr<hal::Partition> partition_;
   hal::KeepAwake awake_;
   std::unique_ptr<hal::Device> device_;
+  policies::DeviceScheduler scheduler_{plan_}; // until the driver takes it
+  std::unique_ptr<executive::DeviceMemory> memory_;
   std::vector<std::unique_ptr<executive::TaskRun>> runs_;
   std::unique_ptr<executive::DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
@@ -147,6 +165,7 @@ Result<> Executive::Implementation::start() {
   if (const auto rehearsed = rehearse(); !rehearsed) return rehearsed;
   if (const auto noted = note_memory(); !noted) return noted;
   for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
+  memory_->reset_counters();
   driver_->record();
   started_ = hal::now() + lead_time;
   if (set_.tasks.executive.duration) control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
@@ -200,16 +219,53 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);
     if (const auto configured = engine.configure(settings); !configured) return configured;
-    watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id()});
+    const bool maps = kind != hal::EngineKind::compute && plan_.swap && device_->capabilities().mapping_faults;
+    watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id(), .maps = maps});
   }
-  // Its first recorded event would otherwise take a lock inside a device part.
-  static constexpr hal::Work prepare{.run = [](void*) noexcept { return traces::prepare_thread(), Status(); },
-                                     .done = [](void*, Status, Instant, Instant) noexcept {}};
-  if (const auto submitted = device_->engine(hal::EngineKind::compute).submit(prepare); !submitted)
-    return fail(submitted.error(), "the compute engine accepts no work");
+  if (const auto prepared = prepare_engines(); !prepared) return prepared;
   if (setup_.trace_layers)
     for (const auto& run : runs_) run->trace_layers();
-  return executive::place(*device_, plan_, set_.workloads);
+  return fill_device();
+}
+
+/// Their first recorded event would otherwise take a lock.
+Result<> Executive::Implementation::prepare_engines() {
+  for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {
+    const auto prepared = executive::execute_on(device_->engine(kind), []() noexcept { return traces::prepare_thread(), Status(); });
+    if (!prepared.outcome) return fail(prepared.outcome.error(), "an engine of device '" + device_->name() + "' accepts no work");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store(hal::Device& device, std::size_t chunks) const {
+  if (setup_.open_store) return setup_.open_store(device, chunks);
+  if (!plan_.swap->store.empty()) return hal::open_file_store(device, chunks, plan_.swap->store);
+  return hal::open_host_store(device, chunks,
+                              plan_.swap->policy == SwapPolicy::pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
+}
+
+/// Gives each workload its memory.
+Result<> Executive::Implementation::fill_device() {
+  std::vector<executive::Tenant> tenants;
+  for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
+    tenants.push_back({.demand = plan_.tasks[i].memory,
+                       .constants = set_.workloads[i]->constants(),
+                       .arena = plan_.tasks[i].arena,
+                       .swap_slots = plan_.tasks[i].swap_slots});
+  auto memory = executive::DeviceMemory::lay_out(*device_, tenants,
+                                                 {.frames = plan_.swap ? plan_.swap->frames : 0,
+                                                  .shared_scratch = plan_.shared_scratch,
+                                                  .skip_unchanged = set_.tasks.swap.skip_unchanged,
+                                                  .verify = set_.tasks.swap.verify,
+                                                  .exercise = setup_.copy_beside && plan_.swap,
+                                                  .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
+  if (!memory) return std::unexpected(memory.error());
+  memory_ = std::move(*memory);
+  if (plan_.swap) traces::swap_plan(*plan_.swap, memory_->store()->description().c_str());
+  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
+    if (const auto bound = memory_->with_all_slots(i, [&] { return set_.workloads[i]->bind(*device_, memory_->addresses()[i]); }); !bound)
+      return fail(bound.error().code, "task '" + plan_.tasks[i].name + "': " + bound.error().what);
+  return memory_->bring_in(scheduler_.state());
 }
 
 Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
@@ -223,7 +279,8 @@ Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& sett
 Result<> Executive::Implementation::start_threads(const executive::Placement& placement) {
   std::vector<executive::DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
-  driver_ = std::make_unique<executive::DeviceDriver>(plan_, device_->engine(hal::EngineKind::compute), clients);
+  driver_ = std::make_unique<executive::DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
+                                                      executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap, .observer = setup_.observe_transfers});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     executive::TaskRun& run = *runs_[i];
@@ -323,6 +380,19 @@ Instant Executive::Implementation::planned_end() const {
   return started_ && duration ? *started_ + *duration : Instant::max();
 }
 
+std::optional<SwapReport> Executive::Implementation::swap_report() const {
+  if (!plan_.swap || !memory_) return std::nullopt;
+  const executive::SwapCounters moved = memory_->counters();
+  const Bytes chunk = plan_.chunk;
+  return SwapReport{.policy = plan_.swap->policy,
+                    .store = memory_->store()->description(),
+                    .in = chunk * moved.loads,
+                    .out = chunk * moved.saves,
+                    .skipped = chunk * moved.skips,
+                    .dropped = chunk * moved.drops,
+                    .operations = moved.loads + moved.saves + moved.skips + moved.drops};
+}
+
 Report Executive::Implementation::report() const {
   Report report;
   const Instant now = hal::now();
@@ -330,6 +400,7 @@ Report Executive::Implementation::report() const {
   report.degraded = degraded_;
   report.device = device_report_;
   report.device_fault = device_fault_;
+  report.swap = swap_report();
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
     report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
@@ -338,7 +409,7 @@ Report Executive::Implementation::report() const {
     report.threads.push_back({.name = thread.name,
                               .kernel_id = thread.kernel_id,
                               .policy = thread.policy,
-                              .page_faults = page_faults(thread.kernel_id) - thread.faults_at_start});
+                              .page_faults = thread.maps ? 0 : page_faults(thread.kernel_id) - thread.faults_at_start});
   const Task* stopper = control_.stopped_by.load();
   report.stopped_by = device_fault_                                           ? "device fault in task '" + device_fault_->task + "'"
                       : stopper != nullptr                                    ? "overrun of " + stopper->name
@@ -355,10 +426,18 @@ Report Executive::Implementation::stop() {
   end_threads();
   device_failed(); // by the last job
   final_report_ = report();
+  if (const auto& swap = final_report_->swap) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);
   final_report_->threads = std::move(alive.threads);
   final_report_->elapsed = alive.elapsed;
   final_report_->stopped_by = std::move(alive.stopped_by);
   return *final_report_;
+}
+
+JobRecords Executive::Implementation::job_records() const {
+  JobRecords records;
+  if (setup_.record_jobs > 0 && final_report_)
+    for (const auto& run : runs_) run->add_records(records);
+  return records;
 }
 
 void Executive::Implementation::end_threads() noexcept {
@@ -397,5 +476,6 @@ bool Executive::wait(std::optional<Duration> at_most) { return implementation_->
 void Executive::request_stop() noexcept { implementation_->control_.end_run(); }
 Report Executive::progress() const { return implementation_->report(); }
 Report Executive::stop() { return implementation_->stop(); }
+JobRecords Executive::job_records() const { return implementation_->job_records(); }
 
 } // namespace rtexec

@@ -11,10 +11,10 @@ namespace rtexec::executive {
 
 namespace {
 
-// FIFO priorities: service threads above every task, so that a decision never waits for a job.
+// FIFO priorities: scheduler and compute engine above every task, so that a decision never waits for a job.
 constexpr int scheduler_priority = 98;
 constexpr int engine_priority = 97;
-constexpr int copy_priority = 96;
+constexpr int copy_priority = 1; // below the CPU parts of tasks: a host device's engines copy by themselves, for long
 constexpr int highest_task_priority = 90;
 
 // What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
@@ -141,16 +141,16 @@ class Placer {
     return result;
   }
 
-  /// Copy engines only fill the device before the start: they need no reservation.
   void set_service_threads() {
     const auto reservation = [&](CpuReservation ServiceReservations::*thread) {
       return plan_.services ? std::optional((*plan_.services).*thread) : std::nullopt;
     };
+    const auto copying = plan_.services ? plan_.services->copy : std::nullopt;
     placement_.scheduler = settings("scheduler", service_core_, scheduler_priority, reservation(&ServiceReservations::scheduler));
     placement_.compute = settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
     placement_.compute.stack = Bytes{8 << 20};
-    placement_.copy_in = settings("copy-in", service_core_, copy_priority, {});
-    placement_.copy_out = settings("copy-out", service_core_, copy_priority, {});
+    placement_.copy_in = settings("copy-in", service_core_, copy_priority, copying);
+    placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
   }
 
   /// Tasks of the same core that are more urgent.

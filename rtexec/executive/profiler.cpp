@@ -89,6 +89,7 @@ Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObser
 
 Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup setup, const Tunings& tunings) {
   setup.force = true;
+  setup.copy_beside = true;
   setup.tunings = tunings;
   auto executive = Executive::create(measured_at(tasks, period), std::move(setup));
   if (!executive) return executive;

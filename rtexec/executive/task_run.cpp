@@ -46,6 +46,8 @@ void TaskRun::trace_layers() {
                      .self = this});
 }
 
+void TaskRun::record_jobs(std::size_t most) { records_.resize(most); }
+
 // ---- release thread ---------------------------------------------------------------------------------------------------
 
 void TaskRun::release_loop() noexcept {
@@ -145,6 +147,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   const Status prepared = workload_.before(job.number);
   keep_longest(job.rehearsal ? rehearsed_before_ : longest_before_, executed_so_far() - before);
   const Instant ready = hal::now();
+  requested_ = ready;
   if (!job.rehearsal) traces::cpu_end(id(), ready);
   if (!prepared) return executed(job.number, prepared, ready, ready);
   driver_->post({.kind = Event::Kind::job_requested, .job = id(), .now = ready, .deadline = job.nominal + plan_.device_done_by});
@@ -189,6 +192,8 @@ Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
 
 void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
   outcome_ = outcome;
+  device_begin_ = begin;
+  device_end_ = end;
   if (!outcome) note_fault(job, outcome.error());
   if (job_.rehearsal)
     keep_longest(rehearsed_device_, end - begin);
@@ -244,25 +249,33 @@ void TaskRun::end_job() noexcept {
 }
 
 void TaskRun::count_end(Status outcome, Instant end) noexcept {
-  const Duration response = end - job_.nominal;
+  const bool missed = count_outcome(outcome, end);
+  keep_record(outcome, missed, end);
+  if (!missed) return;
+  increment(missed_);
+  traces::job_miss(id(), job_.deadline, end);
+  tell_miss(end - job_.nominal);
+}
+
+/// Whether the deadline was missed.
+bool TaskRun::count_outcome(Status outcome, Instant end) noexcept {
   const bool late = end > job_.deadline;
   if (abandoned_.load()) {
     increment(aborted_);
     traces::job_abort(id(), end);
   } else if (!outcome && outcome.error() == Errc::cancelled) {
     increment(unfinished_); // withdrawn because the run stops
-    if (!late) return;
+    return late;
   } else if (!outcome) {
+    failure_.store(outcome.error());
     increment(failed_);
   } else {
     increment(completed_);
-    response_.add(response);
+    response_.add(end - job_.nominal);
     traces::job_end(id(), job_.nominal, end);
-    if (!late) return;
+    return late;
   }
-  increment(missed_);
-  traces::job_miss(id(), job_.deadline, end);
-  tell_miss(response);
+  return true;
 }
 
 void TaskRun::tell_miss(Duration response) noexcept {
@@ -270,11 +283,30 @@ void TaskRun::tell_miss(Duration response) noexcept {
   control_.missed.raise();
 }
 
+void TaskRun::keep_record(Status outcome, bool missed, Instant end) noexcept {
+  if (recorded_ == records_.size()) return void(++lost_records_);
+  if (abandoned_.load()) outcome = std::unexpected(Errc::cancelled);
+  records_[recorded_++] = {.task = index_,
+                           .number = job_.number,
+                           .nominal = job_.nominal,
+                           .requested = requested_,
+                           .device_begin = device_begin_,
+                           .device_end = device_end_,
+                           .end = end,
+                           .missed = missed,
+                           .failure = outcome ? std::nullopt : std::optional(outcome.error())};
+}
+
 // ---- books ------------------------------------------------------------------------------------------------------------
 
 std::optional<Miss> TaskRun::take_miss() noexcept {
   Miss miss;
   return misses_.pop(miss) ? std::optional(miss) : std::nullopt;
+}
+
+void TaskRun::add_records(JobRecords& records) const {
+  records.jobs.insert(records.jobs.end(), records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(recorded_));
+  records.lost += lost_records_;
 }
 
 TaskReport TaskRun::report() const {
@@ -287,6 +319,7 @@ TaskReport TaskRun::report() const {
           .skipped = value(skipped_),
           .aborted = value(aborted_),
           .failed = value(failed_),
+          .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
           .unfinished = value(unfinished_) + value(unserved_),
           .response = response_.statistics(),
           .release_latency = latency_.statistics(),

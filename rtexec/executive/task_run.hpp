@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rtexec::executive {
 
@@ -49,6 +50,8 @@ class TaskRun final : public DeviceClient {
   void connect(DeviceDriver& driver) { driver_ = &driver; }
   /// Layer events of this task go to the trace.
   void trace_layers();
+  /// Keeps records of the first `most` jobs.
+  void record_jobs(std::size_t most);
 
   /// Bodies of the two threads; they return after RunControl::stopping is set and interrupt() was called, once the job in
   /// progress has ended.
@@ -71,6 +74,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] TaskReport report() const;
   /// The next miss that nobody was told of; one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
+  /// Once both threads have ended.
+  void add_records(JobRecords& records) const;
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
 
  private:
@@ -95,7 +100,9 @@ class TaskRun final : public DeviceClient {
   void withdraw() noexcept;
   void end_job() noexcept;
   void count_end(Status outcome, Instant end) noexcept;
+  bool count_outcome(Status outcome, Instant end) noexcept;
   void tell_miss(Duration response) noexcept;
+  void keep_record(Status outcome, bool missed, Instant end) noexcept;
   void note_fault(std::uint64_t job, Errc error) noexcept;
 
   const std::uint32_t index_;
@@ -110,6 +117,7 @@ class TaskRun final : public DeviceClient {
 
   Job job_;          // the job in progress: written by the release thread before the device part, read afterwards
   Status outcome_;   // of its device part
+  Instant requested_{}, device_begin_{}, device_end_{};
   Status rehearsal_; // of the rehearsal as a whole
   std::atomic<bool> abandoned_{false};
   Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
@@ -120,9 +128,12 @@ class TaskRun final : public DeviceClient {
   // Books: each has one writer.
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
+  std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::atomic<std::int64_t> rehearsed_before_{0}, rehearsed_device_{0}, rehearsed_after_{0};
+  std::vector<JobRecord> records_; // completion thread; full size from the start
+  std::size_t recorded_ = 0, lost_records_ = 0;
   Ring<Miss, 256> misses_;
   Counter lost_misses_{0};
 };

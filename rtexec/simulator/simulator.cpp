@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <optional>
+#include <utility>
 
 namespace rtexec::simulator {
 namespace {
@@ -21,6 +23,7 @@ class Simulation {
   Simulation(const TaskSet& tasks, const Plan& plan, const Options& options)
       : tasks_(tasks), plan_(plan), options_(options), scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event) {
     outcome_.tasks.resize(tasks.tasks.size());
+    engines_.resize(plan.swap ? plan.swap->copy_engines : 0);
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
       runs_.emplace_back(policies::ReleaseGate(task.on_overrun, task.period, Instant{} + task.offset));
@@ -53,11 +56,18 @@ class Simulation {
     Instant ready_at = never;   // latent: the first part becomes ready
     Phase phase = Phase::idle;
     bool gate_waits = false; // the gate waits for the end of the job
-    bool abandoned = false;
+    bool abandoned = false;  // the job's end is no completion
     std::uint64_t job = 0;
     Instant nominal{};
     Duration remaining{0}; // of the part on the core
     std::size_t core = 0;
+    std::optional<JobId> loaded_for; // the last job that chunks of the task were copied in for,
+    std::optional<JobId> taken_for;  // and out for
+  };
+
+  struct CopyEngine {
+    std::deque<Action> queue; // the first is under way
+    Instant ends_at = never;
   };
 
   struct Core {
@@ -78,7 +88,7 @@ class Simulation {
   JobId id(std::uint32_t task) const { return {task, runs_[task].job}; }
 
   void observe(Step::Kind kind, std::uint32_t task, JobId job, Instant nominal) const {
-    if (options_.observe) options_.observe({kind, {task, job.number}, now_, nominal});
+    if (options_.observe) options_.observe({.kind = kind, .job = {task, job.number}, .now = now_, .nominal = nominal});
   }
   void observe(Step::Kind kind, std::uint32_t task) const { observe(kind, task, id(task), runs_[task].nominal); }
 
@@ -92,17 +102,21 @@ class Simulation {
 
   Instant next_instant() const {
     Instant next = device_ends_at_;
+    for (const CopyEngine& engine : engines_) next = std::min(next, engine.ends_at);
     for (const Core& core : cores_) next = std::min(next, core.ends_at);
     for (const TaskRun& run : runs_) next = std::min({next, run.release_at, run.ready_at});
     return next;
   }
 
-  /// Parts on cores end before the one on the device, so that a job requested now takes part in the choice; both end before releases, so
-  /// that a job that ends now is not late.
+  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now takes part in the choice; all end
+  /// before releases, so that a job that ends now is not late.
   void step() {
     if (std::ranges::any_of(cores_, [&](const Core& core) { return core.ends_at <= now_; })) {
       for (Core& core : cores_)
         if (core.ends_at <= now_) end_core_part(core);
+    } else if (std::ranges::any_of(engines_, [&](const CopyEngine& engine) { return engine.ends_at <= now_; })) {
+      for (CopyEngine& engine : engines_)
+        if (engine.ends_at <= now_) end_transfer(engine);
     } else if (device_ends_at_ <= now_) {
       end_device_part();
     } else {
@@ -164,6 +178,13 @@ class Simulation {
       decide(Event::Kind::job_withdrawn, task);
     else if (run.phase == Phase::latent)
       end_job(task);
+  }
+
+  void fail(std::uint32_t task) {
+    runs_[task].abandoned = true;
+    ++outcome_.tasks[task].failed;
+    observe(Step::Kind::fail, task);
+    end_job(task);
   }
 
   void end_job(std::uint32_t task) {
@@ -251,15 +272,22 @@ class Simulation {
   }
 
   void decide(Event::Kind kind, std::uint32_t task) {
+    decide({.kind = kind, .job = id(task), .now = now_, .deadline = runs_[task].nominal + plan_.tasks[task].device_done_by});
+  }
+
+  void decide(const Event& event) {
     actions_.clear();
-    scheduler_.on({kind, id(task), now_, runs_[task].nominal + plan_.tasks[task].device_done_by}, actions_);
+    scheduler_.on(event, actions_);
     ++outcome_.events;
     for (const Action& action : actions_.all()) {
-      assert(action.kind != Action::Kind::refuse);
-      if (action.kind == Action::Kind::start_execution)
-        start_device_part(action.job.task);
-      else if (action.kind == Action::Kind::drop)
-        end_job(action.job.task);
+      switch (action.kind) {
+        case Action::Kind::start_execution: start_device_part(action.job.task); break;
+        case Action::Kind::copy_in:
+        case Action::Kind::copy_out: queue_transfer(action); break;
+        case Action::Kind::drop: end_job(action.job.task); break;
+        case Action::Kind::fail: fail(action.job.task); break;
+        case Action::Kind::refuse: assert(false); break;
+      }
     }
   }
 
@@ -270,6 +298,55 @@ class Simulation {
     observe(Step::Kind::execution_start, task);
   }
 
+  // ---- transfers ------------------------------------------------------------------------------------------------------
+
+  void queue_transfer(const Action& action) {
+    CopyEngine& engine = action.kind == Action::Kind::copy_in ? engines_.front() : engines_.back();
+    engine.queue.push_back(action);
+    if (engine.queue.size() == 1) begin_transfer(engine);
+  }
+
+  void begin_transfer(CopyEngine& engine) {
+    const Action& action = engine.queue.front();
+    const Duration planned = planned_for(action);
+    engine.ends_at = now_ + (options_.transfer ? options_.transfer(action, planned) : planned);
+    observe(Step::Kind::transfer_begin, action);
+  }
+
+  void end_transfer(CopyEngine& engine) {
+    const Action action = engine.queue.front();
+    engine.queue.pop_front();
+    engine.ends_at = never;
+    const bool failed = options_.transfer_fails && options_.transfer_fails(action);
+    observe(Step::Kind::transfer_end, action, failed);
+    if (!engine.queue.empty()) begin_transfer(engine);
+    if (!failed) ++chunks(action);
+    const auto kind = action.kind == Action::Kind::copy_in ? Event::Kind::copied_in : Event::Kind::copied_out;
+    decide({.kind = kind, .job = {}, .now = now_, .transfer = action.transfer, .failed = failed});
+  }
+
+  void observe(Step::Kind kind, const Action& action, bool failed = false) const {
+    if (options_.observe) options_.observe({.kind = kind, .job = action.job, .now = now_, .action = action, .failed = failed});
+  }
+
+  bool copied_out(const policies::Transfer& transfer) const { return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out; }
+
+  /// The fixed cost is paid by the first chunk of a job's load, and by the first that is taken from a victim for the job.
+  Duration planned_for(const Action& action) {
+    const SwapCost& cost = plan_.swap->cost;
+    TaskRun& owner = runs_[action.transfer.task];
+    if (action.kind == Action::Kind::copy_in)
+      return cost.in_per_chunk + (std::exchange(owner.loaded_for, action.job) == action.job ? Duration{0} : cost.in_fixed);
+    return (copied_out(action.transfer) ? cost.out_per_chunk : cost.drop_per_chunk) +
+           (std::exchange(owner.taken_for, action.job) == action.job ? Duration{0} : cost.out_fixed);
+  }
+
+  std::uint64_t& chunks(const Action& action) {
+    TaskStatistics& owner = outcome_.tasks[action.transfer.task];
+    if (action.kind == Action::Kind::copy_in) return owner.chunks_in;
+    return copied_out(action.transfer) ? owner.chunks_out : owner.chunks_dropped;
+  }
+
   const TaskSet& tasks_;
   const Plan& plan_;
   const Options& options_;
@@ -277,6 +354,7 @@ class Simulation {
   policies::Actions actions_;
   std::vector<TaskRun> runs_;
   std::vector<Core> cores_;
+  std::vector<CopyEngine> engines_;
   std::uint32_t on_device_ = 0;
   Instant device_ends_at_ = never;
   Instant now_{};

@@ -1,9 +1,11 @@
 // Runs a plan in virtual time: the same DeviceScheduler and ReleaseGate as the executive, under simulated cores (preemptive,
-// static priority by core rank, tasks pinned) and a simulated device. Deterministic: the same inputs give the same run.
+// static priority by core rank, tasks pinned) and a simulated device with one or two copy engines, as the plan says: two copy one way each,
+// one copies both ways, and each serves its transfers in the order of their actions. Deterministic: the same inputs give the same run.
 //
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
-// At one instant parts on cores end first, then the one on the device, then jobs are released, tasks in the order of the set.
-// An abandoned job (on_overrun = "abort-job") leaves the device's queue at once; a part that has begun is waited for.
+// At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are released, tasks in
+// the order of the set. An abandoned job (on_overrun = "abort-job") leaves the device's queue at once; a part or a transfer that has begun
+// is waited for.
 #pragma once
 
 #include "config/plan.hpp"
@@ -30,30 +32,41 @@ struct Step {
     completion,
     abort, // the job is abandoned; it ends once a part that has begun is done
     stop,  // the task's overrun policy ends the run
+    transfer_begin, // of `action`, a copy_in or copy_out for `job`
+    transfer_end,
+    fail, // the job ends, because a transfer that it needed has failed
   };
   Kind kind{};
   policies::JobId job;
   Instant now{};
-  Instant nominal{};
+  Instant nominal{};         // not of transfers
+  policies::Action action{}; // of transfers
+  bool failed = false;       // of a transfer's end
 };
 
-/// Absent functions: WCETs of the plan, periodic releases, no latency, no observer.
+/// Absent functions: WCETs and swap costs of the plan, periodic releases, no latency, no failure, no observer.
 struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
   std::function<Instant(std::uint32_t task, Instant earliest)> release; // the task's next release, not before `earliest`
   std::function<Duration(policies::JobId)> release_latency;             // from a release to its first part being ready
+  std::function<Duration(const policies::Action&, Duration planned)> transfer; // how long it takes instead of what is planned for it
+  std::function<bool(const policies::Action&)> transfer_fails;                 // asked at its end
   std::function<void(const Step&)> observe;
 };
 
 struct TaskStatistics {
   std::uint64_t released = 0; // jobs started
   std::uint64_t completed = 0;
-  std::uint64_t missed = 0;  // jobs that ended after their deadline, were abandoned, or were late when the run ended
+  std::uint64_t missed = 0;  // jobs that ended after their deadline, were abandoned, failed, or were late when the run ended
   std::uint64_t skipped = 0; // releases dropped
   std::uint64_t aborted = 0;
-  Duration response_max{0}; // of completed jobs, from their nominal release
+  std::uint64_t failed = 0;
+  std::uint64_t chunks_in = 0;      // of its memory, copied in
+  std::uint64_t chunks_out = 0;     // copied out
+  std::uint64_t chunks_dropped = 0; // taken away without a copy
+  Duration response_max{0};         // of completed jobs, from their nominal release
 };
 
 struct Outcome {

@@ -47,7 +47,8 @@ std::string prefix(DeviceKind kind, Precision precision) {
 DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
     : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {}
 
-Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind, Precision precision) {
+Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind, Precision precision,
+                                                       const std::optional<Footprint>& footprint) {
   Fingerprint fingerprint;
   auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return std::unexpected(graph.error());
@@ -68,7 +69,52 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   auto source = make_input(input, shape, *normalization);
   if (!source) return std::unexpected(source.error());
   if (!input.empty()) add_input(fingerprint, input);
-  return std::unique_ptr<DnnWorkload>(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint.text()));
+  std::unique_ptr<DnnWorkload> workload(
+      new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint.text()));
+  workload->footprint_ = footprint;
+  if (const auto fits = workload->fit(); !fits) return in_model(fits.error());
+  return workload;
+}
+
+/// Divides what the footprint has beside the network's memory, as it is now.
+Result<> DnnWorkload::fit() {
+  if (!footprint_) return {};
+  const auto own = network_->memory();
+  const Bytes needed = own.constant + own.scratch;
+  if (footprint_->size < needed)
+    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " + to_string(needed) + " (constants " +
+                                     to_string(own.constant) + ", scratch " + to_string(own.scratch) + "); ask for at least that, or for no footprint");
+  const Bytes beside = footprint_->size - needed;
+  fixed_ = footprint_->size - footprint_->swappable;
+  if (fixed_ > beside)
+    return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed_) + " of the footprint, " +
+                                     to_string(footprint_->size) + ", fixed, but all that the network needs is swappable, " + to_string(needed) +
+                                     ": ask for at least that");
+  added_ = beside - fixed_;
+  if (footprint_->kind != MemoryClass::constant) return {};
+  auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + added_);
+  if (!image) return std::unexpected(image.error());
+  image_ = std::move(*image);
+  return {};
+}
+
+MemoryDemand DnnWorkload::memory() const {
+  auto demand = network_->memory();
+  demand.fixed = fixed_;
+  if (footprint_) add_object(demand, footprint_->kind, added_);
+  return demand;
+}
+
+Result<> DnnWorkload::use(std::span<const std::string> tuning) {
+  if (auto used = network_->use(tuning); !used) return used;
+  return fit();
+}
+
+Result<std::vector<std::string>> DnnWorkload::tune(hal::Device& device, const TuningProgress& progress) {
+  auto lines = network_->tune(device, progress);
+  if (!lines) return lines;
+  if (const auto fits = fit(); !fits) return fail(fits.error().code, "as tuned, " + fits.error().what);
+  return lines;
 }
 
 Result<> DnnWorkload::bind(hal::Device& device, const Memory& memory) {

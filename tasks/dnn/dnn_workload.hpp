@@ -1,8 +1,9 @@
 // A network as a task's workload: input from a file or seeded noise, execution layer by layer, outputs decoded where the model
-// says what they mean.
+// says what they mean. A footprint adds memory that nobody touches, to stand for what another framework would take for the same network.
 #pragma once
 
 #include "config/result.hpp"
+#include "tasks/constant_image.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/network.hpp"
 #include "tasks/dnn/output/output.hpp"
@@ -10,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,17 +19,27 @@ namespace rtexec::tasks {
 
 class DnnWorkload final : public Workload {
  public:
-  /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used.
-  [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model, const std::filesystem::path& input, DeviceKind kind = DeviceKind::host,
-                                                                 Precision precision = Precision::fp32);
+  /// Device memory in all.
+  struct Footprint {
+    Bytes size;
+    Bytes swappable; // the rest of `size` is fixed, and part of what is added to the network's own memory
+    MemoryClass kind = MemoryClass::state; // of what is added and swappable
+  };
 
-  [[nodiscard]] MemoryDemand memory() const override { return network_->memory(); }
-  [[nodiscard]] std::span<const std::byte> constants() const override { return network_->constants(); }
+  /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a footprint, the network's own
+  /// memory; bad_input where that is more than the footprint, or leaves less than is to be fixed.
+  [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model, const std::filesystem::path& input, DeviceKind kind = DeviceKind::host,
+                                                                 Precision precision = Precision::fp32, const std::optional<Footprint>& footprint = {});
+
+  [[nodiscard]] MemoryDemand memory() const override;
+  /// The network's image, and zeros behind it for added constants.
+  [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes().empty() ? network_->constants() : image_.bytes(); }
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
-  [[nodiscard]] Result<> use(std::span<const std::string> tuning) override { return network_->use(tuning); }
-  [[nodiscard]] Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress) override { return network_->tune(device, progress); }
+  /// As it is tuned, too, the network must fit into the footprint: otherwise bad_input, and the choices stay.
+  [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress) override;
   [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
 
@@ -42,11 +54,17 @@ class DnnWorkload final : public Workload {
  private:
   DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
+  [[nodiscard]] Result<> fit();
+
   std::unique_ptr<Network> network_;
   std::unique_ptr<InputSource> source_;
   std::unique_ptr<OutputDecoder> decoder_;
   std::vector<std::span<const float>> outputs_; // of the network, once it is bound
   std::string fingerprint_;
+  std::optional<Footprint> footprint_;
+  Bytes added_; // and swappable
+  Bytes fixed_;
+  ConstantImage image_; // where constants are added
 };
 
 } // namespace rtexec::tasks

@@ -54,6 +54,8 @@ class HostNetwork::Builder {
       lifetimes.push_back({floats * sizeof(float), static_cast<std::uint32_t>(i + 1), static_cast<std::uint32_t>(i + 1)});
     }
     network_->plan_ = plan_memory(lifetimes);
+    for (std::size_t i = 0; i < lifetimes.size(); ++i)
+      if (lifetimes[i].size > 0) network_->objects_.push_back({MemoryClass::scratch, {network_->plan_.offsets[i]}, {lifetimes[i].size}});
     return network_->plan_.size <= max_scratch.count;
   }
 
@@ -73,6 +75,7 @@ class HostNetwork::Builder {
   Place append_constant(const std::vector<float>& values) {
     const auto offset = network_->constants_size_;
     blobs_.push_back({offset, &values});
+    network_->objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
     network_->constants_size_ = aligned(offset + values.size() * sizeof(float));
     return {true, offset};
   }

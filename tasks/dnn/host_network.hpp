@@ -23,6 +23,7 @@ class HostNetwork final : public Network {
   /// Every constant starts at a multiple of 64 bytes.
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
+  [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_; }
   /// How scratch was planned, for whoever wants to know how good the plan is.
   [[nodiscard]] const MemoryPlan& plan() const { return plan_; }
 
@@ -69,6 +70,7 @@ class HostNetwork final : public Network {
   AlignedBytes constants_;
   std::size_t constants_size_ = 0;
   MemoryPlan plan_;
+  std::vector<MemoryObject> objects_;
   double flops_ = 0;
   std::byte* scratch_ = nullptr;
   LayerObserver observer_;

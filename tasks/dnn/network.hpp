@@ -41,7 +41,11 @@ class Network {
   /// The image of all constants; lives as long as the network.
   [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
   [[nodiscard]] virtual Bytes scratch() const = 0;
-  [[nodiscard]] MemoryDemand memory() const { return {{constants().size()}, scratch(), {}}; }
+  /// Each constant as it lies in the image, and each buffer of scratch as it was planned.
+  [[nodiscard]] virtual std::vector<MemoryObject> objects() const = 0;
+  [[nodiscard]] MemoryDemand memory() const {
+    return {.constant = {constants().size()}, .scratch = scratch(), .state = {}, .fixed = {}, .objects = objects()};
+  }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;

@@ -2,36 +2,67 @@
 //
 // Each part of a job spins for 95 % of its WCET by CLOCK_MONOTONIC, so that what surrounds it (a switch, a cache miss, the clock itself)
 // fits into the rest and a run keeps what was promised. Preemption is not compensated: a preempted part ends at the same instant
-// as an undisturbed one. The footprint is state; on the host device the device part writes one word in each page of it, as far as its time
-// allows. On a GPU it occupies the compute engine for its time, and the memory.
+// as an undisturbed one.
+//
+// Its swappable memory is one object of the task's class; the rest of its footprint is fixed and never touched. On the host device the
+// device part visits one word of each 4 KiB in turn, as many as its time allows, and the next job goes on from there. Constants are compared
+// with their image. A word of state must say which word of which task it is and how often it was visited, and is set to the next count. So
+// memory that was lost, is old, or belongs elsewhere is noticed. Scratch is only written.
+// On a GPU it occupies the compute engine for its time, and writes one byte in each chunk of its state or scratch, as many as half of its
+// time allows: an access to a chunk that is missing is a fault. Nothing is compared there.
 #pragma once
 
 #include "config/task_set.hpp"
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/constant_image.hpp"
 #include "tasks/workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace rtexec::tasks {
 
 class SyntheticWorkload final : public Workload {
  public:
-  SyntheticWorkload(const Wcet& wcet, Bytes footprint, DeviceKind kind) : wcet_(wcet), footprint_(footprint), kind_(kind) {}
+  /// `task` has a wcet, and a footprint of at least what is swappable. out_of_memory, refused: no image of its constants could be made.
+  [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind);
 
-  [[nodiscard]] MemoryDemand memory() const override { return {{}, {}, footprint_}; }
-  [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
+  [[nodiscard]] MemoryDemand memory() const override;
+  /// A pattern that follows from the task's name, in little memory.
+  [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes(); }
   [[nodiscard]] std::string fingerprint() const override;
-  [[nodiscard]] Result<> bind(hal::Device&, const Memory& memory) override {
-    if (kind_ == DeviceKind::host) state_ = memory.state;
-    return {};
-  }
+  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
+  /// corrupted: a word is not what it must be. It is left as it is, and the next job begins with it.
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;
 
  private:
+  SyntheticWorkload(const Task& task, DeviceKind kind);
+  [[nodiscard]] Status visit_words(Instant end) noexcept;
+  [[nodiscard]] bool visit(std::size_t word) noexcept;
+  [[nodiscard]] std::uint64_t contents(std::size_t word) const noexcept;
+  [[nodiscard]] Status write_chunks(Instant end) noexcept;
+
   Wcet wcet_;
-  Bytes footprint_;
+  Bytes swappable_;
+  Bytes fixed_;
+  MemoryClass class_;
+  std::uint64_t identity_; // of the task, in the contents of its memory
   DeviceKind kind_;
-  std::byte* state_ = nullptr; // where the host can write it
+  ConstantImage image_;
+  Memory memory_;
+
+  // On the host device.
+  std::size_t words_ = 0;             // that are visited
+  std::size_t next_ = 0;
+  std::vector<std::uint32_t> visits_; // by word; of state only
+
+  hal::CudaDevice* gpu_ = nullptr;
+  std::uint8_t executions_ = 0; // on it: the byte that is written
 };
 
 } // namespace rtexec::tasks

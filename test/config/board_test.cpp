@@ -15,6 +15,12 @@ using testing::HasSubstr;
 
 const std::filesystem::path boards = test::folder() / "../../boards";
 
+std::vector<Bytes> chunks_of(const Board& board) {
+  std::vector<Bytes> chunks;
+  for (const SwapCost& cost : board.swap_costs) chunks.push_back(cost.chunk);
+  return chunks;
+}
+
 TEST(BoardFile, OfTheHostIsReadByName) {
   const std::string host = test::read_text(boards / "host.toml");
   const BuiltinBoard builtin[] = {{"other", "name = 3"}, {"host", host}};
@@ -31,6 +37,15 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->context_switch, 10us);
   EXPECT_EQ(board->dispatch, 60us);
   EXPECT_EQ(board->release_latency, 100us);
+  EXPECT_FALSE(board->unified_memory);
+  EXPECT_THAT(chunks_of(*board), testing::ElementsAre(Bytes{2u << 20}, Bytes{4u << 20}, Bytes{8u << 20}, Bytes{16u << 20}));
+  const SwapCost& cost = board->swap_costs.front();
+  EXPECT_EQ(cost.in_per_chunk, 1500us);
+  EXPECT_EQ(cost.out_per_chunk, 1500us);
+  EXPECT_EQ(cost.drop_per_chunk, 200us);
+  EXPECT_EQ(cost.in_fixed, 300us);
+  EXPECT_EQ(cost.out_fixed, 300us);
+  EXPECT_EQ(cost.residual, 0us);
 }
 
 TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
@@ -41,6 +56,7 @@ TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
   EXPECT_EQ(board->ordinal, 0u);
   EXPECT_EQ(board->chunk, Bytes{2u << 20});
   EXPECT_EQ(board->copy_engines, 2u);
+  EXPECT_TRUE(board->swap_costs.empty()) << "of what machine?";
   const auto second = parse_board(test::read_text(boards / "rtx.toml") + "ordinal = 1\n", "b.toml");
   ASSERT_TRUE(second) << second.error().what;
   EXPECT_EQ(second->ordinal, 1u);
@@ -51,6 +67,9 @@ TEST(BoardFile, OfTheH200GivesItsCapacity) {
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
   EXPECT_EQ(board->capacity, Bytes{139ULL << 30});
+  ASSERT_EQ(board->swap_costs.size(), 7u);
+  for (const SwapCost& cost : board->swap_costs)
+    EXPECT_GT(cost.in_per_chunk.count(), static_cast<double>(cost.chunk.count) / 50.8) << "ns at GB/s";
 }
 
 TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string(), {})); }
@@ -68,8 +87,26 @@ TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
   EXPECT_THAT(problem(read_board("./host.toml.none", {})), HasSubstr("cannot read it"));
 }
 
+TEST(BoardFile, HoldsWhatSwappingCosts) {
+  const std::string costs =
+      "[[swap_cost]]\nchunk = '64MiB'\nin_per_chunk = '5.66ms'\nout_per_chunk = '5.24ms'\ndrop_per_chunk = '1us'\n"
+      "in_fixed = '2us'\nout_fixed = '3us'\nresidual = '4us'\n";
+  const auto board = parse_board("unified_memory = true\n" + test::read_text(boards / "rtx.toml") + costs, "b.toml");
+  ASSERT_TRUE(board) << board.error().what;
+  EXPECT_TRUE(board->unified_memory);
+  ASSERT_EQ(board->swap_costs.size(), 1u);
+  const SwapCost& cost = board->swap_costs.front();
+  EXPECT_EQ(cost.chunk, Bytes{64u << 20});
+  EXPECT_EQ(cost.in_per_chunk, 5660us);
+  EXPECT_EQ(cost.out_per_chunk, 5240us);
+  EXPECT_EQ(cost.drop_per_chunk, 1us);
+  EXPECT_EQ(cost.in_fixed, 2us);
+  EXPECT_EQ(cost.out_fixed, 3us);
+  EXPECT_EQ(cost.residual, 4us);
+}
+
 TEST(BoardFile, HoldsItsOptionalCores) {
-  const auto board = parse_board(test::read_text(boards / "host.toml") + "compute_core = 3\nservice_core = 0\n", "b.toml");
+  const auto board = parse_board("compute_core = 3\nservice_core = 0\n" + test::read_text(boards / "host.toml"), "b.toml");
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->compute_core, 3u);
   EXPECT_EQ(board->service_core, 0u);

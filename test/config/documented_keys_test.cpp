@@ -28,6 +28,8 @@ std::string text_of(const Document& document) {
 
 const Keys synthetic = {{"name", "'a'"}, {"workload", "'synthetic'"}, {"period", "'100ms'"}, {"wcet", "'1ms'"}, {"footprint", "'1MiB'"}};
 const Keys dnn = {{"name", "'a'"}, {"model", "'good/model.onnx'"}, {"period", "'100ms'"}};
+const Keys swap_cost = {
+    {"in_per_chunk", "'1ms'"}, {"out_per_chunk", "'1ms'"}, {"drop_per_chunk", "'1ms'"}, {"in_fixed", "'1ms'"}, {"out_fixed", "'1ms'"}};
 
 /// A valid document that holds every key of `kind` in one of its variants.
 std::vector<Document> variants(FileKind kind) {
@@ -37,20 +39,27 @@ std::vector<Document> variants(FileKind kind) {
       with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
       Keys full = synthetic;
       full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
-                   {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"}});
+                   {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
+                   {"swappable", "'512KiB'"}, {"class", "'constant'"}, {"swap_volume", "'512KiB'"}});
       return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
               {{"", {{"board", "'host'"}}},
                {"[executive]",
                 {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"keep_awake", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
                {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
-               {"[swap]", {{"policy", "'none'"}}},
+               {"[device.swap_cost]", swap_cost},
+               {"[swap]",
+                {{"policy", "'lru'"}, {"store", "'pinned'"}, {"candidates", "'largest-first'"}, {"skip_unchanged", "true"}, {"verify", "true"}}},
                {"[[task]]", full}}};
     }
-    case FileKind::board:
+    case FileKind::board: {
+      Keys measured = swap_cost;
+      measured.insert({{"chunk", "'2MiB'"}, {"residual", "'1us'"}});
       return {{{"",
                 {{"name", "'b'"}, {"description", "'d'"}, {"device", "'cuda'"}, {"ordinal", "0"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
-                 {"copy_engines", "2"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
-                 {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}}}};
+                 {"copy_engines", "2"}, {"unified_memory", "true"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
+                 {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}},
+               {"[[swap_cost]]", measured}}};
+    }
     case FileKind::profile:
       return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},
                {"[[task]]",

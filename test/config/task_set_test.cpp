@@ -54,6 +54,18 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.device.capacity, Bytes{64u << 20});
   EXPECT_EQ(set.device.chunk, std::nullopt);
   EXPECT_EQ(set.device.completion, Completion::spin);
+  const SwapCostOptions& cost = set.device.swap_cost;
+  EXPECT_EQ(cost.in_per_chunk, Duration{5660us});
+  EXPECT_EQ(cost.out_per_chunk, Duration{5240us});
+  EXPECT_EQ(cost.drop_per_chunk, Duration{60us});
+  EXPECT_EQ(cost.in_fixed, Duration{0us});
+  EXPECT_EQ(cost.out_fixed, Duration{7us});
+  EXPECT_EQ(set.swap.policy, SwapPolicy::rt_swap);
+  ASSERT_TRUE(set.swap.store);
+  EXPECT_EQ(set.swap.store->file, good / "swap/store.bin");
+  EXPECT_EQ(set.swap.candidates, SwapCandidates::largest_first);
+  EXPECT_TRUE(set.swap.skip_unchanged);
+  EXPECT_TRUE(set.swap.verify);
   ASSERT_EQ(set.tasks.size(), 2u);
   const Task& front = set.tasks[0];
   EXPECT_EQ(front.name, "Front_camera-1.0");
@@ -69,6 +81,10 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(front.on_overrun, OnOverrun::re_phase);
   EXPECT_EQ(front.memory_policy, MemoryPolicy::host);
   EXPECT_FALSE(front.wcet);
+  EXPECT_EQ(front.footprint, Bytes{3ULL << 30});
+  EXPECT_FALSE(front.swappable);
+  EXPECT_EQ(front.memory_class, MemoryClass::scratch);
+  EXPECT_FALSE(front.swap_volume);
   const Task& load = set.tasks[1];
   EXPECT_EQ(load.workload, WorkloadKind::synthetic);
   EXPECT_EQ(load.on_overrun, OnOverrun::abort_job);
@@ -77,6 +93,9 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(load.wcet->device, 30ms);
   EXPECT_EQ(load.wcet->after, 1500us);
   EXPECT_EQ(load.footprint, Bytes{4080218931});
+  EXPECT_EQ(load.swappable, Bytes{2ULL << 30});
+  EXPECT_EQ(load.memory_class, MemoryClass::constant);
+  EXPECT_EQ(load.swap_volume, Bytes{576ULL << 20});
 }
 
 TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
@@ -89,13 +108,30 @@ TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
   EXPECT_EQ(set.tasks[1].deadline, 200ms) << "the period";
   EXPECT_EQ(set.tasks[1].wcet->after, 0ms);
   EXPECT_EQ(set.tasks[1].core, 0u);
+  EXPECT_FALSE(set.device.swap_cost.in_per_chunk);
+  EXPECT_FALSE(set.swap.store);
+  EXPECT_FALSE(set.tasks[0].footprint);
+}
+
+TEST(TaskSetFile, NamesTheStoreOfSwappedMemory) {
+  const auto store = [](const std::string& text) {
+    const std::string task = "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '1s'\nwcet = '1ms'\nfootprint = '1B'\n";
+    const auto set = parse_task_set("swap.store = '" + text + "'\n" + task, "folder/x.toml");
+    EXPECT_EQ(problem(set), "none");
+    return set->swap.store->file;
+  };
+  EXPECT_EQ(store("pinned"), "");
+  EXPECT_EQ(store("file:swap"), "folder/swap");
+  EXPECT_EQ(store("file:../b:c"), "b:c");
+  EXPECT_EQ(store("file:/dev/nvme0n1p3"), "/dev/nvme0n1p3");
 }
 
 TEST(TaskSetFile, TakesInlineTablesAndWindowsLines) {
   const auto set = parse_task_set("\xEF\xBB\xBF" "executive = {order = 'edf'}\r\n"
                                   "task = [{name = 'a', workload = 'synthetic', period = '1s', wcet = '1ms', footprint = '1B'}]\r\n",
                                   "x.toml");
-  EXPECT_EQ(problem(set), "none");
+  ASSERT_EQ(problem(set), "none");
+  EXPECT_EQ(set->swap.policy, SwapPolicy::pipelined) << "the default";
 }
 
 TEST(TaskSetFile, TakesTheLastCharacterWithoutALineEnd) {
@@ -179,13 +215,25 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"task 'a': priority = 5: only with priorities = \"explicit\" in [executive]", [](TaskSet& s) { s.tasks[0].priority = 5; }},
         Mistake{"task 'a': wcet: a synthetic task needs one, as a duration", [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
         Mistake{"task 'a': model: a dnn task needs one, an ONNX file",
-                [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint = Bytes{}; }},
+                [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
         Mistake{"[device] chunk = \"0B\": must be at least 4KiB",
-                [](TaskSet& s) { s.device = {.capacity = Bytes{1 << 20}, .chunk = Bytes{0}}; }},
+                [](TaskSet& s) { s.device.capacity = Bytes{1 << 20}, s.device.chunk = Bytes{0}; }},
         Mistake{"[device] capacity = \"18014398509481980KiB\": not a multiple of 28KiB: write \"18014398509481976KiB\"",
-                [](TaskSet& s) { s.device = {.capacity = Bytes{0} - Bytes{4096}, .chunk = Bytes{7 * 4096}}; }},
+                [](TaskSet& s) { s.device.capacity = Bytes{0} - Bytes{4096}, s.device.chunk = Bytes{7 * 4096}; }},
+        Mistake{"task 'a': swappable = \"8KiB\": more than the footprint, 4KiB", [](TaskSet& s) { s.tasks[0].swappable = Bytes{8192}; }},
+        Mistake{"task 'a': swap_volume = \"8KiB\": more than the footprint, 4KiB", [](TaskSet& s) { s.tasks[0].swap_volume = Bytes{8192}; }},
+        Mistake{"task 'a': swap_volume = \"1KiB\": more than may be swapped, swappable = \"0B\"",
+                [](TaskSet& s) { s.tasks[0].swappable = Bytes{0}, s.tasks[0].swap_volume = Bytes{1024}; }},
+        Mistake{"task 'a': class = \"?\": unknown value: use constant, scratch or state",
+                [](TaskSet& s) { s.tasks[0].memory_class = static_cast<MemoryClass>(77); }},
+        Mistake{"[swap] policy = \"?\": unknown value: use pipelined, rt-swap, mo-vmm, min, pageable, lru or none",
+                [](TaskSet& s) { s.swap.policy = static_cast<SwapPolicy>(77); }},
+        Mistake{"[swap] store = \"file:a\\u000Ab\": control characters are not accepted in a path",
+                [](TaskSet& s) { s.swap.store = SwapStore{"a\nb"}; }},
+        Mistake{"[device.swap_cost] in_fixed = \"-1ns\": out of range: at least 0ns, at most 10s",
+                [](TaskSet& s) { s.device.swap_cost.in_fixed = -1ns; }},
         Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s", [](TaskSet& s) { s.executive.duration = 0s; }}));
 
 TEST(TaskSetInCode, WithDeadlineLeftOutIsToldSo) {

@@ -55,6 +55,8 @@ SAME(allocate_managed, cuMemAllocManaged);
 SAME(allocate_host, cuMemHostAlloc);
 SAME(free_host, cuMemFreeHost);
 SAME(host_device_pointer, cuMemHostGetDevicePointer);
+SAME(register_host, cuMemHostRegister);
+SAME(unregister_host, cuMemHostUnregister);
 SAME(copy_async, cuMemcpyAsync);
 SAME(set_bytes_async, cuMemsetD8Async);
 SAME(granularity, cuMemGetAllocationGranularity);
@@ -158,6 +160,7 @@ static_assert(event_default == CU_EVENT_DEFAULT && event_blocking_sync == CU_EVE
               event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && is(capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 static_assert(host_alloc_portable_and_mapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
 static_assert(managed_attach_global == CU_MEM_ATTACH_GLOBAL && schedule_blocking_sync == CU_CTX_SCHED_BLOCKING_SYNC);
 static_assert(is(function_max_dynamic_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
 static_assert(CU_MEM_ALLOC_GRANULARITY_MINIMUM == 0);

@@ -1,5 +1,6 @@
 // The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device breaks.
 #include "test/hal/device_rules.hpp"
+#include "test/hal/digest_kernel.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
 
 #include "hal/cuda/cuda_device.hpp"
@@ -19,11 +20,12 @@ constexpr Bytes chunk_of_tests{16384};
 template <Completion completion>
 struct FakeCuda {
   struct Environment {
+    Environment() { add_digest_kernel(driver); }
     FakeCudaDriver driver;
   };
   static Bytes chunk() { return chunk_of_tests; }
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
-    auto device = CudaDevice::open({.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion});
+    auto device = CudaDevice::open({.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion, .kernels = digest_images});
     if (!device) return std::unexpected(device.error());
     return std::move(*device);
   }
@@ -31,7 +33,7 @@ struct FakeCuda {
 using FakeCudaBackEnds = testing::Types<FakeCuda<Completion::block>, FakeCuda<Completion::spin>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(FakeCuda, DeviceRules, FakeCudaBackEnds);
 
-CudaOptions eight_chunks() { return {.capacity = chunk_of_tests * 8, .chunk = chunk_of_tests}; }
+CudaOptions eight_chunks() { return {.capacity = chunk_of_tests * 8, .chunk = chunk_of_tests, .kernels = digest_images}; }
 
 std::unique_ptr<CudaDevice> open_cuda(const CudaOptions& options = eight_chunks()) {
   auto device = CudaDevice::open(options);
@@ -116,7 +118,8 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
     options.completion = completion;
     const auto device = open_cuda(options);
     const bool block = completion == Completion::block;
-    for (const unsigned flags : driver.event_flags()) EXPECT_EQ((flags & cuda::event_blocking_sync) != 0, block);
+    const auto spinning = std::ranges::count_if(driver.event_flags(), [](unsigned flags) { return (flags & cuda::event_blocking_sync) == 0; });
+    EXPECT_EQ(spinning, block ? 0 : 1 + static_cast<int>(Device::begun_copies)) << "of the compute engine alone";
     const int synchronized = driver.calls<&Driver::event_synchronize>();
     const int queried = driver.calls<&Driver::event_query>();
     ASSERT_TRUE(device->wait(EngineKind::compute));
@@ -160,11 +163,14 @@ TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
 // ---- probes ---------------------------------------------------------------------------------------------------------
 
 TEST(CudaDevice, CanAllThatADeviceCan) {
-  const FakeCudaDriver driver;
+  FakeCudaDriver driver;
+  add_digest_kernel(driver);
   const auto device = open_cuda();
   EXPECT_TRUE(device->capabilities().read_only_mapping);
   EXPECT_TRUE(device->capabilities().shared_mapping);
   EXPECT_TRUE(device->capabilities().remap_under_load);
+  EXPECT_TRUE(device->capabilities().digest);
+  EXPECT_FALSE(device->capabilities().host_sees_window);
   for (const auto& finding : device->capabilities().findings) EXPECT_TRUE(finding.ends_with(": works")) << finding;
 }
 
@@ -181,6 +187,212 @@ TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
   EXPECT_FALSE(device->capabilities().remap_under_load);
   EXPECT_NE(device->capabilities().findings[2].find("not tried"), std::string::npos);
   EXPECT_TRUE(device->capabilities().shared_mapping);
+}
+
+// ---- digests --------------------------------------------------------------------------------------------------------
+
+TEST(CudaDigests, AreUnsupportedWhereThereIsNoKernel) {
+  FakeCudaDriver without_kernel;
+  const auto missing = open_cuda();
+  auto options = eight_chunks();
+  options.kernels = {};
+  const auto without_images = open_cuda(options);
+  without_kernel.fail<&Driver::module_load>(Code::unsupported_ptx);
+  const auto not_loaded = open_cuda();
+  for (const auto* device : {&missing, &without_images, &not_loaded}) {
+    const auto chunk = (*device)->create_chunks(1).value().front();
+    Digest result;
+    EXPECT_TRUE(fails((*device)->digest((*device)->window(chunk), chunk_of_tests, result), Errc::unsupported));
+    EXPECT_FALSE((*device)->capabilities().digest);
+    EXPECT_NE((*device)->capabilities().findings.back().find("no kernel"), std::string::npos) << (*device)->capabilities().findings.back();
+  }
+  EXPECT_EQ(without_kernel.objects().buffers, 0u);
+}
+
+TEST(CudaDigests, AKernelThatIsWrongIsNotTrusted) {
+  FakeCudaDriver driver;
+  add_digest_kernel(driver, 1);
+  EXPECT_FALSE(open_cuda()->capabilities().digest);
+}
+
+TEST(CudaDigests, AreComputedInTheStreamOfTheEngineThatAsks) {
+  FakeCudaDriver driver;
+  add_digest_kernel(driver);
+  const auto device = open_cuda();
+  const auto chunk = device->create_chunks(1).value().front();
+  Digest result;
+  const auto digest = [&]() noexcept { return device->digest(device->window(chunk), chunk_of_tests, result); };
+  const int buffers = driver.calls<&Driver::allocate>() + driver.calls<&Driver::allocate_host>();
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+    EXPECT_TRUE(on_engine(device->engine(kind), digest));
+    EXPECT_EQ(driver.last_launched_in(), device->stream(kind));
+  }
+  EXPECT_TRUE(digest());
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) EXPECT_NE(driver.last_launched_in(), device->stream(kind));
+  EXPECT_EQ(driver.calls<&Driver::allocate>() + driver.calls<&Driver::allocate_host>(), buffers);
+}
+
+TEST(CudaDigests, ErrorsOfLaunchAndWaitAreReturned) {
+  FakeCudaDriver driver;
+  add_digest_kernel(driver);
+  const auto device = open_cuda();
+  const auto chunk = device->create_chunks(1).value().front();
+  Digest result{3, 4};
+  driver.fail<&Driver::launch>(Code::invalid_value);
+  EXPECT_TRUE(fails(device->digest(device->window(chunk), chunk_of_tests, result), Errc::device_fault));
+  driver.fail<&Driver::event_synchronize>(Code::illegal_address);
+  EXPECT_TRUE(fails(device->digest(device->window(chunk), chunk_of_tests, result), Errc::device_fault));
+  EXPECT_TRUE(fails(device->digest(device->window(chunk), chunk_of_tests, result), Errc::device_lost));
+  EXPECT_EQ(result, (Digest{3, 4}));
+}
+
+// ---- copies and what runs beside ------------------------------------------------------------------------------------
+
+/// A device with one chunk, and what its driver had been called for when the copy's neighbour ran.
+struct BesideCopies {
+  FakeCudaDriver driver;
+  std::unique_ptr<CudaDevice> device = open_cuda();
+  Chunk chunk = device->create_chunks(1).value().front();
+  Contents host = Contents(chunk_of_tests.count, std::byte{6});
+  Status outcome; // of the neighbour
+  int ran = 0, copies = 0, waits = 0;
+
+  Status copy() {
+    const Beside beside{[](void* context) noexcept -> Status {
+                          auto& mine = *static_cast<BesideCopies*>(context);
+                          ++mine.ran;
+                          mine.copies = mine.driver.calls<&Driver::copy_async>();
+                          mine.waits = mine.driver.calls<&Driver::event_synchronize>();
+                          return mine.outcome;
+                        },
+                        this};
+    return on_engine(device->engine(EngineKind::copy_in),
+                     [&]() noexcept { return device->copy(device->window(chunk), host.data(), chunk_of_tests, beside); });
+  }
+  int copied() const { return driver.calls<&Driver::copy_async>(); }
+  int waited() const { return driver.calls<&Driver::event_synchronize>(); }
+};
+
+TEST(CudaDevice, BesideRunsBetweenACopysBeginAndItsWait) {
+  BesideCopies test;
+  for (const Status& outcome : {Status(), Status(std::unexpected(Errc::bad_input))}) {
+    test.outcome = outcome;
+    const int copied = test.copied();
+    const int waited = test.waited();
+    EXPECT_EQ(test.copy(), outcome);
+    EXPECT_EQ(test.copies, copied + 1) << "the copy was put into its stream before";
+    EXPECT_EQ(test.waits, waited) << "and nothing was waited for";
+    EXPECT_EQ(test.waited(), waited + 1) << "afterwards it was, whatever came of the neighbour";
+  }
+  EXPECT_EQ(test.ran, 2);
+}
+
+TEST(CudaDevice, ACopyThatFailsIsReportedWithOrWithoutWhatRunsBeside) {
+  BesideCopies test;
+  test.driver.fail<&Driver::copy_async>(Code::invalid_value);
+  EXPECT_TRUE(fails(test.copy(), Errc::device_fault));
+  EXPECT_EQ(test.ran, 0) << "there is no copy to run beside";
+  test.driver.fail<&Driver::event_synchronize>(Code::not_permitted);
+  EXPECT_TRUE(fails(test.copy(), Errc::refused));
+  EXPECT_EQ(test.ran, 1);
+  test.driver.fail<&Driver::event_synchronize>(Code::not_permitted);
+  test.outcome = std::unexpected(Errc::out_of_memory);
+  EXPECT_TRUE(fails(test.copy(), Errc::out_of_memory)) << "the first of two";
+}
+
+/// Copies in halves, on the copy-in engine.
+struct HalfCopies : BesideCopies {
+  Status begin() {
+    return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept { return device->begin_copy(device->window(chunk), host.data(), chunk_of_tests); });
+  }
+  Status end() {
+    return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept { return device->end_copy(); });
+  }
+};
+
+TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
+  HalfCopies test;
+  const int copied = test.copied();
+  const int waited = test.waited();
+  std::vector<cuda::Event> begun;
+  for (std::size_t i = 0; i < 2 * Device::begun_copies; ++i) {
+    ASSERT_TRUE(test.begin());
+    begun.push_back(test.driver.last_recorded());
+    if (i == 0) continue; // one stays begun
+    ASSERT_TRUE(test.end());
+    EXPECT_EQ(test.driver.last_waited_for(), begun[i - 1]);
+    EXPECT_NE(test.driver.last_waited_for(), begun[i]);
+  }
+  EXPECT_EQ(test.copied() - copied, 2 * static_cast<int>(Device::begun_copies));
+  EXPECT_EQ(test.waited() - waited, 2 * static_cast<int>(Device::begun_copies) - 1) << "to begin is not to wait";
+  EXPECT_TRUE(test.end());
+  EXPECT_TRUE(fails(test.end(), Errc::bad_input));
+}
+
+TEST(CudaDeviceFaults, HalvesOfCopiesThatFailAreReported) {
+  HalfCopies test;
+  test.driver.fail<&Driver::copy_async>(Code::invalid_value);
+  EXPECT_TRUE(fails(test.begin(), Errc::device_fault));
+  test.driver.fail<&Driver::event_record>(Code::not_permitted);
+  EXPECT_TRUE(fails(test.begin(), Errc::refused));
+  EXPECT_TRUE(fails(test.end(), Errc::bad_input)) << "neither is begun";
+  ASSERT_TRUE(test.begin());
+  ASSERT_TRUE(test.begin());
+  test.driver.fail<&Driver::event_synchronize>(Code::not_permitted);
+  EXPECT_TRUE(fails(test.end(), Errc::refused));
+  ASSERT_TRUE(test.begin());
+  test.driver.fail<&Driver::event_synchronize>(Code::illegal_address);
+  EXPECT_TRUE(fails(test.end(), Errc::device_fault)) << "the second: the first is ended";
+  EXPECT_TRUE(fails(test.end(), Errc::device_lost));
+  EXPECT_TRUE(fails(test.end(), Errc::device_lost)) << "there is none any more";
+  EXPECT_TRUE(fails(test.begin(), Errc::device_lost));
+}
+
+// ---- pinned memory --------------------------------------------------------------------------------------------------
+
+TEST(CudaDevice, UnpinsAtItsEndWhatItsUserForgot) {
+  const FakeCudaDriver driver;
+  auto memory = Mapping::anonymous(page_size() * 2, PROT_READ | PROT_WRITE, 0, "a test");
+  ASSERT_TRUE(memory);
+  auto device = open_cuda();
+  ASSERT_TRUE(device->pin(memory->base(), page_size()));
+  ASSERT_TRUE(device->pin(memory->base() + page_size().count, page_size()));
+  EXPECT_EQ(driver.objects().registered, 2u);
+  EXPECT_TRUE(device->unpin(memory->base()));
+  EXPECT_EQ(driver.objects().registered, 1u);
+  device.reset();
+  EXPECT_EQ(driver.objects(), FakeCudaObjects());
+}
+
+TEST(CudaDeviceFaults, PinningThatFailsIsReportedAndMayBeTriedAgain) {
+  FakeCudaDriver driver;
+  auto memory = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "a test");
+  ASSERT_TRUE(memory);
+  const auto device = open_cuda();
+  driver.fail<&Driver::register_host>(Code::not_supported);
+  EXPECT_TRUE(fails(device->pin(memory->base(), page_size()), Errc::unsupported, "page-locking 4.00 KiB of host memory failed"));
+  ASSERT_TRUE(device->pin(memory->base(), page_size()));
+  driver.fail<&Driver::unregister_host>(Code::invalid_value);
+  EXPECT_TRUE(fails(device->unpin(memory->base()), Errc::device_fault, "unlocking 4.00 KiB of host memory failed"));
+  EXPECT_TRUE(device->unpin(memory->base()));
+}
+
+// ---- kernel images --------------------------------------------------------------------------------------------------
+
+TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
+  const cuda::KernelImage images[] = {{"a", 62, true, "", 0}, {"a", 75, false, "", 0}, {"a", 80, false, "", 0}, {"a", 86, false, "", 0},
+                                      {"a", 90, false, "", 0}, {"a", 90, true, "", 0},  {"b", 62, true, "", 0}};
+  const auto of_a = [&](int architecture) {
+    const auto chosen = cuda::choose_images(images, architecture);
+    return chosen.empty() || chosen[0].name != "a" ? std::pair(0, false) : std::pair(chosen[0].architecture, chosen[0].ptx);
+  };
+  EXPECT_EQ(of_a(61), std::pair(0, false));
+  EXPECT_EQ(of_a(62), std::pair(62, true));
+  EXPECT_EQ(of_a(75), std::pair(75, false));
+  EXPECT_EQ(of_a(89), std::pair(86, false)) << "a cubin runs on later ones of its ten";
+  EXPECT_EQ(of_a(90), std::pair(90, false)) << "compiled rather than translated";
+  EXPECT_EQ(of_a(120), std::pair(90, true)) << "PTX runs on all later ones";
+  EXPECT_EQ(cuda::choose_images(images, 90).size(), 2U);
 }
 
 // ---- engines --------------------------------------------------------------------------------------------------------
@@ -482,6 +694,13 @@ Result<> live(FakeCudaDriver& driver) {
                       [&]() noexcept { return device.copy(range->base + chunk_of_tests.count, host.data(), chunk_of_tests); })));
   TRY(typed(
       on_engine(device.engine(EngineKind::copy_out), [&]() noexcept { return device.copy(host.data(), range->base, chunk_of_tests); })));
+  Digest digest;
+  TRY(typed(device.digest(range->base, chunk_of_tests, digest)));
+  const auto memory = Mapping::anonymous(page_size() * 2, PROT_READ | PROT_WRITE, 0, "a life");
+  TRY(memory);
+  TRY(device.pin(memory->base(), page_size()));
+  TRY(device.unpin(memory->base()));
+  TRY(device.pin(memory->base() + page_size().count, page_size())); // left to the device's end
   std::vector<Buffer> buffers;
   for (const auto kind : {BufferKind::device, BufferKind::managed, BufferKind::host}) {
     const auto buffer = device.allocate(kind, Bytes{1000});
@@ -508,7 +727,7 @@ Result<> live(FakeCudaDriver& driver) {
 }
 
 bool gives_back(std::string_view function) {
-  for (const std::string_view each : {"unmap", "address_free", "release", "free", "free_host", "stream_destroy", "event_destroy",
+  for (const std::string_view each : {"unmap", "address_free", "release", "free", "free_host", "unregister_host", "stream_destroy", "event_destroy",
                                       "module_unload", "graph_destroy", "graph_exec_destroy", "context_release"}) {
     if (function == each) return true;
   }
@@ -527,6 +746,7 @@ Sweep fail_each_call(Code code, Judge judge) {
     const Held before = held();
     FakeCudaDriver driver({.memory = {32 << 20}}); // small, so that probes are short
     driver.add_kernel<StoreArguments>("store", [](auto, auto, const StoreArguments& store) { *store.where = store.value; });
+    add_digest_kernel(driver);
     driver.fail_any(code, nth);
     const Result<> outcome = live(driver);
     const char* failed = driver.failed();

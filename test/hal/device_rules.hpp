@@ -10,11 +10,17 @@
 #include "test/support/thread_counts.hpp"
 
 #include "hal/device.hpp"
+#include "hal/digest_of.hpp"
+#include "hal/linux/resources.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
 #include <random>
 #include <set>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 namespace rtexec::hal::test {
@@ -101,6 +107,12 @@ class DeviceRules : public testing::Test {
     const auto copied = on_engine(device->engine(EngineKind::copy_out), copy);
     EXPECT_TRUE(copied);
     return contents;
+  }
+
+  Digest digest(const std::byte* at, Bytes size, EngineKind kind = EngineKind::copy_out) {
+    Digest result;
+    EXPECT_TRUE(on_engine(device->engine(kind), [&]() noexcept { return device->digest(at, size, result); }));
+    return result;
   }
 
   Buffer allocate(BufferKind kind, Bytes size) {
@@ -342,6 +354,321 @@ TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
   EXPECT_EQ(this->read(this->device->window(chunks[0])), ones);
 }
 
+TYPED_TEST_P(DeviceRules, MappingsOfDifferentSlotsChangeAtOnce) {
+  if (!this->device->capabilities().remap_under_load) GTEST_SKIP() << "this device cannot";
+  const auto chunks = this->create(3);
+  const auto one = this->reserve(2);
+  const auto other = this->reserve(1);
+  struct Remapper {
+    Device& device;
+    AddressRange range;
+    std::size_t slot;
+    Chunk chunk;
+    std::size_t rounds = 0, failed = 0;
+    Signal ended = {};
+    bool round() noexcept {
+      std::byte* const at = range.base + slot * device.chunk_size().count;
+      const std::uint64_t mark = ++rounds;
+      std::uint64_t seen = 0;
+      const bool written = device.map(range, slot, chunk, Access::read_write) &&
+                           device.copy(at, reinterpret_cast<const std::byte*>(&mark), Bytes{sizeof mark}) &&
+                           device.copy(reinterpret_cast<std::byte*>(&seen), device.window(chunk), Bytes{sizeof seen});
+      return written && seen == mark && device.unmap(range, slot);
+    }
+  };
+  std::array<Remapper, 3> remappers{{{*this->device, one, 0, chunks[0]}, {*this->device, one, 1, chunks[1]}, {*this->device, other, 0, chunks[2]}}};
+  const auto kinds = {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out};
+  for (const auto kind : kinds) {
+    const Work work{
+        .run = [](void* context) noexcept -> Status {
+          auto& mine = *static_cast<Remapper*>(context);
+          for (int round = 0; round < 300; ++round) mine.failed += !mine.round();
+          return {};
+        },
+        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
+        .context = &remappers[static_cast<std::size_t>(kind)],
+    };
+    ASSERT_TRUE(this->device->engine(kind).submit(work));
+  }
+  for (Remapper& each : remappers) {
+    while (each.ended.value() == 0) each.ended.wait(0);
+    EXPECT_EQ(each.rounds, 300u);
+    EXPECT_EQ(each.failed, 0u);
+  }
+}
+
+TYPED_TEST_P(DeviceRules, BesideRunsOnceOnTheCopysThread) {
+  const auto chunks = this->create(1);
+  const auto range = this->reserve(1);
+  struct Neighbour {
+    Device& device;
+    AddressRange range;
+    Chunk chunk;
+    int calls = 0;
+    int thread = 0;
+  } seen{*this->device, range, chunks[0]};
+  const Beside beside{[](void* context) noexcept -> Status {
+                        auto& mine = *static_cast<Neighbour*>(context);
+                        ++mine.calls;
+                        mine.thread = ::gettid();
+                        return mine.device.map(mine.range, 0, mine.chunk, Access::read);
+                      },
+                      &seen};
+  const Contents contents = this->pattern(4);
+  auto& engine = this->device->engine(EngineKind::copy_in);
+  const auto copy = [&](const Contents& from) {
+    return on_engine(engine, [&]() noexcept { return this->device->copy(this->device->window(chunks[0]), from.data(), this->chunk, beside); });
+  };
+  EXPECT_TRUE(copy(contents));
+  EXPECT_EQ(seen.calls, 1);
+  EXPECT_EQ(seen.thread, engine.kernel_id());
+  EXPECT_EQ(this->read(range.base), contents) << "copied and mapped";
+  const Contents others = this->pattern(5);
+  EXPECT_TRUE(fails(copy(others), Errc::bad_input)) << "of what ran beside: the slot is mapped";
+  EXPECT_EQ(this->read(range.base), others) << "the copy ended all the same";
+}
+
+TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
+  const auto chunks = this->create(4);
+  const std::array sources{this->pattern(1), this->pattern(2), this->pattern(3), this->pattern(4)};
+  const auto window = [&](std::size_t i) { return this->device->window(chunks[i]); };
+  Contents back(this->chunk.count), last = back;
+  const Status copied = on_engine(this->device->engine(EngineKind::copy_in), [&]() noexcept -> Status {
+    for (int round = 0; round < 3; ++round) { // the ring goes round
+      for (const std::size_t i : {0u, 1u, 2u})
+        if (auto begun = this->device->begin_copy(window(i), sources[(i + unsigned(round)) % 3].data(), this->chunk); !begun) return begun;
+      if (auto whole = this->device->copy(window(3), sources[3].data(), this->chunk); !whole) return whole;
+      for (const std::size_t i : {0u, 1u, 2u}) {
+        if (auto ended = this->device->end_copy(); !ended) return ended;
+        if (auto seen = this->device->copy(back.data(), window(i), this->chunk); !seen) return seen;
+        if (back != sources[(i + unsigned(round)) % 3]) return std::unexpected(Errc::corrupted);
+      }
+    }
+    // Out, and the next one begins while one is begun.
+    if (auto begun = this->device->begin_copy(back.data(), window(0), this->chunk); !begun) return begun;
+    if (auto begun = this->device->begin_copy(last.data(), window(3), this->chunk); !begun) return begun;
+    if (auto ended = this->device->end_copy(); !ended) return ended;
+    return this->device->end_copy();
+  });
+  EXPECT_TRUE(copied) << name(copied.error());
+  EXPECT_EQ(back, sources[2]);
+  EXPECT_EQ(last, sources[3]) << "a whole copy in between";
+}
+
+TYPED_TEST_P(DeviceRules, HalvesThatDoNotMatchAreRefused) {
+  const auto chunks = this->create(1);
+  const Contents contents = this->pattern(1);
+  std::byte* const to = this->device->window(chunks[0]);
+  EXPECT_TRUE(on_engine(this->device->engine(EngineKind::copy_in), [&]() noexcept -> Status {
+    EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "none is begun";
+    EXPECT_TRUE(fails(this->device->begin_copy(nullptr, contents.data(), this->chunk), Errc::bad_input));
+    EXPECT_TRUE(fails(this->device->begin_copy(to, nullptr, this->chunk), Errc::bad_input));
+    for (std::size_t i = 0; i < Device::begun_copies; ++i) EXPECT_TRUE(this->device->begin_copy(to, contents.data(), this->chunk));
+    EXPECT_TRUE(fails(this->device->begin_copy(to, contents.data(), this->chunk), Errc::out_of_memory));
+    for (std::size_t i = 0; i < Device::begun_copies; ++i) EXPECT_TRUE(this->device->end_copy());
+    EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "a refused one is not begun";
+    return {};
+  }));
+  EXPECT_EQ(this->read(to), contents);
+}
+
+TYPED_TEST_P(DeviceRules, EachEngineEndsItsOwnCopies) {
+  const auto chunks = this->create(2);
+  const Contents contents = this->pattern(1);
+  const auto on = [&](EngineKind kind, auto body) { return on_engine(this->device->engine(kind), body); };
+  const auto end = [&]() noexcept { return this->device->end_copy(); };
+  EXPECT_TRUE(on(EngineKind::copy_in, [&]() noexcept { return this->device->begin_copy(this->device->window(chunks[0]), contents.data(), this->chunk); }));
+  EXPECT_TRUE(fails(on(EngineKind::copy_out, end), Errc::bad_input));
+  Contents back(this->chunk.count, std::byte{1});
+  EXPECT_TRUE(on(EngineKind::copy_out, [&]() noexcept { return this->device->begin_copy(back.data(), this->device->window(chunks[1]), this->chunk); }));
+  EXPECT_TRUE(on(EngineKind::copy_in, end));
+  EXPECT_TRUE(on(EngineKind::copy_out, end));
+  EXPECT_EQ(this->read(this->device->window(chunks[0])), contents);
+  EXPECT_EQ(back, Contents(this->chunk.count));
+}
+
+// ---- digests --------------------------------------------------------------------------------------------------------
+
+#define SKIP_WITHOUT_DIGEST() \
+  if (!this->device->capabilities().digest) GTEST_SKIP() << "this device cannot: " << this->device->capabilities().findings.back()
+
+TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
+  SKIP_WITHOUT_DIGEST();
+  const auto chunks = this->create(3);
+  const auto range = this->reserve(2);
+  for (const std::size_t i : {0u, 1u}) this->write(this->device->window(chunks[i]), this->pattern(1));
+  this->write(this->device->window(chunks[2]), this->pattern(2));
+  ASSERT_TRUE(this->device->map(range, 0, chunks[2], Access::read));
+  ASSERT_TRUE(this->device->map(range, 1, chunks[1], Access::read));
+  for (const Bytes size : {this->chunk, Bytes{this->chunk.count / 2 - 16}, Bytes{16}, Bytes{0}}) {
+    const Digest one = this->digest(this->device->window(chunks[0]), size);
+    EXPECT_EQ(one, digest_of(this->pattern(1).data(), size));
+    EXPECT_EQ(one, this->digest(this->device->window(chunks[1]), size));
+    EXPECT_EQ(one, this->digest(this->address(range, 1), size)) << "through a read-only mapping";
+    EXPECT_EQ(one, this->digest(this->address(range, 1), size, EngineKind::compute)) << "whoever asks";
+    EXPECT_EQ(one == this->digest(range.base, size), size.count == 0) << "another chunk";
+  }
+  const Bytes part{this->chunk.count - 16};
+  EXPECT_EQ(this->digest(this->device->window(chunks[0]) + 16, part), digest_of(this->pattern(1).data() + 16, part));
+  EXPECT_EQ(this->digest(this->device->window(chunks[0]), this->chunk * 2), digest_of([&] {
+              Contents both = this->pattern(1);
+              both.insert(both.end(), both.begin(), both.end());
+              return both;
+            }().data(), this->chunk * 2)) << "of two chunks";
+}
+
+// In both halves: at one position, both are permutations of words.
+TYPED_TEST_P(DeviceRules, ADigestChangesWithEveryBit) {
+  SKIP_WITHOUT_DIGEST();
+  const auto chunks = this->create(1);
+  std::byte* const base = this->device->window(chunks[0]);
+  Contents contents = this->pattern(7);
+  this->write(base, contents);
+  const Digest before = this->digest(base, this->chunk);
+  std::mt19937_64 random(11);
+  std::size_t failed = 0, missed = 0;
+  EXPECT_TRUE(on_engine(this->device->engine(EngineKind::copy_in), [&]() noexcept -> Status {
+    for (int flip = 0; flip < 10'000; ++flip) {
+      const std::size_t bit = random() % (contents.size() * 8);
+      const std::size_t at = bit / 8;
+      const std::byte flipped = contents[at] ^ std::byte(1u << bit % 8);
+      Digest after;
+      failed += !this->device->copy(base + at, &flipped, Bytes{1});
+      failed += !this->device->digest(base, this->chunk, after);
+      failed += !this->device->copy(base + at, &contents[at], Bytes{1});
+      missed += after.low == before.low || after.high == before.high;
+    }
+    return {};
+  }));
+  EXPECT_EQ(failed, 0u);
+  EXPECT_EQ(missed, 0u);
+  EXPECT_EQ(this->digest(base, this->chunk), before);
+}
+
+// Each half by itself.
+TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
+  SKIP_WITHOUT_DIGEST();
+  const auto chunks = this->create(1);
+  std::byte* const base = this->device->window(chunks[0]);
+  const auto digest_with = [&](const std::vector<std::uint64_t>& words) {
+    Contents contents(this->chunk.count);
+    std::memcpy(contents.data(), words.data(), contents.size());
+    this->write(base, contents);
+    return this->digest(base, this->chunk);
+  };
+  const auto differ = [](const Digest& one, const Digest& other) { return one.low != other.low && one.high != other.high; };
+  std::mt19937_64 random(12);
+  std::vector<std::uint64_t> words(this->chunk.count / 8);
+  const Digest zeros = digest_with(words);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, words.size() / 2, words.size() - 1}) {
+    auto one = words;
+    one[i] = 1;
+    one[(i + 2) % words.size()] = ~std::uint64_t{0};
+    const Digest there = digest_with(one);
+    std::swap(one[i], one[(i + 1) % one.size()]);
+    EXPECT_TRUE(differ(there, zeros)) << i;
+    EXPECT_TRUE(differ(there, digest_with(one))) << i;
+  }
+  std::ranges::generate(words, random);
+  const Digest before = digest_with(words);
+  for (int round = 0; round < 50; ++round) {
+    auto swapped = words;
+    const std::size_t i = random() % words.size();
+    const std::size_t j = (i + 1 + random() % (words.size() - 1)) % words.size();
+    std::swap(swapped[i], swapped[j]);
+    EXPECT_TRUE(differ(digest_with(swapped), before)) << i << " and " << j;
+    // What a plain sum of words would not see.
+    swapped = words;
+    ++swapped[i];
+    --swapped[j];
+    EXPECT_TRUE(differ(digest_with(swapped), before)) << i << " and " << j;
+  }
+  auto turned = words;
+  std::ranges::rotate(turned, turned.begin() + 1);
+  EXPECT_TRUE(differ(digest_with(turned), before));
+}
+
+TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
+  SKIP_WITHOUT_DIGEST();
+  const auto chunks = this->create(3);
+  struct Digester {
+    Device& device;
+    const std::byte* at = nullptr;
+    Digest expected = {};
+    std::size_t wrong = 0;
+    Signal ended = {};
+  };
+  std::array<Digester, 3> digesters{{{*this->device}, {*this->device}, {*this->device}}};
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+    const auto number = static_cast<std::size_t>(kind);
+    Digester& mine = digesters[number];
+    const Contents contents = this->pattern(unsigned(number));
+    mine.at = this->device->window(chunks[number]);
+    mine.expected = digest_of(contents.data(), this->chunk);
+    this->write(this->device->window(chunks[number]), contents);
+  }
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
+    const Work work{
+        .run = [](void* context) noexcept -> Status {
+          auto& mine = *static_cast<Digester*>(context);
+          for (int round = 0; round < 200; ++round) {
+            Digest found;
+            const Status done = mine.device.digest(mine.at, mine.device.chunk_size(), found);
+            mine.wrong += !done || found != mine.expected;
+          }
+          return {};
+        },
+        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Digester*>(context)->ended.raise(); },
+        .context = &digesters[static_cast<std::size_t>(kind)],
+    };
+    ASSERT_TRUE(this->device->engine(kind).submit(work));
+  }
+  for (Digester& each : digesters) {
+    while (each.ended.value() == 0) each.ended.wait(0);
+    EXPECT_EQ(each.wrong, 0u);
+  }
+}
+
+TYPED_TEST_P(DeviceRules, ImpossibleDigestsAreBadInput) {
+  const auto chunks = this->create(1);
+  Digest result{1, 2};
+  const auto ask = [&](const std::byte* at, Bytes size) { return this->device->digest(at, size, result); };
+  EXPECT_TRUE(fails(ask(nullptr, Bytes{16}), Errc::bad_input));
+  EXPECT_TRUE(fails(ask(this->device->window(chunks[0]) + 8, Bytes{16}), Errc::bad_input));
+  EXPECT_TRUE(fails(ask(this->device->window(chunks[0]), Bytes{24}), Errc::bad_input));
+  EXPECT_EQ(result, (Digest{1, 2}));
+}
+
+// ---- pinned memory --------------------------------------------------------------------------------------------------
+
+TYPED_TEST_P(DeviceRules, PinnedMemoryIsCopiedAndUnpinnedOnce) {
+  const auto chunks = this->create(1);
+  const Bytes page = page_size();
+  auto memory = Mapping::anonymous(page * 4, PROT_READ | PROT_WRITE, 0, "a test");
+  ASSERT_TRUE(memory);
+  std::byte* const base = memory->base();
+  const auto half_pinned = this->device->pin(base, page * 2);
+  ASSERT_TRUE(half_pinned) << problem(half_pinned);
+  EXPECT_TRUE(this->device->pin(base + (page * 2).count, page * 2)) << "its neighbour";
+  EXPECT_TRUE(fails(this->device->pin(base, page * 2), Errc::bad_input, "page-locked already"));
+  EXPECT_TRUE(fails(this->device->pin(base + page.count, page * 2), Errc::bad_input, "page-locked already"));
+  std::ranges::fill_n(base, static_cast<std::ptrdiff_t>(page.count), std::byte{9});
+  const auto copy = [&]() noexcept { return this->device->copy(this->device->window(chunks[0]), base, page); };
+  EXPECT_TRUE(on_engine(this->device->engine(EngineKind::copy_in), copy));
+  EXPECT_EQ(this->read(this->device->window(chunks[0]), page), Contents(page.count, std::byte{9}));
+  EXPECT_TRUE(fails(this->device->unpin(base + page.count), Errc::bad_input, "not page-locked")) << "inside of one";
+  EXPECT_TRUE(this->device->unpin(base));
+  EXPECT_TRUE(fails(this->device->unpin(base), Errc::bad_input, "unlocked before"));
+  EXPECT_TRUE(this->device->pin(base, page)) << "again, another size";
+  EXPECT_EQ(base[page.count - 1], std::byte{9});
+  EXPECT_TRUE(fails(this->device->pin(base + page.count + 1, page), Errc::bad_input, "whole pages"));
+  EXPECT_TRUE(fails(this->device->pin(base + page.count, Bytes{page.count - 1}), Errc::bad_input, "whole pages"));
+  EXPECT_TRUE(fails(this->device->pin(base + page.count, Bytes{0}), Errc::bad_input, "whole pages"));
+  this->device.reset(); // unpins what is left, before the memory goes
+}
+
+// ---- the rest -------------------------------------------------------------------------------------------------------
+
 TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
   if constexpr (requires { TypeParam::driver_allocates; }) GTEST_SKIP() << "the driver's own allocations cannot be told apart";
   const auto chunks = this->create(2);
@@ -358,6 +685,11 @@ TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
     failed += !this->device->map(range, round % 2, chunks[round % 2], Access::read_write);
     const auto copy = [&]() noexcept { return this->device->copy(this->address(range, round % 2), host.data(), this->chunk); };
     failed += !on_engine(this->device->engine(EngineKind::copy_in), copy);
+    if (this->device->capabilities().digest) {
+      Digest result;
+      const auto digest = [&]() noexcept { return this->device->digest(this->address(range, round % 2), this->chunk, result); };
+      failed += !on_engine(this->device->engine(EngineKind::copy_out), digest);
+    }
     failed += !this->device->unmap(range, round % 2);
   }
   EXPECT_EQ(counted(), before);
@@ -443,6 +775,10 @@ REGISTER_TYPED_TEST_SUITE_P(DeviceRules, CapacityIsWholeChunksAndEnforced, Chunk
                             AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
                             ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
                             EnginesAreThreeAndWorkAtOnce, MappingsChangeWhileTheComputeEngineWorksElsewhere,
+                            MappingsOfDifferentSlotsChangeAtOnce, BesideRunsOnceOnTheCopysThread, BegunCopiesEndInTheirOrder,
+                            HalvesThatDoNotMatchAreRefused, EachEngineEndsItsOwnCopies, DigestsAreOfContentsWhereverTheyLie,
+                            ADigestChangesWithEveryBit, ADigestChangesWhenWordsMove, DigestsOfSeveralEnginesDoNotMeet,
+                            ImpossibleDigestsAreBadInput, PinnedMemoryIsCopiedAndUnpinnedOnce,
                             MappingCopyingAndSubmittingAllocateNothing, CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound,
                             BuffersAreZeroedAndSeenByTheirSides, BuffersAreFreedOnce, BuffersCountAgainstNoCapacity,
                             MemoryUseFollowsChunksAndDeviceBuffers, AHealthyDeviceHasNoFault);

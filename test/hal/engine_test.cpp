@@ -20,6 +20,10 @@ std::unique_ptr<EngineThread> start_engine() {
 /// Work that records what happens to it, and can be held up.
 struct Recorded {
   Signal* gate = nullptr; // waited for in run
+  bool has_begin = false;
+  int begins = 0;
+  std::string* log = nullptr; // of all pieces; this one is `letter`
+  char letter = ' ';
   Status outcome_of_run;
   int runs = 0;
   int dones = 0;
@@ -30,10 +34,17 @@ struct Recorded {
   Signal started;
 
   Work work() {
+    const auto begin_it = [](void* context) noexcept {
+      auto& self = *static_cast<Recorded*>(context);
+      ++self.begins;
+      self.note("begin");
+    };
     return {
+        .begin = has_begin ? +begin_it : nullptr,
         .run = [](void* context) noexcept -> Status {
           auto& self = *static_cast<Recorded*>(context);
           ++self.runs;
+          self.note("run");
           self.started.raise();
           while (self.gate != nullptr && self.gate->value() == 0) self.gate->wait(0);
           return self.outcome_of_run;
@@ -41,6 +52,7 @@ struct Recorded {
         .done = [](void* context, Status result, Instant from, Instant until) noexcept {
           auto& self = *static_cast<Recorded*>(context);
           ++self.dones;
+          self.note("done");
           self.outcome = result;
           self.begin = from;
           self.end = until;
@@ -49,6 +61,10 @@ struct Recorded {
         },
         .context = this,
     };
+  }
+
+  void note(const char* what) {
+    if (log != nullptr) *log += std::string(log->empty() ? "" : ", ") + what + ' ' + letter;
   }
 };
 
@@ -71,6 +87,66 @@ TEST(Engine, RunsEachPieceOnceInOrderOfSubmission) {
       ASSERT_LE(pieces[i - 1].end, pieces[i].begin) << "one at a time";
     }
   }
+}
+
+/// Pieces of which the first is held up until all are submitted.
+struct HeldUp {
+  std::atomic<std::size_t> completed = 0;
+  std::string log;
+  Signal gate;
+  std::vector<Recorded> pieces;
+
+  /// One for each letter; capitals have a begin.
+  explicit HeldUp(const std::string& letters) : pieces(letters.size()) {
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      pieces[i].completed = &completed;
+      pieces[i].log = &log;
+      pieces[i].letter = letters[i];
+      pieces[i].has_begin = letters[i] < 'a';
+    }
+    pieces[0].gate = &gate;
+  }
+  void submit_to(Engine& engine) {
+    for (auto& piece : pieces) {
+      ASSERT_TRUE(engine.submit(piece.work()));
+      while (pieces[0].started.value() == 0) pieces[0].started.wait(0);
+    }
+  }
+};
+
+TEST(Engine, TheNextPieceBeginsBeforeTheOneBeforeRuns) {
+  for (const auto& [letters, log] : {std::pair("ABCD", "begin A, run A, done A, begin B, begin C, run B, done B, begin D, run C, done C, run D, done D"),
+                                     {"aBcD", "run a, done a, begin B, run B, done B, begin D, run c, done c, run D, done D"},
+                                     {"Abcd", "begin A, run A, done A, run b, done b, run c, done c, run d, done d"}}) {
+    HeldUp work(letters);
+    const auto engine = start_engine();
+    work.submit_to(*engine);
+    work.gate.raise();
+    ASSERT_TRUE(eventually([&] { return work.completed == work.pieces.size(); }));
+    EXPECT_EQ(work.log, log);
+  }
+}
+
+TEST(Engine, WhatHasBegunRunsThoughTheEngineEnds) {
+  HeldUp work("ABCdEFG");
+  Signal gate;
+  work.pieces[1].gate = &gate;
+  auto engine = start_engine();
+  work.submit_to(*engine);
+  work.gate.raise();
+  ASSERT_TRUE(eventually([&] { return work.pieces[1].started.value() == 1; })); // and C has begun
+  auto release = Thread::start({}, [&] {
+    sleep_until(now() + std::chrono::milliseconds(20)); // the destructor has most likely begun
+    gate.raise();
+  });
+  ASSERT_TRUE(release);
+  engine.reset();
+  EXPECT_EQ(work.completed, work.pieces.size());
+  for (const auto& piece : work.pieces) {
+    EXPECT_EQ(piece.begins, piece.has_begin ? piece.runs : 0) << piece.letter;
+    EXPECT_EQ(piece.outcome.has_value(), piece.runs == 1) << piece.letter;
+  }
+  EXPECT_EQ(work.pieces[2].runs, 1) << work.log;
 }
 
 TEST(Engine, HandsTheOutcomeOfRunToDone) {

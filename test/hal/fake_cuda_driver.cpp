@@ -264,6 +264,19 @@ class FakeCudaDriver::State {
     return *device = wanted, Code::success;
   }
 
+  Code register_host(void* base, std::size_t size, unsigned flags) {
+    const std::scoped_lock lock(mutex);
+    const Span wanted{reinterpret_cast<DevicePointer>(base), size};
+    if (base == nullptr || size == 0 || flags != host_register_portable) return Code::invalid_value;
+    if (std::ranges::any_of(registered, [&](const Span& each) { return overlap(each, wanted); })) return Code::invalid_value;
+    return registered.push_back(wanted), Code::success;
+  }
+  Code unregister_host(void* base) {
+    const std::scoped_lock lock(mutex);
+    const auto removed = std::erase_if(registered, [&](const Span& each) { return each.base == reinterpret_cast<DevicePointer>(base); });
+    return removed == 1 ? Code::success : Code::invalid_value;
+  }
+
   // ---- virtual memory management
   bool is_whole(std::size_t size) const { return size > 0 && size % properties.granularity.count == 0; }
   Code granularity(std::size_t* bytes, const AllocationProperties*, int) { return *bytes = properties.granularity.count, Code::success; }
@@ -427,6 +440,7 @@ class FakeCudaDriver::State {
     return remove(events, event);
   }
   Code event_record(Event event, Stream stream) {
+    recorded = event;
     return enqueue(stream, [event]() -> Code {
       event->under_way = true;
       event->recorded_ns = clock_ns();
@@ -439,6 +453,7 @@ class FakeCudaDriver::State {
     return breaks() ? broken_code() : Code::success;
   }
   Code event_synchronize(Event event) {
+    waited_for = event;
     event->under_way = false;
     return breaks() ? broken_code() : Code::success;
   }
@@ -500,6 +515,7 @@ class FakeCudaDriver::State {
     if (function == nullptr || grid_x * grid_y * grid_z == 0 || block_x * block_y * block_z == 0 || block_x * block_y * block_z > 1024) {
       return Code::invalid_value;
     }
+    launched_in = stream;
     if (breaks()) return Code::success;
     const Dimensions grid{grid_x, grid_y, grid_z};
     const Dimensions block{block_x, block_y, block_z};
@@ -541,6 +557,7 @@ class FakeCudaDriver::State {
   std::vector<Span> ranges;
   std::vector<MappedSpan> mappings;
   std::vector<BufferSpan> buffers;
+  std::vector<Span> registered;
   Owned<StreamRecord> streams;
   Owned<EventRecord> events;
   Owned<GraphRecord> graphs;
@@ -549,6 +566,8 @@ class FakeCudaDriver::State {
   std::map<std::string, FunctionRecord> kernels;
   bool any_kernel = false;
   std::atomic<std::size_t> launched = 0;
+  std::atomic<Stream> launched_in = nullptr;
+  std::atomic<Event> recorded = nullptr, waited_for = nullptr;
   Driver driver{};
   std::array<const char*, functions> names{};
 };
@@ -599,6 +618,8 @@ void fill(FakeCudaDriver::State& state) {
   ENTER(works, allocate_host);
   ENTER(gives_back, free_host);
   ENTER(works, host_device_pointer);
+  ENTER(works, register_host);
+  ENTER(gives_back, unregister_host);
   ENTER(works, copy_async);
   ENTER(works, set_bytes_async);
   ENTER(harmless, granularity);
@@ -698,6 +719,7 @@ FakeCudaObjects FakeCudaDriver::objects() const {
           state_->ranges.size(),
           state_->mappings.size(),
           state_->buffers.size(),
+          state_->registered.size(),
           state_->streams.size(),
           state_->events.size(),
           state_->graphs.size(),
@@ -715,11 +737,15 @@ std::vector<unsigned> FakeCudaDriver::event_flags() const {
 }
 
 std::size_t FakeCudaDriver::launches() const { return state_->launched; }
+Stream FakeCudaDriver::last_launched_in() const { return state_->launched_in; }
+Event FakeCudaDriver::last_recorded() const { return state_->recorded; }
+Event FakeCudaDriver::last_waited_for() const { return state_->waited_for; }
 const Driver& FakeCudaDriver::table() const { return state_->driver; }
 
 std::ostream& operator<<(std::ostream& out, const FakeCudaObjects& objects) {
   return out << objects.contexts << " contexts, " << objects.chunks << " chunks, " << objects.ranges << " ranges, " << objects.mappings
-             << " mappings, " << objects.buffers << " buffers, " << objects.streams << " streams, " << objects.events << " events, "
+             << " mappings, " << objects.buffers << " buffers, " << objects.registered << " registered pieces, "
+             << objects.streams << " streams, " << objects.events << " events, "
              << objects.graphs << " graphs, " << objects.executables << " executables, " << objects.modules << " modules";
 }
 

@@ -36,7 +36,7 @@ struct FakeCudaProperties {
 
 /// What was made and not given back.
 struct FakeCudaObjects {
-  std::size_t contexts = 0, chunks = 0, ranges = 0, mappings = 0, buffers = 0, streams = 0, events = 0, graphs = 0, executables = 0,
+  std::size_t contexts = 0, chunks = 0, ranges = 0, mappings = 0, buffers = 0, registered = 0, streams = 0, events = 0, graphs = 0, executables = 0,
               modules = 0;
   friend bool operator==(const FakeCudaObjects&, const FakeCudaObjects&) = default;
   friend std::ostream& operator<<(std::ostream& out, const FakeCudaObjects& objects);
@@ -90,6 +90,9 @@ class FakeCudaDriver {
   [[nodiscard]] int priority_of(cuda::Stream stream) const;
   [[nodiscard]] std::vector<unsigned> event_flags() const;
   [[nodiscard]] std::size_t launches() const; // of kernels, those in graphs too
+  [[nodiscard]] cuda::Stream last_launched_in() const; // of kernels, not those in graphs
+  [[nodiscard]] cuda::Event last_recorded() const;         // those in graphs too
+  [[nodiscard]] cuda::Event last_waited_for() const;           // by event_synchronize
   [[nodiscard]] const cuda::Driver& table() const;
 
   class State;

@@ -110,6 +110,7 @@ TEST_F(GpuTest, CanAllThatADeviceCan) {
   for (const auto& finding : can.findings) std::printf("%s\n", finding.c_str());
   EXPECT_TRUE(can.read_only_mapping);
   EXPECT_TRUE(can.shared_mapping);
+  EXPECT_EQ(can.digest, !cuda::choose_images(cuda::kernel_images(), copier.device->architecture()).empty());
   if (copier.device->architecture() >= 75) {
     EXPECT_TRUE(can.remap_under_load);
   }

@@ -6,8 +6,11 @@
 #include "hal/host/host_device.hpp"
 #include "hal/machine.hpp"
 
+#include <array>
+#include <atomic>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rtexec::hal::test {
@@ -46,6 +49,8 @@ TEST(HostDevice, CanAllThatADeviceCan) {
   EXPECT_TRUE(device->capabilities().read_only_mapping);
   EXPECT_TRUE(device->capabilities().shared_mapping);
   EXPECT_TRUE(device->capabilities().remap_under_load);
+  EXPECT_TRUE(device->capabilities().host_sees_window);
+  EXPECT_TRUE(device->capabilities().digest);
   for (const auto& finding : device->capabilities().findings) EXPECT_TRUE(finding.ends_with(": works")) << finding;
 }
 
@@ -91,6 +96,13 @@ TEST(HostDeviceDeathTest, TheFaultIsARealOne) {
   EXPECT_EXIT(touch_to_write(mapped.range.base), testing::KilledBySignal(SIGSEGV), "");
 }
 
+/// Of the calling thread.
+long fault_count() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
 TEST(HostDevice, NoPageFaultFollowsAMapping) {
   constexpr std::size_t chunks = 64;
   auto opened = HostDevice::open(page * 16 * chunks, page * 16);
@@ -99,11 +111,6 @@ TEST(HostDevice, NoPageFaultFollowsAMapping) {
   const auto created = device.create_chunks(chunks).value();
   const auto range = device.reserve(device.capacity()).value();
   for (std::size_t i = 0; i < chunks; ++i) ASSERT_TRUE(device.map(range, i, created[i], i % 2 == 0 ? Access::read : Access::read_write));
-  const auto fault_count = [] {
-    rusage usage{};
-    ::getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_minflt + usage.ru_majflt;
-  };
   const auto before = fault_count();
   for (std::size_t i = 0; i < chunks * 16; ++i) {
     if (i / 16 % 2 == 0) touch_to_read(range.base + i * page.count);
@@ -113,6 +120,53 @@ TEST(HostDevice, NoPageFaultFollowsAMapping) {
   const auto faults = fault_count() - before;
   if (sanitized) GTEST_SKIP() << "a sanitizer's shadow memory faults";
   EXPECT_LT(faults, 8) << "of " << 2 * chunks * 16 << " pages"; // code and stack of this loop
+}
+
+TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
+  constexpr std::size_t pages = 16;
+  constexpr int rounds = 300;
+  auto opened = HostDevice::open(page * pages * 2, page * pages);
+  ASSERT_TRUE(opened) << problem(opened);
+  auto& device = **opened;
+  const auto chunks = device.create_chunks(2).value();
+  struct Remapper {
+    HostDevice& device;
+    Chunk chunk;
+    AddressRange range;
+    std::atomic<int>& ready;
+    long faults = 0;
+    int failed = 0;
+    Signal ended = {};
+  };
+  std::atomic<int> ready = 0;
+  std::array<Remapper, 2> remappers{{{device, chunks[0], device.reserve(page * pages).value(), ready},
+                                     {device, chunks[1], device.reserve(page * pages).value(), ready}}};
+  for (const auto kind : {EngineKind::copy_in, EngineKind::copy_out}) {
+    const Work work{
+        .run = [](void* context) noexcept -> Status {
+          auto& mine = *static_cast<Remapper*>(context);
+          for (++mine.ready; mine.ready < 2;) std::this_thread::yield();
+          for (int round = 0; round < rounds; ++round) {
+            mine.failed += !mine.device.map(mine.range, 0, mine.chunk, Access::read_write);
+            const long before = fault_count();
+            for (std::size_t i = 0; i < pages; ++i) touch_to_write(mine.range.base + i * page.count);
+            mine.faults += fault_count() - before;
+            mine.failed += !mine.device.unmap(mine.range, 0);
+          }
+          return {};
+        },
+        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
+        .context = &remappers[kind == EngineKind::copy_in ? 0 : 1],
+    };
+    ASSERT_TRUE(device.engine(kind).submit(work));
+  }
+  for (Remapper& each : remappers) {
+    while (each.ended.value() == 0) each.ended.wait(0);
+    EXPECT_EQ(each.failed, 0);
+    if (!sanitized) { // whose shadow memory faults
+      EXPECT_LT(each.faults, 16) << "of " << rounds * static_cast<int>(pages) << " pages";
+    }
+  }
 }
 
 // ---- injected faults ------------------------------------------------------------------------------------------------
@@ -201,6 +255,45 @@ TEST(HostDeviceFaults, ARangeThatCannotBeReservedIsReported) {
   const auto device = open_host(1);
   const Failing<&System::mmap> failing(EAGAIN);
   EXPECT_TRUE(fails(device->reserve(page), Errc::out_of_memory, "ulimit -l unlimited"));
+}
+
+// ---- pinned memory --------------------------------------------------------------------------------------------------
+
+std::string locked_memory() { return field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("?"); }
+
+TEST(HostDevice, PinnedMemoryIsLockedUntilItIsUnpinnedOrTheDeviceEnds) {
+  auto memory = Mapping::anonymous(page * 4, PROT_READ | PROT_WRITE, 0, "a test");
+  ASSERT_TRUE(memory);
+  auto device = open_host(1);
+  const std::string before = locked_memory();
+  for (const bool unpin : {true, false}) {
+    ASSERT_TRUE(device->pin(memory->base(), page * 4));
+    EXPECT_NE(locked_memory(), before);
+    unsigned char resident[4] = {};
+    EXPECT_EQ(linux_system().mincore(memory->base(), (page * 4).count, resident), 0);
+    for (const unsigned char each : resident) EXPECT_EQ(each & 1, 1);
+    if (unpin) EXPECT_TRUE(device->unpin(memory->base()));
+    else device.reset();
+    EXPECT_EQ(locked_memory(), before);
+  }
+}
+
+TEST(HostDeviceFaults, MemoryThatCannotBeLockedIsRefusedWithTheLimitToRaise) {
+  auto memory = Mapping::anonymous(page * 2, PROT_READ | PROT_WRITE, 0, "a test");
+  ASSERT_TRUE(memory);
+  const auto device = open_host(1);
+  {
+    const Failing<&System::mlock> failing(ENOMEM);
+    EXPECT_TRUE(fails(device->pin(memory->base(), page * 2), Errc::refused,
+                      "page-locking 8.00 KiB of host memory failed: Cannot allocate memory\nNeeds CAP_IPC_LOCK or RLIMIT_MEMLOCK"));
+  }
+  EXPECT_TRUE(fails(device->unpin(memory->base()), Errc::bad_input, "not page-locked"));
+  ASSERT_TRUE(device->pin(memory->base(), page * 2));
+  {
+    const Failing<&System::munlock> failing(ENOMEM);
+    EXPECT_TRUE(fails(device->unpin(memory->base()), Errc::refused, "unlocking 8.00 KiB of host memory failed"));
+  }
+  EXPECT_TRUE(device->unpin(memory->base())) << "it may be tried again";
 }
 
 TEST(HostDevice, ItsEndGivesEverythingBack) {

@@ -358,6 +358,7 @@ TEST_F(Memory, ACapacityThatTheBoardDoesNotKnowIsTheSets) {
 }
 
 TEST_F(Memory, WhatDoesNotFitIsNotProved) {
+  set.swap.policy = SwapPolicy::none;
   set.device.capacity = Bytes{13 * chunk};
   const auto plan = make_plan(set, board, memory);
   ASSERT_FALSE(plan);

@@ -1,4 +1,5 @@
 #include "policies/device_scheduler.hpp"
+#include "test/policies/scheduler_events.hpp"
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 namespace rtexec::policies {
 namespace {
 
+using namespace policies::test;
 using Kind = Event::Kind;
 
 Plan plan_of(std::vector<unsigned> ranks) {
@@ -23,27 +25,7 @@ Plan plan_of(std::vector<unsigned> ranks) {
   return plan;
 }
 
-Instant at(std::int64_t ns) { return Instant{Duration(ns)}; }
-
-Event request(std::uint32_t task, std::uint64_t number, std::int64_t deadline) {
-  return {Kind::job_requested, {task, number}, at(0), at(deadline)};
-}
-Event withdrawal(std::uint32_t task, std::uint64_t number) { return {Kind::job_withdrawn, {task, number}, at(0), {}}; }
-Event completion(std::uint32_t task, std::uint64_t number) { return {Kind::execution_done, {task, number}, at(0), {}}; }
-
-std::vector<Action> feed(DeviceScheduler& scheduler, const Event& event) {
-  Actions out(DeviceScheduler::actions_per_event);
-  scheduler.on(event, out);
-  return {out.all().begin(), out.all().end()};
-}
-
-Action start(std::uint32_t task, std::uint64_t number) { return {Action::Kind::start_execution, {task, number}}; }
-Action refuse(std::uint32_t task, std::uint64_t number) { return {Action::Kind::refuse, {task, number}}; }
-Action drop(std::uint32_t task, std::uint64_t number) { return {Action::Kind::drop, {task, number}}; }
-
-using List = std::vector<Action>;
-
-/// The rules written down a second time, without regard to speed: jobs in a set, the head searched for.
+/// The rule of a plan without swapping, written down a second time: jobs in a set, the head searched for when the device falls free.
 class Model {
  public:
   explicit Model(std::vector<unsigned> ranks) : ranks_(std::move(ranks)) {}
@@ -52,24 +34,27 @@ class Model {
     const std::uint32_t task = event.job.task;
     switch (event.kind) {
       case Kind::job_requested:
-        if (task >= ranks_.size() || jobs_.contains(task)) return {{Action::Kind::refuse, event.job}};
+        if (task >= ranks_.size() || jobs_.contains(task)) return {{Action::Kind::refuse, event.job, {}}};
         jobs_[task] = {event.job.number, event.deadline};
         return next();
       case Kind::job_withdrawn:
-        if (!jobs_.contains(task) || jobs_[task].number != event.job.number || jobs_[task].withdrawn) return {{Action::Kind::refuse, event.job}};
+        if (!jobs_.contains(task) || jobs_[task].number != event.job.number || jobs_[task].withdrawn)
+          return {{Action::Kind::refuse, event.job, {}}};
         if (running_ == task) {
           jobs_[task].withdrawn = true;
           return {};
         }
         jobs_.erase(task);
-        return {{Action::Kind::drop, event.job}};
+        return {{Action::Kind::drop, event.job, {}}};
       case Kind::execution_done:
-        if (running_ != task || jobs_[task].number != event.job.number) return {{Action::Kind::refuse, event.job}};
+        if (running_ != task || jobs_[task].number != event.job.number) return {{Action::Kind::refuse, event.job, {}}};
         jobs_.erase(task);
         running_.reset();
         return next();
+      case Kind::copied_in:
+      case Kind::copied_out: break; // nothing swaps
     }
-    return {};
+    return {{Action::Kind::refuse, event.job, event.transfer}};
   }
 
  private:
@@ -84,7 +69,7 @@ class Model {
     const auto key = [&](const auto& entry) { return std::tuple(ranks_[entry.first], entry.second.deadline, entry.first); };
     const auto head = std::ranges::min_element(jobs_, {}, key);
     running_ = head->first;
-    return {{Action::Kind::start_execution, {head->first, head->second.number}}};
+    return {start(head->first, head->second.number)};
   }
 
   std::vector<unsigned> ranks_;
@@ -96,23 +81,31 @@ std::vector<std::int64_t> fingerprint(const DeviceScheduler& scheduler) {
   const auto& state = scheduler.state();
   std::vector<std::int64_t> print;
   if (state.running) print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_withdrawn};
-  print.push_back(-1);
-  for (const auto& entry : state.waiting) {
+  const auto add = [&](const DeviceScheduler::Waiting& entry) {
     print.push_back(entry.job.task);
     print.push_back(static_cast<std::int64_t>(entry.job.number));
     print.push_back(entry.deadline.time_since_epoch().count());
-  }
+  };
+  print.push_back(-1);
+  if (state.staged) add(*state.staged);
+  print.push_back(-2);
+  for (const auto& entry : state.waiting) add(entry);
   return print;
 }
 
 void expect_invariants(const DeviceScheduler& scheduler) {
   const auto& state = scheduler.state();
-  ASSERT_TRUE(state.running || state.waiting.empty()) << "idle while a job waits";
+  ASSERT_TRUE(state.running || (!state.staged && state.waiting.empty())) << "idle while a job waits";
+  ASSERT_TRUE(state.staged || state.waiting.empty()) << "none is staged while a job waits";
+  ASSERT_EQ(scheduler.idle(), !state.running);
   ASSERT_TRUE(state.running || !state.running_withdrawn);
   const auto key = [](const auto& waiting) { return std::tuple(waiting.rank, waiting.deadline, waiting.job); };
   ASSERT_TRUE(std::ranges::is_sorted(state.waiting, {}, key)) << "the head is not the most urgent";
   std::set<std::uint32_t> tasks;
   if (state.running) tasks.insert(state.running->task);
+  if (state.staged) {
+    ASSERT_TRUE(tasks.insert(state.staged->job.task).second) << "two jobs of one task";
+  }
   for (const auto& entry : state.waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
 }
 
@@ -181,8 +174,9 @@ TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
   feed(scheduler, request(1, 4, 10));
   const auto before = fingerprint(scheduler);
   for (const Event& event : {request(0, 3, 10), request(0, 4, 10), request(1, 4, 10), completion(1, 4), completion(0, 2), withdrawal(0, 2),
-                             withdrawal(1, 5), withdrawal(9, 0), Event{static_cast<Kind>(77), {0, 3}, at(0), at(0)}}) {
-    EXPECT_EQ(feed(scheduler, event), (List{{Action::Kind::refuse, event.job}}));
+                             withdrawal(1, 5), withdrawal(9, 0), copied_in({0, 0, 0}), copied_out({9, 0, 0}, true),
+                             Event{static_cast<Kind>(77), {0, 3}, at(0), at(0)}}) {
+    EXPECT_EQ(feed(scheduler, event), (List{{Action::Kind::refuse, event.job, event.transfer}}));
     EXPECT_EQ(fingerprint(scheduler), before);
   }
 }
@@ -219,8 +213,9 @@ TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
         if (seen.insert(print).second) open.push_back(std::move(next));
       }
     }
-    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not) and each other one is absent or waits (2 numbers, 3 deadlines).
-    EXPECT_EQ(seen.size(), 1u + 3 * 4 * 7 * 7);
+    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not), and of the two others none, one or both (2 numbers, 3 deadlines each)
+    // wish to, of which either is staged.
+    EXPECT_EQ(seen.size(), 1u + 3 * 4 * (1 + 2 * 6 + 2 * 6 * 6));
   }
 }
 
@@ -242,9 +237,9 @@ TEST(DeviceScheduler, AMillionRandomEventsFollowTheModelWithoutAllocating) {
     if (const auto& running = scheduler.state().running; running && random() % 4 == 0) event = completion(running->task, running->number);
     out.clear();
     twin_out.clear();
-    const std::uint64_t before = test::allocations();
+    const std::uint64_t before = rtexec::test::allocations();
     scheduler.on(event, out);
-    allocated += test::allocations() - before;
+    allocated += rtexec::test::allocations() - before;
     twin.on(event, twin_out);
     ASSERT_TRUE(std::ranges::equal(out.all(), twin_out.all()));
     ASSERT_TRUE(std::ranges::equal(out.all(), model.on(event)));

@@ -56,7 +56,13 @@ class DeviceDouble final : public hal::Device {
     return device_->map(range, slot, chunk, access);
   }
   Status unmap(hal::AddressRange range, std::size_t slot) noexcept override { return device_->unmap(range, slot); }
-  Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept override { return device_->copy(to, from, size); }
+  using Device::copy;
+  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override { return device_->copy(to, from, size, beside); }
+  Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override { return device_->begin_copy(to, from, size); }
+  Status end_copy() noexcept override { return device_->end_copy(); }
+  Status digest(const std::byte* at, Bytes size, hal::Digest& result) noexcept override { return device_->digest(at, size, result); }
+  Result<> pin(std::byte* begin, Bytes size) override { return device_->pin(begin, size); }
+  Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
   hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
   Result<hal::Buffer> allocate(hal::BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
   Result<> free(const hal::Buffer& buffer) override { return device_->free(buffer); }

@@ -34,6 +34,12 @@ Report run(Executive& executive) {
   return executive.stop();
 }
 
+ExecutiveSetup recording(std::size_t jobs) {
+  ExecutiveSetup setup;
+  setup.record_jobs = jobs;
+  return setup;
+}
+
 class EachOrder : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(Orders, EachOrder, testing::Values(Order::edf, Order::static_priority),
                          [](const auto& order) { return order.param == Order::edf ? "edf" : "static_priority"; });
@@ -59,7 +65,7 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
 
 // The promise of the real-time rules, on every thread of the executive, from start() on.
 TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
-  Executive executive = created(three_tasks(1s));
+  Executive executive = created(three_tasks(1s), recording(10));
   ASSERT_TRUE(executive.start());
   std::vector<std::pair<int, ThreadCounts>> before;
   for (const ThreadReport& thread : executive.progress().threads) before.emplace_back(thread.kernel_id, counts_of(thread.kernel_id));
@@ -85,6 +91,51 @@ TEST(Executive, RefusesWhatIsNotProved) {
   const auto started = executive.start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, Errc::not_proved);
+}
+
+TEST(Executive, KeepsARecordOfEachJob) {
+  Executive executive = created(three_tasks(500ms), recording(1000));
+  EXPECT_TRUE(executive.job_records().jobs.empty());
+  const Report report = run(executive);
+  const JobRecords records = executive.job_records();
+  EXPECT_EQ(records.lost, 0u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const TaskReport& task = report.tasks[i];
+    Duration longest{0};
+    std::uint64_t jobs = 0, completed = 0, missed = 0;
+    std::optional<JobRecord> before;
+    for (const JobRecord& job : records.jobs) {
+      if (job.task != i) continue;
+      ++jobs;
+      missed += job.missed;
+      if (!job.failure) ++completed, longest = std::max(longest, job.end - job.nominal);
+      EXPECT_LE(job.nominal, job.requested);
+      EXPECT_LE(job.requested, job.device_begin);
+      EXPECT_LE(job.device_begin, job.device_end);
+      EXPECT_LE(job.device_end, job.end);
+      if (before) {
+        EXPECT_LT(before->number, job.number);
+        EXPECT_LE(before->end, job.requested);
+        EXPECT_EQ((job.nominal - before->nominal) % executive.tasks().tasks[i].period, 0ns);
+      }
+      before = job;
+    }
+    EXPECT_EQ(jobs, task.released) << task.name;
+    EXPECT_EQ(completed, task.completed) << task.name;
+    EXPECT_LE(missed, task.missed) << task.name; // and releases that never got the core
+    EXPECT_EQ(longest, task.response.max) << task.name;
+  }
+}
+
+TEST(Executive, CountsTheJobsThatItHasNoRecordOf) {
+  Executive executive = created(three_tasks(500ms), recording(2));
+  const Report report = run(executive);
+  const JobRecords records = executive.job_records();
+  std::uint64_t released = 0;
+  for (const TaskReport& task : report.tasks) released += task.released;
+  EXPECT_GT(records.lost, 0u);
+  EXPECT_EQ(records.jobs.size() + records.lost, released);
+  EXPECT_EQ(records.jobs.size(), 6u);
 }
 
 TEST(Executive, RefusesToRunTwice) {

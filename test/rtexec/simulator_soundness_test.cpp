@@ -4,40 +4,26 @@
 //
 // RTEXEC_SOUNDNESS_SETS: sets per order and per broken test, instead of the few that a normal run can afford.
 #include "policies/admission.hpp"
-#include "rtexec/simulator/simulator.hpp"
 #include "test/policies/reference_analysis.hpp"
+#include "test/rtexec/adversary.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdlib>
 #include <optional>
-#include <random>
 #include <string>
 
 namespace rtexec::simulator {
 namespace {
 
-using policies::JobId;
 using policies::StagedSet;
 using policies::StagedTask;
+using test::Adversary;
+using test::chance;
+using test::Claim;
+using test::draw;
 using test::Faults;
-using Random = std::mt19937_64;
-
-std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); }
-bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
-
-int sets_to_try(int otherwise) {
-  const char* asked = std::getenv("RTEXEC_SOUNDNESS_SETS");
-  return asked == nullptr ? otherwise : std::atoi(asked);
-}
-
-/// A set and the bounds that some analysis, sound or broken, claims for it.
-struct Claim {
-  TaskSet tasks;
-  Plan plan; // ready_by, device_done_by and response_bound of each real-time task are what is attacked
-  Duration release_latency{0};
-};
+using test::Random;
+using test::sets_to_try;
 
 /// Tasks in order of priority; `background` becomes a best-effort task at the end.
 Claim claim_of(const StagedSet& set, Order order) {
@@ -132,140 +118,6 @@ std::optional<StagedSet> at_the_edge(const StagedSet& original, const Analysis& 
     if (accepted) best = std::move(set);
   }
   return best;
-}
-
-/// What an adversary chooses for one job, in percent of the most that is allowed.
-struct JobChoice {
-  int delay = 0;            // of the release beyond the earliest one, of a period
-  int latency = 100;
-  std::array<int, 3> parts{100, 100, 100};
-};
-
-struct Pattern {
-  std::vector<std::int64_t> first_release; // by task
-  std::vector<std::array<JobChoice, 64>> jobs;
-};
-
-/// Searches releases and execution times that make one part of one task end late, by changing a random pattern step by step.
-class Adversary {
- public:
-  Adversary(const Claim& claim, Random& random) : claim_(claim), random_(random) {
-    for (const Task& task : claim.tasks.tasks) longest_ = std::max(longest_, task.period.count());
-  }
-
-  /// A part of a job that ended after its claimed bound.
-  std::optional<std::string> attack(int steps) {
-    target_ = static_cast<std::uint32_t>(draw(random_, 0, static_cast<std::int64_t>(claim_.tasks.tasks.size()) - 1));
-    const auto kinds = {Step::Kind::execution_end, Step::Kind::completion, Step::Kind::completion, Step::Kind::request};
-    target_kind_ = *(kinds.begin() + draw(random_, 0, 3));
-    Pattern best = random_pattern();
-    Duration reached = run(best);
-    for (int i = 0; i < steps && !found_; ++i) {
-      Pattern changed = best;
-      for (std::int64_t changes = draw(random_, 1, 3); changes > 0; --changes) change(changed);
-      if (const Duration now = run(changed); now >= reached) {
-        reached = now;
-        best = std::move(changed);
-      }
-    }
-    return found_;
-  }
-
- private:
-  static constexpr std::array shares{0, 0, 100, 100, 100, 50};
-
-  int share() { return shares[static_cast<std::size_t>(draw(random_, 0, shares.size() - 1))]; }
-
-  /// All tasks meet: each releases a job shortly before the same instant, and jobs come as often as they may.
-  Pattern random_pattern() {
-    Pattern pattern;
-    for (const Task& task : claim_.tasks.tasks) {
-      const std::int64_t lead = draw(random_, 0, 2) == 0 ? draw(random_, 0, task.wcet->before.count() + task.wcet->device.count()) : draw(random_, 0, 2);
-      pattern.first_release.push_back(std::max<std::int64_t>(0, longest_ * 2 - lead) % task.period.count());
-      auto& jobs = pattern.jobs.emplace_back();
-      const bool restless = chance(random_, 50);
-      for (JobChoice& job : jobs)
-        if (restless) job.parts = {share(), share() == 0 && chance(random_, 30) ? 0 : 100, share()};
-    }
-    return pattern;
-  }
-
-  void change(Pattern& pattern) {
-    const auto task = static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(pattern.jobs.size()) - 1));
-    const std::int64_t period = claim_.tasks.tasks[task].period.count();
-    const auto jobs_in_run = static_cast<std::size_t>(std::min<std::int64_t>(63, horizon() / period));
-    JobChoice& job = pattern.jobs[task][static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(jobs_in_run)))];
-    switch (draw(random_, 0, 6)) {
-      case 0: pattern.first_release[task] = draw(random_, 0, period); break;
-      case 1:
-      case 2: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + draw(random_, -3, 3)); break;
-      case 3: job.delay = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 0, 100)); break;
-      case 4: job.latency = share(); break;
-      default: job.parts[static_cast<std::size_t>(draw(random_, 0, 2))] = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100));
-    }
-  }
-
-  std::int64_t horizon() const { return longest_ * 4; }
-
-  /// How far the target part came, relative to its bound, at most.
-  Duration run(const Pattern& pattern) {
-    Duration reached{-longest_};
-    std::vector<std::size_t> released(pattern.jobs.size(), 0);
-    Options options;
-    options.horizon = Duration(horizon());
-    options.execution = [&](JobId job, Part part) {
-      const Wcet& wcet = *claim_.tasks.tasks[job.task].wcet;
-      const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-      return most * pattern.jobs[job.task][job.number % 64].parts[static_cast<std::size_t>(part)] / 100;
-    };
-    options.release = [&](std::uint32_t task, Instant earliest) {
-      const std::size_t job = released[task]++;
-      if (job == 0) return earliest + Duration(pattern.first_release[task]);
-      return earliest + claim_.tasks.tasks[task].period * pattern.jobs[task][job % 64].delay / 100;
-    };
-    options.release_latency = [&](JobId job) { return claim_.release_latency * pattern.jobs[job.task][job.number % 64].latency / 100; };
-    options.observe = [&](const Step& step) {
-      const auto over = lateness(step);
-      if (step.job.task == target_ && step.kind == target_kind_ && over) reached = std::max(reached, *over);
-    };
-    const Outcome outcome = simulate(claim_.tasks, claim_.plan, options);
-    for (std::size_t i = 0; i < outcome.tasks.size() && !found_; ++i)
-      if (claim_.plan.tasks[i].response_bound && outcome.tasks[i].missed + outcome.tasks[i].skipped > 0) found_ = claim_.tasks.tasks[i].name + " missed";
-    return reached;
-  }
-
-  std::optional<Duration> lateness(const Step& step) {
-    const PlannedTask& task = claim_.plan.tasks[step.job.task];
-    if (!task.response_bound) return std::nullopt;
-    const auto against = [&](const char* part, Duration bound) {
-      const Duration took = step.now - step.nominal;
-      if (took > bound && !found_)
-        found_ = task.name + "'s " + part + " ended after " + std::to_string(took.count()) + ", bound " + std::to_string(bound.count());
-      return took - bound;
-    };
-    switch (step.kind) {
-      case Step::Kind::request: return against("first part", task.ready_by);
-      case Step::Kind::execution_end: return against("device part", task.device_done_by);
-      case Step::Kind::completion: return against("last part", *task.response_bound);
-      default: return std::nullopt;
-    }
-  }
-
-  const Claim& claim_;
-  Random& random_;
-  std::int64_t longest_ = 0;
-  std::uint32_t target_ = 0;
-  Step::Kind target_kind_{};
-  std::optional<std::string> found_;
-};
-
-std::string describe(const Claim& claim) {
-  std::string text;
-  for (const Task& task : claim.tasks.tasks)
-    text += "\n" + task.name + " T " + std::to_string(task.period.count()) + " D " + std::to_string(task.deadline.count()) + " P " +
-            std::to_string(task.wcet->before.count()) + " C " + std::to_string(task.wcet->device.count()) + " Q " +
-            std::to_string(task.wcet->after.count()) + " core " + std::to_string(task.core);
-  return text;
 }
 
 struct Search {

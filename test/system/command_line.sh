@@ -90,16 +90,35 @@ expect 2 "its measurement is stale" "$rtexec" check measured.toml
 cp whole.profile.toml measured.profile.toml
 sed -i 's/^device = "host"/device = "NVIDIA H200"/' measured.profile.toml
 expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec" run measured.toml
-for command in check run profile model infer config probe; do expect 0 "$command" "$rtexec" $command --help; done
+
+# What swapping costs goes into a board's file, which then reads.
+expect 0 'wrote calibrated.toml' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml --json calibration.json
+expect 0 '"in_per_chunk_ns"' cat calibration.json
+expect 0 'name = "host"' cat calibrated.toml
+expect 0 "device of board 'host': host" "$rtexec" probe --board ./calibrated.toml
+expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --chunk 1000B -o calibrated.toml
+expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
+expect 2 '[-][-]store tape: use pinned or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
+expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.toml
+for command in check run profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
 # The same set from somewhere else, and into a trace; a trace is never written over another one.
 mkdir elsewhere && (cd elsewhere && expect '0 4' '0 lost' "$rtexec" run ../good.toml --trace t)
 expect 2 'elsewhere/t' "$rtexec" run good.toml --trace elsewhere/t
 
+# One line for each job, as many as the report counts.
+expect '0 4' 'Verdict' "$rtexec" run good.toml --jobs jobs.csv --json jobs.json
+expect 0 '^task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome$' head -n 1 jobs.csv
+expect 0 '^same$' python3 -c "import csv, json
+released = sum(task['released'] for task in json.load(open('jobs.json'))['tasks'])
+print('same' if released == len(list(csv.DictReader(open('jobs.csv')))) > 0 else 'other')"
+expect 5 'no/such/folder' "$rtexec" run good.toml --jobs no/such/folder/jobs.csv
+
 # A profile that is not finished, or cannot be written, leaves the old one as it was, and nothing beside it.
 cp measured.profile.toml whole.profile.toml
 for signal in INT TERM; do
+  rm -f cancelled.log
   "$rtexec" profile measured.toml --jobs 1000000 >cancelled.log 2>&1 & pid=$!
   for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
   kill -$signal $pid; wait $pid; status=$?

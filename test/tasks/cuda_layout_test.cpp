@@ -273,23 +273,5 @@ TEST(CudaMethod, ComputesOnlyWhatItsArithmeticAndShapesAllow) {
   EXPECT_FALSE(computes(named("cudnn 1 fused workspace 0"), Precision::fp32, swish));
 }
 
-// ---- images
-
-TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
-  const KernelImage images[] = {{"a", 62, true, "", 0}, {"a", 75, false, "", 0}, {"a", 80, false, "", 0}, {"a", 86, false, "", 0},
-                                {"a", 90, false, "", 0}, {"a", 90, true, "", 0},  {"b", 62, true, "", 0}};
-  const auto of_a = [&](int architecture) {
-    const auto chosen = choose_images(images, architecture);
-    return chosen.empty() || chosen[0].name != "a" ? std::pair(0, false) : std::pair(chosen[0].architecture, chosen[0].ptx);
-  };
-  EXPECT_EQ(of_a(61), std::pair(0, false));
-  EXPECT_EQ(of_a(62), std::pair(62, true));
-  EXPECT_EQ(of_a(75), std::pair(75, false));
-  EXPECT_EQ(of_a(89), std::pair(86, false)) << "a cubin runs on later ones of its ten";
-  EXPECT_EQ(of_a(90), std::pair(90, false)) << "compiled rather than translated";
-  EXPECT_EQ(of_a(120), std::pair(90, true)) << "PTX runs on all later ones";
-  EXPECT_EQ(choose_images(images, 90).size(), 2U);
-}
-
 } // namespace
 } // namespace rtexec::tasks::cuda

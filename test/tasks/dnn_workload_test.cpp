@@ -1,18 +1,21 @@
-// A task's workload from an ONNX file, and one that only takes time and memory.
+// A task's workload from an ONNX file.
 #include "tasks/dnn/dnn_workload.hpp"
 
 #include "config/task_set.hpp"
 #include "hal/host/host_device.hpp"
 #include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/passes.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
-#include "test/support/files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace rtexec::tasks {
 namespace {
@@ -104,34 +107,114 @@ TEST(DnnWorkload, OneInputIsFed) {
   EXPECT_THAT(workload.error().what, HasSubstr("2 inputs"));
 }
 
-TEST(SyntheticWorkload, TakesItsTimeAndItsMemory) {
-  Task task;
-  task.name = "load";
-  task.workload = WorkloadKind::synthetic;
-  task.wcet = Wcet{std::chrono::milliseconds(1), std::chrono::milliseconds(2), std::chrono::milliseconds(1)};
-  task.footprint = {1 << 20};
-  auto workload = make_workload(task, DeviceKind::host);
-  ASSERT_TRUE(workload.has_value());
-  EXPECT_EQ((*workload)->memory().state, (Bytes{1 << 20}));
-  std::vector<std::byte> state(1 << 20);
-  const auto device = hal::HostDevice::open(Bytes{1 << 20}, Bytes{1 << 20});
-  ASSERT_TRUE(device.has_value());
-  ASSERT_TRUE((*workload)->bind(**device, {nullptr, nullptr, state.data()}).has_value());
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_TRUE((*workload)->before(0).has_value());
-  EXPECT_TRUE((*workload)->execute().has_value());
-  EXPECT_TRUE((*workload)->after(0).has_value());
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(3800)); // 95 % of 4 ms
-  EXPECT_EQ(state.front(), std::byte{1});
+/// As `model` needs, more, less, fixed in parts.
+class Footprint : public testing::Test {
+ protected:
+  Footprint() : own_(load({})->memory()) {}
+
+  std::unique_ptr<Workload> load(const Task& added) {
+    auto workload = tried(added);
+    EXPECT_EQ(test::problem(workload), "none");
+    return workload ? std::move(*workload) : nullptr;
+  }
+  Result<std::unique_ptr<Workload>> tried(Task task) {
+    task.name = "front";
+    task.model = model_;
+    return make_workload(task, DeviceKind::host);
+  }
+  static Task asked(std::optional<Bytes> footprint, std::optional<Bytes> swappable = {}, MemoryClass kind = MemoryClass::state) {
+    Task task;
+    task.footprint = footprint;
+    task.swappable = swappable;
+    task.memory_class = kind;
+    return task;
+  }
+  [[nodiscard]] Bytes needed() const { return own_.constant + own_.scratch; }
+
+  test::ScratchFolder folder_;
+  std::filesystem::path model_ = write(folder_, "net.onnx", small_model());
+  MemoryDemand own_;
+};
+
+constexpr Bytes mebi{1 << 20};
+
+TEST_F(Footprint, AddsOneObjectOfTheClass) {
+  struct Case {
+    MemoryClass kind;
+    Bytes MemoryDemand::* size;
+  };
+  for (const auto& [kind, size] : {Case{MemoryClass::constant, &MemoryDemand::constant}, {MemoryClass::scratch, &MemoryDemand::scratch}, {MemoryClass::state, &MemoryDemand::state}}) {
+    const auto workload = load(asked(needed() + mebi * 5, needed() + mebi * 3, kind));
+    auto expected = own_;
+    expected.*size += mebi * 3;
+    const auto demand = workload->memory();
+    EXPECT_EQ(demand.constant, expected.constant);
+    EXPECT_EQ(demand.scratch, expected.scratch);
+    EXPECT_EQ(demand.state, expected.state);
+    EXPECT_EQ(demand.fixed, mebi * 2);
+    ASSERT_EQ(demand.objects.size(), own_.objects.size() + 1);
+    EXPECT_EQ(demand.objects.back().kind, kind);
+    EXPECT_EQ(demand.objects.back().offset, own_.*size);
+    EXPECT_EQ(demand.objects.back().size, mebi * 3);
+    EXPECT_EQ(workload->constants().size(), demand.constant.count);
+  }
 }
 
-TEST(SyntheticWorkload, NeedsAWcet) {
-  Task task;
-  task.name = "load";
-  task.workload = WorkloadKind::synthetic;
-  const auto workload = make_workload(task, DeviceKind::host);
-  ASSERT_FALSE(workload.has_value());
-  EXPECT_THAT(workload.error().what, HasSubstr("wcet"));
+TEST_F(Footprint, AddedConstantsAreZerosBehindTheNetworksOwn) {
+  const auto plain = load({});
+  const auto workload = load(asked(needed() + mebi * 4096, {}, MemoryClass::constant));
+  const auto own = plain->constants(), all = workload->constants();
+  ASSERT_EQ(all.size(), own.size() + (std::size_t{4096} << 20));
+  EXPECT_TRUE(std::ranges::equal(own, all.first(own.size())));
+  EXPECT_TRUE(std::ranges::all_of(all.subspan(own.size(), 8192), [](std::byte byte) { return byte == std::byte{0}; }));
+  EXPECT_EQ(all.back(), std::byte{0});
+}
+
+TEST_F(Footprint, OfWhatTheNetworkNeedsAddsNothing) {
+  const auto demand = load(asked(needed()))->memory();
+  EXPECT_EQ(demand.fixed + demand.state, Bytes{0});
+  EXPECT_EQ(demand.objects.size(), own_.objects.size());
+  EXPECT_EQ(load(asked(needed() + mebi, needed()))->memory().fixed, mebi) << "all that is added";
+}
+
+TEST_F(Footprint, RefusalsGiveTheNumbers) {
+  const auto small = tried(asked(needed() - Bytes{1}));
+  EXPECT_TRUE(test::fails(small, Errc::bad_input, "task 'front'"));
+  for (const auto& number : {"footprint = " + to_string(needed() - Bytes{1}), to_string(needed()), to_string(own_.constant), to_string(own_.scratch)})
+    EXPECT_THAT(test::problem(small), HasSubstr(number));
+  const auto fixed = tried(asked(needed() + mebi, needed() - Bytes{64}));
+  EXPECT_TRUE(test::fails(fixed, Errc::bad_input, "task 'front'"));
+  for (const auto& number : {"swappable = " + to_string(needed() - Bytes{64}), to_string(mebi + Bytes{64}), to_string(needed() + mebi), to_string(needed())})
+    EXPECT_THAT(test::problem(fixed), HasSubstr(number));
+  EXPECT_TRUE(test::fails(tried(asked(needed(), needed() + mebi)), Errc::bad_input, "more than its footprint, " + to_string(needed())));
+  EXPECT_TRUE(test::fails(tried(asked({}, mebi)), Errc::bad_input, "which is not given"));
+}
+
+TEST_F(Footprint, HoldsForTheNetworkAsItIsTuned) {
+  auto graph = read_onnx(model_);
+  ASSERT_TRUE(graph);
+  optimise(*graph);
+  const auto network = CudaNetwork::build(*graph, Precision::fp32);
+  ASSERT_TRUE(network);
+  const auto& calls = (*network)->program().calls;
+  const auto conv = std::ranges::find_if(calls, [](const cuda::Call& call) { return std::holds_alternative<cuda::ConvCall>(call.what); });
+  ASSERT_NE(conv, calls.end());
+  const std::vector<std::string> tuning{cuda::geometry_of(std::get<cuda::ConvCall>(conv->what)) + " = cudnn 1 workspace 1048576"};
+  const auto own = (*network)->memory();
+  const auto used = [&](Bytes beside) {
+    auto workload = DnnWorkload::load(model_, "", DeviceKind::cuda, Precision::fp32, DnnWorkload::Footprint{own.constant + own.scratch + beside, own.constant + own.scratch + beside});
+    EXPECT_EQ(test::problem(workload), "none");
+    EXPECT_EQ((*workload)->memory().state, beside);
+    const auto result = (*workload)->use(tuning);
+    if (result) {
+      const auto demand = (*workload)->memory();
+      EXPECT_GT(demand.scratch, own.scratch);
+      EXPECT_EQ(demand.constant + demand.scratch + demand.state, own.constant + own.scratch + beside) << "the footprint stays";
+    }
+    return result;
+  };
+  EXPECT_EQ(test::problem(used(mebi * 2)), "none");
+  EXPECT_TRUE(test::fails(used(Bytes{4096}), Errc::bad_input, "less than the network needs"));
 }
 
 } // namespace

@@ -8,11 +8,22 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rtexec::tasks::cuda {
 namespace {
 
 using Names = std::set<std::string, std::less<>>;
+
+/// Of all rooms.
+const std::vector<KernelImage>& all_images() {
+  static const std::vector<KernelImage> images = [] {
+    std::vector<KernelImage> all;
+    for (const auto& room : {hal::cuda::kernel_images(), kernel_images()}) all.insert(all.end(), room.begin(), room.end());
+    return all;
+  }();
+  return images;
+}
 
 std::string_view bytes(const KernelImage& image) {
   return {static_cast<const char*>(image.data), image.size};
@@ -43,12 +54,12 @@ Names kernels_of(const KernelImage& image) {
 class KernelImages : public testing::Test {
  protected:
   void SetUp() override {
-    if (kernel_images().empty()) GTEST_SKIP() << "built without device kernels: neither nvcc nor clang was found";
+    if (all_images().empty()) GTEST_SKIP() << "built without device kernels: neither nvcc nor clang was found";
   }
 };
 
 TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
-  for (const auto& image : kernel_images()) {
+  for (const auto& image : all_images()) {
     EXPECT_GE(image.architecture, 62) << label(image);
     if (!image.ptx) {
       EXPECT_EQ(bytes(image).substr(0, 4), "\177ELF") << label(image);
@@ -63,7 +74,7 @@ TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
 // The driver of JetPack 4 (CUDA 10.2) reads PTX 6.5 and older, that of JetPack 5 (CUDA 11.4) 7.4 and older.
 TEST_F(KernelImages, PtxOfOldBoardsIsReadByTheirDrivers) {
   const std::map<int, double> newest{{62, 6.5}, {72, 7.4}};
-  for (const auto& image : kernel_images()) {
+  for (const auto& image : all_images()) {
     const auto limit = newest.find(image.architecture);
     if (!image.ptx || limit == newest.end()) continue;
     const auto versions = words(bytes(image), ".version ", "\n");
@@ -74,7 +85,7 @@ TEST_F(KernelImages, PtxOfOldBoardsIsReadByTheirDrivers) {
 
 TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
   std::map<std::string_view, Names> first;
-  for (const auto& image : kernel_images()) {
+  for (const auto& image : all_images()) {
     const Names kernels = kernels_of(image);
     EXPECT_FALSE(kernels.empty()) << label(image);
     EXPECT_EQ(first.try_emplace(image.name, kernels).first->second, kernels) << label(image);
@@ -83,22 +94,28 @@ TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
 
 TEST_F(KernelImages, OfEveryArchitectureComeFromEveryFile) {
   std::map<std::pair<int, bool>, Names> files;
-  for (const auto& image : kernel_images()) files[{image.architecture, image.ptx}].emplace(image.name);
+  for (const auto& image : all_images()) files[{image.architecture, image.ptx}].emplace(image.name);
   for (const auto& [architecture, names] : files) EXPECT_EQ(names, files.begin()->second) << "sm_" << architecture.first;
 }
 
 TEST_F(KernelImages, NameAKernelOnce) {
   std::map<std::pair<int, bool>, Names> seen;
-  for (const auto& image : kernel_images())
+  for (const auto& image : all_images())
     for (const auto& kernel : kernels_of(image)) {
       const bool first = seen[{image.architecture, image.ptx}].insert(kernel).second;
       EXPECT_TRUE(first) << kernel << " is in two files, one of them " << label(image);
     }
 }
 
+TEST_F(KernelImages, OfEachRoomAreThere) {
+  EXPECT_FALSE(hal::cuda::kernel_images().empty());
+  EXPECT_FALSE(kernel_images().empty());
+  for (const auto& image : hal::cuda::kernel_images()) EXPECT_EQ(kernels_of(image), Names{"digest"}) << label(image);
+}
+
 TEST_F(KernelImages, HaveEveryConvolution) {
   Names all;
-  for (const auto& image : kernel_images()) all.merge(kernels_of(image));
+  for (const auto& image : all_images()) all.merge(kernels_of(image));
   for (const auto& variant : conv_variants()) EXPECT_TRUE(all.contains(variant.kernel)) << variant.kernel;
 }
 

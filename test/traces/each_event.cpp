@@ -1,5 +1,6 @@
 #include "test/traces/each_event.hpp"
 
+#include "config/names.hpp"
 #include "traces/emit.hpp"
 
 #include <chrono>
@@ -13,7 +14,51 @@ using Integers = std::map<std::string, std::int64_t>;
 constexpr policies::JobId job{.task = 3, .number = 5'000'000'000};
 constexpr std::int64_t number = 5'000'000'000;
 
+constexpr policies::Transfer moved{.task = 6, .slot = 11, .frame = 70'000};
+constexpr policies::Action loaded{.kind = policies::Action::Kind::copy_in, .job = job, .transfer = moved};
+constexpr policies::Action saved{.kind = policies::Action::Kind::copy_out, .job = job, .transfer = moved};
+constexpr Bytes chunk{6'000'000'000};
+
 Instant at(std::int64_t ns) { return Instant(Duration(ns)); }
+
+void emit_swapping() {
+  for (const auto& policy : spellings<SwapPolicy>())
+    swap_plan({.policy = policy.value, .frames = 90'000, .copy_engines = 2, .cost = {.chunk = chunk}, .store = {}}, "page-locked host memory");
+  swap_begin(loaded, at(140));
+  swap_end(loaded, at(141), {}, chunk);
+  swap_begin(saved, at(142));
+  swap_end(saved, at(143), {}, chunk);
+  swap_begin(saved, at(144)); // of constants: unmapped only
+  swap_end(saved, at(145), {}, {});
+  swap_end(loaded, at(146), std::unexpected(Errc::corrupted), chunk);
+  swap_end(saved, at(147), std::unexpected(Errc::io_error), {});
+  swap_totals({4'000'000'001}, {4'000'000'002}, {4'000'000'003}, {4'000'000'004});
+}
+
+std::vector<ExpectedEvent> swapping() {
+  std::vector<ExpectedEvent> events;
+  for (const auto& policy : spellings<SwapPolicy>())
+    events.push_back({"swap_plan", {{"frames", 90'000}, {"copy_engines", 2}, {"chunk_bytes", 6'000'000'000}},
+                      {{"policy", std::string(policy.text)}, {"store", "page-locked host memory"}}});
+  const auto transfer = [](Integers more) {
+    more.insert({{"task", 6}, {"slot", 11}, {"frame", 70'000}, {"cause_task", 3}, {"cause_job", number}});
+    return more;
+  };
+  const std::vector<ExpectedEvent> transfers{
+      {"swap_in_begin", transfer({{"at", 140}}), {}},
+      {"swap_in_end", transfer({{"at", 141}, {"copied_bytes", 6'000'000'000}}), {{"outcome", "ok"}}},
+      {"swap_out_begin", transfer({{"at", 142}}), {}},
+      {"swap_out_end", transfer({{"at", 143}, {"copied_bytes", 6'000'000'000}}), {{"outcome", "ok"}}},
+      {"swap_out_begin", transfer({{"at", 144}}), {}},
+      {"swap_out_end", transfer({{"at", 145}, {"copied_bytes", 0}}), {{"outcome", "ok"}}},
+      {"swap_in_end", transfer({{"at", 146}, {"copied_bytes", 6'000'000'000}}), {{"outcome", "corrupted"}}},
+      {"swap_out_end", transfer({{"at", 147}, {"copied_bytes", 0}}), {{"outcome", "io-error"}}},
+      {"swap_totals",
+       {{"in_bytes", 4'000'000'001}, {"out_bytes", 4'000'000'002}, {"skipped_bytes", 4'000'000'003}, {"dropped_bytes", 4'000'000'004}},
+       {}}};
+  events.insert(events.end(), transfers.begin(), transfers.end());
+  return events;
+}
 
 } // namespace
 
@@ -70,6 +115,7 @@ void emit_each_event() {
   job_skip(3, at(400), at(401));
   job_abort(job, at(410));
   device_fault(job, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  emit_swapping();
 }
 
 std::vector<ExpectedEvent> each_event() {
@@ -83,7 +129,7 @@ std::vector<ExpectedEvent> each_event() {
   Integers unbounded = info, bounded = info;
   unbounded.insert({{"task", 3}, {"response_bound", -1}});
   bounded.insert({{"task", 4}, {"response_bound", 60'000'000}});
-  return {
+  std::vector<ExpectedEvent> events{
       {"plan", {{"proved", 1}, {"order", 1}, {"tasks", 1}, {"demand_bytes", 1000}, {"capacity_bytes", 2000}, {"chunk_bytes", 500},
                 {"slack", 3'000'000}}, {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
       {"task_info", unbounded, {{"name", "front"}}},
@@ -112,6 +158,9 @@ std::vector<ExpectedEvent> each_event() {
       {"job_abort", of_job({{"at", 410}}), {}},
       {"device_fault", of_job({}), {{"what", "CUDA_ERROR_ILLEGAL_ADDRESS"}}},
   };
+  const std::vector<ExpectedEvent> more = swapping();
+  events.insert(events.end(), more.begin(), more.end());
+  return events;
 }
 
 } // namespace rtexec::traces::test

@@ -80,6 +80,10 @@ void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, By
   lttng_ust_tracepoint(rtexec, device_memory, name, used.count, context.count, demand.count, separate.count);
 }
 
+void swap_plan(const SwapPlan& plan, const char* store) noexcept {
+  lttng_ust_tracepoint(rtexec, swap_plan, byte(plan.policy), plan.frames, plan.copy_engines, plan.cost.chunk.count, store);
+}
+
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept {
   lttng_ust_tracepoint(rtexec, job_release, job.task, job.number, ns(nominal), ns(actual), ns(deadline));
 }
@@ -110,6 +114,25 @@ void after_begin(policies::JobId job, Instant at) noexcept {
 
 void job_end(policies::JobId job, Instant nominal, Instant at) noexcept {
   lttng_ust_tracepoint(rtexec, job_end, job.task, job.number, ns(at), (at - nominal).count());
+}
+
+void swap_begin(const policies::Action& transfer, Instant at) noexcept {
+  if (transfer.kind == policies::Action::Kind::copy_in)
+    lttng_ust_tracepoint(rtexec, swap_in_begin, &transfer, ns(at));
+  else
+    lttng_ust_tracepoint(rtexec, swap_out_begin, &transfer, ns(at));
+}
+
+void swap_end(const policies::Action& transfer, Instant at, Status outcome, Bytes copied) noexcept {
+  const std::uint8_t code = outcome ? outcome_ok : outcome_of(outcome.error());
+  if (transfer.kind == policies::Action::Kind::copy_in)
+    lttng_ust_tracepoint(rtexec, swap_in_end, &transfer, ns(at), code, copied.count);
+  else
+    lttng_ust_tracepoint(rtexec, swap_out_end, &transfer, ns(at), code, copied.count);
+}
+
+void swap_totals(Bytes in, Bytes out, Bytes skipped, Bytes dropped) noexcept {
+  lttng_ust_tracepoint(rtexec, swap_totals, in.count, out.count, skipped.count, dropped.count);
 }
 
 void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept {

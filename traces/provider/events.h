@@ -25,7 +25,18 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("unsupported", rtexec::traces::outcome_of(rtexec::Errc::unsupported))
   lttng_ust_field_enum_value("device-fault", rtexec::traces::outcome_of(rtexec::Errc::device_fault))
   lttng_ust_field_enum_value("device-lost", rtexec::traces::outcome_of(rtexec::Errc::device_lost))
-  lttng_ust_field_enum_value("cancelled", rtexec::traces::outcome_of(rtexec::Errc::cancelled))))
+  lttng_ust_field_enum_value("cancelled", rtexec::traces::outcome_of(rtexec::Errc::cancelled))
+  lttng_ust_field_enum_value("io-error", rtexec::traces::outcome_of(rtexec::Errc::io_error))
+  lttng_ust_field_enum_value("corrupted", rtexec::traces::outcome_of(rtexec::Errc::corrupted))))
+
+LTTNG_UST_TRACEPOINT_ENUM(rtexec, swap_policy, LTTNG_UST_TP_ENUM_VALUES(
+  lttng_ust_field_enum_value("pipelined", static_cast<int>(rtexec::SwapPolicy::pipelined))
+  lttng_ust_field_enum_value("rt-swap", static_cast<int>(rtexec::SwapPolicy::rt_swap))
+  lttng_ust_field_enum_value("mo-vmm", static_cast<int>(rtexec::SwapPolicy::mo_vmm))
+  lttng_ust_field_enum_value("min", static_cast<int>(rtexec::SwapPolicy::min))
+  lttng_ust_field_enum_value("pageable", static_cast<int>(rtexec::SwapPolicy::pageable))
+  lttng_ust_field_enum_value("lru", static_cast<int>(rtexec::SwapPolicy::lru))
+  lttng_ust_field_enum_value("none", static_cast<int>(rtexec::SwapPolicy::none))))
 
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, overrun_policy, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("skip", static_cast<int>(rtexec::OnOverrun::skip))
@@ -92,6 +103,52 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_memory,
     lttng_ust_field_integer(std::uint64_t, context_bytes, context)
     lttng_ust_field_integer(std::uint64_t, demand_bytes, demand)
     lttng_ust_field_integer(std::uint64_t, separate_bytes, separate)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, swap_plan,
+  LTTNG_UST_TP_ARGS(std::uint8_t, policy, std::uint32_t, frames, std::uint32_t, copy_engines, std::uint64_t, chunk, const char*, store),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_enum(rtexec, swap_policy, std::uint8_t, policy, policy)
+    lttng_ust_field_integer(std::uint32_t, frames, frames)
+    lttng_ust_field_integer(std::uint32_t, copy_engines, copy_engines)
+    lttng_ust_field_integer(std::uint64_t, chunk_bytes, chunk)
+    lttng_ust_field_string(store, store)))
+
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, begin_of_swap,
+  LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, action->transfer.task)
+    lttng_ust_field_integer(std::uint32_t, slot, action->transfer.slot)
+    lttng_ust_field_integer(std::uint32_t, frame, action->transfer.frame)
+    lttng_ust_field_integer(std::uint32_t, cause_task, action->job.task)
+    lttng_ust_field_integer(std::uint64_t, cause_job, action->job.number)
+    lttng_ust_field_integer(std::int64_t, at, at)))
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, end_of_swap,
+  LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t, copied),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, action->transfer.task)
+    lttng_ust_field_integer(std::uint32_t, slot, action->transfer.slot)
+    lttng_ust_field_integer(std::uint32_t, frame, action->transfer.frame)
+    lttng_ust_field_integer(std::uint32_t, cause_task, action->job.task)
+    lttng_ust_field_integer(std::uint64_t, cause_job, action->job.number)
+    lttng_ust_field_integer(std::int64_t, at, at)
+    lttng_ust_field_enum(rtexec, outcome, std::uint8_t, outcome, outcome)
+    lttng_ust_field_integer(std::uint64_t, copied_bytes, copied)))
+#define RTEXEC_SWAP(direction)                                                                                                        \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, begin_of_swap, rtexec, swap_##direction##_begin,                                        \
+    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at))                                                     \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, end_of_swap, rtexec, swap_##direction##_end,                                            \
+    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t, copied))
+RTEXEC_SWAP(in)
+RTEXEC_SWAP(out)
+#undef RTEXEC_SWAP
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, swap_totals,
+  LTTNG_UST_TP_ARGS(std::uint64_t, in, std::uint64_t, out, std::uint64_t, skipped, std::uint64_t, dropped),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint64_t, in_bytes, in)
+    lttng_ust_field_integer(std::uint64_t, out_bytes, out)
+    lttng_ust_field_integer(std::uint64_t, skipped_bytes, skipped)
+    lttng_ust_field_integer(std::uint64_t, dropped_bytes, dropped)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_release,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, nominal, std::int64_t, actual, std::int64_t, deadline),

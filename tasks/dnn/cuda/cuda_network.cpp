@@ -44,6 +44,13 @@ CudaNetwork::CudaNetwork(Program program, const Options& options) : program_(std
 
 CudaNetwork::~CudaNetwork() { unbind(); }
 
+std::vector<MemoryObject> CudaNetwork::objects() const {
+  auto objects = program_.constant_objects;
+  for (std::size_t i = 0; i < plan_.sizes.size(); ++i)
+    if (plan_.sizes[i] > 0) objects.push_back({MemoryClass::scratch, {plan_.offsets[i]}, {plan_.sizes[i]}});
+  return objects;
+}
+
 // ---- choices
 
 Result<> CudaNetwork::choose(std::vector<ConvMethod> methods) {

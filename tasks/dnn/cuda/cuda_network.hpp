@@ -33,6 +33,7 @@ class CudaNetwork final : public Network {
 
   [[nodiscard]] std::span<const std::byte> constants() const override { return program_.constants; }
   [[nodiscard]] Bytes scratch() const override { return {plan_.size}; }
+  [[nodiscard]] std::vector<MemoryObject> objects() const override;
   [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
   [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return program_.layers; }

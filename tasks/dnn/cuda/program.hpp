@@ -2,6 +2,7 @@
 // scratch that is planned later. Made by lowering.hpp; needs no device.
 #pragma once
 
+#include "config/plan.hpp"
 #include "config/task_set.hpp"
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 #include "tasks/dnn/graph.hpp"
@@ -85,6 +86,7 @@ struct Program {
   std::vector<Call> calls;              // in the order of execution
   std::vector<std::size_t> buffers;     // sizes in bytes
   std::vector<std::byte> constants;
+  std::vector<MemoryObject> constant_objects; // where each lies in the image
   std::vector<std::string> layers;      // names; calls of one layer follow each other
   std::vector<Transfer> inputs, outputs;
   std::size_t counters = 0;             // words of `counters_buffer` that the calls need, zero before the first; conv methods may need more

@@ -13,31 +13,12 @@ namespace api = hal::cuda;
 
 constexpr unsigned plain_shared = 48 << 10; // bytes that need no permission
 
-/// Largest first: the image for the newest architecture, compiled rather than translated.
-bool better(const KernelImage& a, const KernelImage& b) { return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx; }
-
-bool can_load(const KernelImage& image, int architecture) {
-  return image.architecture <= architecture && (image.ptx || image.architecture / 10 == architecture / 10);
-}
-
 /// Images hold the names of their kernels as text, compiled or not.
 bool mentions(const KernelImage& image, std::string_view name) {
   return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
 }
 
 } // namespace
-
-std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture) {
-  std::map<std::string_view, KernelImage> chosen;
-  for (const auto& image : images) {
-    if (!can_load(image, architecture)) continue;
-    const auto [found, is_new] = chosen.try_emplace(image.name, image);
-    if (!is_new && better(image, found->second)) found->second = image;
-  }
-  std::vector<KernelImage> result;
-  for (const auto& [name, image] : chosen) result.push_back(image);
-  return result;
-}
 
 Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::span<const KernelImage> images) {
   static std::mutex mutex;
@@ -50,7 +31,7 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
   std::erase_if(known, [](const auto& each) { return each.second.expired(); });
   auto& place = known[{&device, images.data()}];
   if (auto shared = place.lock()) return shared;
-  auto chosen = choose_images(images, device.architecture());
+  auto chosen = api::choose_images(images, device.architecture());
   if (chosen.empty())
     return fail(Errc::refused, "this program has no GPU kernels that " + device.name() + " (sm_" + std::to_string(device.architecture()) +
                                    ") can load: build it with a compiler for that architecture");

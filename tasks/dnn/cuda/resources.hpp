@@ -17,9 +17,6 @@
 
 namespace rtexec::tasks::cuda {
 
-/// For every file of kernels/, the image that a device of `architecture` can load and that was made for the newest architecture.
-[[nodiscard]] std::vector<KernelImage> choose_images(std::span<const KernelImage> images, int architecture);
-
 class Resources {
  public:
   /// Those of `device`, made with `images` where there are none yet. Makes the context current on this thread.

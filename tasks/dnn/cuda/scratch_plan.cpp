@@ -70,7 +70,9 @@ ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> met
     lifetimes.use(counters, program.calls.size() + 1);
     sizes[program.counters_buffer] = plan.counters * sizeof(unsigned);
   }
-  auto placed = plan_memory(std::move(lifetimes).with_sizes(sizes));
+  const auto needed = std::move(lifetimes).with_sizes(sizes);
+  for (const auto& lifetime : needed) plan.sizes.push_back(lifetime.size);
+  auto placed = plan_memory(needed);
   plan.offsets = std::move(placed.offsets);
   plan.size = placed.size;
   return plan;

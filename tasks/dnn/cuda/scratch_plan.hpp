@@ -14,6 +14,7 @@ struct ScratchPlan {
   static constexpr std::size_t alignment = 256;
 
   std::vector<std::size_t> offsets; // of the program's buffers, then of one workspace for each call
+  std::vector<std::size_t> sizes;   // of the same, in whole units of the alignment; 0 where nobody uses it
   std::size_t size = 0;
   std::size_t counters = 0;         // words that are to be cleared at the beginning
 

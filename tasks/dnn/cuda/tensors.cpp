@@ -105,6 +105,7 @@ Place Tensors::constant(std::span<const std::byte> bytes) {
   image.resize((image.size() + constant_alignment - 1) / constant_alignment * constant_alignment);
   const auto offset = image.size();
   image.insert(image.end(), bytes.begin(), bytes.end());
+  program_.constant_objects.push_back({MemoryClass::constant, {offset}, {bytes.size()}});
   image.resize((image.size() + 15) / 16 * 16);
   return {Place::Region::constant, 0, offset};
 }

@@ -1,10 +1,11 @@
-// What primitives.cuh and conv_primitives.cuh offer to kernels, for the emulation.
+// What the primitives.cuh of hal/ and tasks/ and conv_primitives.cuh offer to kernels, for the emulation.
 #pragma once
 
 #include "test/tasks/cuda_emulation/emulation.hpp"
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #define DEVICE inline
 #define DEVICE_CALL inline
@@ -21,7 +22,7 @@
       }};                                                                                                                                  \
   static void emulated_##name([[maybe_unused]] const Arguments& arguments)
 
-namespace rtexec::tasks::cuda {
+namespace rtexec::hal::cuda {
 
 inline int thread_index() { return test::emulation::position.thread; }
 inline int block_threads() { return static_cast<int>(test::emulation::position.launch.threads); }
@@ -44,6 +45,15 @@ inline void wait_for_previous() { test::emulation::wait_for_previous(); }
 inline void let_next_start() {}
 inline void publish() {}
 inline unsigned count_up(unsigned* counter) { return (*counter)++; }
+inline void add_up(unsigned long long* sum, unsigned long long value) { *sum += value; }
+inline unsigned long long take(unsigned long long* from) { return std::exchange(*from, 0); }
+
+} // namespace rtexec::hal::cuda
+
+namespace rtexec::tasks::cuda {
+
+using namespace hal::cuda;
+
 inline float load_fresh(const float* from) { return *from; }
 inline void must_be_aligned(const void* pointer, unsigned bytes) { test::emulation::must_be_aligned(pointer, bytes); }
 inline void load_fresh4(float (&to)[4], const float* from) {

@@ -1,0 +1,144 @@
+// The text is cut into statements: a key with its value, a header, or a line with neither. The parser says what each one is.
+#include "config/board_writer.hpp"
+
+#include "config/document.hpp"
+#include "config/file_kinds.hpp"
+#include "config/text.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec {
+namespace {
+
+using namespace config;
+
+/// Behind the string that begins at `at`, which any of TOML's four kinds of quotes encloses.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const std::string_view closing = text.substr(at).starts_with(three) ? three : std::string_view(three).substr(2);
+  for (at += closing.size(); at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') ++at;
+    else if (text.substr(at).starts_with(closing)) break;
+  }
+  at += closing.size();
+  if (closing.size() == 3) // one or two quotes may stand before the closing ones
+    for (int more = 0; more < 2 && text.substr(std::min(at, text.size())).starts_with(quote); ++more) ++at;
+  return std::min(at, text.size());
+}
+
+/// Behind the first `stop` outside strings, comments and brackets; the text's end where there is none.
+std::size_t end_at(char stop, std::string_view text) {
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+    } else if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+    } else {
+      ++at;
+      if (c == '[' || c == '{') ++depth;
+      if (c == ']' || c == '}') --depth;
+      if (depth == 0 && c == stop) return at;
+    }
+  }
+  return text.size();
+}
+
+std::size_t end_of_statement(std::string_view text) { return end_at('\n', text); }
+
+/// `statement` is a key with a string, in whose place comes `value`.
+std::string with_value(std::string_view statement, const std::string& value) {
+  const std::size_t begin = statement.find_first_of("\"'", end_at('=', statement));
+  return std::string(statement.substr(0, begin)) + value + std::string(statement.substr(end_of_string(statement, begin)));
+}
+
+bool is_header(std::string_view statement) {
+  const std::size_t first = statement.find_first_not_of(" \t\xEF\xBB\xBF"); // a byte order mark may begin the text
+  return first != std::string_view::npos && statement[first] == '[';
+}
+
+std::string comments_of(std::string_view lines) {
+  std::string comments;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, end_of_statement(lines));
+    if (line.contains('#')) comments += line;
+    lines.remove_prefix(line.size());
+  }
+  return comments;
+}
+
+/// The text's statements are put in one after the other.
+class Rewriter {
+ public:
+  explicit Rewriter(std::optional<Bytes> chunk) : chunk_(chunk) {}
+
+  void put(std::string_view statement) {
+    const Result<Table> content = parse_document(statement, "board");
+    const std::string_view key = content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
+    if (key.empty() && section_ == swap_cost) {
+      pending_ += statement;
+      return;
+    }
+    if (is_header(statement)) section_ = key == "swap_cost" ? swap_cost : other;
+    if (section_ == swap_cost) return drop_table_line();
+    kept_ += std::exchange(pending_, {});
+    if (section_ == top && key == "swap_cost") return; // [{...}, ...]
+    kept_ += section_ == top && key == "chunk" && chunk_ ? with_value(statement, toml_string(to_string(*chunk_))) : statement;
+  }
+
+  /// All of the text, with `tables` where those before it ended.
+  [[nodiscard]] std::string finish(std::string tables, std::string_view line_end) {
+    kept_ += std::exchange(pending_, {});
+    if (tables.empty()) return kept_;
+    if (place_) tables.erase(0, line_end.size()); // the empty line above them is there, if it was before
+    else if (!kept_.empty() && !kept_.ends_with('\n')) kept_ += line_end;
+    return kept_.insert(place_.value_or(kept_.size()), tables);
+  }
+
+ private:
+  void drop_table_line() {
+    kept_ += comments_of(std::exchange(pending_, {}));
+    place_ = kept_.size();
+  }
+
+  enum { top, swap_cost, other } section_ = top;
+  std::optional<Bytes> chunk_;
+  std::string kept_;
+  std::string pending_; // lines without statements, in or behind a [[swap_cost]] table: which, the next statement tells
+  std::optional<std::size_t> place_; // in kept_
+};
+
+std::string with_line_ends(std::string_view text, std::string_view line_end) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n') result += line_end;
+    else result += c;
+  }
+  return result;
+}
+
+} // namespace
+
+std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
+  Rewriter rewriter(chunk);
+  for (std::string_view rest = toml; !rest.empty();) {
+    const std::size_t end = end_of_statement(rest);
+    rewriter.put(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  const std::string_view line_end = toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n";
+  return rewriter.finish(with_line_ends(swap_cost_tables(costs), line_end), line_end);
+}
+
+Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
+  if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
+  std::string text = replace_swap_costs(board_toml, chunk, costs);
+  if (const auto after = parse_board(text, "board"); !after)
+    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
+  return text;
+}
+
+} // namespace rtexec

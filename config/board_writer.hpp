@@ -1,0 +1,25 @@
+// Puts what was measured into the text of a board file, and leaves all else in it as its author wrote it.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/result.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rtexec {
+
+/// `board_toml` with `costs` in place of its [[swap_cost]] tables, and with `chunk`, if given, as its default chunk. The tables go where
+/// its own ended, or to its end. Other lines stay as they are, byte for byte, and so do those of comments between the tables; a comment
+/// behind a replaced value goes with it. Set-up only. Errors (bad_input): the text before or after is no right board; `costs` of one chunk
+/// size twice, or a capacity that is not whole chunks.
+[[nodiscard]] Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs);
+
+namespace config {
+/// The same of any right TOML text, whatever other tables stand in it.
+[[nodiscard]] std::string replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs);
+}
+
+} // namespace rtexec

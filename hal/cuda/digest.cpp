@@ -1,0 +1,61 @@
+#include "hal/cuda/cuda_device.hpp"
+#include "hal/digest_of.hpp"
+
+#include <algorithm>
+
+namespace rtexec::hal {
+namespace {
+
+constexpr unsigned blocks_per_multiprocessor = 8; // all of its threads: few bytes of each are under way at once
+constexpr Bytes apart{256};                       // what the lanes have: no two of them meet in a line of a cache
+
+} // namespace
+
+Result<> CudaDevice::find_digest_kernel() {
+  const auto images = cuda::choose_images(options_.kernels, architecture_);
+  const auto image = std::ranges::find(images, "digest", &cuda::KernelImage::name);
+  if (image == images.end()) return {};
+  auto module = load(image->data, "digest");
+  if (!module) return std::unexpected(module.error());
+  const auto function = module->function("digest");
+  if (!function) return std::unexpected(function.error());
+  digest_module_ = std::move(*module);
+  digest_kernel_ = *function;
+  return {};
+}
+
+/// Without a kernel that the device takes there are no digests, and the probe says so.
+Result<> CudaDevice::ready_digests() {
+  if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
+  if (digest_kernel_ == nullptr) return {};
+  const auto sums = allocate(BufferKind::device, apart * lanes_.size());
+  if (!sums) return std::unexpected(sums.error());
+  const auto results = allocate(BufferKind::host, apart * lanes_.size());
+  if (!results) return std::unexpected(results.error());
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const std::size_t offset = i * apart.count;
+    lanes_[i].sums = reinterpret_cast<cuda::DigestSums*>(sums->device + offset);
+    lanes_[i].result_on_device = reinterpret_cast<cuda::DigestResult*>(results->device + offset);
+    lanes_[i].result = reinterpret_cast<const cuda::DigestResult*>(results->host + offset);
+  }
+  return {};
+}
+
+Status CudaDevice::digest(const std::byte* at, Bytes size, Digest& result) noexcept {
+  if (auto possible = ready(); !possible) return possible;
+  if (!is_digestible(at, size)) return std::unexpected(Errc::bad_input);
+  if (digest_kernel_ == nullptr) return std::unexpected(Errc::unsupported);
+  const Lane& lane = own_lane();
+  cuda::DigestArguments arguments{at, size.count, lane.sums, lane.result_on_device};
+  void* argument = &arguments;
+  constexpr std::uint64_t bytes_of_block = 16 * cuda::digest_threads;
+  const auto most = static_cast<std::uint64_t>(multiprocessors_) * blocks_per_multiprocessor;
+  const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(size.count / bytes_of_block, 1, most));
+  if (auto begun = check(driver_->launch(digest_kernel_, blocks, 1, 1, cuda::digest_threads, 1, 1, 0, lane.stream, &argument, nullptr)); !begun)
+    return begun;
+  if (auto done = finish(lane); !done) return done;
+  result = {lane.result->low, lane.result->high};
+  return {};
+}
+
+} // namespace rtexec::hal

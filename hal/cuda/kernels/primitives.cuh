@@ -1,0 +1,87 @@
+// What kernels use of the device beyond C++: indices, barriers, memory that threads share, ordering of kernels. One place, so that device
+// code compiles with nvcc and with clang (without CUDA's headers), and so that tests can put an emulation on the CPU in its place.
+//
+// A .cu file starts with this header, or one that includes it, and defines kernels as KERNEL(name, threads, Arguments) { ... arguments ... }.
+#pragma once
+
+#ifndef RTEXEC_EMULATION
+
+#if !defined(__CUDACC_RTC__) && defined(__clang__)
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __grid_constant__
+#include <__clang_cuda_builtin_vars.h>
+#endif
+
+#define DEVICE __device__ __forceinline__
+/// A function that is called, not inlined.
+#define DEVICE_CALL static __device__ __attribute__((noinline))
+/// A kernel of at most `threads` threads a block, with one parameter named `arguments`.
+#define KERNEL(name, threads, Arguments) extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ Arguments arguments)
+#define SHARED __shared__
+
+namespace rtexec::hal::cuda {
+
+DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
+DEVICE int block_threads() { return static_cast<int>(blockDim.x); }
+DEVICE int block_x() { return static_cast<int>(blockIdx.x); }
+DEVICE int block_y() { return static_cast<int>(blockIdx.y); }
+DEVICE int block_z() { return static_cast<int>(blockIdx.z); }
+DEVICE int blocks_x() { return static_cast<int>(gridDim.x); }
+DEVICE int blocks_y() { return static_cast<int>(gridDim.y); }
+DEVICE int blocks_z() { return static_cast<int>(gridDim.z); }
+
+/// All threads of the block arrive, and see each other's writes.
+DEVICE void barrier() { __syncthreads(); }
+
+/// Shared memory of the size that the launch asked for, aligned to 16 bytes.
+DEVICE char* dynamic_shared() {
+  extern __shared__ char __attribute__((aligned(16))) rtexec_dynamic_shared[];
+  return rtexec_dynamic_shared;
+}
+
+/// Shared memory for one T; every call of a kernel means the same. Contents are undefined until written.
+template <class T> DEVICE T& shared_memory() {
+  SHARED T value;
+  return value;
+}
+
+/// On sm_90 a kernel may start before the one ahead of it has ended. Every kernel calls this before it touches what another kernel writes or
+/// reads; then all that ran before has ended, and its writes are seen.
+DEVICE void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+/// The next kernel's blocks may take the places that this one leaves free.
+DEVICE void let_next_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// What this thread wrote to global memory is seen by every thread that sees what it writes later.
+DEVICE void publish() { asm volatile("membar.gl;" ::: "memory"); }
+/// Adds one, as one step for all threads of the device; what was there before.
+DEVICE unsigned count_up(unsigned* counter) {
+  unsigned before;
+  asm volatile("atom.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+  return before;
+}
+/// Adds `value`, as one step for all threads of the device.
+DEVICE void add_up(unsigned long long* sum, unsigned long long value) {
+  asm volatile("red.global.add.u64 [%0], %1;" ::"l"(sum), "l"(value) : "memory");
+}
+/// What is there, as one step for all threads of the device; zero is there afterwards.
+DEVICE unsigned long long take(unsigned long long* from) {
+  unsigned long long before;
+  asm volatile("atom.global.exch.b64 %0, [%1], 0;" : "=l"(before) : "l"(from) : "memory");
+  return before;
+}
+
+} // namespace rtexec::hal::cuda
+
+#endif

@@ -1,0 +1,266 @@
+#include "hal/store/common.hpp"
+#include "hal/store/file_lane.hpp"
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+namespace rtexec::hal {
+namespace {
+
+using Direction = FileLane::Direction;
+constexpr Bytes MiB{1 << 20};
+
+/// Chunks travel in parts, so that one is copied to or from the device while others are read or written.
+Bytes part_size(Bytes chunk) {
+  constexpr Bytes least{MiB.count / 2}, most = MiB * 4;
+  return std::min(chunk, std::clamp(round_up({chunk.count / 8}, page_size()), least, most));
+}
+
+std::string advice_for(int error) {
+  switch (error) {
+    case EEXIST: return "A file that exists is never overwritten: name another one, or remove it.";
+    case ENOENT:
+    case ENOTDIR: return "Make its folder first, or name one that exists.";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "Name a file in a folder that this user may write.";
+    case ENOSPC:
+    case EDQUOT: return "Make room, name a file on a larger disk, or let less memory be swapped.";
+    case EFBIG: return "Raise the largest size of a file with `ulimit -f unlimited`, or let less memory be swapped.";
+    case EOPNOTSUPP: return "This file system cannot set room aside: name a file on ext4, XFS, Btrfs, F2FS or tmpfs.";
+    case EIO: return "The disk or its file system failed: `dmesg` says more.";
+    default: return {};
+  }
+}
+
+/// Of its full size, without a name.
+Result<FileDescriptor> make_file(const std::filesystem::path& name, Bytes size) {
+  const auto failed = [&](const std::string& what) {
+    const int error = errno;
+    return call_failed(what + " the swap file " + name.string(), error, advice_for(error));
+  };
+  FileDescriptor file(sys().create(name.c_str(), O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+  if (file.number() < 0) return failed("making");
+  if (sys().unlink(name.c_str()) != 0) return failed("removing the name of");
+  if (sys().fallocate(file.number(), 0, 0, static_cast<off_t>(size.count)) != 0) return failed("setting " + readable(size) + " aside for");
+  return file;
+}
+
+/// 0, or the error number of what refused O_DIRECT: the flag, or a first read.
+int bypass_page_cache(int file, std::byte* page) {
+  if (sys().set_status_flags(file, O_DIRECT) == 0 && sys().pread(file, page, page_size().count, 0) >= 0) return 0;
+  const int error = errno;
+  (void)sys().set_status_flags(file, 0);
+  return error;
+}
+
+/// The pool window as it is now, in regions that a ring takes.
+std::vector<std::span<std::byte>> window_regions(const Device& device) {
+  constexpr std::size_t most = std::size_t(1) << 30;
+  const std::size_t chunk = device.chunk_size().count;
+  std::vector<std::span<std::byte>> regions;
+  for (std::size_t i = 0; i < device.chunks_created(); ++i) {
+    std::byte* const at = device.window(Chunk(i));
+    const bool next = !regions.empty() && std::to_address(regions.back().end()) == at && regions.back().size() + chunk <= most;
+    if (next) regions.back() = {regions.back().data(), regions.back().size() + chunk};
+    else regions.emplace_back(at, chunk);
+  }
+  return regions;
+}
+
+class FileStore final : public BackingStore {
+ public:
+  FileStore(Device& device, std::size_t chunks, std::filesystem::path name, FileDescriptor file)
+      : device_(device), chunks_(chunks), chunk_(device.chunk_size()), part_(part_size(chunk_)), name_(std::move(name)), file_(std::move(file)) {}
+
+  /// Set-up, once.
+  [[nodiscard]] Result<> prepare();
+
+  [[nodiscard]] std::string description() const override {
+    return name_.string() + (rings_ ? ", unlinked, by io_uring" : ", unlinked, by pread and pwrite") + (direct_ ? " with O_DIRECT" : "");
+  }
+  [[nodiscard]] std::string fallback() const override { return fallback_; }
+  [[nodiscard]] std::string failure() const override;
+  [[nodiscard]] std::size_t chunks() const override { return chunks_; }
+  [[nodiscard]] Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override;
+  [[nodiscard]] Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept override {
+    return transfer(reading_, chunk, window, beside);
+  }
+  [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept override {
+    return transfer(writing_, chunk, const_cast<std::byte*>(window), beside); // only read
+  }
+
+ private:
+  struct Side {
+    FileLane lane;
+    StoreMemory buffers; // one for each slot of the lane; none where files go straight to the window
+  };
+
+  void note(const std::string& line) {
+    if (fallback_.find(line) == fallback_.npos) fallback_ += (fallback_.empty() ? "" : "\n") + line;
+  }
+  void open_rings();
+  [[nodiscard]] Result<> fill_part(const FilePart& part, std::span<const std::byte> contents);
+  [[nodiscard]] FilePart part(std::size_t chunk, std::size_t number, std::byte* window) const noexcept;
+  [[nodiscard]] std::byte* buffer(const Side& side, std::size_t number) const noexcept;
+  [[nodiscard]] Status transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept;
+  [[nodiscard]] Status begin(Side& side, std::size_t number, const FilePart& part) noexcept;
+  [[nodiscard]] Status finish(Side& side, std::size_t number, const FilePart& part) noexcept;
+
+  Device& device_;
+  std::size_t chunks_;
+  Bytes chunk_, part_;
+  std::filesystem::path name_;
+  FileDescriptor file_;
+  bool direct_ = false;
+  bool rings_ = false;
+  std::string fallback_;
+  StoreMemory filling_; // a part
+  Side reading_{{file_.number(), Direction::read}, {}};
+  Side writing_{{file_.number(), Direction::write}, {}};
+};
+
+// ---- set-up -----------------------------------------------------------------------------------------------------------
+
+Result<> FileStore::prepare() {
+  auto filling = StoreMemory::open(device_, part_, HostMemoryKind::pageable, "filling the swap file " + name_.string());
+  if (!filling) return std::unexpected(filling.error());
+  filling_ = std::move(*filling);
+  const int refusal = bypass_page_cache(file_.number(), filling_.base());
+  direct_ = refusal == 0;
+  if (!direct_) note(name_.string() + ": its file system refuses O_DIRECT (" + errno_text(refusal) + "): it goes by the page cache, which takes memory");
+  if (!device_.capabilities().host_sees_window) {
+    for (Side* side : {&reading_, &writing_}) {
+      auto buffers = StoreMemory::open(device_, part_ * FileLane::depth, HostMemoryKind::page_locked, "buffers of the swap file " + name_.string());
+      if (!buffers) return std::unexpected(buffers.error());
+      side->buffers = std::move(*buffers);
+    }
+  }
+  open_rings();
+  for (std::size_t chunk = 0; chunk < chunks_; ++chunk) { // a first write of room set aside takes longer than later ones
+    if (auto zeroed = fill(chunk, {}); !zeroed) return zeroed;
+  }
+  return {};
+}
+
+std::string why_no_ring(int error) {
+  if (error == ENOSYS) return "the kernel has no io_uring (ENOSYS)";
+  if (error == EPERM) return "io_uring is not allowed here (EPERM: kernel.io_uring_disabled, or the profile of a container)";
+  return "io_uring could not be opened (" + errno_text(error) + ")";
+}
+
+void FileStore::open_rings() {
+  std::array<std::unique_ptr<IoRing>, 2> rings;
+  for (auto& ring : rings) {
+    auto opened = IoRing::open(file_.number(), FileLane::depth);
+    if (!opened) return note(why_no_ring(opened.error()) + ": pread and pwrite instead");
+    ring = std::move(*opened);
+  }
+  for (std::size_t i = 0; Side* side : {&reading_, &writing_}) {
+    auto regions = window_regions(device_);
+    if (side->buffers.base() != nullptr) regions = {{side->buffers.base(), side->buffers.size().count}};
+    const auto registered = rings[i]->register_memory(std::move(regions));
+    if (!registered) note("io_uring could not register its buffers (" + errno_text(registered.error()) + "): each transfer is slower; `ulimit -l unlimited` may help");
+    side->lane.use(std::move(rings[i++]));
+  }
+  rings_ = true;
+}
+
+Result<> FileStore::fill(std::size_t chunk, std::span<const std::byte> contents) {
+  if (auto possible = check_fill(*this, chunk_, chunk, contents); !possible) return possible;
+  for (std::size_t number = 0; part_.count * number < chunk_.count; ++number) {
+    FilePart each = part(chunk, number, nullptr);
+    each.at = filling_.base();
+    const auto here = contents.first(std::min<std::size_t>(contents.size(), each.size.count));
+    if (auto filled = fill_part(each, here); !filled) return filled;
+    contents = contents.subspan(here.size());
+  }
+  return {};
+}
+
+Result<> FileStore::fill_part(const FilePart& part, std::span<const std::byte> contents) {
+  if (!contents.empty()) std::memcpy(part.at, contents.data(), contents.size());
+  std::memset(part.at + contents.size(), 0, part.size.count - contents.size());
+  FileLane lane(file_.number(), Direction::write);
+  lane.begin(0, part);
+  if (lane.finish(0)) return {};
+  return call_failed("writing the swap file " + name_.string(), lane.last_error(), advice_for(lane.last_error()), Errc::io_error);
+}
+
+// ---- transfers --------------------------------------------------------------------------------------------------------
+
+FilePart FileStore::part(std::size_t chunk, std::size_t number, std::byte* window) const noexcept {
+  const Bytes at = part_ * number;
+  return {.at = window + at.count, .size = std::min(part_, chunk_ - at), .offset = chunk_ * chunk + at};
+}
+
+std::byte* FileStore::buffer(const Side& side, std::size_t number) const noexcept {
+  return side.buffers.base() == nullptr ? nullptr : side.buffers.base() + number % FileLane::depth * part_.count;
+}
+
+Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept {
+  if (chunk >= chunks_ || window == nullptr) return bad_transfer(beside);
+  const std::size_t parts = (chunk_.count + part_.count - 1) / part_.count;
+  std::size_t next = 0;
+  Status outcome;
+  const auto begin_next = [&] {
+    outcome = begin(side, next, part(chunk, next, window));
+    ++next;
+  };
+  while (outcome && next < std::min<std::size_t>(parts, FileLane::depth)) begin_next();
+  const Status meanwhile = beside();
+  for (std::size_t number = 0; outcome && number < parts; ++number) {
+    outcome = finish(side, number, part(chunk, number, window));
+    if (outcome && next < parts) begin_next();
+  }
+  side.lane.end();
+  return outcome ? meanwhile : outcome;
+}
+
+Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) noexcept {
+  FilePart moved = part;
+  if (std::byte* const between = buffer(side, number)) {
+    moved.at = between;
+    if (side.lane.direction() == Direction::write) {
+      if (auto copied = device_.copy(between, part.at, part.size); !copied) return copied;
+    }
+  }
+  side.lane.begin(number % FileLane::depth, moved);
+  return {};
+}
+
+Status FileStore::finish(Side& side, std::size_t number, const FilePart& part) noexcept {
+  if (auto moved = side.lane.finish(number % FileLane::depth); !moved) return moved;
+  std::byte* const between = buffer(side, number);
+  if (between == nullptr || side.lane.direction() == Direction::write) return {};
+  return device_.copy(part.at, between, part.size);
+}
+
+std::string FileStore::failure() const {
+  std::string text;
+  for (const Side* side : {&reading_, &writing_}) {
+    const int error = side->lane.last_error();
+    if (error == 0) continue;
+    const std::string what = side->lane.direction() == Direction::read ? "reading" : "writing";
+    text += (text.empty() ? "" : "\n") + call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what;
+  }
+  return text;
+}
+
+} // namespace
+
+Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks, const std::filesystem::path& file) {
+  const auto size = store_size(device, chunks);
+  if (!size) return std::unexpected(size.error());
+  auto made = make_file(file, *size);
+  if (!made) return std::unexpected(made.error());
+  auto store = std::make_unique<FileStore>(device, chunks, file, std::move(*made));
+  if (auto prepared = store->prepare(); !prepared) return std::unexpected(prepared.error());
+  return store;
+}
+
+} // namespace rtexec::hal

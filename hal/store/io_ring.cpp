@@ -1,0 +1,87 @@
+#include "hal/store/io_ring.hpp"
+
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/uio.h>
+
+namespace rtexec::hal {
+namespace {
+
+constexpr int the_file = 0; // its number among the registered files
+
+bool contains(std::span<const std::byte> region, const FilePart& part) {
+  return region.data() <= part.at && part.at + part.size.count <= region.data() + region.size();
+}
+
+} // namespace
+
+std::expected<std::unique_ptr<IoRing>, int> IoRing::open(int file, unsigned depth) {
+  std::unique_ptr<IoRing> ring(new IoRing);
+  if (sys().ring_open(depth, &ring->ring_) != 0) {
+    const int error = errno;
+    ring->ring_.ring_fd = -1;
+    return std::unexpected(error);
+  }
+  if (sys().ring_register_file(&ring->ring_, file) != 0) return std::unexpected(errno);
+  return ring;
+}
+
+IoRing::~IoRing() {
+  if (ring_.ring_fd >= 0) sys().ring_close(&ring_);
+}
+
+std::expected<void, int> IoRing::register_memory(std::vector<std::span<std::byte>> regions) {
+  std::vector<iovec> buffers;
+  for (const auto region : regions) buffers.push_back({region.data(), region.size()});
+  if (sys().ring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size())) != 0) return std::unexpected(errno);
+  regions_ = std::move(regions);
+  return {};
+}
+
+int IoRing::begin(bool write, const FilePart& part, unsigned tag) noexcept {
+  if (error_ != 0) return error_;
+  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return error_ = EBUSY;
+  prepare(*entry, write, part);
+  entry->flags |= IOSQE_FIXED_FILE;
+  ::io_uring_sqe_set_data64(entry, tag);
+  return error_ = submit();
+}
+
+void IoRing::prepare(io_uring_sqe& entry, bool write, const FilePart& part) const noexcept {
+  const auto size = static_cast<unsigned>(part.size.count);
+  const auto region = std::ranges::find_if(regions_, [&](const auto& each) { return contains(each, part); });
+  if (region == regions_.end()) {
+    if (write) ::io_uring_prep_write(&entry, the_file, part.at, size, part.offset.count);
+    else ::io_uring_prep_read(&entry, the_file, part.at, size, part.offset.count);
+    return;
+  }
+  const auto number = static_cast<int>(region - regions_.begin());
+  if (write) ::io_uring_prep_write_fixed(&entry, the_file, part.at, size, part.offset.count, number);
+  else ::io_uring_prep_read_fixed(&entry, the_file, part.at, size, part.offset.count, number);
+}
+
+int IoRing::submit() noexcept {
+  constexpr int patience = 100; // attempts, where the kernel is short of memory for the moment
+  int error = EAGAIN;
+  for (int attempt = 0; attempt < patience && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
+    const int submitted = sys().ring_submit(&ring_);
+    if (submitted > 0) return 0;
+    error = submitted < 0 ? errno : EAGAIN;
+  }
+  return error;
+}
+
+std::expected<IoRing::Completion, int> IoRing::wait() noexcept {
+  io_uring_cqe* completion = nullptr;
+  while (sys().ring_wait(&ring_, &completion) != 0) {
+    if (errno != EINTR) return std::unexpected(error_ = errno);
+  }
+  const Completion found{static_cast<unsigned>(::io_uring_cqe_get_data64(completion)), completion->res};
+  ::io_uring_cqe_seen(&ring_, completion);
+  return found;
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,57 @@
+// One io_uring with one registered file: reads and writes are begun, and then waited for.
+//
+// Threading: set-up from any one thread, the rest from one thread. After set-up no call allocates.
+#pragma once
+
+#include "config/result.hpp"
+#include "config/units.hpp"
+
+#include <cstddef>
+#include <expected>
+#include <liburing.h>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rtexec::hal {
+
+/// A part of a file, and the memory that it is read to or written from.
+struct FilePart {
+  std::byte* at = nullptr;
+  Bytes size;
+  Bytes offset; // in the file
+};
+
+class IoRing {
+ public:
+  struct Completion {
+    unsigned tag = 0;
+    int result = 0; // bytes, or a negative error number
+  };
+
+  /// For `depth` parts at once. The error is the kernel's number.
+  [[nodiscard]] static std::expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth);
+  ~IoRing();
+  IoRing(const IoRing&) = delete;
+  IoRing& operator=(const IoRing&) = delete;
+
+  /// Once. `regions` of at most 1 GiB each are then kept ready for the kernel; other memory works too, and costs more. The error is the
+  /// kernel's number, and nothing is registered.
+  [[nodiscard]] std::expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
+
+  /// 0, or the kernel's error number; after an error nothing more can be begun.
+  [[nodiscard]] int begin(bool write, const FilePart& part, unsigned tag) noexcept;
+  /// The next of those that were begun. An error is the kernel's number, and final.
+  [[nodiscard]] std::expected<Completion, int> wait() noexcept;
+
+ private:
+  IoRing() = default;
+  void prepare(io_uring_sqe& entry, bool write, const FilePart& part) const noexcept;
+  [[nodiscard]] int submit() noexcept;
+
+  io_uring ring_{};
+  std::vector<std::span<std::byte>> regions_; // registered, by number
+  int error_ = 0;
+};
+
+} // namespace rtexec::hal

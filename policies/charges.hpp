@@ -1,0 +1,25 @@
+// The set as the analysis sees it: every part with what the board and, where the plan swaps, moving chunks add to it. Formulas, and what is
+// assumed of the measured costs: README.md.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/plan.hpp"
+#include "config/task_set.hpp"
+#include "policies/reservations.hpp"
+#include "policies/verdicts.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace rtexec::policies {
+
+/// Whether CPU parts are planned for SCHED_DEADLINE.
+[[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
+
+/// What the scheduler's thread and the copy engines reserve.
+[[nodiscard]] ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& board);
+
+/// `order`: task indices, the most urgent first. Where the plan swaps, its volumes are assigned. Every task has a wcet.
+[[nodiscard]] NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order);
+
+} // namespace rtexec::policies

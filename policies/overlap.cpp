@@ -1,0 +1,52 @@
+#include "policies/overlap.hpp"
+
+#include <algorithm>
+
+namespace rtexec::policies {
+namespace {
+
+/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these.
+std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
+  std::vector<Nanos> values{0};
+  const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
+  for (const DevicePart& part : parts) {
+    values.push_back(part.execution);
+    if (part.load <= longest) values.push_back(part.load);
+  }
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
+}
+
+Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {
+  Overlap result;
+  const auto longest = std::ranges::max_element(parts, {}, &DevicePart::execution);
+  Nanos second = 0;
+  for (auto part = parts.begin(); part != parts.end(); ++part)
+    if (part != longest) second = std::max(second, part->execution);
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    const Nanos p = std::max(part->execution - lambda, Nanos{0});
+    const Nanos q = std::max(part->load - lambda, Nanos{0});
+    const Nanos another = part == longest ? second : longest->execution;
+    result.tasks.push_back({.cost = lambda + p + q, .lead = lambda + q, .tail = part->execution - p, .blocking = p + q + std::max(lambda, another)});
+    result.background = std::max(result.background, p);
+  }
+  return result;
+}
+
+} // namespace
+
+std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background) {
+  std::vector<Overlap> list;
+  if (parts.empty()) return list;
+  const std::size_t tasks = parts.size();
+  if (background.execution > 0) parts.insert(parts.end(), 2, background); // one of them can execute and another be staged
+  for (const Nanos lambda : lambdas(parts)) {
+    Overlap& added = list.emplace_back(overlap(parts, lambda));
+    if (parts.size() > tasks) added.background = added.tasks.back().blocking;
+    added.tasks.resize(tasks);
+  }
+  return list;
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,154 @@
+#include "config/board_writer.hpp"
+#include "config/files.hpp"
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/progress.hpp"
+#include "rtexec/command/text.hpp"
+#include "rtexec/executive/calibrator.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string board = "host";
+  std::string output;
+  std::vector<std::string> chunks;
+  std::string volume;
+  std::string store = "pinned";
+  executive::CalibrationOptions calibration;
+  std::string json;
+};
+
+Result<executive::CalibrationOptions> calibration_of(const Options& options) {
+  executive::CalibrationOptions result = options.calibration;
+  for (const std::string& text : options.chunks) {
+    const auto chunk = parse_bytes(text);
+    if (!chunk) return fail(chunk.error().code, "--chunk " + text + ": " + chunk.error().what);
+    if (chunk->count == 0 || chunk->count % 4096 != 0) return fail(Errc::bad_input, "--chunk " + text + ": not a whole number of pages of 4096 bytes");
+    result.chunks.push_back(*chunk);
+  }
+  if (!options.volume.empty()) {
+    const auto volume = parse_bytes(options.volume);
+    if (!volume) return fail(volume.error().code, "--volume " + options.volume + ": " + volume.error().what);
+    result.volume = *volume;
+  }
+  constexpr std::string_view file = "file:";
+  if (options.store.starts_with(file) && options.store.size() > file.size())
+    result.store.file = options.store.substr(file.size());
+  else if (options.store != "pinned")
+    return fail(Errc::bad_input, "--store " + options.store + ": use pinned or file:PATH");
+  return result;
+}
+
+/// The board's text, and where its calibrated copy goes: a file of one's own is replaced, a board that the program carries in itself is
+/// written to the current folder.
+struct BoardText {
+  std::string toml;
+  fs::path output;
+};
+
+Result<BoardText> board_text(const Options& options) {
+  const auto builtin = executive::builtin_boards();
+  const auto known = std::ranges::find(builtin, options.board, &BuiltinBoard::name);
+  if (known != builtin.end()) return BoardText{std::string(known->toml), options.output.empty() ? fs::path(options.board + ".toml") : fs::path(options.output)};
+  if (const auto board = read_board(options.board, builtin); !board) return std::unexpected(board.error());
+  auto text = config::read_file(options.board, std::size_t{1} << 20);
+  if (!text) return std::unexpected(text.error());
+  return BoardText{std::move(*text), options.output.empty() ? fs::path(options.board) : fs::path(options.output)};
+}
+
+void print(std::ostream& out, const executive::Calibration& calibration) {
+  out << "Swapping on " << calibration.device << ", by " << calibration.store << ", both ways at once\n";
+  Table table({"chunk", "in", "out", "drop", "in fixed", "out fixed", "residual", "in fit R2", "out fit R2", "in GB/s", "out GB/s"});
+  const auto rate = [](Bytes chunk, double ns) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f", ns > 0 ? static_cast<double>(chunk.count) / ns : 0.0);
+    return std::string(text);
+  };
+  const auto share = [](double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", value);
+    return std::string(text);
+  };
+  for (const auto& [cost, in, out_fit] : calibration.chunks)
+    table.add({readable(cost.chunk), readable(cost.in_per_chunk), readable(cost.out_per_chunk), readable(cost.drop_per_chunk), readable(cost.in_fixed),
+               readable(cost.out_fixed), readable(cost.residual), share(in.r_squared), share(out_fit.r_squared), rate(cost.chunk, in.per_chunk_ns),
+               rate(cost.chunk, out_fit.per_chunk_ns)});
+  table.print(out);
+  out << "chosen chunk: " << readable(calibration.chosen) << '\n';
+}
+
+nlohmann::json to_json(const executive::Calibration& calibration, const fs::path& file) {
+  nlohmann::json chunks = nlohmann::json::array();
+  const auto fit = [](const executive::SwapFit& line) {
+    return nlohmann::json{{"fixed_ns", line.fixed_ns}, {"per_chunk_ns", line.per_chunk_ns}, {"residual_ns", line.residual_ns}, {"r_squared", line.r_squared}};
+  };
+  for (const auto& [cost, in, out] : calibration.chunks)
+    chunks.push_back({{"chunk_bytes", cost.chunk.count},
+                      {"in_per_chunk_ns", cost.in_per_chunk.count()},
+                      {"out_per_chunk_ns", cost.out_per_chunk.count()},
+                      {"drop_per_chunk_ns", cost.drop_per_chunk.count()},
+                      {"in_fixed_ns", cost.in_fixed.count()},
+                      {"out_fixed_ns", cost.out_fixed.count()},
+                      {"in_fit", fit(in)},
+                      {"out_fit", fit(out)}});
+  return {{"device", calibration.device}, {"store", calibration.store}, {"chosen_bytes", calibration.chosen.count}, {"chunks", chunks}, {"file", file.string()}};
+}
+
+int calibrate(const Options& options) {
+  const auto wanted = calibration_of(options);
+  if (!wanted) return report(wanted.error());
+  const auto board = board_text(options);
+  if (!board) return report(board.error());
+  // Before minutes of measuring, not after them.
+  if (const auto writable = AtomicFile::create(board->output); !writable) return report(writable.error());
+  std::ostream& out = text_output(options.json);
+  stop_on_signals();
+  Progress progress(out);
+  const auto measured = executive::calibrate(options.board, *wanted, [&](std::size_t done, std::size_t of) { return progress("calibrating", done, of, "runs"); });
+  if (!measured) return report(measured.error());
+  std::vector<SwapCost> costs;
+  for (const auto& each : measured->chunks) costs.push_back(each.cost);
+  const auto text = with_swap_costs(board->toml, measured->chosen, costs);
+  if (!text) return report(text.error());
+  if (const auto written = config::replace_file(board->output, *text); !written) return report(written.error());
+  print(out, *measured);
+  out << "wrote " << board->output.string() << ": name it in task sets as board = \"./" << board->output.filename().string() << "\"\n";
+  if (const auto written = write_json(options.json, to_json(*measured, board->output)); !written) return report(written.error());
+  return 0;
+}
+
+} // namespace
+
+void add_calibrate(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("calibrate", "Measure what swapping costs on a board and write it into the board's file");
+  const auto options = std::make_shared<Options>();
+  command->add_option("board", options->board, "A board by name or path")->capture_default_str();
+  command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")
+      ->type_name("FILE.toml");
+  command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")->type_name("BYTES");
+  command->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")->type_name("BYTES");
+  command->add_option("--store", options->store, "Where chunks go: pinned or file:PATH")->capture_default_str();
+  command->add_option("--jobs", options->calibration.jobs, "Swapping jobs for each chunk size and volume")
+      ->capture_default_str()
+      ->check(CLI::Range(3, 10000))
+      ->type_name("N");
+  command->add_option("--margin", options->calibration.margin, "What is measured counts this many times")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 100.0))
+      ->type_name("FACTOR");
+  command->add_flag("--keep-awake", options->calibration.keep_awake, "Keep the cores from going idle, as task sets with keep_awake = true do");
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
+}
+
+} // namespace rtexec::command

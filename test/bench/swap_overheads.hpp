@@ -1,0 +1,263 @@
+// Section overheads: what swapping costs beside the copies (the paper's Table V).
+#pragma once
+
+#include "hal/host/host_device.hpp"
+#include "policies/admission.hpp"
+#include "policies/device_scheduler.hpp"
+#include "tasks/dnn/cuda/scratch_plan.hpp"
+#include "test/bench/swap_gpu.hpp"
+
+#include <deque>
+#include <malloc.h>
+#include <optional>
+#include <random>
+
+namespace rtexec::bench {
+
+// ---- decisions --------------------------------------------------------------------------------------------------------
+
+struct PolicyName {
+  const char* name;
+  SwapPolicy policy;
+};
+inline constexpr PolicyName swap_policies[]{{"pipelined", SwapPolicy::pipelined}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
+                                            {"min", SwapPolicy::min}, {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru}};
+
+/// Twelve tasks with footprints of the paper's Table III on 24 GiB, periods between 3 and 5 s; chunks of 64 MiB, min and mo-vmm of 2 MiB.
+inline Result<Plan> twelve_tasks(SwapPolicy policy) {
+  constexpr std::array<std::uint64_t, 12> footprints_mb{1400, 2400, 3800, 2300, 3600, 6200, 1000, 1600, 2700, 1600, 3200, 5700};
+  TaskSet set;
+  set.swap.policy = policy;
+  Board board;
+  board.name = "overheads";
+  board.capacity = GiB * 24;
+  board.chunk = MiB * 64;
+  board.copy_engines = 2;
+  board.memory_policies = {MemoryPolicy::device};
+  for (const Bytes chunk : {MiB * 2, MiB * 64}) {
+    const Duration copy(20'000 * chunk.count / MiB.count);
+    board.swap_costs.push_back({.chunk = chunk, .in_per_chunk = copy, .out_per_chunk = copy});
+  }
+  std::vector<MemoryDemand> memory;
+  for (const std::uint64_t footprint : footprints_mb) {
+    Task task;
+    task.name = "t" + std::to_string(memory.size());
+    task.period = task.deadline = std::chrono::milliseconds(3000 + 160 * memory.size());
+    task.wcet = Wcet{.before = std::chrono::milliseconds(1), .device = std::chrono::milliseconds(40), .after = std::chrono::milliseconds(1)};
+    set.tasks.push_back(std::move(task));
+    memory.push_back({.constant = {}, .scratch = {}, .state = Bytes{footprint * 1'000'000}});
+  }
+  return policies::make_plan(set, board, memory);
+}
+
+/// A device that does what the scheduler tells it, in virtual time: events in random order, as far as they are possible.
+class DecisionTimer {
+ public:
+  explicit DecisionTimer(const Plan& plan) : plan_(plan), scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event), jobs_(plan.tasks.size()) {}
+
+  /// What each decision took, in us; empty where the scheduler came to rest, or refused an event.
+  std::vector<double> time(std::size_t events) {
+    std::vector<double> times;
+    times.reserve(events);
+    while (times.size() < events) {
+      const auto event = next();
+      if (!event) return {};
+      actions_.clear();
+      const Instant begin = hal::now();
+      scheduler_.on(*event, actions_);
+      times.push_back(microseconds(hal::now() - begin));
+      for (const policies::Action& action : actions_.all())
+        if (!take(action)) return {};
+    }
+    return times;
+  }
+
+ private:
+  using Event = policies::Event;
+  using Kind = policies::Action::Kind;
+  struct Job {
+    std::uint64_t number = 0;
+    bool outstanding = false;
+  };
+
+  std::optional<Event> next() {
+    std::vector<std::uint32_t> idle;
+    for (std::uint32_t task = 0; task < jobs_.size(); ++task)
+      if (!jobs_[task].outstanding) idle.push_back(task);
+    std::array<int, 4> possible{};
+    std::size_t count = 0;
+    for (const auto& [number, holds] : {std::pair(0, !idle.empty()), {1, running_.has_value()}, {2, !ins_.empty()}, {3, !outs_.empty()}})
+      if (holds) possible[count++] = number;
+    if (count == 0) return std::nullopt;
+    now_ += std::chrono::milliseconds(1);
+    switch (possible[random_() % count]) {
+      case 0: return request(idle[random_() % idle.size()]);
+      case 1: return finish();
+      case 2: return copied(Event::Kind::copied_in, ins_);
+      default: return copied(Event::Kind::copied_out, outs_);
+    }
+  }
+
+  Event request(std::uint32_t task) {
+    jobs_[task].outstanding = true;
+    return {Event::Kind::job_requested, {task, ++jobs_[task].number}, now_, now_ + plan_.tasks[task].device_done_by};
+  }
+  Event finish() {
+    const policies::JobId job = *running_;
+    running_.reset();
+    jobs_[job.task].outstanding = false;
+    return {Event::Kind::execution_done, job, now_, {}};
+  }
+  Event copied(Event::Kind kind, std::deque<policies::Transfer>& transfers) {
+    const policies::Transfer transfer = transfers.front();
+    transfers.pop_front();
+    return {kind, {}, now_, {}, transfer};
+  }
+
+  bool take(const policies::Action& action) {
+    switch (action.kind) {
+      case Kind::start_execution: running_ = action.job; return true;
+      case Kind::copy_in: ins_.push_back(action.transfer); return true;
+      case Kind::copy_out: outs_.push_back(action.transfer); return true;
+      default: return false;
+    }
+  }
+
+  const Plan& plan_;
+  policies::DeviceScheduler scheduler_;
+  policies::Actions actions_;
+  std::vector<Job> jobs_;
+  std::optional<policies::JobId> running_;
+  std::deque<policies::Transfer> ins_, outs_;
+  Instant now_{};
+  std::mt19937 random_{1};
+};
+
+// ---- the section ------------------------------------------------------------------------------------------------------
+
+class OverheadsSection {
+ public:
+  explicit OverheadsSection(const Context& context) : context_(context) {}
+
+  Result<json> run() {
+    print_initialisation();
+    print_objects();
+    print_decisions();
+    std::printf("  request to decision to action, threads and wake-ups included: dispatch-bench (paper: communication 11.6 us)\n");
+    return result_;
+  }
+
+ private:
+  static constexpr std::size_t events = 200'000;
+  static constexpr Bytes case_study_chunk = MiB * 32;
+
+  // ---- initialisation
+
+  Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes& chunk, const char*& where) const {
+    auto gpu = hal::CudaDevice::open({.capacity = capacity, .chunk = case_study_chunk});
+    chunk = case_study_chunk;
+    where = "GPU";
+    if (gpu) return std::move(*gpu);
+    constexpr std::uint64_t smaller = 32;
+    chunk = {case_study_chunk.count / smaller};
+    where = "host device, all sizes divided by 32";
+    auto host = hal::HostDevice::open({capacity.count / smaller}, chunk);
+    if (!host) return std::unexpected(host.error());
+    return std::move(*host);
+  }
+
+  /// The six arenas of the case study, in their chunks of 32 MiB: 1.6, 1.4 and 5.7 GB (Tables III and IV).
+  void print_initialisation() {
+    constexpr std::array<std::size_t, 6> chunks{48, 42, 170, 170, 170, 170};
+    Bytes chunk;
+    const char* where = "";
+    const auto device = open_device(case_study_chunk * chunks.back(), chunk, where);
+    if (!device) return std::printf("  initialisation: failed: %s\n", device.error().what.c_str()), void();
+    const auto pool = (*device)->create_chunks(chunks.back());
+    if (!pool) return std::printf("  initialisation: failed: %s\n", pool.error().what.c_str()), void();
+    std::vector<double> reserve_us, map_us;
+    for (const std::size_t count : chunks) {
+      const Instant begin = hal::now();
+      const auto range = (*device)->reserve(chunk * count);
+      if (!range) return std::printf("  initialisation: failed: %s\n", range.error().what.c_str()), void();
+      reserve_us.push_back(microseconds(hal::now() - begin));
+      for (std::size_t slot = 0; slot < count; ++slot) {
+        const Instant mapping = hal::now();
+        if (!(*device)->map(*range, slot, (*pool)[slot], hal::Access::read_write)) return std::printf("  initialisation: mapping failed\n"), void();
+        map_us.push_back(microseconds(hal::now() - mapping));
+      }
+      if (const auto released = (*device)->release(*range); !released) return std::printf("  initialisation: failed: %s\n", released.error().what.c_str()), void();
+    }
+    std::printf("  initialisation of a task (%s): reserving its addresses %.1f us (max %.1f), and %.1f us (max %.1f) for each of its chunks\n"
+                "    (paper: 120.5 us on average, 194.2 max, for its channels and addresses)\n",
+                where, median(reserve_us), percentile(reserve_us, 1), median(map_us), percentile(map_us, 1));
+    result_["initialisation"] = {{"where", where}, {"reserve_us", percentiles(reserve_us)}, {"map_us", percentiles(map_us)}};
+  }
+
+  // ---- memory objects
+
+  void print_objects() {
+    constexpr std::array chunks{MiB * 2, case_study_chunk, MiB * 64};
+    std::vector<double> wrapper_us;
+    std::array<std::vector<double>, chunks.size()> waste_mb;
+    for (const auto& model : context_.options.models) {
+      const auto network = build_network(model);
+      if (!network) {
+        std::printf("  %s: failed: %s\n", model_name(model).c_str(), network.error().what.c_str());
+        continue;
+      }
+      const tasks::cuda::Program& program = (*network)->program();
+      const std::vector<tasks::cuda::ConvMethod> methods(program.calls.size());
+      const Instant begin = hal::now();
+      const auto plan = tasks::cuda::plan_scratch(program, methods);
+      const double took = microseconds(hal::now() - begin);
+      if (plan.size > 0) wrapper_us.push_back(took / static_cast<double>((*network)->objects().size()));
+      const Bytes weights{program.constants.size()};
+      for (std::size_t i = 0; i < chunks.size(); ++i) waste_mb[i].push_back(gigabytes(round_up(weights, chunks[i]) - weights) * 1e3);
+    }
+    if (wrapper_us.empty()) return std::printf("  memory objects: no network\n"), void();
+    std::printf("  handing out a memory object: nothing at run time; planning its place before the start %.1f us (max %.1f) (paper, wrapper: 3.5 us, 8.0 max)\n",
+                median(wrapper_us), percentile(wrapper_us, 1));
+    result_["objects"]["plan_us"] = percentiles(wrapper_us);
+    std::printf("  fragmentation of a network's weights (scratch is shared by all) in chunks of");
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::printf(" %s: %.1f MB on average, %.1f max;", readable(chunks[i]).c_str(), mean(waste_mb[i]), percentile(waste_mb[i], 1));
+      result_["objects"]["fragmentation_mb"].push_back({{"chunk_mib", mebibytes(chunks[i])}, {"mean", mean(waste_mb[i])}, {"max", percentile(waste_mb[i], 1)}});
+    }
+    std::printf(" (paper, 32 MB: 6.3, 9.5 max)\n");
+  }
+
+  // ---- decisions
+
+  void print_decisions() {
+    std::printf("  decision, %zu events, 12 tasks on 24 GiB, warm caches, us (goal: p99 <= 10; paper: mean 11.1, max 43.6);\n"
+                "  books: host memory of plan and scheduler, MB (paper: 14.9)\n  %-10s %8s %8s %8s %8s %8s %8s %8s\n",
+                events, "", "slots", "frames", "mean", "p99", "p99.99", "max", "books");
+    for (const PolicyName& each : swap_policies) print_decision(each);
+  }
+
+  static double heap_mb() {
+    const auto used = mallinfo2();
+    return static_cast<double>(used.uordblks + used.hblkhd) * 1e-6;
+  }
+
+  void print_decision(const PolicyName& policy) {
+    const double before = heap_mb();
+    const auto plan = twelve_tasks(policy.policy);
+    if (!plan) return std::printf("  %-10s failed: %s\n", policy.name, plan.error().what.c_str()), void();
+    std::size_t slots = 0;
+    for (const auto& task : plan->tasks) slots += task.swap_slots.size();
+    DecisionTimer timer(*plan);
+    const double books = heap_mb() - before;
+    const auto times = timer.time(events);
+    if (times.empty()) return std::printf("  %-10s failed: the scheduler came to rest or refused an event\n", policy.name), void();
+    const double p99 = percentile(times, 0.99), p9999 = percentile(times, 0.9999), max = percentile(times, 1);
+    std::printf("  %-10s %8zu %8u %8.3f %8.3f %8.3f %8.1f %8.2f\n", policy.name, slots, plan->swap->frames, mean(times), p99, p9999, max, books);
+    result_["decision"][policy.name] = {{"slots", slots}, {"mean_us", mean(times)}, {"p99_us", p99}, {"p9999_us", p9999}, {"max_us", max}, {"books_mb", books}};
+  }
+
+  const Context& context_;
+  json result_ = json::object();
+};
+
+} // namespace rtexec::bench

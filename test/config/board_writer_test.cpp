@@ -1,0 +1,255 @@
+#include "config/board_writer.hpp"
+#include "config/names.hpp"
+#include "config/reader.hpp"
+#include "test/config/support.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+using test::problem;
+using testing::HasSubstr;
+
+const std::filesystem::path boards = test::folder() / "../../boards";
+
+SwapCost cost_of(Bytes chunk) {
+  return {.chunk = chunk,
+          .in_per_chunk = 1234567ns,
+          .out_per_chunk = 2us,
+          .drop_per_chunk = 3ns,
+          .in_fixed = 0ns,
+          .out_fixed = 5ms,
+          .residual = 6us};
+}
+
+const std::vector<SwapCost> two_costs = {cost_of(Bytes{2u << 20}), cost_of(Bytes{64u << 20})};
+
+/// Without `swap_costs` and `chunk`.
+std::string other_facts(const Board& board) {
+  std::ostringstream facts;
+  facts << board.name << '|' << board.description << '|' << spelling(board.device) << '|' << to_string(board.capacity) << '|' << board.ordinal
+        << '|' << board.copy_engines << '|' << board.unified_memory << '|' << board.memory_policies.size() << '|'
+        << board.compute_core.value_or(9999) << '|' << board.service_core.value_or(9999) << '|' << to_string(board.context_switch) << '|'
+        << to_string(board.dispatch) << '|' << to_string(board.release_latency);
+  return facts.str();
+}
+
+std::string costs_of(const Board& board) {
+  std::ostringstream costs;
+  for (const SwapCost& c : board.swap_costs)
+    costs << to_string(c.chunk) << ' ' << c.in_per_chunk.count() << ' ' << c.out_per_chunk.count() << ' ' << c.drop_per_chunk.count() << ' '
+          << c.in_fixed.count() << ' ' << c.out_fixed.count() << ' ' << c.residual.count() << '\n';
+  return costs.str();
+}
+
+std::string costs_of(const std::vector<SwapCost>& costs) {
+  Board board;
+  board.swap_costs = costs;
+  return costs_of(board);
+}
+
+Board parsed(const std::string& text) {
+  const auto board = parse_board(text, "b.toml");
+  if (!board) throw std::runtime_error(board.error().what + "\n" + text);
+  return *board;
+}
+
+/// The result reads back as `before` but for what was asked for.
+void expect_only_that_changed(const std::string& before, std::optional<Bytes> chunk, const std::vector<SwapCost>& costs) {
+  const auto after = with_swap_costs(before, chunk, costs);
+  ASSERT_TRUE(after) << after.error().what << '\n' << before;
+  const Board old_board = parsed(before);
+  const Board new_board = parsed(*after);
+  EXPECT_EQ(other_facts(new_board), other_facts(old_board)) << *after;
+  EXPECT_EQ(new_board.chunk, chunk.value_or(old_board.chunk)) << *after;
+  EXPECT_EQ(costs_of(new_board), costs_of(costs)) << *after;
+  EXPECT_EQ(problem(with_swap_costs(*after, chunk, costs)), "none");
+  EXPECT_EQ(with_swap_costs(*after, chunk, costs).value_or(""), *after) << "a second time changes nothing";
+}
+
+class BuiltinBoardText : public testing::TestWithParam<const char*> {};
+
+TEST_P(BuiltinBoardText, ChangesInNothingElse) {
+  const std::string text = test::read_text(boards / GetParam());
+  expect_only_that_changed(text, Bytes{4u << 20}, two_costs);
+  expect_only_that_changed(text, std::nullopt, two_costs);
+  expect_only_that_changed(text, std::nullopt, {});
+}
+
+TEST_P(BuiltinBoardText, ReadsAsItWasWhenItsOwnCostsAreWritten) {
+  const std::string text = test::read_text(boards / GetParam());
+  const std::vector<SwapCost> own = parsed(text).swap_costs;
+  const std::string rewritten = with_swap_costs(text, std::nullopt, own).value();
+  EXPECT_EQ(costs_of(parsed(rewritten)), costs_of(own));
+  std::string without_residuals = rewritten;
+  for (std::size_t at; (at = without_residuals.find("residual = \"0ns\"\n")) != std::string::npos;) without_residuals.erase(at, 17);
+  EXPECT_EQ(without_residuals, text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText, testing::Values("host.toml", "h200.toml", "rtx.toml"),
+                         [](const auto& board) { return std::string(board.param, std::string_view(board.param).find('.')); });
+
+/// Valid as it stands, without costs.
+const std::string facts =
+    "name = 'b'\n"
+    "capacity = '64MiB'\n"
+    "memory_policies = ['D']\n"
+    "context_switch = '1us'\n"
+    "dispatch = '1us'\n"
+    "release_latency = '1us'\n";
+
+const std::string old_table =
+    "chunk = '8MiB'\nin_per_chunk = '1us'\nout_per_chunk = '1us'\ndrop_per_chunk = '1us'\nin_fixed = '1us'\nout_fixed = '1us'\n";
+
+const std::string new_table =
+    "[[swap_cost]]\nchunk = \"2MiB\"\nin_per_chunk = \"1234567ns\"\nout_per_chunk = \"2us\"\ndrop_per_chunk = \"3ns\"\nin_fixed = \"0ns\"\n"
+    "out_fixed = \"5ms\"\nresidual = \"6us\"\n";
+
+std::string written(const std::string& text) {
+  return with_swap_costs(text, Bytes{4u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value();
+}
+
+TEST(BoardWriter, AddsTablesAtTheEnd) {
+  EXPECT_EQ(written(facts + "chunk = '2MiB' # of the driver\n"), facts + "chunk = \"4MiB\" # of the driver\n\n" + new_table);
+  EXPECT_EQ(written("chunk=\"\"\"2MiB\"\"\"#\n" + facts + "# end"), "chunk=\"4MiB\"#\n" + facts + "# end\n\n" + new_table);
+}
+
+TEST(BoardWriter, KeepsCommentsAroundTheTablesItReplaces) {
+  const std::string other_table = "residual = '1us'\nchunk = '4MiB'\n" + old_table.substr(old_table.find('\n') + 1);
+  EXPECT_EQ(written("chunk = '2MiB'\n" + facts + "# above\n\n  [[ 'swap_cost' ]] # gone\n # within\n" + old_table +
+                    "\n# between\n\n[[swap_cost]]\n" + other_table + "\n# below [[swap_cost]]\n\n"),
+            "chunk = \"4MiB\"\n" + facts + "# above\n\n # within\n# between\n" + new_table + "\n# below [[swap_cost]]\n\n");
+}
+
+TEST(BoardWriter, ReplacesAListOfInlineTables) {
+  const std::string cost =
+      "{chunk = '8MiB', in_per_chunk = '1us', out_per_chunk = '1us', drop_per_chunk = '1us', in_fixed = '1us', out_fixed = '1us'}";
+  EXPECT_EQ(written("chunk = '2MiB'\nswap_cost = [\n  " + cost + ", # ]\n]\n" + facts), "chunk = \"4MiB\"\n" + facts + "\n" + new_table);
+}
+
+TEST(BoardWriter, LeavesOtherTablesAlone) {
+  const std::string other =
+      "\n# of another\n\n[ other ]\nchunk = '2MiB'\nswap_cost = [{}]\n[other.swap_cost]\nchunk = '2MiB'\n[[others]]\n";
+  const auto replaced = [](const std::string& text) {
+    return config::replace_swap_costs(text, Bytes{4u << 20}, std::vector{cost_of(Bytes{2u << 20})});
+  };
+  EXPECT_EQ(replaced("chunk = '2MiB'\n[[swap_cost]]\n" + old_table + other), "chunk = \"4MiB\"\n" + new_table + other);
+  EXPECT_EQ(replaced("[[swap_cost]]\n" + old_table + other + "# last\n[[swap_cost]]\n" + old_table + other), other + "# last\n" + new_table + other);
+  EXPECT_EQ(replaced("\xEF\xBB\xBF" "[other]\nchunk = '2MiB'\n"), "\xEF\xBB\xBF" "[other]\nchunk = '2MiB'\n\n" + new_table);
+  EXPECT_EQ(replaced(other), other + "\n" + new_table);
+}
+
+TEST(BoardWriter, LooksThroughStringsAndComments) {
+  const std::string text =
+      "# [[swap_cost]]\n"
+      "# chunk = \"2MiB\"\n"
+      "description = \"\"\"\\\n"
+      "[[swap_cost]]\\\n"
+      "\\u0022 # \\\\\"\"\\\n"
+      "chunk = '1MiB'\"\"\"\"\"\n"
+      "\"chunk\" = '''2MiB''' # chunk = 'x' \"\n";
+  EXPECT_EQ(written(text + facts), text.substr(0, text.find("'''")) + "\"4MiB\" # chunk = 'x' \"\n" + facts + "\n" + new_table);
+}
+
+TEST(BoardWriter, LooksThroughEscapedQuotes) {
+  for (const std::string description : {R"("\"[")", R"("a\\")", R"("\\\"#[")", R"("""\"""[""")"}) {
+    const std::string text = "description = " + description + "\n" + facts;
+    EXPECT_EQ(written(text + "chunk = '2MiB'\n"), text + "chunk = \"4MiB\"\n\n" + new_table);
+  }
+}
+
+TEST(BoardWriter, KeepsWindowsLines) {
+  const auto windows = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, 1, '\r');
+    return text;
+  };
+  EXPECT_EQ(written(windows("\xEF\xBB\xBF" "chunk = '2MiB'\n" + facts + "[[swap_cost]]\n" + old_table + "# end\n")),
+            windows("\xEF\xBB\xBF" "chunk = \"4MiB\"\n" + facts + new_table + "# end\n"));
+}
+
+TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
+  EXPECT_THAT(problem(with_swap_costs("name = 3", {}, {})), HasSubstr("board:1:8: error: name = 3: not a string"));
+  const std::string text = "chunk = '2MiB'\n" + facts;
+  const std::vector<SwapCost> twice(2, cost_of(Bytes{4096}));
+  EXPECT_THAT(problem(with_swap_costs(text, {}, twice)), HasSubstr("swap_cost 2: chunk = \"4KiB\": already that of swap_cost 1"));
+  EXPECT_THAT(problem(with_swap_costs(text, Bytes{3u << 20}, {})),
+              testing::AllOf(HasSubstr("the board's file cannot take what was measured"), HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
+}
+
+/// Boards of statements in any order, spelled in any way, with anything between them.
+class RandomText {
+ public:
+  explicit RandomText(unsigned seed) : random_(seed) {}
+
+  std::string board() {
+    std::vector<std::string> statements = {
+        "name = " + quoted("b"),
+        "'capacity' = " + quoted("64MiB"),
+        any({"chunk", "\"chunk\"", "'chunk'", "\"\\u0063hunk\""}) + any({"=", " = ", "\t=  "}) + quoted("2MiB"),
+        "memory_policies = [" + any({"", "\n# ]]\n", "\n\t"}) + "'D', # [[swap_cost]]\n 'H' ]",
+        "description = " + any({quoted("[[swap_cost]]"), quoted("# chunk = 1"), R"("a\"# [[")", R"("a\"[[")", R"("a\\")", R"('a\')", R"("""a\"""b["""")",
+                                R"('''''a""''''')", "\"\"\"\\\n[[swap_cost]]\\\nchunk = '2MiB'\"\"\"\""}),
+        "context_switch = " + quoted("1us"),
+        "dispatch = " + quoted("2us"),
+        "release_latency = " + quoted("3us"),
+    };
+    std::ranges::shuffle(statements, random_);
+    std::string text = any({"", "", "\xEF\xBB\xBF"});
+    for (const std::string& statement : statements) text += line(statement);
+    for (int i = static_cast<int>(random_() % 4); i > 0; --i) text += table(i);
+    if (random_() % 4 == 0) text.erase(text.find_last_not_of(" \t\r\n") + 1);
+    return text;
+  }
+
+ private:
+  std::string any(std::vector<std::string> choices) { return choices[random_() % choices.size()]; }
+  std::string quoted(const std::string& text) {
+    const std::string quotes = any({"'", "\"", "'''", "\"\"\""});
+    return quotes + text + quotes;
+  }
+  std::string line(const std::string& statement) {
+    return any({"", "", "\n", " \n", "# chunk = '1MiB' [[swap_cost]]\n", "#\"\"\"\n", "\t# '''\n"}) + any({"", "  "}) + statement +
+           any({"", " # end ''' \"\"\"", "#["}) + any({"\n", "\n", "\r\n"});
+  }
+  std::string table(int i) {
+    std::vector<std::string> keys = {"chunk = " + quoted(std::to_string(i) + "MiB")};
+    for (const char* key : {"in_per_chunk", "out_per_chunk", "drop_per_chunk", "in_fixed", "out_fixed"})
+      keys.push_back(key + (" = " + quoted("7us")));
+    std::ranges::shuffle(keys, random_);
+    std::string text = line(any({"[[swap_cost]]", "[[ swap_cost ]]", "[['swap_cost']]", "[[\"swap\\u005fcost\"]]"}));
+    for (const std::string& key : keys) text += line(key);
+    return text;
+  }
+
+  std::mt19937 random_;
+};
+
+/// The comments that stand on lines of their own; a line of a string that looks like one is in none of these texts.
+std::vector<std::string> comment_lines(const std::string& text) {
+  std::vector<std::string> comments;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string::npos && line[first] == '#') comments.push_back(line);
+  return comments;
+}
+
+TEST(BoardWriter, ChangesNothingElseInAnyText) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    const std::string text = RandomText(seed).board();
+    expect_only_that_changed(text, seed % 3 == 0 ? std::nullopt : std::optional(Bytes{4u << 20}),
+                             seed % 4 == 0 ? std::vector<SwapCost>{} : two_costs);
+    EXPECT_EQ(comment_lines(with_swap_costs(text, Bytes{4u << 20}, two_costs).value()), comment_lines(text)) << text;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed << ":\n" << text;
+  }
+}
+
+} // namespace
+} // namespace rtexec

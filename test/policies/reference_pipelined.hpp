@@ -1,0 +1,196 @@
+// The test of the pipelined rule written down a second time, for device parts alone, straight from the formulas and for small numbers, with
+// switches that break it: unbroken it must hold against the search for misses, broken it must be caught by it.
+#pragma once
+
+#include "config/task_set.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace rtexec::test {
+
+struct PipelinedFaults {
+  bool staged_load = false;  // the job that is staged when a busy period begins costs nothing
+  bool running_job = false;  // the one that executes then costs nothing
+  bool pairing = false;      // every job costs max(C, o), as if each executed beside its own load
+  bool landing_room = false; // frames for each job by itself are enough
+  bool bypass = false;       // a job that bypasses costs its execution alone
+};
+
+struct PipelinedTask {
+  long long period = 1, deadline = 0;
+  long long device = 0; // C
+  long long load = 0;   // o
+  unsigned chunks = 0;  // x
+};
+
+struct PipelinedSet {
+  std::vector<PipelinedTask> tasks; // the most urgent first, where the order is static
+  long long per_chunk = 1;          // alpha
+  unsigned frames = 0;              // P
+};
+
+namespace pipelined {
+
+using Time = long long;
+
+inline Time over(Time a, Time b) { return std::max<Time>(a - b, 0); }
+inline Time jobs_due(const PipelinedTask& task, Time length) { return length < task.deadline ? 0 : (length - task.deadline) / task.period + 1; }
+
+inline bool memory_fits(const PipelinedSet& set, const PipelinedFaults& faults) {
+  for (std::size_t k = 0; k < set.tasks.size(); ++k) {
+    const PipelinedTask& task = set.tasks[k];
+    if (task.chunks == 0) continue;
+    unsigned other = 0;
+    for (std::size_t j = 0; j < set.tasks.size(); ++j)
+      if (j != k) other = std::max(other, set.tasks[j].chunks);
+    if (task.chunks > set.frames) return false;
+    if (!faults.landing_room && task.chunks + other > set.frames && set.per_chunk * (set.frames - task.chunks) < task.device) return false;
+  }
+  return true;
+}
+
+inline std::vector<Time> split_points(const PipelinedSet& set) {
+  std::vector<Time> points{0};
+  Time longest = 0;
+  for (const PipelinedTask& task : set.tasks) longest = std::max(longest, task.device);
+  for (const PipelinedTask& task : set.tasks) {
+    points.push_back(task.device);
+    if (task.load <= longest) points.push_back(task.load);
+  }
+  return points;
+}
+
+/// e_i at `lambda`.
+inline Time cost(const PipelinedTask& task, Time lambda, const PipelinedFaults& faults) {
+  if (faults.pairing) return std::max(task.device, task.load);
+  if (faults.bypass && task.chunks == 0) return task.device;
+  return lambda + over(task.device, lambda) + over(task.load, lambda);
+}
+
+/// B: the largest of a later `blocker` that is staged and any other task that executes.
+inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults& faults, auto later) {
+  Time most = -1;
+  Time longest = 0;
+  for (std::size_t a = 0; a < set.tasks.size(); ++a) {
+    longest = std::max(longest, over(set.tasks[a].device, lambda));
+    for (std::size_t b = 0; b < set.tasks.size(); ++b) {
+      if (a == b || !later(b)) continue;
+      const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda) : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
+      most = std::max(most, (faults.running_job ? 0 : std::max(lambda, set.tasks[a].device)) + staged);
+    }
+  }
+  return most >= 0 ? most : faults.running_job ? 0 : longest;
+}
+
+inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>& points, const PipelinedFaults& faults) {
+  Time alone = 0;
+  Time blocker = 0;
+  bool swaps = false;
+  for (const PipelinedTask& task : set.tasks) {
+    if (task.deadline > length) blocker = std::max(blocker, task.device);
+    else swaps = swaps || task.chunks > 0;
+    alone += jobs_due(task, length) * task.device;
+  }
+  if (!swaps) return alone + blocker <= length;
+  return std::ranges::any_of(points, [&](Time lambda) {
+    Time sum = blocking(set, lambda, faults, [&](std::size_t b) { return set.tasks[b].deadline > length; });
+    Time last = 0;
+    for (const PipelinedTask& task : set.tasks) {
+      sum += jobs_due(task, length) * cost(task, lambda, faults);
+      if (task.deadline <= length) last = std::max(last, std::min(task.device, lambda));
+    }
+    return sum + last <= length;
+  });
+}
+
+/// Above it the inequality holds by its slope; nothing: for no lambda.
+inline std::optional<Time> last_length(const PipelinedSet& set, const std::vector<Time>& points, const PipelinedFaults& faults) {
+  std::optional<Time> least;
+  Time deadline = 0;
+  for (const PipelinedTask& task : set.tasks) deadline = std::max(deadline, task.deadline);
+  for (const Time lambda : points) {
+    double use = 0;
+    auto work = static_cast<double>(blocking(set, lambda, faults, [](std::size_t) { return true; }) + lambda);
+    for (const PipelinedTask& task : set.tasks) {
+      const double share = static_cast<double>(cost(task, lambda, faults)) / static_cast<double>(task.period);
+      use += share;
+      work += share * static_cast<double>(task.period - task.deadline);
+    }
+    if (use > 0.999) continue;
+    const Time length = std::max(deadline, static_cast<Time>(work / (1 - use)) + 2);
+    least = std::min(least.value_or(length), length);
+  }
+  return least;
+}
+
+inline bool edf(const PipelinedSet& set, const PipelinedFaults& faults) {
+  const std::vector<Time> points = split_points(set);
+  const auto last = last_length(set, points, faults);
+  if (!last) return false;
+  for (const PipelinedTask& task : set.tasks)
+    for (Time length = task.deadline; length <= *last; length += task.period)
+      if (!holds(set, length, points, faults)) return false;
+  return true;
+}
+
+/// R_i, at most D_i; nothing: later than that, for every lambda.
+inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time lambda, const PipelinedFaults& faults) {
+  const PipelinedTask& task = set.tasks[i];
+  bool alone = true;
+  for (std::size_t j = 0; j <= i; ++j) alone = alone && set.tasks[j].chunks == 0;
+  const auto cost_of = [&](std::size_t j) { return alone ? set.tasks[j].device : cost(set.tasks[j], lambda, faults); };
+  Time blocked = 0;
+  if (alone) {
+    for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, set.tasks[j].device);
+    lambda = 0;
+  } else {
+    blocked = blocking(set, lambda, faults, [&](std::size_t b) { return b > i; });
+  }
+  const Time last = alone ? 0 : std::min(task.device, lambda) - task.device + cost_of(i); // beside the q jobs before
+  Time most = 0;
+  for (Time q = 0;; ++q) {
+    Time start = blocked + q * cost_of(i) + last;
+    for (Time before = -1; before != start;) {
+      before = start;
+      start = blocked + q * cost_of(i) + last;
+      for (std::size_t j = 0; j < i; ++j) start += (before / set.tasks[j].period + 1) * cost_of(j);
+      if (start > (q + 1) * task.period) return std::nullopt;
+    }
+    most = std::max(most, start + task.device - q * task.period);
+    if (most > task.deadline) return std::nullopt;
+    Time length = 1;
+    for (Time before = 0; before != length;) {
+      before = length;
+      length = blocked + lambda;
+      for (std::size_t j = 0; j <= i; ++j) length += (before + set.tasks[j].period - 1) / set.tasks[j].period * cost_of(j);
+      if (length > 1'000'000'000) return std::nullopt;
+    }
+    if ((q + 1) * task.period >= length) return most;
+  }
+}
+
+} // namespace pipelined
+
+/// Response bounds; nothing: some deadline is not kept.
+[[nodiscard]] inline std::optional<std::vector<long long>> reference_pipelined(const PipelinedSet& set, Order order, const PipelinedFaults& faults = {}) {
+  using namespace pipelined;
+  if (!memory_fits(set, faults)) return std::nullopt;
+  std::vector<Time> bounds;
+  if (order == Order::edf) {
+    if (!edf(set, faults)) return std::nullopt;
+    for (const PipelinedTask& task : set.tasks) bounds.push_back(task.deadline);
+    return bounds;
+  }
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    std::optional<Time> least;
+    for (const Time lambda : split_points(set))
+      if (const auto found = response(set, i, lambda, faults)) least = std::min(least.value_or(*found), *found);
+    if (!least) return std::nullopt;
+    bounds.push_back(*least);
+  }
+  return bounds;
+}
+
+} // namespace rtexec::test

@@ -1,0 +1,553 @@
+#include "config/names.hpp"
+#include "policies/device_scheduler.hpp"
+#include "test/policies/scheduler_events.hpp"
+#include "test/policies/swap_book.hpp"
+#include "test/support/sanitized.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace policies::test;
+using Kind = Event::Kind;
+
+struct SwappingTask {
+  std::uint32_t volume = 0; // chunks
+  unsigned rank = 0;
+};
+
+/// Periods and device deadlines are 1000 ns.
+Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<SwappingTask>& tasks, unsigned copy_engines = 2) {
+  Plan plan;
+  plan.swap = SwapPlan{.policy = policy, .frames = frames, .copy_engines = copy_engines, .cost = {}, .store = {}};
+  for (const auto& [volume, rank] : tasks) {
+    PlannedTask& task = plan.tasks.emplace_back();
+    task.device_rank = rank;
+    task.period = task.device_done_by = Duration(1000);
+    for (std::uint32_t slot = 0; slot < volume; ++slot) task.swap_slots.push_back({.slot = slot});
+  }
+  return plan;
+}
+
+// ---- any history ------------------------------------------------------------------------------------------------------
+
+using Random = std::mt19937_64;
+
+Plan random_plan(SwapPolicy policy, Random& random) {
+  const std::uint64_t count = random() % 4 == 0 ? 1 + random() % 14 : 1 + random() % 5;
+  const std::uint64_t most = random() % 2 == 0 ? 20 : 3;
+  const bool edf = random() % 2 == 0;
+  std::vector<SwappingTask> tasks;
+  std::uint64_t largest = 0, sum = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t volume = random() % 4 == 0 ? 0 : random() % (most + 1);
+    largest = std::max(largest, volume);
+    sum += volume;
+    tasks.push_back({static_cast<std::uint32_t>(volume), edf ? i % 5 == 4 : static_cast<unsigned>(count) - i});
+  }
+  const std::uint64_t frames = largest + (random() % 4 == 0 ? 0 : random() % (sum - largest + 1));
+  Plan plan = plan_of(policy, static_cast<std::uint32_t>(frames), tasks, 1 + random() % 2);
+  for (PlannedTask& task : plan.tasks) {
+    task.period = Duration(1 + random() % 300);
+    task.device_done_by = Duration(1 + random() % 100);
+  }
+  return plan;
+}
+
+/// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that make no sense.
+class Environment {
+ public:
+  Environment(const Plan& plan, const Book& book, Random& random) : tasks_(plan.tasks.size()), book_(book), random_(random) {
+    for (unsigned& weight : weights_) weight = 1 + static_cast<unsigned>(random() % 16);
+    weights_[withdraw] = random() % 3 == 0 ? 4 : random() % 2;
+    fails_in_a_hundred_ = random() % 2 == 0 ? 0 : 1 + random() % 10;
+    spread_ = 1 + random() % 400;
+  }
+
+  /// Some event, mostly a possible one.
+  Event any() {
+    now_ += random_() % 4;
+    for (;;) {
+      if (random_() % 16 == 0) {
+        if (const auto event = senseless()) return *event;
+      } else {
+        std::discrete_distribution<int> choice(weights_.begin(), weights_.end());
+        if (const auto event = possible(static_cast<Choice>(choice(random_)))) return *event;
+      }
+    }
+  }
+
+  /// An end, without failure; none where nothing goes on.
+  std::optional<Event> end() {
+    fails_in_a_hundred_ = 0;
+    std::array choices{finish, in, out};
+    std::ranges::shuffle(choices, random_);
+    for (const Choice choice : choices)
+      if (const auto event = possible(choice)) return event;
+    return std::nullopt;
+  }
+
+ private:
+  enum Choice { ask, withdraw, finish, in, out };
+
+  std::optional<Event> possible(Choice choice) {
+    const auto task = static_cast<std::uint32_t>(random_() % tasks_);
+    const auto& job = book_.job(task);
+    const bool failed = random_() % 100 < fails_in_a_hundred_;
+    switch (choice) {
+      case ask: return job ? std::nullopt : std::optional(request(task, ++number_, static_cast<std::int64_t>(now_ + random_() % spread_)));
+      case withdraw: return job && !job->withdrawn ? std::optional(withdrawal(task, job->id.number)) : std::nullopt;
+      case finish: return book_.running() ? std::optional(completion(book_.running()->task, book_.running()->number)) : std::nullopt;
+      case in: return book_.loading().empty() ? std::nullopt : std::optional(copied_in(book_.loading().front().transfer, failed));
+      case out: return book_.saving().empty() ? std::nullopt : std::optional(copied_out(book_.saving().front().transfer, failed));
+    }
+    return std::nullopt;
+  }
+
+  /// Close to what is possible, but not it. (That transfers end out of order is not looked for by the scheduler.)
+  std::optional<Event> senseless() {
+    const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
+    const JobId job{little(tasks_), number_ - little(3)};
+    Event event{static_cast<Kind>(little(5)), job, at(0), at(little(1000)), {little(tasks_), little(4), little(4)}, little(1) == 0};
+    const auto& flights = random_() % 2 == 0 ? book_.loading() : book_.saving();
+    if (!flights.empty() && random_() % 2 == 0) event.transfer = flights.front().transfer;
+    if (random_() % 4 == 0) ++event.transfer.frame;
+    const auto& same_way = event.kind == Kind::copied_in ? book_.loading() : book_.saving();
+    const bool flies = std::ranges::count(same_way, event.transfer, &Book::Flight::transfer) > 0;
+    if (book_.possible(event) || flies) return std::nullopt;
+    return event;
+  }
+
+  std::size_t tasks_;
+  const Book& book_;
+  Random& random_;
+  std::array<unsigned, 5> weights_{};
+  std::uint64_t fails_in_a_hundred_ = 0;
+  std::uint64_t spread_ = 0;
+  std::uint64_t now_ = 0;
+  std::uint64_t number_ = 3;
+};
+
+/// One scheduler, its book, and a twin that hears of possible events only: that it does the same shows that equal histories give equal
+/// actions, and that a refused event leaves no trace.
+class Watched {
+ public:
+  explicit Watched(const Plan& plan) : book(plan), scheduler_(plan), twin_(plan) {}
+
+  void feed(const Event& event) {
+    out_.clear();
+    const std::uint64_t before = rtexec::test::allocations();
+    scheduler_.on(event, out_);
+    ASSERT_EQ(rtexec::test::allocations(), before) << "allocated";
+    ASSERT_LE(out_.all().size(), DeviceScheduler::actions_per_event);
+    if (!book.possible(event)) {
+      ++refused;
+      ASSERT_TRUE(std::ranges::equal(out_.all(), List{{Action::Kind::refuse, event.job, event.transfer}}));
+      return;
+    }
+    book.enter(event, out_.all(), scheduler_.state());
+    ASSERT_EQ(book.wrong(), nullptr) << book.wrong();
+    ASSERT_EQ(scheduler_.idle(), book.idle());
+    twin_out_.clear();
+    twin_.on(event, twin_out_);
+    ASSERT_TRUE(std::ranges::equal(out_.all(), twin_out_.all())) << "the twin does otherwise";
+  }
+
+  Book book;
+  std::uint64_t refused = 0;
+
+ private:
+  DeviceScheduler scheduler_, twin_;
+  Actions out_{4 * DeviceScheduler::actions_per_event}, twin_out_{4 * DeviceScheduler::actions_per_event};
+};
+
+class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
+ protected:
+  /// A random plan and `events` random events, then nothing but ends, until every job has left.
+  void live_through(std::uint64_t seed, int events) {
+    Random random(seed);
+    const Plan plan = random_plan(GetParam(), random);
+    Watched device(plan);
+    Environment environment(plan, device.book, random);
+    for (int i = 0; i < events; ++i) ASSERT_NO_FATAL_FAILURE(device.feed(environment.any())) << "event " << i;
+
+    std::size_t chunks = plan.swap->frames, most = plan.swap->frames;
+    for (const PlannedTask& task : plan.tasks) chunks += task.swap_slots.size();
+    most += plan.tasks.size() + 2 * chunks; // each job executes once, and each of its chunks comes once, for another's
+    while (const auto event = environment.end()) {
+      ASSERT_NO_FATAL_FAILURE(device.feed(*event)) << "at the end";
+      ASSERT_GT(most--, 0u) << "it never ends";
+    }
+    EXPECT_TRUE(device.book.idle());
+    add(device.book.counts());
+    refused_ += device.refused;
+  }
+
+  void add(const Book::Counts& counts) {
+    seen_.starts += counts.starts;
+    seen_.ins += counts.ins;
+    seen_.outs += counts.outs;
+    seen_.both_ways += counts.both_ways;
+    seen_.drops += counts.drops;
+    seen_.fails += counts.fails;
+    seen_.bypasses += counts.bypasses;
+    seen_.outs_for_others += counts.outs_for_others;
+    seen_.waiting_victims += counts.waiting_victims;
+  }
+
+  Book::Counts seen_;
+  std::uint64_t refused_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(SwapScheduler, EveryPolicy,
+                         testing::Values(SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::mo_vmm, SwapPolicy::min, SwapPolicy::pageable,
+                                         SwapPolicy::lru, SwapPolicy::none),
+                         [](const auto& each) {
+                           std::string name(spelling(each.param));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
+  int left = rtexec::test::sanitized ? 100'000 : 1'000'000;
+  for (std::uint64_t seed = static_cast<std::uint64_t>(GetParam()); left > 0; seed += 7) {
+    const int events = 100 << seed % 6;
+    ASSERT_NO_FATAL_FAILURE(live_through(seed, events)) << "seed " << seed;
+    left -= events;
+  }
+  // That it was worth the while.
+  const bool pipelined = GetParam() == SwapPolicy::pipelined || GetParam() == SwapPolicy::none;
+  const bool rt_swap = !pipelined && GetParam() != SwapPolicy::lru;
+  EXPECT_GE(std::min({seen_.starts, seen_.ins, seen_.outs, refused_}), 1000u);
+  EXPECT_GE(std::min(seen_.drops, seen_.fails), 100u);
+  EXPECT_GE(std::min(seen_.both_ways, seen_.bypasses), pipelined ? 100u : 0u);
+  EXPECT_GE(std::min(seen_.outs_for_others, seen_.waiting_victims), rt_swap ? 100u : 0u);
+}
+
+// ---- by hand ----------------------------------------------------------------------------------------------------------
+
+constexpr SwapPolicy rt_swap = SwapPolicy::rt_swap;
+constexpr SwapPolicy pipelined = SwapPolicy::pipelined;
+
+TEST(SwapScheduler, TheFramesHoldTheFirstTasksAtFirst) {
+  const DeviceScheduler scheduler(plan_of(pipelined, 3, {{2}, {0}, {2}, {1}}));
+  using Residence = DeviceScheduler::Residence;
+  const auto& slots = scheduler.state().slots;
+  EXPECT_EQ(slots[0][0].residence, Residence::resident);
+  EXPECT_EQ(slots[0][1].residence, Residence::resident);
+  EXPECT_EQ(slots[2][0].residence, Residence::resident);
+  EXPECT_EQ(slots[2][1].residence, Residence::missing);
+  EXPECT_EQ(slots[3][0].residence, Residence::missing);
+  EXPECT_TRUE(scheduler.state().free.empty());
+}
+
+/// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken; swapping for the next one is hidden behind an
+/// execution.
+TEST(SwapScheduler, RtSwapDoesNotSwapForNothing) {
+  DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {1}, {1}}));
+  EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), (List{copy_in({2, 0}, {2, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 500)), List{});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 600)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({2, 0, 0})), List{start(2, 0)});
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), (List{start(0, 0), copy_out({1, 0}, {2, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({2, 0, 0})), (List{copy_in({1, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(1, 0)});
+}
+
+TEST(SwapScheduler, PipelinedLetsAJobThatNeverSwapsBypassInTheSameHistory) {
+  DeviceScheduler scheduler(plan_of(pipelined, 1, {{0}, {1}, {1}}));
+  EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), (List{copy_in({2, 0}, {2, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 500)), List{start(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 600)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({2, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), (List{copy_out({1, 0}, {2, 0, 0})}));
+}
+
+/// The paper's Fig. 6(b): a swap-in waits until its job heads the queue, so a job that needs none is blocked once only; 6(c): then it is not
+/// overtaken.
+TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
+  DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {0}, {1}, {1}, {0}}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{start(0, 0)});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 200)), List{});
+  EXPECT_EQ(feed(scheduler, request(3, 0, 300)), (List{copy_out({3, 0}, {2, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({2, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, request(4, 0, 50)), List{});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(4, 0)});
+  EXPECT_EQ(feed(scheduler, completion(4, 0)), (List{start(1, 0), copy_in({3, 0}, {3, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(4, 1, 60)), List{});
+  EXPECT_EQ(feed(scheduler, completion(1, 0)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({3, 0, 0})), List{start(3, 0)});
+  EXPECT_EQ(feed(scheduler, completion(3, 0)), List{start(4, 1)});
+}
+
+/// The hole in RT-Swap's rule: chunks are saved for a job that is far from the head, and a more urgent one that comes then waits for all of
+/// them, with the device idle.
+TEST(SwapScheduler, RtSwapSavesForAJobThatIsNotTheHead) {
+  DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {1}, {0}, {0}, {2}}));
+  EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
+  EXPECT_EQ(feed(scheduler, request(3, 0, 210)), List{});
+  EXPECT_EQ(feed(scheduler, request(4, 0, 9000)), (List{copy_out({4, 0}, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_out({4, 0}, {0, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), (List{copy_in({1, 0}, {1, 0, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 1})), List{start(1, 0)});
+}
+
+TEST(SwapScheduler, PipelinedMovesNothingInTheSameHistory) {
+  DeviceScheduler scheduler(plan_of(pipelined, 2, {{2}, {1}, {0}, {0}, {2}}));
+  EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
+  EXPECT_EQ(feed(scheduler, request(3, 0, 210)), List{});
+  EXPECT_EQ(feed(scheduler, request(4, 0, 9000)), List{});
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), List{});
+  EXPECT_EQ(feed(scheduler, completion(2, 0)), (List{start(3, 0), copy_out({1, 0}, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in({1, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, completion(3, 0)), (List{start(1, 0), copy_out({4, 0}, {0, 1, 1})}));
+}
+
+TEST(SwapScheduler, PipelinedMovesBothWaysAtOnceWithTwoEngines) {
+  DeviceScheduler scheduler(plan_of(pipelined, 4, {{4}, {4}}));
+  const JobId job{1, 0};
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out(job, {0, 0, 0}), copy_out(job, {0, 1, 1}), copy_out(job, {0, 2, 2})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in(job, {1, 0, 0}), copy_out(job, {0, 3, 3})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), (List{copy_in(job, {1, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), (List{copy_in(job, {1, 2, 2})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 3, 3})), List{}); // three are in flight
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), (List{copy_in(job, {1, 3, 3})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({1, 2, 2})), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({1, 3, 3})), List{start(1, 0)});
+}
+
+TEST(SwapScheduler, PipelinedMovesOneChunkAtATimeWithOneEngine) {
+  DeviceScheduler scheduler(plan_of(pipelined, 2, {{2}, {2}}, 1));
+  const JobId job{1, 0};
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out(job, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in(job, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), (List{copy_out(job, {0, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), (List{copy_in(job, {1, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{start(1, 0)});
+}
+
+TEST(SwapScheduler, WhatExecutesIsNoVictim) {
+  for (const SwapPolicy policy : {pipelined, rt_swap}) {
+    DeviceScheduler scheduler(plan_of(policy, 1, {{1}, {1}}));
+    EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{start(0, 0)});
+    EXPECT_EQ(feed(scheduler, request(1, 0, 50)), List{});
+    EXPECT_EQ(feed(scheduler, completion(0, 0)), (List{copy_out({1, 0}, {0, 0, 0})}));
+  }
+}
+
+/// Task 2's job is more urgent than the staged one, but task 0's heads the queue.
+TEST(SwapScheduler, OnlyTheHeadBypasses) {
+  DeviceScheduler scheduler(plan_of(pipelined, 1, {{1}, {1}, {0}}));
+  EXPECT_EQ(feed(scheduler, request(1, 0, 500)), (List{copy_out({1, 0}, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{});
+  EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in({1, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{start(1, 0)});
+}
+
+/// Tasks 0, 1 and 2 execute in this order, and task 1's next job comes last.
+void execute_three(DeviceScheduler& scheduler) {
+  for (const auto& [task, deadline] : {std::pair(0u, 5000), {1u, 9000}, {2u, 7000}}) {
+    EXPECT_EQ(feed(scheduler, request(task, 0, deadline)), List{start(task, 0)});
+    EXPECT_EQ(feed(scheduler, completion(task, 0)), List{});
+  }
+}
+
+TEST(SwapScheduler, TheVictimIsReleasedLatestAndDoesNotWait) {
+  for (const SwapPolicy policy : {pipelined, rt_swap}) {
+    DeviceScheduler scheduler(plan_of(policy, 3, {{1}, {1}, {1}, {1}, {0}}));
+    execute_three(scheduler);
+    DeviceScheduler another = scheduler;
+    EXPECT_EQ(feed(scheduler, request(3, 0, 9999)), (List{copy_out({3, 0}, {1, 0, 1})}));
+
+    EXPECT_EQ(feed(another, request(4, 0, 9000)), List{start(4, 0)});
+    EXPECT_EQ(feed(another, request(3, 0, 9500)), (List{copy_out({3, 0}, {1, 0, 1})}));
+    EXPECT_EQ(feed(another, request(2, 1, 9800)), List{});
+    EXPECT_EQ(feed(another, copied_out({1, 0, 1}, true)), List{fail(3, 0)});
+    EXPECT_EQ(feed(another, request(1, 1, 9900)), List{});
+    EXPECT_EQ(feed(another, request(3, 1, 9600)), policy == rt_swap ? (List{copy_out({3, 1}, {0, 0, 0})}) : List{});
+  }
+}
+
+TEST(SwapScheduler, LruTakesWhatExecutedLongestAgoAndMovesNothingBesideAnExecution) {
+  DeviceScheduler scheduler(plan_of(SwapPolicy::lru, 3, {{1}, {1}, {1}, {2}, {0}}));
+  execute_three(scheduler);
+  EXPECT_EQ(feed(scheduler, request(4, 0, 9000)), List{start(4, 0)});
+  EXPECT_EQ(feed(scheduler, request(3, 0, 9999)), List{});
+  EXPECT_EQ(feed(scheduler, completion(4, 0)), (List{copy_out({3, 0}, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in({3, 0}, {3, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(4, 1, 1000)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({3, 0, 0})), (List{copy_out({3, 0}, {1, 0, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_out({1, 0, 1})), (List{copy_in({3, 0}, {3, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_in({3, 1, 1})), List{start(3, 0)});
+}
+
+TEST(SwapScheduler, AFailedTransferFailsItsJobAndKeepsTheDataOfTheOthers) {
+  DeviceScheduler scheduler(plan_of(pipelined, 3, {{3}, {3}}));
+  feed(scheduler, request(1, 0, 100));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0}, true)), List{}); // others are in flight for it
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), List{fail(1, 0)});
+  const auto& victim = scheduler.state().slots[0];
+  EXPECT_EQ(victim[0].residence, DeviceScheduler::Residence::resident);
+  EXPECT_EQ(victim[0].frame, 0u);
+  const JobId next{1, 1};
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)), (List{copy_in(next, {1, 0, 2}), copy_in(next, {1, 1, 1}), copy_out(next, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({1, 0, 2}, true)), List{});
+  EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), List{fail(1, 1)});
+  EXPECT_EQ(scheduler.state().free.size(), 2u);
+  EXPECT_EQ(scheduler.state().slots[1][1].residence, DeviceScheduler::Residence::resident);
+}
+
+TEST(SwapScheduler, AWithdrawnStagedJobLeavesWhenNothingMovesForIt) {
+  DeviceScheduler scheduler(plan_of(pipelined, 3, {{3}, {3}}));
+  feed(scheduler, request(1, 0, 100));
+  EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{});
+  EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{refuse(1, 0)});
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)), List{refuse(1, 1)});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), List{drop(1, 0)});
+}
+
+/// Task 0 executes, task 2's job is staged and ready, and a chunk is saved for task 3's.
+DeviceScheduler saving_beside_a_ready_job() {
+  DeviceScheduler scheduler(plan_of(rt_swap, 2, {{0}, {2}, {1}, {1}}));
+  feed(scheduler, request(0, 0, 100));
+  EXPECT_EQ(feed(scheduler, request(2, 0, 200)), (List{copy_out({2, 0}, {1, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_out({1, 0, 0})), (List{copy_in({2, 0}, {2, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, copied_in({2, 0, 0})), List{});
+  EXPECT_EQ(feed(scheduler, request(3, 0, 300)), (List{copy_out({3, 0}, {1, 1, 1})}));
+  return scheduler;
+}
+
+TEST(SwapScheduler, AWithdrawnReadyJobDoesNotWaitForAnothersChunks) {
+  auto scheduler = saving_beside_a_ready_job();
+  EXPECT_EQ(feed(scheduler, withdrawal(2, 0)), List{drop(2, 0)});
+  EXPECT_EQ(feed(scheduler, copied_out({1, 1, 1})), (List{copy_in({3, 0}, {3, 0, 1})}));
+}
+
+TEST(SwapScheduler, AFailedSwapOutDoesNotConcernAnotherReadyJob) {
+  auto scheduler = saving_beside_a_ready_job();
+  EXPECT_EQ(feed(scheduler, copied_out({1, 1, 1}, true)), List{fail(3, 0)});
+  EXPECT_EQ(feed(scheduler, completion(0, 0)), List{start(2, 0)});
+}
+
+/// One operation is not preempted, though nobody needs it any more.
+TEST(SwapScheduler, RtSwapEndsASwapOutWhoseJobIsWithdrawn) {
+  DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {2}}));
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out({1, 0}, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, withdrawal(1, 0)), List{drop(1, 0)});
+  EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_out({1, 0}, {0, 1, 1})}));
+  EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{});
+}
+
+// ---- in time ----------------------------------------------------------------------------------------------------------
+
+/// Executes jobs and moves chunks on a virtual clock, each for as long as it may take.
+class VirtualDevice {
+ public:
+  VirtualDevice(const Plan& plan, std::vector<Duration> executions, Duration chunk)
+      : scheduler_(plan), executions_(std::move(executions)), chunk_(chunk) {}
+
+  void release(std::uint32_t task, Instant when, Duration deadline) {
+    agenda_.emplace(when, Event{Kind::job_requested, {task, 0}, when, when + deadline});
+  }
+
+  /// When each task's job ends.
+  std::map<std::uint32_t, Instant> run() {
+    while (!agenda_.empty()) {
+      const auto [now, event] = *agenda_.begin();
+      agenda_.erase(agenda_.begin());
+      if (event.kind == Kind::execution_done) ends_[event.job.task] = now;
+      for (const Action& action : feed(scheduler_, event)) carry_out(action, now);
+    }
+    return ends_;
+  }
+
+ private:
+  void carry_out(const Action& action, Instant now) {
+    const auto [task, number] = action.job;
+    switch (action.kind) {
+      case Action::Kind::start_execution:
+        agenda_.emplace(now + executions_[task], completion(task, number));
+        return;
+      case Action::Kind::copy_in:
+        loads_until_ = std::max(loads_until_, now) + chunk_;
+        agenda_.emplace(loads_until_, copied_in(action.transfer));
+        return;
+      case Action::Kind::copy_out:
+        saves_until_ = std::max(saves_until_, now) + chunk_;
+        agenda_.emplace(saves_until_, copied_out(action.transfer));
+        return;
+      default: ADD_FAILURE() << "nothing is wrong, withdrawn or broken here";
+    }
+  }
+
+  DeviceScheduler scheduler_;
+  std::vector<Duration> executions_;
+  Duration chunk_;
+  std::multimap<Instant, Event> agenda_;
+  std::map<std::uint32_t, Instant> ends_;
+  Instant loads_until_{}, saves_until_{};
+};
+
+/// The counter-example to RT-Swap's Eq. (2). Task 0 is L2, whose chunks are on the device; 1 is c, 2 to 9 are m1 to m8, 10 is L1, 11 is L3.
+/// Returns by how much each job is late (where negative: early).
+std::map<std::uint32_t, Duration> lateness_in_the_hole(SwapPolicy policy, unsigned copy_engines) {
+  using std::chrono::microseconds;
+  using std::chrono::milliseconds;
+  std::vector<SwappingTask> tasks{{10}, {1}};
+  std::vector<Duration> executions{milliseconds(10), milliseconds(1), microseconds(500)};
+  std::vector<Duration> deadlines{milliseconds(100'000), microseconds(99'990), microseconds(139'990)};
+  tasks.resize(10);
+  executions.resize(12, milliseconds(10));
+  deadlines.resize(10, milliseconds(140));
+  tasks.insert(tasks.end(), 2, {10});
+  deadlines.resize(12, milliseconds(100'000));
+
+  VirtualDevice device(plan_of(policy, 10, tasks, copy_engines), executions, milliseconds(3));
+  const Instant zero = at(0) + milliseconds(1000);
+  std::map<std::uint32_t, Instant> releases{{10, zero - microseconds(30'001)}, {11, zero + microseconds(39'990)}, {1, zero + milliseconds(40)}};
+  for (std::uint32_t task = 2; task < 10; ++task) releases[task] = zero;
+  for (const auto& [task, when] : releases) device.release(task, when, deadlines[task]);
+  std::map<std::uint32_t, Duration> lateness;
+  for (const auto& [task, end] : device.run()) lateness[task] = end - (releases[task] + deadlines[task]);
+  EXPECT_EQ(lateness.size(), releases.size());
+  return lateness;
+}
+
+TEST(SwapScheduler, RtSwapMissesInTheHole) {
+  for (const unsigned copy_engines : {1u, 2u})
+    for (const auto& [task, late] : lateness_in_the_hole(rt_swap, copy_engines)) {
+      if (task == 9) {
+        EXPECT_EQ(late, std::chrono::microseconds(3'999));
+      } else {
+        EXPECT_LE(late, Duration(0)) << task;
+      }
+    }
+}
+
+TEST(SwapScheduler, PipelinedDoesNotMissInTheHole) {
+  for (const unsigned copy_engines : {1u, 2u})
+    for (const auto& [task, late] : lateness_in_the_hole(pipelined, copy_engines)) EXPECT_LE(late, Duration(0)) << task;
+}
+
+} // namespace
+} // namespace rtexec::policies
