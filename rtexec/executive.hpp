@@ -77,6 +77,7 @@ struct SwapReport {
   Bytes skipped;                // not copied out, since unchanged
   Bytes dropped;                // not copied out, since constant
   std::uint64_t operations = 0; // chunks that came or went
+  std::string failure;          // what the store's last errors were, and what to do; empty: none
 };
 
 /// What ended the device, and with it the run.

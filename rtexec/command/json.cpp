@@ -92,7 +92,8 @@ json to_json(const std::optional<SwapReport>& swap) {
           {"out_bytes", moved.out.count},
           {"skipped_bytes", moved.skipped.count},
           {"dropped_bytes", moved.dropped.count},
-          {"operations", moved.operations}};
+          {"operations", moved.operations},
+          {"failure", moved.failure.empty() ? json(nullptr) : json(moved.failure)}};
 }
 
 json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }

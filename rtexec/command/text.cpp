@@ -51,6 +51,7 @@ void print_swap(std::ostream& out, const Plan& plan) {
 void print_swap(std::ostream& out, const SwapReport& swap) {
   out << "Swapped: " << readable(swap.in) << " in, " << readable(swap.out) << " out; not copied out: " << readable(swap.dropped) << " constant, "
       << readable(swap.skipped) << " unchanged; " << swap.operations << " operations, by " << swap.store << '\n';
+  if (!swap.failure.empty()) out << "THE STORE FAILED: " << swap.failure << '\n';
 }
 
 } // namespace

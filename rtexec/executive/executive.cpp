@@ -390,7 +390,8 @@ std::optional<SwapReport> Executive::Implementation::swap_report() const {
                     .out = chunk * moved.saves,
                     .skipped = chunk * moved.skips,
                     .dropped = chunk * moved.drops,
-                    .operations = moved.loads + moved.saves + moved.skips + moved.drops};
+                    .operations = moved.loads + moved.saves + moved.skips + moved.drops,
+                    .failure = memory_->store()->failure()};
 }
 
 Report Executive::Implementation::report() const {

@@ -146,6 +146,7 @@ class StoreDouble final : public hal::BackingStore {
       : inner_(std::move(inner)), orders_(std::move(orders)), chunk_(chunk), rubbish_(chunk.count, std::byte{0xEE}) {}
 
   std::string description() const override { return "double over " + inner_->description(); }
+  std::string failure() const override { return failed_.load() ? "the double was told to fail" : ""; }
   std::size_t chunks() const override { return inner_->chunks(); }
   Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override { return inner_->fill(chunk, contents); }
 
@@ -154,7 +155,10 @@ class StoreDouble final : public hal::BackingStore {
     const Instant begin = hal::now();
     Status outcome = inner_->load(chunk, window, beside);
     if (StoreOrders::take(orders_->flips)) window[chunk_.count / 2] ^= std::byte{16};
-    if (StoreOrders::take(orders_->failing_loads)) outcome = std::unexpected(Errc::io_error);
+    if (StoreOrders::take(orders_->failing_loads)) {
+      failed_.store(true);
+      outcome = std::unexpected(Errc::io_error);
+    }
     pass(begin, last_load_);
     return outcome;
   }
@@ -164,6 +168,7 @@ class StoreDouble final : public hal::BackingStore {
     const bool fails = StoreOrders::take(orders_->failing_saves);
     const Status outcome = inner_->save(chunk, fails ? rubbish_.data() : window, beside);
     pass(begin, last_save_);
+    failed_.store(failed_.load() || fails);
     if (fails) return std::unexpected(Errc::io_error);
     return outcome;
   }
@@ -178,6 +183,7 @@ class StoreDouble final : public hal::BackingStore {
   }
 
   std::unique_ptr<BackingStore> inner_;
+  std::atomic<bool> failed_{false};
   std::shared_ptr<StoreOrders> orders_;
   Bytes chunk_;
   std::vector<std::byte> rubbish_;

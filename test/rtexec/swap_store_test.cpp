@@ -47,6 +47,7 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
     EXPECT_GE(report.tasks[task].missed, 1u);
     EXPECT_FALSE(report.deadlines_kept());
     EXPECT_FALSE(report.device_fault);
+    EXPECT_EQ(report.swap->failure.empty(), why != Errc::io_error) << "what failed is told";
     for (std::size_t i = 0; i < report.tasks.size(); ++i)
       EXPECT_EQ(report.tasks[i].failure.has_value(), i == task) << report.tasks[i].name;
     // Each completed job has executed, the rehearsal before them, and the failed one has not.
