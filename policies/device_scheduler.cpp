@@ -160,7 +160,7 @@ void DeviceScheduler::settle(Actions& out) noexcept {
 
 /// A staged job that will not execute leaves when nothing is copied for it any more.
 void DeviceScheduler::end_staged(Actions& out) noexcept {
-  if (!state_.staged || state_.staged->end == Staged::End::execution) return;
+  if (!state_.staged || staged_will_execute()) return;
   if (moves_for_staged()) {
     operation_.left = 0;
     if (state_.loading + state_.saving > 0) return;
@@ -175,9 +175,8 @@ void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
                         more_urgent(state_.waiting.front(), *state_.staged);
     if (!state_.running && bypass) {
       start(take_head().job, out);
-    } else if (!state_.running && state_.staged && state_.staged->end == Staged::End::execution && complete(state_.staged->job.task)) {
-      start(state_.staged->job, out);
-      state_.staged.reset();
+    } else if (!state_.running && staged_is_complete()) {
+      start_staged(out);
     } else if (!state_.staged && !state_.waiting.empty()) {
       stage_head();
     } else {
@@ -188,26 +187,24 @@ void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
 
 void DeviceScheduler::execute_rt_swap(Actions& out) noexcept {
   if (state_.running) return;
-  if (state_.staged) {
-    if (state_.staged->end != Staged::End::execution || !complete(state_.staged->job.task)) return;
-    start(state_.staged->job, out);
-    state_.staged.reset();
-  } else if (!state_.waiting.empty() && complete(state_.waiting.front().job.task)) {
-    start(take_head().job, out);
-  }
+  if (staged_is_complete()) start_staged(out);
+  else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task)) start(take_head().job, out);
 }
 
 void DeviceScheduler::execute_lru(Actions& out) noexcept {
   if (state_.running) return;
   if (!state_.staged && !state_.waiting.empty()) stage_head();
-  if (!state_.staged || state_.staged->end != Staged::End::execution || !complete(state_.staged->job.task)) return;
-  start(state_.staged->job, out);
-  state_.staged.reset();
+  if (staged_is_complete()) start_staged(out);
 }
 
 void DeviceScheduler::start(JobId job, Actions& out) noexcept {
   state_.running = job;
   out.add({Action::Kind::start_execution, job});
+}
+
+void DeviceScheduler::start_staged(Actions& out) noexcept {
+  start(state_.staged->job, out);
+  state_.staged.reset();
 }
 
 void DeviceScheduler::stage_head() noexcept { state_.staged = {take_head(), Staged::End::execution}; }

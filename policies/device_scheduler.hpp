@@ -162,6 +162,7 @@ class DeviceScheduler {
   void execute_rt_swap(Actions& out) noexcept;
   void execute_lru(Actions& out) noexcept;
   void start(JobId job, Actions& out) noexcept;
+  void start_staged(Actions& out) noexcept;
   void stage_head() noexcept;
   Waiting take_head() noexcept;
 
@@ -179,9 +180,9 @@ class DeviceScheduler {
   [[nodiscard]] bool never_swaps(std::uint32_t task) const noexcept { return state_.slots[task].empty(); }
   /// Whether what is in flight is for the staged job; rt-swap may save chunks for another one meanwhile.
   [[nodiscard]] bool moves_for_staged() const noexcept { return rule_ != Rule::rt_swap || operation_.job == state_.staged->job; }
-  [[nodiscard]] bool staged_is_loading() const noexcept {
-    return state_.staged && state_.staged->end == Staged::End::execution && !complete(state_.staged->job.task);
-  }
+  [[nodiscard]] bool staged_will_execute() const noexcept { return state_.staged && state_.staged->end == Staged::End::execution; }
+  [[nodiscard]] bool staged_is_loading() const noexcept { return staged_will_execute() && !complete(state_.staged->job.task); }
+  [[nodiscard]] bool staged_is_complete() const noexcept { return staged_will_execute() && complete(state_.staged->job.task); }
 
   Rule rule_ = Rule::pipelined;
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together

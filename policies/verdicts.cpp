@@ -149,8 +149,9 @@ std::string blocked(const NamedSet& named, std::size_t task) {
   return ", blocked for " + in_ms(longest) + " by " + (by.empty() ? "work that began before" : "a job of " + task_named(by));
 }
 
-/// What C and the blocking stand for where chunks are moved one after the other.
-std::string charges(const NamedSet& named) {
+/// What the terms of a device test stand for where chunks are moved.
+std::string terms(const NamedSet& named) {
+  if (named.rule == SwapRule::overlapped) return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
   if (named.rule == SwapRule::exchanged) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
   return named.rule == SwapRule::on_demand ? "; C: O_out + O_in + C" : "";
 }
@@ -158,17 +159,15 @@ std::string charges(const NamedSet& named) {
 TestVerdict demand_test(const NamedSet& named) {
   if (named.rule == SwapRule::overlapped)
     return test("pipelined", "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L of min(C_i, lambda) + "
-                             "max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L; "
-                             "e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load");
-  return test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + charges(named));
+                             "max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" + terms(named));
+  return test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + terms(named));
 }
 
 TestVerdict response_test(const NamedSet& named) {
   if (named.rule == SwapRule::overlapped)
     return test("pipelined", "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
-                             "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) + p_b + q_b; "
-                             "e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load");
-  return test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C" + charges(named));
+                             "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) + p_b + q_b" + terms(named));
+  return test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C" + terms(named));
 }
 
 // ---- end to end -------------------------------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ struct DeviceReport {
 struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
   std::string store;            // where swapped chunks went, and how
+  std::string fallback;         // what the store fell back to, and why, in lines; empty: it got what it wanted
   Bytes in, out;                // copied
   Bytes skipped;                // not copied out, since unchanged
   Bytes dropped;                // not copied out, since constant

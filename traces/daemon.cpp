@@ -14,16 +14,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -213,15 +217,35 @@ Result<Daemon> Daemon::acquire() {
   if (!child) return std::unexpected(child.error());
   Daemon daemon(*child);
   bool gone = false;
-  const bool up = wait_for([&] { return (gone = ended(*child)) || answers(); }, patience, 10ms);
+  // What answers may be another process's, started at the same moment.
+  const bool up = wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, patience, 10ms);
   if (gone) {
     daemon.child_ = 0;
-    if (running()) return acquire(); // another process started one at the same moment
+    if (running()) return acquire();
     return std::unexpected(refused("lttng-sessiond ended at its start, having printed:\n" + contents(output.get())));
   }
   if (!up)
     return std::unexpected(refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
   return daemon;
+}
+
+Result<> Daemon::within(Duration limit, const std::function<Result<>()>& work) const {
+  if (child_ == 0) return work();
+  std::atomic<bool> killed = false;
+  Result<> outcome;
+  {
+    const std::jthread watch([&](const std::stop_token& ended) {
+      std::mutex mutex;
+      std::unique_lock lock(mutex);
+      std::condition_variable_any().wait_for(lock, ended, limit, [] { return false; });
+      if (ended.stop_requested()) return;
+      killed = true;
+      ::kill(-child_, SIGKILL);
+    });
+    outcome = work();
+  }
+  if (killed) return std::unexpected(refused("the session daemon did not answer within " + readable(limit) + " and was ended: record again"));
+  return outcome;
 }
 
 Daemon::Daemon(Daemon&& other) noexcept : child_(std::exchange(other.child_, 0)) {}

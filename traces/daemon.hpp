@@ -7,8 +7,11 @@
 #pragma once
 
 #include "config/result.hpp"
+#include "config/units.hpp"
 
 #include <sys/types.h>
+
+#include <functional>
 
 namespace rtexec::traces {
 
@@ -18,6 +21,10 @@ class Daemon {
   /// The calling thread must outlive the object: the kernel ends a private daemon with the thread that started it.
   /// refused: lttng-tools is not installed, the daemon failed (with what it printed), or another process is recording.
   [[nodiscard]] static Result<Daemon> acquire();
+
+  /// Runs `work`, which gives LTTng commands: those wait for the daemon's answers without a limit. A private daemon is killed when `limit` has
+  /// passed, so that they return; refused then.
+  [[nodiscard]] Result<> within(Duration limit, const std::function<Result<>()>& work) const;
 
   Daemon(Daemon&& other) noexcept;
   Daemon& operator=(Daemon&& other) noexcept;

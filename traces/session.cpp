@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr Duration patience = 10s;
+constexpr Duration most = 30s; // of start() and of stop(), for all that they ask the daemon
 constexpr std::uint64_t sub_buffers = 8; // per core
 constexpr const char* shared_memory = "/dev/shm";
 
@@ -145,6 +146,21 @@ Result<> add_events(lttng_handle* handle, bool layers) {
   return {};
 }
 
+/// Everything recorded is in files afterwards.
+Result<> end_recording(const std::string& name, const fs::path& folder) {
+  if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
+    return refused_by_lttng("ending the recording into " + folder.string(), code);
+  const bool written = wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, patience);
+  lttng_destruction_handle* raw = nullptr;
+  const auto code = lttng_destroy_session_ext(name.c_str(), &raw);
+  const Destruction destruction(raw);
+  if (code != LTTNG_OK) return refused_by_lttng("closing the recording in " + folder.string(), code);
+  const auto waited = lttng_destruction_handle_wait_for_completion(destruction.get(), static_cast<int>(patience / 1ms));
+  if (!written || waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED)
+    return refused("the recording was not all in " + folder.string() + " after 10 s: the disk may be full or too slow, and the trace is not whole");
+  return {};
+}
+
 } // namespace
 
 Result<Session> Session::start(const fs::path& folder, const SessionOptions& options) {
@@ -157,7 +173,7 @@ Result<Session> Session::start(const fs::path& folder, const SessionOptions& opt
   auto daemon = Daemon::acquire();
   if (!daemon) return std::unexpected(daemon.error());
   Session session(std::move(*daemon), claimed.path());
-  if (auto ok = session.create(options); !ok) return std::unexpected(ok.error());
+  if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok) return std::unexpected(ok.error());
   claimed.keep();
   return session;
 }
@@ -199,21 +215,10 @@ Result<Summary> Session::stop() {
   return summarize(folder_);
 }
 
-/// Ends the recording: everything recorded is in files afterwards.
 Result<> Session::end() {
   const std::string name = std::exchange(name_, {});
   if (name.empty()) return refused("the session is not recording");
-  if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
-    return refused_by_lttng("ending the recording into " + folder_.string(), code);
-  const bool written = wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, patience);
-  lttng_destruction_handle* raw = nullptr;
-  const auto code = lttng_destroy_session_ext(name.c_str(), &raw);
-  const Destruction destruction(raw);
-  if (code != LTTNG_OK) return refused_by_lttng("closing the recording in " + folder_.string(), code);
-  const auto waited = lttng_destruction_handle_wait_for_completion(destruction.get(), static_cast<int>(patience / 1ms));
-  if (!written || waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED)
-    return refused("the recording was not all in " + folder_.string() + " after 10 s: the disk may be full or too slow, and the trace is not whole");
-  return {};
+  return daemon_->within(most, [&] { return end_recording(name, folder_); });
 }
 
 Session::Session(Session&& other) noexcept

@@ -88,6 +88,7 @@ json to_json(const std::optional<SwapReport>& swap) {
   const SwapReport moved = swap.value_or(SwapReport{});
   return {{"policy", swap ? json(spelling(moved.policy)) : json(nullptr)},
           {"store", swap ? json(moved.store) : json(nullptr)},
+          {"fallback", moved.fallback.empty() ? json(nullptr) : json(moved.fallback)},
           {"in_bytes", moved.in.count},
           {"out_bytes", moved.out.count},
           {"skipped_bytes", moved.skipped.count},

@@ -115,6 +115,7 @@ Result<Outcome> execute(Executive& executive, const Options& options, std::ostre
   }
   if (const auto started = executive.start(); !started) return std::unexpected(started.error());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
+  if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
   LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
   while (!executive.wait(table.interval())) table.show(executive.progress(), executive.tasks().executive.duration);

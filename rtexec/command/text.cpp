@@ -51,6 +51,7 @@ void print_swap(std::ostream& out, const Plan& plan) {
 void print_swap(std::ostream& out, const SwapReport& swap) {
   out << "Swapped: " << readable(swap.in) << " in, " << readable(swap.out) << " out; not copied out: " << readable(swap.dropped) << " constant, "
       << readable(swap.skipped) << " unchanged; " << swap.operations << " operations, by " << swap.store << '\n';
+  print_fallback(out, swap);
   if (!swap.failure.empty()) out << "THE STORE FAILED: " << swap.failure << '\n';
 }
 
@@ -97,6 +98,10 @@ void print_plan(std::ostream& out, const Executive& executive) {
     out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  "
         << test.explanation << '\n';
   out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
+}
+
+void print_fallback(std::ostream& out, const SwapReport& swap) {
+  if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
 
 void print_report(std::ostream& out, const Report& report) {

@@ -22,6 +22,8 @@ class Table {
 };
 
 void print_plan(std::ostream& out, const Executive& executive);
+/// What the backing store fell back to; nothing where it did not.
+void print_fallback(std::ostream& out, const SwapReport& swap);
 void print_report(std::ostream& out, const Report& report);
 
 /// Standard output, or standard error when JSON goes to standard output.

@@ -11,7 +11,8 @@ using policies::Event;
 
 namespace {
 
-constexpr std::size_t movers_per_direction = policies::DeviceScheduler::transfers_per_direction + 1; // one may keep the engine busy
+constexpr std::size_t exercises = 2; // under way, so that the engine never waits for the next copy
+constexpr std::size_t movers_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
 
 } // namespace
 
@@ -49,7 +50,7 @@ struct DeviceDriver::Mover {
   [[nodiscard]] bool out() const noexcept { return direction == &driver->out_; }
 
   void begin() noexcept {
-    if (!action) return;
+    if (!action) return driver->memory_.begin_exercise(out());
     if (out()) return driver->memory_.begin_save(action->transfer);
     driver->memory_.begin_load(action->transfer);
   }
@@ -225,9 +226,8 @@ void DeviceDriver::move(Direction& direction, const std::optional<Action>& actio
   if (const auto submitted = direction.engine.submit(work); !submitted) mover.moved(submitted, hal::now(), hal::now());
 }
 
-/// Keeps one copy under way.
 void DeviceDriver::exercise(Direction& direction) noexcept {
-  if (direction.begun == direction.ended) move(direction, std::nullopt);
+  while (direction.begun - direction.ended < exercises) move(direction, std::nullopt);
 }
 
 } // namespace rtexec::executive

@@ -67,7 +67,7 @@ class DeviceDriver {
     hal::Engine& engine;
     std::vector<std::unique_ptr<Mover>> movers; // used in turn
     std::uint64_t begun = 0, ended = 0;         // on the scheduler thread
-    Ring<Moved, 4> moved{};                     // from the engine's thread
+    Ring<Moved, 8> moved{};                     // from the engine's thread
   };
 
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }

@@ -29,8 +29,7 @@ void increment(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add
 } // namespace
 
 Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk) {
-  return {.demand = demand,
-          .constants = constants,
+  return {.constants = constants,
           .arena = {.constant = chunks_for(demand.constant, chunk),
                     .state = chunks_for(demand.state, chunk),
                     .fixed = chunks_for(demand.fixed, chunk),
@@ -154,13 +153,12 @@ Result<> DeviceMemory::note_digests() {
 }
 
 Result<> DeviceMemory::with_all_slots(std::uint32_t task, const std::function<Result<>()>& work) {
-  const std::size_t end = task + 1 < first_.size() ? first_[task + 1] : places_.size();
-  const std::span slots = std::span(places_).subspan(first_[task], end - first_[task]);
+  const std::span slots = slots_of(task);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (const auto mapped = device_.map(slots[i].range, slots[i].slot, frames_[i], slots[i].access); !mapped) return mapping_failed(device_, slots[i].slot, mapped.error());
+    if (const auto mapped = map(slots[i], frames_[i]); !mapped) return mapping_failed(device_, slots[i].slot, mapped.error());
   Result<> outcome = work();
-  for (const SlotPlace& place : slots)
-    if (const auto unmapped = device_.unmap(place.range, place.slot); !unmapped && outcome) outcome = mapping_failed(device_, place.slot, unmapped.error());
+  for (SlotPlace& place : slots)
+    if (const auto unmapped = unmap(place); !unmapped && outcome) outcome = mapping_failed(device_, place.slot, unmapped.error());
   return outcome;
 }
 
@@ -180,20 +178,50 @@ Result<> DeviceMemory::bring_in(const policies::DeviceScheduler::State& state) {
 
 // ---- moving chunks ----------------------------------------------------------------------------------------------------
 
-/// Mapping or unmapping beside a copy, done once.
-struct DeviceMemory::MapWork {
-  hal::Device& device;
-  const SlotPlace& place;
-  hal::Chunk frame;
-  bool map;
-  bool done = false;
+std::span<DeviceMemory::SlotPlace> DeviceMemory::slots_of(std::uint32_t task) noexcept {
+  const std::size_t end = task + 1 < first_.size() ? first_[task + 1] : places_.size();
+  return std::span(places_).subspan(first_[task], end - first_[task]);
+}
+
+Status DeviceMemory::map(SlotPlace& place, hal::Chunk chunk) noexcept {
+  const Status mapped = device_.map(place.range, place.slot, chunk, place.access);
+  if (mapped) place.mapped = true;
+  return mapped;
+}
+
+Status DeviceMemory::unmap(SlotPlace& place) noexcept {
+  if (!place.mapped) return {};
+  const Status unmapped = device_.unmap(place.range, place.slot);
+  if (unmapped) place.mapped = false;
+  return unmapped;
+}
+
+/// Maps what a task holds, unless it is better done later.
+struct DeviceMemory::MapTask {
+  DeviceMemory& memory;
+  std::span<SlotPlace> slots;
+
+  [[nodiscard]] bool can_wait() const noexcept {
+    return memory.copies_out_.load(std::memory_order_relaxed) != 0 && !std::ranges::all_of(slots, [](const SlotPlace& each) { return each.holds.has_value(); });
+  }
+  static Status run(void* self) noexcept {
+    const auto& work = *static_cast<const MapTask*>(self);
+    if (work.can_wait()) return {};
+    for (SlotPlace& each : work.slots)
+      if (each.holds && !each.mapped)
+        if (const Status mapped = work.memory.map(each, *each.holds); !mapped) return mapped;
+    return {};
+  }
+  [[nodiscard]] hal::Beside beside() noexcept { return {&run, this}; }
+};
+
+struct DeviceMemory::UnmapSlot {
+  DeviceMemory& memory;
+  SlotPlace& place;
 
   static Status run(void* self) noexcept {
-    auto& work = *static_cast<MapWork*>(self);
-    const SlotPlace& place = work.place;
-    const Status outcome = work.map ? work.device.map(place.range, place.slot, work.frame, place.access) : work.device.unmap(place.range, place.slot);
-    work.done = outcome.has_value();
-    return outcome;
+    const auto& work = *static_cast<const UnmapSlot*>(self);
+    return work.memory.unmap(work.place);
   }
   [[nodiscard]] hal::Beside beside() noexcept { return {&run, this}; }
 };
@@ -204,51 +232,61 @@ void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
 
 /// Where digests are kept, they are taken first, and then it may be that nothing is copied.
 void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
-  if (places_[number(transfer)].copied_out && !keeps_digests()) store_->begin_save(number(transfer), device_.window(frames_[transfer.frame]));
+  if (!places_[number(transfer)].copied_out) return;
+  copies_out_.fetch_add(1, std::memory_order_relaxed);
+  if (!keeps_digests()) store_->begin_save(number(transfer), device_.window(frames_[transfer.frame]));
 }
 
 std::expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
-  const SlotPlace& place = places_[number(transfer)];
-  const hal::Chunk frame = frames_[transfer.frame];
-  MapWork work{device_, place, frame, true};
-  Status outcome = store_->load(number(transfer), device_.window(frame), work.beside());
-  if (outcome && options_.verify) {
-    hal::Digest found;
-    outcome = device_.digest(device_.window(frame), device_.chunk_size(), found);
-    if (outcome && found != digests_[number(transfer)]) outcome = std::unexpected(Errc::corrupted);
-  }
+  SlotPlace& place = places_[number(transfer)];
+  place.holds = frames_[transfer.frame];
+  MapTask mapping{*this, slots_of(transfer.task)};
+  const Status outcome = fill(transfer, mapping.beside());
   if (outcome) return increment(loads_), device_.chunk_size();
-  if (work.done) static_cast<void>(device_.unmap(place.range, place.slot));
+  place.holds.reset();
+  static_cast<void>(unmap(place));
   return std::unexpected(outcome.error());
 }
 
+Status DeviceMemory::fill(const policies::Transfer& transfer, hal::Beside beside) noexcept {
+  std::byte* const window = device_.window(frames_[transfer.frame]);
+  if (const Status loaded = store_->load(number(transfer), window, beside); !loaded || !options_.verify) return loaded;
+  hal::Digest found;
+  if (const Status known = device_.digest(window, device_.chunk_size(), found); !known) return known;
+  return found == digests_[number(transfer)] ? Status() : std::unexpected(Errc::corrupted);
+}
+
 std::expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noexcept {
-  const SlotPlace& place = places_[number(transfer)];
-  const hal::Chunk frame = frames_[transfer.frame];
-  if (!place.copied_out) {
-    if (const Status unmapped = device_.unmap(place.range, place.slot); !unmapped) return std::unexpected(unmapped.error());
-    increment(drops_);
-    return Bytes{0};
-  }
+  SlotPlace& place = places_[number(transfer)];
   bool copied = false;
-  if (const Status saved = save_contents(place, number(transfer), frame, copied); !saved) return std::unexpected(saved.error());
-  increment(copied ? saves_ : skips_);
+  const Status saved = place.copied_out ? save_contents(place, number(transfer), copied) : unmap(place);
+  if (place.copied_out) copies_out_.fetch_sub(1, std::memory_order_relaxed);
+  if (!saved) return std::unexpected(saved.error());
+  place.holds.reset();
+  increment(copied ? saves_ : place.copied_out ? skips_ : drops_);
   return copied ? device_.chunk_size() : Bytes{0};
 }
 
 /// Digests are taken before anything else, so that they are of what the task left.
-Status DeviceMemory::save_contents(const SlotPlace& place, std::size_t number, hal::Chunk frame, bool& copied) noexcept {
+Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept {
+  const std::byte* const window = device_.window(*place.holds);
   hal::Digest digest;
   if (keeps_digests())
-    if (const Status known = device_.digest(device_.window(frame), device_.chunk_size(), digest); !known) return known;
+    if (const Status known = device_.digest(window, device_.chunk_size(), digest); !known) return known;
   copied = !options_.skip_unchanged || torn_[number] || digest != digests_[number];
-  MapWork work{device_, place, frame, false};
-  if (!copied) return MapWork::run(&work);
-  const Status saved = store_->save(number, device_.window(frame), work.beside());
+  if (!copied) return unmap(place);
+  UnmapSlot unmapping{*this, place};
+  const bool was_mapped = place.mapped;
+  const Status saved = store_->save(number, window, unmapping.beside());
   torn_[number] = !saved;
   if (saved) digests_[number] = digest;
-  if (!saved && work.done) static_cast<void>(device_.map(place.range, place.slot, frame, place.access));
+  else if (was_mapped && !place.mapped) static_cast<void>(map(place, *place.holds));
   return saved;
+}
+
+void DeviceMemory::begin_exercise(bool out) noexcept {
+  if (out) return store_->begin_save(places_.size() + 1, spare_->device);
+  store_->begin_load(places_.size(), spare_->device);
 }
 
 Status DeviceMemory::exercise(bool out) noexcept {

@@ -24,9 +24,8 @@
 
 namespace rtexec::executive {
 
-/// Who is to live on a device: how much it needs, and the contents of its constants.
+/// Who is to live on a device: its arena, and the contents of its constants.
 struct Tenant {
-  MemoryDemand demand;
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
@@ -70,15 +69,17 @@ class DeviceMemory {
   void reset_counters() noexcept;
   [[nodiscard]] Bytes chunk_size() const { return device_.chunk_size(); }
 
-  /// Announce that load() or save() of `transfer` will follow, on the same thread and in the order of the announcements: the copy may begin.
+  /// Announce load() or save() of `transfer`, on the same thread and in the same order: the copy may begin. Each is announced.
   void begin_load(const policies::Transfer& transfer) noexcept;
   void begin_save(const policies::Transfer& transfer) noexcept;
-  /// Fills the frame from the store and maps it where its slot is; after an error the slot is unmapped. Returns the bytes copied; io_error,
-  /// corrupted, or what the device says.
+  /// Fills the frame from the store, and maps it where its slot is: beside the copy, or, while contents are copied out, at the latest with the
+  /// last slot that its task misses, since a GPU may change a mapping only in the gaps of its copies out (1 ms on an H200, not 40 us).
+  /// After an error the slot is unmapped. Returns the bytes copied; io_error, corrupted, or what the device says.
   [[nodiscard]] std::expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
   /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot is mapped again. Returns the bytes copied.
   [[nodiscard]] std::expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy.
+  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and save() are.
+  void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
 
  private:
@@ -87,8 +88,11 @@ class DeviceMemory {
     std::size_t slot = 0;
     hal::Access access = hal::Access::read_write;
     bool copied_out = true;
+    std::optional<hal::Chunk> holds{}; // its contents are there
+    bool mapped = false;
   };
-  struct MapWork;
+  struct MapTask;
+  struct UnmapSlot;
 
   DeviceMemory(hal::Device& device, const Options& options) : device_(device), options_(options) {}
   [[nodiscard]] Result<> create_pool(std::span<const Tenant> tenants);
@@ -100,7 +104,11 @@ class DeviceMemory {
   [[nodiscard]] Result<> note_digests();
 
   [[nodiscard]] std::size_t number(const policies::Transfer& transfer) const noexcept { return first_[transfer.task] + transfer.slot; }
-  [[nodiscard]] Status save_contents(const SlotPlace& place, std::size_t number, hal::Chunk frame, bool& copied) noexcept;
+  [[nodiscard]] std::span<SlotPlace> slots_of(std::uint32_t task) noexcept;
+  [[nodiscard]] Status map(SlotPlace& place, hal::Chunk chunk) noexcept;
+  [[nodiscard]] Status unmap(SlotPlace& place) noexcept;
+  [[nodiscard]] Status fill(const policies::Transfer& transfer, hal::Beside beside) noexcept;
+  [[nodiscard]] Status save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept;
   [[nodiscard]] bool keeps_digests() const noexcept { return options_.skip_unchanged || options_.verify; }
 
   hal::Device& device_;
@@ -113,6 +121,7 @@ class DeviceMemory {
   std::vector<std::size_t> first_;     // by tenant: its first swap slot
   std::vector<hal::Digest> digests_;   // of the stored copies, where they are kept
   std::vector<char> torn_;             // stored copies whose last save failed
+  std::atomic<unsigned> copies_out_{0}; // announced, not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };
 

@@ -248,8 +248,7 @@ Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store
 Result<> Executive::Implementation::fill_device() {
   std::vector<executive::Tenant> tenants;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
-    tenants.push_back({.demand = plan_.tasks[i].memory,
-                       .constants = set_.workloads[i]->constants(),
+    tenants.push_back({.constants = set_.workloads[i]->constants(),
                        .arena = plan_.tasks[i].arena,
                        .swap_slots = plan_.tasks[i].swap_slots});
   auto memory = executive::DeviceMemory::lay_out(*device_, tenants,
@@ -386,6 +385,7 @@ std::optional<SwapReport> Executive::Implementation::swap_report() const {
   const Bytes chunk = plan_.chunk;
   return SwapReport{.policy = plan_.swap->policy,
                     .store = memory_->store()->description(),
+                    .fallback = memory_->store()->fallback(),
                     .in = chunk * moved.loads,
                     .out = chunk * moved.saves,
                     .skipped = chunk * moved.skips,

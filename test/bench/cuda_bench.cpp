@@ -4,11 +4,10 @@
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
 #include "tasks/dnn/passes.hpp"
+#include "test/bench/statistics.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -27,16 +26,10 @@ struct Options {
   std::string json;
 };
 
-/// The value that `share` of all are not above.
-double percentile(const std::vector<double>& sorted, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
-}
-
-nlohmann::json percentiles(std::vector<double> milliseconds) {
-  std::ranges::sort(milliseconds);
-  return {{"p50", percentile(milliseconds, 0.5)}, {"p99", percentile(milliseconds, 0.99)}, {"p999", percentile(milliseconds, 0.999)},
-          {"max", milliseconds.back()}};
+nlohmann::json figures(const std::vector<double>& milliseconds) {
+  nlohmann::json all = bench::percentiles(milliseconds);
+  all["p999"] = bench::percentile(milliseconds, 0.999);
+  return all;
 }
 
 class Bench {
@@ -95,7 +88,7 @@ class Bench {
       wall.push_back(took.count());
     }
     for (const auto event : {begin, end}) (void)driver.event_destroy(event);
-    return nlohmann::json{{"events", percentiles(std::move(events))}, {"wall", percentiles(std::move(wall))}};
+    return nlohmann::json{{"events", figures(events)}, {"wall", figures(wall)}};
   }
 
   hal::CudaDevice& device_;

@@ -3,10 +3,10 @@
 // included.
 #include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive.hpp"
+#include "test/bench/statistics.hpp"
+#include "test/support/raise_word.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -15,20 +15,6 @@
 namespace {
 
 using namespace rtexec;
-
-// Writes 1 to the word that it is given.
-constexpr char raise_word[] = R"(.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry raise_word(.param .u64 word) {
-  .reg .u64 %address;
-  .reg .u32 %one;
-  ld.param.u64 %address, [word];
-  mov.u32 %one, 1;
-  st.volatile.global.u32 [%address], %one;
-  ret;
-}
-)";
 
 class Probe final : public tasks::Workload {
  public:
@@ -52,16 +38,10 @@ class Probe final : public tasks::Workload {
     auto word = device.allocate(hal::BufferKind::host, Bytes{64});
     if (!word) return std::unexpected(word.error());
     word_ = *word;
-    auto module = device_->load(raise_word, "the dispatch probe");
+    auto module = device_->load(test::raise_word, "the dispatch probe");
     if (!module) return std::unexpected(module.error());
     module_ = std::move(*module);
-    const auto kernel = module_.function("raise_word");
-    if (!kernel) return std::unexpected(kernel.error());
-    auto graph = device_->capture([&](hal::cuda::Stream stream) {
-      auto* address = word_.device;
-      void* arguments[] = {&address};
-      return device_->checked(device_->driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "launching");
-    });
+    auto graph = test::graph_that_raises(word_.device, *device_, module_);
     if (!graph) return std::unexpected(graph.error());
     graph_ = std::move(*graph);
     watcher_ = std::thread([this] { watch(); });
@@ -105,14 +85,9 @@ class Probe final : public tasks::Workload {
   std::thread watcher_;
 };
 
-double percentile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()))) - 1];
-}
-
-void print(const char* what, std::vector<double> times) {
-  std::ranges::sort(times);
-  std::printf("    %-34s p50 %6.1f  p99 %6.1f  p99.9 %6.1f  max %6.1f us\n", what, percentile(times, 0.5), percentile(times, 0.99), percentile(times, 0.999),
-              times.back());
+void print(const char* what, const std::vector<double>& times) {
+  std::printf("    %-34s p50 %6.1f  p99 %6.1f  p99.9 %6.1f  max %6.1f us\n", what, bench::median(times), bench::percentile(times, 0.99),
+              bench::percentile(times, 0.999), bench::percentile(times, 1));
 }
 
 struct Setting {

@@ -2,8 +2,8 @@
 #include "tasks/dnn/host_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
 #include "tasks/dnn/passes.hpp"
+#include "test/bench/statistics.hpp"
 
-#include <algorithm>
 #include <cblas.h>
 #include <chrono>
 #include <cstdio>
@@ -19,11 +19,6 @@ double seconds(auto&& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
 }
 
 /// GFLOP/s of C = A B with square matrices.
@@ -65,6 +60,7 @@ int main(int argc, char** argv) {
       peak.push_back((before + sgemm.run()) / 2);
       share.push_back(ours.back() / peak.back());
     }
-    std::printf("  %s: %.1f GFLOP/s, SGEMM %.1f GFLOP/s, share %.0f %% (goal on resnet50: at least 70 %%)\n", argv[i], median(ours), median(peak), 100 * median(share));
+    std::printf("  %s: %.1f GFLOP/s, SGEMM %.1f GFLOP/s, share %.0f %% (goal on resnet50: at least 70 %%)\n", argv[i], bench::median(ours), bench::median(peak),
+                100 * bench::median(share));
   }
 }

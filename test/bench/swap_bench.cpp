@@ -88,7 +88,7 @@ bool await(pid_t child, Duration at_most) {
 }
 
 json run(const Section& section, const Context& context) {
-  constexpr Duration patience = std::chrono::seconds(150);
+  constexpr Duration patience = std::chrono::seconds(200);
   std::FILE* const result = std::tmpfile();
   if (!result) return {{"error", std::string("no temporary file: ") + std::strerror(errno)}};
   std::fflush(nullptr);

@@ -1,16 +1,14 @@
-// What the sections of swap-bench share: options, figures, tables.
+// What the sections of swap-bench share: options, sizes and times.
 #pragma once
 
 #include "config/result.hpp"
 #include "config/units.hpp"
+#include "test/bench/statistics.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -41,21 +39,6 @@ inline double microseconds(Duration time) { return std::chrono::duration<double,
 inline double mebibytes(Bytes size) { return static_cast<double>(size.count) / static_cast<double>(MiB.count); }
 inline double gibibytes(Bytes size) { return static_cast<double>(size.count) / static_cast<double>(GiB.count); }
 inline double gigabytes(Bytes size) { return static_cast<double>(size.count) * 1e-9; }
-
-/// The value that `share` of all are not above; of none: 0.
-inline double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
-}
-/// Of one value at least.
-inline double mean(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
-inline double median(const std::vector<double>& values) { return percentile(values, 0.5); }
-
-inline json percentiles(const std::vector<double>& values) {
-  return {{"p50", percentile(values, 0.5)}, {"p99", percentile(values, 0.99)}, {"max", percentile(values, 1)}};
-}
 
 /// "resnet152-416" of "/models/resnet152-416.onnx".
 inline std::string model_name(const std::string& file) {

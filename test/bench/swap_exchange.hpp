@@ -48,15 +48,16 @@ class ExchangeSection {
   }
 
  private:
-  static constexpr Duration enough = std::chrono::seconds(85); // for this section
+  static constexpr Duration enough = std::chrono::seconds(100); // for this section
   static constexpr unsigned jobs = 20;
 
   std::vector<Exchange> exchanges(MemoryClass kind) const {
     constexpr Bytes large = GiB * 4, odd = MiB * 300;
     std::vector<Exchange> list;
     if (kind == MemoryClass::state) {
-      for (const auto& [volume, chunk] : {std::pair(large, MiB * 64), {odd, MiB * 64}, {odd, MiB * 32}, {odd, MiB * 16}, {odd, MiB * 8}, {GiB, MiB * 64}})
-        for (const bool keep_awake : {true, false}) list.push_back({volume, chunk, kind, keep_awake});
+      for (const Bytes volume : {large, GiB})
+        for (const bool keep_awake : {true, false}) list.push_back({volume, MiB * 64, kind, keep_awake});
+      for (const Bytes chunk : {MiB * 64, MiB * 32, MiB * 30, MiB * 20, MiB * 16, MiB * 8}) list.push_back({odd, chunk, kind, true});
     } else {
       for (const auto& [volume, chunk] : {std::pair(large, MiB * 64), {GiB, MiB * 64}, {GiB, MiB * 128}, {GiB, MiB * 256}, {large, MiB * 128}, {large, MiB * 256}})
         list.push_back({volume, chunk, kind, true});

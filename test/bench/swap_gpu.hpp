@@ -178,6 +178,55 @@ class Pipeline {
   std::uint64_t count_ = 0;
 };
 
+/// Copies chunks of page-locked memory without a pause, from its making on until stop().
+class CopyLoad {
+ public:
+  static constexpr Bytes chunk = MiB * 64;
+
+  /// `device`: whose chunks are of that size, with room for two.
+  static Result<std::unique_ptr<CopyLoad>> start(hal::CudaDevice& device, bool in, bool out) {
+    std::unique_ptr<CopyLoad> load(new CopyLoad);
+    if (auto chunks = device.create_chunks(2)) load->chunks_ = std::move(*chunks);
+    else return std::unexpected(chunks.error());
+    auto host = hal::StoreMemory::open(device, chunk * 2, hal::HostMemoryKind::page_locked, "the copied memory");
+    if (!host) return std::unexpected(host.error());
+    load->host_ = std::move(*host);
+    load->begun_ = hal::now();
+    for (const auto kind : {hal::EngineKind::copy_in, hal::EngineKind::copy_out})
+      if (kind == hal::EngineKind::copy_in ? in : out)
+        if (const auto added = load->add(device, kind); !added) return std::unexpected(added.error());
+    return load;
+  }
+  /// In GB/s, the sum of both directions.
+  Result<double> stop() {
+    for (const auto& load : loads_)
+      if (const auto stopped = load->stop(); !stopped) return std::unexpected(stopped.error());
+    std::uint64_t copies = 0;
+    for (const auto& pipeline : pipelines_) copies += pipeline->count();
+    return static_cast<double>(copies * chunk.count) / static_cast<double>((hal::now() - begun_).count());
+  }
+
+ private:
+  CopyLoad() = default;
+  Result<> add(hal::CudaDevice& device, hal::EngineKind kind) {
+    const auto pipeline = Pipeline::open(device, device.stream(kind));
+    if (!pipeline) return std::unexpected(pipeline.error());
+    pipelines_.push_back(*pipeline);
+    const bool in = kind == hal::EngineKind::copy_in;
+    const auto on_device = pointer(device.window(chunks_[in ? 0 : 1])), on_host = pointer(host_.base() + (in ? 0 : chunk.count));
+    loads_.push_back(std::make_unique<Load>(device, [&device, kind, to = in ? on_device : on_host, from = in ? on_host : on_device, work = *pipeline] {
+      return work->add(device.driver().copy_async(to, from, chunk.count, device.stream(kind)));
+    }));
+    return {};
+  }
+
+  std::vector<hal::Chunk> chunks_;
+  hal::StoreMemory host_;
+  std::vector<std::shared_ptr<Pipeline>> pipelines_;
+  std::vector<std::unique_ptr<Load>> loads_;
+  Instant begun_{};
+};
+
 // Occupies a multiprocessor for that many cycles.
 inline constexpr char spin_kernel[] = R"(.version 6.0
 .target sm_50

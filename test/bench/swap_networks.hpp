@@ -79,7 +79,6 @@ class BesideSection {
   }
 
  private:
-  static constexpr Bytes chunk = MiB * 64;
   static constexpr Duration long_enough = std::chrono::milliseconds(1500);
   static constexpr std::size_t warm_ups = 30, most = 2000, least = 20;
   struct Measured {
@@ -91,7 +90,7 @@ class BesideSection {
   Result<Measured> measure(const std::string& model) {
     auto network = build_network(model);
     if (!network) return std::unexpected(network.error());
-    auto device = hal::CudaDevice::open({.capacity = chunk * 2, .chunk = chunk, .completion = Completion::spin});
+    auto device = hal::CudaDevice::open({.capacity = CopyLoad::chunk * 2, .chunk = CopyLoad::chunk, .completion = Completion::spin});
     if (!device) return std::unexpected(device.error());
     const auto outcome = measure_on(**device, **network);
     network->reset();
@@ -100,30 +99,18 @@ class BesideSection {
 
   Result<Measured> measure_on(hal::CudaDevice& device, tasks::CudaNetwork& network) {
     if (const auto bound = bind_network(device, network); !bound) return std::unexpected(bound.error());
-    const auto chunks = device.create_chunks(2);
-    if (!chunks) return std::unexpected(chunks.error());
-    auto host = hal::StoreMemory::open(device, chunk * 2, hal::HostMemoryKind::page_locked, "the copied memory");
-    if (!host) return std::unexpected(host.error());
     Measured measured;
     auto alone = time(device, network);
     if (!alone) return std::unexpected(alone.error());
     measured.alone = std::move(*alone);
 
-    const auto in = Pipeline::open(device, device.stream(hal::EngineKind::copy_in)), out = Pipeline::open(device, device.stream(hal::EngineKind::copy_out));
-    if (!in || !out) return std::unexpected((in ? out : in).error());
-    const auto copy = [&device](std::shared_ptr<Pipeline> pipeline, hal::EngineKind kind, std::byte* to, const std::byte* from) {
-      return [=, &device] { return pipeline->add(device.driver().copy_async(pointer(to), pointer(from), chunk.count, device.stream(kind))); };
-    };
-    const Instant begin = hal::now();
-    Load loading(device, copy(*in, hal::EngineKind::copy_in, device.window((*chunks)[0]), host->base()));
-    Load saving(device, copy(*out, hal::EngineKind::copy_out, host->base() + chunk.count, device.window((*chunks)[1])));
+    const auto copying = CopyLoad::start(device, true, true);
+    if (!copying) return std::unexpected(copying.error());
     auto beside = time(device, network);
-    for (Load* each : {&loading, &saving})
-      if (const auto stopped = each->stop(); !stopped) return std::unexpected(stopped.error());
-    const auto elapsed = static_cast<double>((hal::now() - begin).count());
-    if (!beside) return std::unexpected(beside.error());
+    const auto rate = (*copying)->stop();
+    if (!beside || !rate) return std::unexpected((beside ? rate.error() : beside.error()));
     measured.beside = std::move(*beside);
-    measured.copies = static_cast<double>(((*in)->count() + (*out)->count()) * chunk.count) / elapsed;
+    measured.copies = *rate;
     return measured;
   }
 
@@ -166,34 +153,33 @@ class BesideSection {
 /// One chunk that stands in one place for good, and comes and goes in another one.
 class Remapping {
  public:
-  static constexpr Bytes size = MiB * 64;
   static constexpr std::array<const char*, 3> calls{"map", "set access", "unmap"};
   using Times = std::array<std::vector<double>, 3>; // us
 
-  explicit Remapping(hal::CudaDevice& device) : device_(device), driver_(device.driver()) {}
+  Remapping(hal::CudaDevice& device, Bytes size) : device_(device), driver_(device.driver()), size_(size) {}
   ~Remapping() {
-    if (mapped_[1]) (void)driver_.unmap(base_ + size.count, size.count);
-    if (mapped_[0]) (void)driver_.unmap(base_, size.count);
+    if (mapped_[1]) (void)driver_.unmap(base_ + size_.count, size_.count);
+    if (mapped_[0]) (void)driver_.unmap(base_, size_.count);
     if (created_) (void)driver_.release(handle_);
-    if (base_ != 0) (void)driver_.address_free(base_, 2 * size.count);
+    if (base_ != 0) (void)driver_.address_free(base_, 2 * size_.count);
   }
   Remapping(const Remapping&) = delete;
   Remapping& operator=(const Remapping&) = delete;
 
   Result<> prepare() {
     const api::AllocationProperties properties;
-    if (const auto done = device_.checked(driver_.address_reserve(&base_, 2 * size.count, 0, 0, 0), "reserving addresses"); !done) return done;
-    if (const auto done = device_.checked(driver_.create(&handle_, size.count, &properties, 0), "creating a chunk"); !done) return done;
+    if (const auto done = device_.checked(driver_.address_reserve(&base_, 2 * size_.count, 0, 0, 0), "reserving addresses"); !done) return done;
+    if (const auto done = device_.checked(driver_.create(&handle_, size_.count, &properties, 0), "creating a chunk"); !done) return done;
     created_ = true;
-    if (const auto done = device_.checked(driver_.map(base_, size.count, 0, handle_, 0), "mapping"); !done) return done;
+    if (const auto done = device_.checked(driver_.map(base_, size_.count, 0, handle_, 0), "mapping"); !done) return done;
     mapped_[0] = true;
-    return device_.checked(driver_.set_access(base_, size.count, &access_, 1), "setting access");
+    return device_.checked(driver_.set_access(base_, size_.count, &access_, 1), "setting access");
   }
 
   /// At most so many times, and for about so long.
   Result<Times> measure(int most, Duration time) {
     Times times;
-    const auto place = base_ + size.count;
+    const auto place = base_ + size_.count;
     const auto call = [&](std::size_t which, auto function) -> Result<> {
       const Instant begin = hal::now();
       const api::Code code = function();
@@ -202,10 +188,10 @@ class Remapping {
     };
     const Instant end = hal::now() + time;
     for (int i = 0; i < most && hal::now() < end; ++i) {
-      if (const auto done = call(0, [&] { return driver_.map(place, size.count, 0, handle_, 0); }); !done) return std::unexpected(done.error());
+      if (const auto done = call(0, [&] { return driver_.map(place, size_.count, 0, handle_, 0); }); !done) return std::unexpected(done.error());
       mapped_[1] = true;
-      if (const auto done = call(1, [&] { return driver_.set_access(place, size.count, &access_, 1); }); !done) return std::unexpected(done.error());
-      if (const auto done = call(2, [&] { return driver_.unmap(place, size.count); }); !done) return std::unexpected(done.error());
+      if (const auto done = call(1, [&] { return driver_.set_access(place, size_.count, &access_, 1); }); !done) return std::unexpected(done.error());
+      if (const auto done = call(2, [&] { return driver_.unmap(place, size_.count); }); !done) return std::unexpected(done.error());
       mapped_[1] = false;
     }
     return times;
@@ -214,6 +200,7 @@ class Remapping {
  private:
   hal::CudaDevice& device_;
   const api::Driver& driver_;
+  Bytes size_;
   api::AccessDescriptor access_{.location = {}, .flags = api::AccessFlags::read_write};
   api::DevicePointer base_ = 0;
   api::AllocationHandle handle_ = 0;
@@ -232,14 +219,17 @@ class MappingSection {
       if (!neighbour) return std::unexpected(neighbour.error());
       neighbours.push_back(std::move(*neighbour));
     }
-    auto device = hal::CudaDevice::open({.capacity = MiB * 64});
+    auto device = hal::CudaDevice::open({.capacity = CopyLoad::chunk * 6, .chunk = CopyLoad::chunk});
     if (!device) return std::unexpected(device.error());
-    Remapping remapping(**device);
+    Remapping remapping(**device, CopyLoad::chunk);
     if (const auto ready = remapping.prepare(); !ready) return std::unexpected(ready.error());
     std::printf("  one chunk of 64 MiB, us a call\n  %-34s %6s", "meanwhile", "calls");
     for (const char* name : Remapping::calls) std::printf(" | %-10s %8s %9s", name, "p99", "max");
     std::printf("\n");
     measure(remapping, "nothing", [] { return Result<>(); });
+    for (const Bytes size : {MiB * 128, MiB * 256}) measure_size(**device, size);
+    for (const auto& [name, in, out] : {std::tuple("copies in", true, false), {"copies out", false, true}, {"copies both ways", true, true}})
+      measure_beside_copies(remapping, **device, name, in, out);
     measure_beside_own(remapping, **device);
     measure(remapping, "kernels of one other process", [&] { return neighbours[0]->start(); });
     measure(remapping, "kernels of two other processes", [&] { return neighbours[1]->start(); });
@@ -268,6 +258,24 @@ class MappingSection {
     std::printf("\n");
     std::fflush(stdout);
     result_[name] = one;
+  }
+
+  void measure_size(hal::CudaDevice& device, Bytes size) {
+    Remapping remapping(device, size);
+    const std::string name = "nothing, a chunk of " + readable(size);
+    measure(remapping, name.c_str(), [&] { return remapping.prepare(); });
+  }
+
+  void measure_beside_copies(Remapping& remapping, hal::CudaDevice& device, const char* name, bool in, bool out) {
+    std::unique_ptr<CopyLoad> load;
+    measure(remapping, name, [&]() -> Result<> {
+      auto started = CopyLoad::start(device, in, out);
+      if (!started) return std::unexpected(started.error());
+      load = std::move(*started);
+      return {};
+    });
+    if (!load) return;
+    if (const auto stopped = load->stop(); !stopped) std::printf("  copying failed: %s\n", stopped.error().what.c_str());
   }
 
   /// A network where there is one.

@@ -1,6 +1,7 @@
 // Section overheads: what swapping costs beside the copies (the paper's Table V).
 #pragma once
 
+#include "config/names.hpp"
 #include "hal/host/host_device.hpp"
 #include "policies/admission.hpp"
 #include "policies/device_scheduler.hpp"
@@ -15,13 +16,6 @@
 namespace rtexec::bench {
 
 // ---- decisions --------------------------------------------------------------------------------------------------------
-
-struct PolicyName {
-  const char* name;
-  SwapPolicy policy;
-};
-inline constexpr PolicyName swap_policies[]{{"pipelined", SwapPolicy::pipelined}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
-                                            {"min", SwapPolicy::min}, {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru}};
 
 /// Twelve tasks with footprints of the paper's Table III on 24 GiB, periods between 3 and 5 s; chunks of 64 MiB, min and mo-vmm of 2 MiB.
 inline Result<Plan> twelve_tasks(SwapPolicy policy) {
@@ -153,44 +147,53 @@ class OverheadsSection {
 
   // ---- initialisation
 
-  Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes& chunk, const char*& where) const {
-    auto gpu = hal::CudaDevice::open({.capacity = capacity, .chunk = case_study_chunk});
-    chunk = case_study_chunk;
-    where = "GPU";
-    if (gpu) return std::move(*gpu);
+  struct Opened {
+    std::unique_ptr<hal::Device> device;
+    const char* where;
+  };
+  static Result<Opened> open_device(Bytes capacity) {
+    if (auto gpu = hal::CudaDevice::open({.capacity = capacity, .chunk = case_study_chunk})) return Opened{std::move(*gpu), "GPU"};
     constexpr std::uint64_t smaller = 32;
-    chunk = {case_study_chunk.count / smaller};
-    where = "host device, all sizes divided by 32";
-    auto host = hal::HostDevice::open({capacity.count / smaller}, chunk);
+    auto host = hal::HostDevice::open({capacity.count / smaller}, {case_study_chunk.count / smaller});
     if (!host) return std::unexpected(host.error());
-    return std::move(*host);
+    return Opened{std::move(*host), "host device, all sizes divided by 32"};
   }
 
-  /// The six arenas of the case study, in their chunks of 32 MiB: 1.6, 1.4 and 5.7 GB (Tables III and IV).
-  void print_initialisation() {
-    constexpr std::array<std::size_t, 6> chunks{48, 42, 170, 170, 170, 170};
-    Bytes chunk;
-    const char* where = "";
-    const auto device = open_device(case_study_chunk * chunks.back(), chunk, where);
-    if (!device) return std::printf("  initialisation: failed: %s\n", device.error().what.c_str()), void();
-    const auto pool = (*device)->create_chunks(chunks.back());
-    if (!pool) return std::printf("  initialisation: failed: %s\n", pool.error().what.c_str()), void();
+  struct Initialisation {
+    std::string where;
     std::vector<double> reserve_us, map_us;
+  };
+  /// The six arenas of the case study, in their chunks of 32 MiB: 1.6, 1.4 and 5.7 GB (Tables III and IV).
+  static Result<Initialisation> initialise_tasks() {
+    constexpr std::array<std::size_t, 6> chunks{48, 42, 170, 170, 170, 170};
+    const auto opened = open_device(case_study_chunk * chunks.back());
+    if (!opened) return std::unexpected(opened.error());
+    hal::Device& device = *opened->device;
+    const auto pool = device.create_chunks(chunks.back());
+    if (!pool) return std::unexpected(pool.error());
+    Initialisation measured{.where = opened->where, .reserve_us = {}, .map_us = {}};
     for (const std::size_t count : chunks) {
       const Instant begin = hal::now();
-      const auto range = (*device)->reserve(chunk * count);
-      if (!range) return std::printf("  initialisation: failed: %s\n", range.error().what.c_str()), void();
-      reserve_us.push_back(microseconds(hal::now() - begin));
+      const auto range = device.reserve(device.chunk_size() * count);
+      if (!range) return std::unexpected(range.error());
+      measured.reserve_us.push_back(microseconds(hal::now() - begin));
       for (std::size_t slot = 0; slot < count; ++slot) {
         const Instant mapping = hal::now();
-        if (!(*device)->map(*range, slot, (*pool)[slot], hal::Access::read_write)) return std::printf("  initialisation: mapping failed\n"), void();
-        map_us.push_back(microseconds(hal::now() - mapping));
+        if (const auto mapped = device.map(*range, slot, (*pool)[slot], hal::Access::read_write); !mapped) return fail(mapped.error(), "mapping a chunk failed");
+        measured.map_us.push_back(microseconds(hal::now() - mapping));
       }
-      if (const auto released = (*device)->release(*range); !released) return std::printf("  initialisation: failed: %s\n", released.error().what.c_str()), void();
+      if (const auto released = device.release(*range); !released) return std::unexpected(released.error());
     }
+    return measured;
+  }
+
+  void print_initialisation() {
+    const auto measured = initialise_tasks();
+    if (!measured) return std::printf("  initialisation: failed: %s\n", measured.error().what.c_str()), void();
+    const auto& [where, reserve_us, map_us] = *measured;
     std::printf("  initialisation of a task (%s): reserving its addresses %.1f us (max %.1f), and %.1f us (max %.1f) for each of its chunks\n"
                 "    (paper: 120.5 us on average, 194.2 max, for its channels and addresses)\n",
-                where, median(reserve_us), percentile(reserve_us, 1), median(map_us), percentile(map_us, 1));
+                where.c_str(), median(reserve_us), percentile(reserve_us, 1), median(map_us), percentile(map_us, 1));
     result_["initialisation"] = {{"where", where}, {"reserve_us", percentiles(reserve_us)}, {"map_us", percentiles(map_us)}};
   }
 
@@ -233,7 +236,8 @@ class OverheadsSection {
     std::printf("  decision, %zu events, 12 tasks on 24 GiB, warm caches, us (goal: p99 <= 10; paper: mean 11.1, max 43.6);\n"
                 "  books: host memory of plan and scheduler, MB (paper: 14.9)\n  %-10s %8s %8s %8s %8s %8s %8s %8s\n",
                 events, "", "slots", "frames", "mean", "p99", "p99.99", "max", "books");
-    for (const PolicyName& each : swap_policies) print_decision(each);
+    for (const auto& [name, policy] : spellings<SwapPolicy>())
+      if (policy != SwapPolicy::none) print_decision(std::string(name), policy);
   }
 
   static double heap_mb() {
@@ -241,19 +245,19 @@ class OverheadsSection {
     return static_cast<double>(used.uordblks + used.hblkhd) * 1e-6;
   }
 
-  void print_decision(const PolicyName& policy) {
+  void print_decision(const std::string& name, SwapPolicy policy) {
     const double before = heap_mb();
-    const auto plan = twelve_tasks(policy.policy);
-    if (!plan) return std::printf("  %-10s failed: %s\n", policy.name, plan.error().what.c_str()), void();
+    const auto plan = twelve_tasks(policy);
+    if (!plan) return std::printf("  %-10s failed: %s\n", name.c_str(), plan.error().what.c_str()), void();
     std::size_t slots = 0;
     for (const auto& task : plan->tasks) slots += task.swap_slots.size();
     DecisionTimer timer(*plan);
     const double books = heap_mb() - before;
     const auto times = timer.time(events);
-    if (times.empty()) return std::printf("  %-10s failed: the scheduler came to rest or refused an event\n", policy.name), void();
+    if (times.empty()) return std::printf("  %-10s failed: the scheduler came to rest or refused an event\n", name.c_str()), void();
     const double p99 = percentile(times, 0.99), p9999 = percentile(times, 0.9999), max = percentile(times, 1);
-    std::printf("  %-10s %8zu %8u %8.3f %8.3f %8.3f %8.1f %8.2f\n", policy.name, slots, plan->swap->frames, mean(times), p99, p9999, max, books);
-    result_["decision"][policy.name] = {{"slots", slots}, {"mean_us", mean(times)}, {"p99_us", p99}, {"p9999_us", p9999}, {"max_us", max}, {"books_mb", books}};
+    std::printf("  %-10s %8zu %8u %8.3f %8.3f %8.3f %8.1f %8.2f\n", name.c_str(), slots, plan->swap->frames, mean(times), p99, p9999, max, books);
+    result_["decision"][name] = {{"slots", slots}, {"mean_us", mean(times)}, {"p99_us", p99}, {"p9999_us", p9999}, {"max_us", max}, {"books_mb", books}};
   }
 
   const Context& context_;

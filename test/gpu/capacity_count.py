@@ -66,7 +66,8 @@ def task_text(index, variant, period, arguments):
 
 def set_text(variant, tasks, periods, arguments):
     degraded = "allow_degraded = true\n" if arguments.allow_degraded else ""
-    head = (f'board = "{arguments.board}"\n\n[executive]\nkeep_awake = {str(not arguments.allow_degraded).lower()}\nthreads = "{arguments.threads}"\n{degraded}\n'
+    board = arguments.board if "/" not in arguments.board else pathlib.Path(arguments.board).resolve()
+    head = (f'board = "{board}"\n\n[executive]\nkeep_awake = {str(not arguments.allow_degraded).lower()}\nthreads = "{arguments.threads}"\n{degraded}\n'
             f'[device]\ncapacity = "{arguments.capacity}"\nchunk = "{arguments.chunk}"\n\n[swap]\npolicy = "{VARIANTS[variant]}"\n')
     return head + "".join(task_text(index, variant, periods[index], arguments) for index in range(tasks))
 

@@ -4,6 +4,7 @@
 #include "rtexec/executive.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/rtexec/sets.hpp"
+#include "test/support/raise_word.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,20 +14,6 @@ namespace {
 
 using namespace test;
 using testing::HasSubstr;
-
-// Writes 1 to the word that it is given.
-constexpr char write_word[] = R"(.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry write_word(.param .u64 word) {
-  .reg .u64 %address;
-  .reg .u32 %one;
-  ld.param.u64 %address, [word];
-  mov.u32 %one, 1;
-  st.volatile.global.u32 [%address], %one;
-  ret;
-}
-)";
 
 /// Writes to its scratch memory, and from the execution numbered `first_harm` on to its constants.
 class Writer final : public tasks::Workload {
@@ -39,11 +26,11 @@ class Writer final : public tasks::Workload {
   [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory& memory) override {
     device_ = dynamic_cast<hal::CudaDevice*>(&device);
     if (!device_) return fail(Errc::unsupported, "the writer needs a GPU");
-    auto module = device_->load(write_word, "the writer");
+    auto module = device_->load(raise_word, "the writer");
     if (!module) return std::unexpected(module.error());
     module_ = std::move(*module);
     for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)), std::pair(&harmful_, memory.constant)}) {
-      auto captured = capture(target);
+      auto captured = graph_that_raises(target, *device_, module_);
       if (!captured) return std::unexpected(captured.error());
       *graph = std::move(*captured);
     }
@@ -55,15 +42,6 @@ class Writer final : public tasks::Workload {
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
  private:
-  Result<hal::CudaGraph> capture(const std::byte* target) {
-    const auto kernel = module_.function("write_word");
-    if (!kernel) return std::unexpected(kernel.error());
-    return device_->capture([&](hal::cuda::Stream stream) {
-      void* arguments[] = {&target};
-      return device_->checked(device_->driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), "launching");
-    });
-  }
-
   std::uint64_t first_harm_, executions_ = 0;
   std::vector<std::byte> constants_ = std::vector<std::byte>(4096);
   hal::CudaDevice* device_ = nullptr;

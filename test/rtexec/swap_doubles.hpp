@@ -8,11 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -197,5 +201,31 @@ inline OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
     return std::make_unique<StoreDouble>(std::move(*inner), device.chunk_size(), orders);
   };
 }
+
+// ---- swapped-out memory -----------------------------------------------------------------------------------------------
+
+/// Asks the kernel, which answers where the program itself would meet the fault.
+class Probe {
+ public:
+  Probe() {
+    if (::pipe2(ends_.data(), O_NONBLOCK | O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  }
+  ~Probe() {
+    for (const int end : ends_) ::close(end);
+  }
+  bool readable(const std::byte* at) const noexcept {
+    if (::write(ends_[1], at, 1) != 1) return errno != EFAULT;
+    char taken = 0;
+    return ::read(ends_[0], &taken, 1) == 1;
+  }
+  unsigned readable_chunks(const std::byte* begin, unsigned chunks) const noexcept {
+    unsigned count = 0;
+    for (unsigned i = 0; i < chunks; ++i) count += readable(begin + i * small_chunk.count);
+    return count;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
 
 } // namespace rtexec::test

@@ -1,5 +1,6 @@
 // Backing stores of a running executive: what they do wrong fails one job and loses nothing, what has not changed is not copied, and a file
 // leaves nothing behind.
+#include "test/hal/failing_system.hpp"
 #include "test/rtexec/swap_sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -48,6 +49,7 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
     EXPECT_FALSE(report.deadlines_kept());
     EXPECT_FALSE(report.device_fault);
     EXPECT_EQ(report.swap->failure.empty(), why != Errc::io_error) << "what failed is told";
+    EXPECT_EQ(report.swap->fallback, "");
     for (std::size_t i = 0; i < report.tasks.size(); ++i)
       EXPECT_EQ(report.tasks[i].failure.has_value(), i == task) << report.tasks[i].name;
     // Each completed job has executed, the rehearsal before them, and the failed one has not.
@@ -162,6 +164,14 @@ TEST_F(FileStore, IsGoneWhateverHappens) {
   EXPECT_GT(hashing.executions(), 4u);
   EXPECT_TRUE(hashing.all_as_expected());
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_F(FileStore, WhatItFellBackToIsToldOnceItIsOpen) {
+  Executive swapping = executive();
+  const hal::test::Failing<&hal::System::ring_open> no_io_uring(ENOSYS);
+  begun(swapping);
+  EXPECT_THAT(swapping.progress().swap->fallback, HasSubstr("the kernel has no io_uring (ENOSYS): pread and pwrite instead"));
+  EXPECT_EQ(swapping.stop().swap->fallback, swapping.progress().swap->fallback);
 }
 
 TEST_F(FileStore, IsNamedWhenItCannotBeMade) {

@@ -101,6 +101,19 @@ TEST_F(OnEmulatedGpu, RunsWithoutAllocatingAndGivesTheSameAgain) {
   EXPECT_EQ(bound.run(), first);
 }
 
+/// A copy engine is another one's, for as long as it swaps.
+TEST_F(OnEmulatedGpu, NoCopyEngineIsUsed) {
+  TestGraph g;
+  g.output(g.relu(g.input({1, 3, 8, 8})));
+  auto network = build(g.graph);
+  ASSERT_TRUE(network->constants().empty());
+  const int copies = driver().calls<&hal::cuda::Driver::copy_async>();
+  BoundNetwork bound(device(), std::move(network));
+  ASSERT_EQ(bound.error(), "");
+  ASSERT_TRUE(bound.network().run().has_value());
+  EXPECT_EQ(driver().calls<&hal::cuda::Driver::copy_async>(), copies);
+}
+
 TEST_F(OnEmulatedGpu, RandomGraphsComputeWhatTheHostComputes) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 engine(seed);

@@ -4,8 +4,12 @@
 #include "test/traces/each_event.hpp"
 #include "traces/emit.hpp"
 #include "traces/session.hpp"
+#include "traces/wait.hpp"
+
+#include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -126,6 +130,19 @@ void say_cost_recorded() {
   say(line);
 }
 
+/// What each thread of a process waits for in the kernel.
+std::string threads_of(pid_t process) {
+  std::string text;
+  std::error_code gone;
+  for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
+    std::string name, waits_in;
+    std::getline(std::ifstream(thread.path() / "comm"), name);
+    std::getline(std::ifstream(thread.path() / "wchan"), waits_in);
+    text += "\n  " + thread.path().filename().string() + " " + name + ": " + waits_in;
+  }
+  return text;
+}
+
 } // namespace
 
 void emit(std::uint64_t events) {
@@ -190,15 +207,34 @@ Program::~Program() {
 }
 
 std::string Program::read_line() {
+  const auto end = std::chrono::steady_clock::now() + limit;
   std::string line;
-  for (char c = 0; ::read(output_, &c, 1) == 1 && c != '\n';) line += c;
-  return line;
+  for (char c = 0;; line += c) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    pollfd output{.fd = output_, .events = POLLIN, .revents = 0};
+    if (::poll(&output, 1, static_cast<int>(std::max(left, 0ms).count())) == 0) give_up("its next line");
+    if (::read(output_, &c, 1) != 1 || c == '\n') return line;
+  }
 }
 
 int Program::wait() {
   int status = 0;
-  if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) return -1;
+  pid_t got = 0;
+  const auto ended = [&](int options) { return (got = ::waitpid(pid_, &status, options)) != 0; };
+  if (!wait_for([&] { return ended(WNOHANG); }, limit)) {
+    give_up("its end");
+    ended(0);
+  }
+  pid_ = -1;
+  if (got < 0) return -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void Program::give_up(const char* awaited) {
+  std::string threads = threads_of(pid_);
+  for (const pid_t daemon : daemons_of(pid_)) threads += threads_of(daemon);
+  ADD_FAILURE() << "the program did not come to " << awaited << " in " << readable(limit) << "; it and its daemons wait in:" << threads;
+  ::kill(pid_, SIGKILL);
 }
 
 std::vector<pid_t> daemons_of(pid_t owner) {

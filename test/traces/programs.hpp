@@ -1,8 +1,11 @@
 // Small traced programs: this test program run again as a process of its own, with a mode instead of tests.
 #pragma once
 
+#include "config/units.hpp"
+
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -14,7 +17,8 @@ namespace rtexec::traces::test {
 /// Runs the mode named first; the process's exit code. Modes: programs.cpp.
 int run_program(const std::vector<std::string>& arguments);
 
-/// A process that runs a mode of run_program(), in a process group of its own; killed at the end of the test if it still runs.
+/// A process that runs a mode of run_program(), in a process group of its own; killed at the end of the test if it still runs. One that a
+/// call waits for in vain fails the test and is killed.
 class Program {
  public:
   /// `before_exec` runs in the new process: to change its environment, user or scheduling.
@@ -29,6 +33,9 @@ class Program {
   int wait();              // its exit code; 128 + signal when killed
 
  private:
+  static constexpr Duration limit = std::chrono::seconds(60); // of a call: longer than Session waits in a row
+  void give_up(const char* awaited);
+
   pid_t pid_ = -1;
   int output_ = -1;
 };

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -122,11 +123,29 @@ TEST_F(SessionTest, DaemonThatFailsIsQuoted) {
 
 TEST_F(SessionTest, DaemonThatNeverAnswersIsGivenUp) {
   write_script(folder_ / "lttng-sessiond", "exec /bin/sleep 1000");
+  Program other({"record", folder_ / "other", "1", "0"}); // whose daemon answers meanwhile
   const Path path(folder_.path());
   const auto session = Session::start(folder_ / "trace", {});
   ASSERT_FALSE(session);
   EXPECT_THAT(session.error().what, HasSubstr("did not answer within 10 s"));
   EXPECT_THAT(daemons_of(::getpid()), IsEmpty());
+  EXPECT_EQ(other.wait(), 0);
+}
+
+TEST_F(SessionTest, DaemonThatHangsIsEnded) {
+  const auto daemon = Daemon::acquire();
+  ASSERT_TRUE(daemon) << daemon.error().what;
+  EXPECT_TRUE(daemon->within(20s, [] { return Result<>(); }));
+  for (const pid_t process : daemons_of(::getpid())) {
+    ::kill(process, SIGSTOP);
+    ::waitpid(process, nullptr, WUNTRACED); // until all threads of our child are
+  }
+  const auto ask = [] {
+    lttng_session* sessions = nullptr;
+    EXPECT_LT(lttng_list_sessions(&sessions), 0);
+    return Result<>();
+  };
+  EXPECT_TRUE(fails(daemon->within(300ms, ask), Errc::refused, "did not answer within 300 ms"));
 }
 
 TEST_F(SessionTest, OneAtATimeInAProcess) {

@@ -160,10 +160,10 @@ Result<> CudaNetwork::issue_all(const Addresses& addresses) {
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
-    if (auto copied = executor_->copy(addresses(program_.inputs[i].place), buffers_[i].host, inputs_[i].buffer.size_bytes()); !copied) return copied;
+    if (auto copied = executor_->copy(addresses(program_.inputs[i].place), buffers_[i].device, inputs_[i].buffer.size()); !copied) return copied;
   if (auto issued = issue_calls(addresses); !issued) return issued;
   for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
-    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].host, addresses(program_.outputs[i].place), outputs_[i].buffer.size_bytes()); !copied) return copied;
+    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].device, addresses(program_.outputs[i].place), outputs_[i].buffer.size()); !copied) return copied;
   return record(program_.layers.size() + 1);
 }
 

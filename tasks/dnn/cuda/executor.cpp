@@ -14,8 +14,6 @@ namespace api = hal::cuda;
 constexpr int first_to_overlap = 90;        // first architecture whose kernels can start before the one before them has ended
 constexpr int first_with_clusters = 90;
 
-api::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<api::DevicePointer>(address); }
-
 bool by_library(const ConvMethod& method) { return method.kind == ConvMethod::Kind::cudnn || method.kind == ConvMethod::Kind::cublas; }
 
 } // namespace
@@ -101,9 +99,13 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 
 // ---- copies and events
 
-Result<> Executor::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  after_own_kernel_ = false;
-  return device_.checked(device_.driver().copy_async(pointer(to), pointer(from), bytes, device_.stream(hal::EngineKind::compute)), "copying between host and device");
+Result<> Executor::copy(std::byte* to, const std::byte* from, std::size_t floats) {
+  View all;
+  all.rank = 1;
+  all.shape[0] = static_cast<int>(floats);
+  all.stride[0] = 1;
+  const CopyArguments arguments{.x = from, .y = to, .x_view = all, .y_view = all, .activation = {}};
+  return issue(kernel_call<CopyArguments>(launch_of(arguments, Storage::f32, Storage::f32), arguments, {}), {});
 }
 
 Result<> Executor::record(api::Event event) {

@@ -54,7 +54,9 @@ class Executor {
   [[nodiscard]] Result<> issue(const KernelCall& call, const Addresses& addresses);
   /// What `method` needs must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters, const Addresses& addresses);
-  [[nodiscard]] Result<> copy(std::byte* to, const std::byte* from, std::size_t bytes);
+  /// Between host memory that the device sees and its own, by a kernel: a copy engine that swapping keeps busy lets a copy of a graph wait
+  /// for as long as it likes (6 s were seen on an H200).
+  [[nodiscard]] Result<> copy(std::byte* to, const std::byte* from, std::size_t floats);
   /// An event whose time is taken whenever the captured graph runs.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 

@@ -1,0 +1,151 @@
+// When a chunk is loaded, when it is mapped, and what is left after an error, transfer by transfer.
+#include "hal/host/host_device.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/engine_call.hpp"
+#include "test/rtexec/swap_doubles.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+
+namespace rtexec::test {
+namespace {
+
+using executive::DeviceMemory;
+using policies::Transfer;
+
+/// Two tasks of three chunks of state each, in three frames: at first the first one's.
+class DeviceMemoryTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t chunks = 3;
+
+  void SetUp() override {
+    auto device = hal::HostDevice::open(small_chunk * 8, small_chunk);
+    ASSERT_TRUE(device);
+    device_ = std::move(*device);
+    executive::Tenant tenant{.constants = {}, .arena = {.constant = 0, .state = chunks, .fixed = 0, .scratch = 0}, .swap_slots = {}};
+    for (std::uint32_t slot = 0; slot < chunks; ++slot) tenant.swap_slots.push_back({.slot = slot, .copied_out = true});
+    auto memory = DeviceMemory::lay_out(*device_, std::array{tenant, tenant}, {.frames = chunks, .open_store = store_opener(orders_)});
+    ASSERT_TRUE(memory);
+    memory_ = std::move(*memory);
+    policies::DeviceScheduler::State state;
+    state.slots.assign(2, std::vector<policies::DeviceScheduler::Slot>(chunks));
+    for (std::uint32_t slot = 0; slot < chunks; ++slot) state.slots[0][slot] = {policies::DeviceScheduler::Residence::resident, slot};
+    ASSERT_TRUE(memory_->bring_in(state));
+  }
+  /// Which slots of a task the CPU can read.
+  std::vector<bool> mapped(std::uint32_t task) const {
+    std::vector<bool> found;
+    for (std::uint32_t slot = 0; slot < chunks; ++slot) found.push_back(probe_.readable(at(task, slot)));
+    return found;
+  }
+  std::byte* at(std::uint32_t task, std::uint32_t slot) const { return memory_->addresses()[task].state + slot * small_chunk.count; }
+
+  void begin_save(Transfer transfer) {
+    ASSERT_TRUE(executive::execute_on(device_->engine(hal::EngineKind::copy_out), [&]() noexcept -> Status {
+                  memory_->begin_save(transfer);
+                  return {};
+                }).outcome);
+  }
+  Status end_save(Transfer transfer) {
+    return executive::execute_on(device_->engine(hal::EngineKind::copy_out), [&]() noexcept -> Status {
+             const auto saved = memory_->save(transfer);
+             return saved ? Status() : std::unexpected(saved.error());
+           }).outcome;
+  }
+  Status save(Transfer transfer) {
+    begin_save(transfer);
+    return end_save(transfer);
+  }
+  Status load(Transfer transfer) {
+    return executive::execute_on(device_->engine(hal::EngineKind::copy_in), [&]() noexcept -> Status {
+             memory_->begin_load(transfer);
+             const auto loaded = memory_->load(transfer);
+             return loaded ? Status() : std::unexpected(loaded.error());
+           }).outcome;
+  }
+  const std::vector<bool> none = {false, false, false}, all = {true, true, true};
+  std::shared_ptr<StoreOrders> orders_ = std::make_shared<StoreOrders>();
+  std::unique_ptr<hal::HostDevice> device_;
+  std::unique_ptr<DeviceMemory> memory_;
+  Probe probe_;
+};
+
+TEST_F(DeviceMemoryTest, MapsEachChunkBesideItsCopyWhileNothingIsCopiedOut) {
+  EXPECT_EQ(mapped(0), all);
+  EXPECT_EQ(mapped(1), none);
+  ASSERT_TRUE(save({0, 0, 0}));
+  ASSERT_TRUE(load({1, 0, 0}));
+  EXPECT_EQ(mapped(0), (std::vector{false, true, true}));
+  EXPECT_EQ(mapped(1), (std::vector{true, false, false}));
+}
+
+TEST_F(DeviceMemoryTest, WaitsWithMappingWhileContentsAreCopiedOutUntilTheTaskHasAll) {
+  ASSERT_TRUE(save({0, 0, 0}));
+  begin_save({0, 1, 1});
+  ASSERT_TRUE(load({1, 0, 0}));
+  EXPECT_EQ(mapped(1), none);
+  ASSERT_TRUE(end_save({0, 1, 1}));
+  begin_save({0, 2, 2});
+  ASSERT_TRUE(load({1, 1, 1}));
+  EXPECT_EQ(mapped(1), none);
+  ASSERT_TRUE(end_save({0, 2, 2}));
+  ASSERT_TRUE(load({1, 2, 2}));
+  EXPECT_EQ(mapped(1), all);
+  EXPECT_EQ(mapped(0), none);
+}
+
+TEST_F(DeviceMemoryTest, MapsAllWithTheLastChunkThoughContentsAreStillCopiedOut) {
+  ASSERT_TRUE(save({0, 0, 0}));
+  ASSERT_TRUE(save({0, 1, 1}));
+  ASSERT_TRUE(save({0, 2, 2}));
+  ASSERT_TRUE(load({1, 0, 0}));
+  ASSERT_TRUE(load({1, 1, 1}));
+  *at(1, 0) = std::byte{1};
+  begin_save({1, 0, 0}); // which the scheduler never asks while task 1 is loaded
+  ASSERT_TRUE(load({1, 2, 2}));
+  EXPECT_EQ(mapped(1), all);
+  ASSERT_TRUE(end_save({1, 0, 0}));
+  EXPECT_EQ(mapped(1), (std::vector{false, true, true}));
+}
+
+TEST_F(DeviceMemoryTest, AfterALoadThatFailedTheOthersAreMappedWithTheNextLast) {
+  ASSERT_TRUE(save({0, 0, 0}));
+  ASSERT_TRUE(save({0, 1, 1}));
+  begin_save({0, 2, 2});
+  ASSERT_TRUE(load({1, 0, 0}));
+  ASSERT_TRUE(load({1, 1, 1}));
+  ASSERT_TRUE(end_save({0, 2, 2}));
+  orders_->failing_loads = 1;
+  EXPECT_EQ(load({1, 2, 2}).error(), Errc::io_error);
+  EXPECT_FALSE(mapped(1)[2]);
+  ASSERT_TRUE(load({1, 2, 2}));
+  EXPECT_EQ(mapped(1), all);
+}
+
+TEST_F(DeviceMemoryTest, SavesAChunkThatWasNeverMapped) {
+  ASSERT_TRUE(save({0, 0, 0}));
+  begin_save({0, 1, 1});
+  ASSERT_TRUE(load({1, 0, 0}));
+  ASSERT_TRUE(end_save({0, 1, 1}));
+  *device_->window(hal::Chunk(0)) = std::byte{7};
+  ASSERT_TRUE(save({1, 0, 0}));
+  ASSERT_TRUE(load({1, 0, 1}));
+  EXPECT_EQ(*at(1, 0), std::byte{7});
+}
+
+TEST_F(DeviceMemoryTest, ASaveThatFailedLeavesTheSlotAsItWas) {
+  *at(0, 0) = std::byte{9};
+  orders_->failing_saves = 1;
+  EXPECT_EQ(save({0, 0, 0}).error(), Errc::io_error);
+  EXPECT_EQ(mapped(0), all);
+  EXPECT_EQ(*at(0, 0), std::byte{9});
+  ASSERT_TRUE(save({0, 0, 0}));
+  ASSERT_TRUE(load({1, 0, 0}));
+  EXPECT_EQ(*at(1, 0), std::byte{0});
+  ASSERT_TRUE(save({0, 1, 1}));
+  ASSERT_TRUE(load({0, 0, 1}));
+  EXPECT_EQ(*at(0, 0), std::byte{9});
+}
+
+} // namespace
+} // namespace rtexec::test

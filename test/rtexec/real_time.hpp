@@ -1,0 +1,38 @@
+// The promise of the real-time rules, on every thread of an executive.
+#pragma once
+
+#include "rtexec/executive.hpp"
+#include "test/support/thread_counts.hpp"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace rtexec::test {
+
+/// Of an executive that was started: while `run` goes on its threads neither allocate nor lock, and to its stop they do not fault.
+template <class Run>
+Report expect_real_time(Executive& executive, Run run) {
+  const std::vector<ThreadReport> threads = executive.progress().threads;
+  const auto counts = [&] {
+    std::vector<ThreadCounts> all;
+    for (const ThreadReport& thread : threads) all.push_back(counts_of(thread.kernel_id));
+    return all;
+  };
+  const std::vector<ThreadCounts> before = counts();
+  run();
+  const std::vector<ThreadCounts> after = counts();
+  Report report = executive.stop();
+
+  EXPECT_EQ(threads.size(), 4 + 2 * report.tasks.size()) << "three engines, the scheduler, two for each task";
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    const ThreadReport& thread = report.threads.at(i);
+    EXPECT_EQ(after[i].allocations, before[i].allocations) << thread.name;
+    EXPECT_EQ(after[i].locks, before[i].locks) << thread.name;
+    if (report.degraded.empty()) {
+      EXPECT_EQ(thread.page_faults, 0) << thread.name;
+    }
+  }
+  return report;
+}
+
+} // namespace rtexec::test
