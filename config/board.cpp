@@ -47,7 +47,8 @@ std::vector<Key<Board>> keys() {
 
 std::vector<Key<SwapCost>> cost_keys() {
   std::vector<Key<SwapCost>> keys = swap_cost_keys<SwapCost>(required);
-  keys.insert(keys.begin(), key<SwapCost>("chunk", pages(), required, "the chunk size that these costs are of; unique", &SwapCost::chunk));
+  keys.insert(keys.begin(), {key<SwapCost>("store", one_of<StoreKind>(), "where chunks were copied to: page-locked host memory, other host memory, a file", &SwapCost::store),
+                             key<SwapCost>("chunk", pages(), required, "the chunk size that these costs are of; unique for each store", &SwapCost::chunk)});
   keys.push_back(key<SwapCost>("residual", duration(0ns, longest_swap_cost),
                                "the most by which a measured operation exceeded the fit, before the margin", &SwapCost::residual));
   return keys;
@@ -63,7 +64,8 @@ const Schema<Board>& board_schema() {
 void check_swap_costs(const std::vector<SwapCost>& costs, Report& report) {
   const auto chunk = [](std::size_t i) { return Place{.table = "swap_cost", .index = i, .key = "chunk"}; };
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto first = static_cast<std::size_t>(std::ranges::find(costs, costs[i].chunk, &SwapCost::chunk) - costs.begin());
+    const auto same = [&](const SwapCost& each) { return each.store == costs[i].store && each.chunk == costs[i].chunk; };
+    const auto first = static_cast<std::size_t>(std::ranges::find_if(costs, same) - costs.begin());
     if (first != i)
       report.relation({chunk(i), chunk(first)},
                       "chunk = " + toml_string(to_string(costs[i].chunk)) + ": already that of swap_cost " + std::to_string(first + 1));

@@ -15,6 +15,7 @@ enum class DeviceKind { host, cuda };
 /// What moving chunks of one size costs at most, while the other direction is as busy: one operation on x chunks takes
 /// fixed + x per_chunk, mapping included. Measured by `rtexec calibrate`.
 struct SwapCost {
+  StoreKind store = StoreKind::pinned;
   Bytes chunk{0};
   Duration in_per_chunk{0};
   Duration out_per_chunk{0};
@@ -34,7 +35,7 @@ struct Board {
   unsigned ordinal = 0;                        // which of the machine's GPUs
   unsigned copy_engines = 1;                   // 2: copies in and out overlap
   bool unified_memory = false;                 // CPU and GPU share one memory: swapping to host memory would win nothing
-  std::vector<SwapCost> swap_costs;            // by chunk size
+  std::vector<SwapCost> swap_costs;            // by store and chunk size
   std::vector<MemoryPolicy> memory_policies;   // that a task may ask for
   std::optional<unsigned> compute_core;        // of the compute engine's thread; absent: the last online core
   std::optional<unsigned> service_core;        // scheduler and copy engines; absent: the last but one of four or more, else the first

@@ -28,6 +28,8 @@ constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipe
                                                   {"min", SwapPolicy::min},             {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru},
                                                   {"none", SwapPolicy::none}};
 
+constexpr Spelling<StoreKind> store_kinds[] = {{"pinned", StoreKind::pinned}, {"pageable", StoreKind::pageable}, {"file", StoreKind::file}};
+
 constexpr Spelling<MemoryClass> memory_classes[] = {{"constant", MemoryClass::constant}, {"scratch", MemoryClass::scratch}, {"state", MemoryClass::state}};
 
 constexpr Spelling<SwapCandidates> swap_candidates[] = {{"constants-first", SwapCandidates::constants_first}, {"largest-first", SwapCandidates::largest_first}};
@@ -51,6 +53,7 @@ template <> std::span<const Spelling<OnOverrun>> spellings() { return overruns; 
 template <> std::span<const Spelling<WorkloadKind>> spellings() { return workloads; }
 template <> std::span<const Spelling<MemoryPolicy>> spellings() { return memory_policies; }
 template <> std::span<const Spelling<SwapPolicy>> spellings() { return swap_policies; }
+template <> std::span<const Spelling<StoreKind>> spellings() { return store_kinds; }
 template <> std::span<const Spelling<MemoryClass>> spellings() { return memory_classes; }
 template <> std::span<const Spelling<SwapCandidates>> spellings() { return swap_candidates; }
 template <> std::span<const Spelling<ThreadPolicy>> spellings() { return thread_policies; }

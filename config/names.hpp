@@ -25,6 +25,7 @@ template <> std::span<const Spelling<OnOverrun>> spellings();
 template <> std::span<const Spelling<WorkloadKind>> spellings();
 template <> std::span<const Spelling<MemoryPolicy>> spellings();
 template <> std::span<const Spelling<SwapPolicy>> spellings();
+template <> std::span<const Spelling<StoreKind>> spellings();
 template <> std::span<const Spelling<MemoryClass>> spellings();
 template <> std::span<const Spelling<SwapCandidates>> spellings();
 template <> std::span<const Spelling<ThreadPolicy>> spellings();

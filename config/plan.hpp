@@ -53,6 +53,10 @@ struct SwapPlan {
   unsigned copy_engines = 1;
   SwapCost cost;
   std::filesystem::path store; // empty: host memory
+  /// Of `store` and `policy`.
+  [[nodiscard]] StoreKind store_kind() const {
+    return !store.empty() ? StoreKind::file : policy == SwapPolicy::pageable ? StoreKind::pageable : StoreKind::pinned;
+  }
 };
 
 /// The outcome of one admission test: `left <= right` is what it needs, at the instant or task that is tightest.

@@ -116,6 +116,13 @@ struct DeviceOptions {
   SwapCostOptions swap_cost;
 };
 
+/// What a chunk is copied to. The copies of one cost nothing like those of another.
+enum class StoreKind {
+  pinned,   // page-locked host memory
+  pageable, // host memory that is not (swap policy `pageable`)
+  file,
+};
+
 /// Where swapped chunks go.
 struct SwapStore {
   std::filesystem::path file; // empty: page-locked host memory

@@ -26,9 +26,12 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
+/// Whether a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
+bool copies(const Plan& plan, const TaskSet& tasks, const Board& board) { return computes(tasks, board) || plan.swap->store_kind() == StoreKind::pageable; }
+
 /// Processor time for a chunk that moves, on the thread of its copy engine.
 Nanos handling(Nanos per_chunk, const Plan& plan, const TaskSet& tasks, const Board& board) {
-  return (computes(tasks, board) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) + event_cost(board.context_switch).count();
+  return (copies(plan, tasks, board) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) + event_cost(board.context_switch).count();
 }
 
 /// The latest that a job's chunks are moved, after its release; a best-effort job may wait for them for long, but then none follows it
@@ -168,7 +171,7 @@ std::optional<Obstacle> without_room(const SwapCharges& swap, const Plan& plan, 
 std::optional<Obstacle> overrun(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board) {
   const ServiceThread service = service_of(plan, tasks, board);
   const Traffic traffic = traffic_of(swap);
-  const std::string advice = computes(tasks, board) ? ", since it copies by itself; use threads = \"fifo\"" : "; use a larger chunk, or threads = \"fifo\"";
+  const std::string advice = copies(plan, tasks, board) ? ", since it copies by itself; use threads = \"fifo\"" : "; use a larger chunk, or threads = \"fifo\"";
   const auto check = [&](const std::string& who, const CpuReservation& reservation, Wide work) -> std::optional<Obstacle> {
     const Nanos needed = bounded(work + spare_runtime);
     if (needed <= reservation.runtime.count()) return std::nullopt;

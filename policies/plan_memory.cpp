@@ -1,5 +1,6 @@
 #include "policies/plan_memory.hpp"
 
+#include "config/names.hpp"
 #include "policies/arithmetic.hpp"
 #include "policies/swap_volumes.hpp"
 
@@ -141,21 +142,27 @@ Bytes separate_of(const Plan& plan) {
 
 // ---- swapping ---------------------------------------------------------------------------------------------------------
 
-std::string calibrated_chunks(const Board& board) {
+std::string calibrated_chunks(const Board& board, StoreKind store) {
   std::string list;
-  for (const SwapCost& cost : board.swap_costs) list += (list.empty() ? "" : ", ") + to_string(cost.chunk);
-  return list.empty() ? "none is" : list + (board.swap_costs.size() > 1 ? " are" : " is");
+  std::size_t count = 0;
+  for (const SwapCost& cost : board.swap_costs)
+    if (cost.store == store) list += (count++ == 0 ? "" : ", ") + to_string(cost.chunk);
+  return count == 0 ? "none is" : list + (count > 1 ? " are" : " is");
 }
 
-Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk) {
+std::string how_to_calibrate(StoreKind store) {
+  return "run 'rtexec calibrate --store " + std::string(spelling(store)) + (store == StoreKind::file ? ":PATH'" : "'");
+}
+
+Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk, StoreKind store) {
   const SwapCostOptions& given = tasks.device.swap_cost;
-  const auto known = std::ranges::find(board.swap_costs, chunk, &SwapCost::chunk);
+  const auto known = std::ranges::find_if(board.swap_costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == chunk; });
   const bool calibrated = known != board.swap_costs.end();
   if (!calibrated && !(given.in_per_chunk && given.out_per_chunk))
     return fail(Errc::bad_input, "not everything fits into device memory, but what swapping costs on board '" + board.name + "' is not known for chunks of " +
-                                     to_string(chunk) + " (" + calibrated_chunks(board) + " calibrated); run 'rtexec calibrate', set [device] chunk to one " +
-                                     "that is calibrated, or give in_per_chunk and out_per_chunk in [device.swap_cost]");
-  SwapCost cost = calibrated ? *known : SwapCost{.chunk = chunk, .drop_per_chunk = *given.out_per_chunk};
+                                     to_string(chunk) + " and store \"" + std::string(spelling(store)) + "\" (" + calibrated_chunks(board, store) +
+                                     " calibrated); " + how_to_calibrate(store) + ", set [device] chunk to one that is calibrated, or give in_per_chunk and out_per_chunk in [device.swap_cost]");
+  SwapCost cost = calibrated ? *known : SwapCost{.store = store, .chunk = chunk, .drop_per_chunk = *given.out_per_chunk};
   cost.in_per_chunk = given.in_per_chunk.value_or(cost.in_per_chunk);
   cost.out_per_chunk = given.out_per_chunk.value_or(cost.out_per_chunk);
   cost.drop_per_chunk = given.drop_per_chunk.value_or(cost.drop_per_chunk);
@@ -193,9 +200,10 @@ Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board&
                                       "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
 
   const auto overflow = static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count);
-  const auto cost = cost_of(tasks, board, plan.chunk);
+  plan.swap = SwapPlan{.policy = tasks.swap.policy, .frames = 0, .copy_engines = board.copy_engines, .cost = {}, .store = store_of(tasks, board)};
+  const auto cost = cost_of(tasks, board, plan.chunk, plan.swap->store_kind());
   if (!cost) return std::unexpected(cost.error());
-  plan.swap = SwapPlan{.policy = tasks.swap.policy, .frames = 0, .copy_engines = board.copy_engines, .cost = *cost, .store = store_of(tasks, board)};
+  plan.swap->cost = *cost;
   if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return std::unexpected(possible.error());
   return overflow;
 }

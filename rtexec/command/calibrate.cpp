@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <tuple>
 
 namespace rtexec::command {
 
@@ -43,9 +44,11 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   }
   constexpr std::string_view file = "file:";
   if (options.store.starts_with(file) && options.store.size() > file.size())
-    result.store.file = options.store.substr(file.size());
+    std::tie(result.store, result.file) = std::pair(StoreKind::file, options.store.substr(file.size()));
+  else if (options.store == "pageable")
+    result.store = StoreKind::pageable;
   else if (options.store != "pinned")
-    return fail(Errc::bad_input, "--store " + options.store + ": use pinned or file:PATH");
+    return fail(Errc::bad_input, "--store " + options.store + ": use pinned, pageable or file:PATH");
   return result;
 }
 
@@ -104,6 +107,18 @@ nlohmann::json to_json(const executive::Calibration& calibration, const fs::path
   return {{"device", calibration.device}, {"store", calibration.store}, {"chosen_bytes", calibration.chosen.count}, {"chunks", chunks}, {"file", file.string()}};
 }
 
+/// The costs of other stores stay, and where there are any, so does the board's chunk.
+Result<std::string> calibrated(const BoardText& text, const executive::Calibration& measured, StoreKind store) {
+  const auto before = parse_board(text.toml, text.output);
+  if (!before) return std::unexpected(before.error());
+  std::vector<SwapCost> costs;
+  for (const SwapCost& cost : before->swap_costs)
+    if (cost.store != store) costs.push_back(cost);
+  const bool only_one = costs.empty();
+  for (const auto& each : measured.chunks) costs.push_back(each.cost);
+  return with_swap_costs(text.toml, only_one ? std::optional(measured.chosen) : std::nullopt, costs);
+}
+
 int calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   if (!wanted) return report(wanted.error());
@@ -116,9 +131,7 @@ int calibrate(const Options& options) {
   Progress progress(out);
   const auto measured = executive::calibrate(options.board, *wanted, [&](std::size_t done, std::size_t of) { return progress("calibrating", done, of, "runs"); });
   if (!measured) return report(measured.error());
-  std::vector<SwapCost> costs;
-  for (const auto& each : measured->chunks) costs.push_back(each.cost);
-  const auto text = with_swap_costs(board->toml, measured->chosen, costs);
+  const auto text = calibrated(*board, *measured, wanted->store);
   if (!text) return report(text.error());
   if (const auto written = config::replace_file(board->output, *text); !written) return report(written.error());
   print(out, *measured);
@@ -137,7 +150,7 @@ void add_calibrate(CLI::App& program, int& exit_code) {
       ->type_name("FILE.toml");
   command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")->type_name("BYTES");
   command->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")->type_name("BYTES");
-  command->add_option("--store", options->store, "Where chunks go: pinned or file:PATH")->capture_default_str();
+  command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")->capture_default_str();
   command->add_option("--jobs", options->calibration.jobs, "Swapping jobs for each chunk size and volume")
       ->capture_default_str()
       ->check(CLI::Range(3, 10000))

@@ -88,7 +88,8 @@ class Calibrator {
     if (!progress_(done_++, wanted_)) return fail(Errc::cancelled, "calibration was cancelled");
     SwapExperiment experiment{.board = board_, .chunk = chunk, .chunks = count, .kind = kind, .jobs = options_.jobs,
                               .turn = shortest_turn + 3 * per_chunk * count, .swap = {}, .keep_awake = options_.keep_awake};
-    experiment.swap.store = options_.store;
+    if (options_.store == StoreKind::pageable) experiment.swap.policy = SwapPolicy::pageable;
+    experiment.swap.store = SwapStore{.file = options_.file};
     auto observed = observe_swaps(experiment);
     if (observed) std::tie(result_.device, result_.store) = std::tie(observed->device, observed->store);
     return observed;
@@ -97,7 +98,8 @@ class Calibrator {
   /// Fit, largest residual and margin. What `whole` loads took beyond that, decisions and wake-ups before the first chunk and after the
   /// last one, is the load's own.
   ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop, const std::vector<Sample>& whole) const {
-    ChunkCalibration result{.cost = {.chunk = chunk,
+    ChunkCalibration result{.cost = {.store = options_.store,
+                                     .chunk = chunk,
                                      .in_per_chunk = charged(in.per_chunk_ns, options_.margin),
                                      .out_per_chunk = charged(out.per_chunk_ns, options_.margin),
                                      .drop_per_chunk = charged(drop, options_.margin),

@@ -10,6 +10,7 @@
 #include "config/task_set.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct CalibrationOptions {
   unsigned jobs = 30;             // swapping ones for each chunk size and volume
   double margin = 1.2;
   bool keep_awake = false;     // as the task sets that will use the costs: [executive] keep_awake
-  SwapStore store;
+  StoreKind store = StoreKind::pinned;
+  std::filesystem::path file;  // of store `file`
 };
 
 /// Of one direction: time(x) = fixed + x per_chunk, by least squares.

@@ -241,7 +241,7 @@ Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store
   if (setup_.open_store) return setup_.open_store(device, chunks);
   if (!plan_.swap->store.empty()) return hal::open_file_store(device, chunks, plan_.swap->store);
   return hal::open_host_store(device, chunks,
-                              plan_.swap->policy == SwapPolicy::pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
+                              plan_.swap->store_kind() == StoreKind::pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
 }
 
 /// Gives each workload its memory.

@@ -45,7 +45,7 @@ std::string other_facts(const Board& board) {
 std::string costs_of(const Board& board) {
   std::ostringstream costs;
   for (const SwapCost& c : board.swap_costs)
-    costs << to_string(c.chunk) << ' ' << c.in_per_chunk.count() << ' ' << c.out_per_chunk.count() << ' ' << c.drop_per_chunk.count() << ' '
+    costs << spelling(c.store) << ' ' << to_string(c.chunk) << ' ' << c.in_per_chunk.count() << ' ' << c.out_per_chunk.count() << ' ' << c.drop_per_chunk.count() << ' '
           << c.in_fixed.count() << ' ' << c.out_fixed.count() << ' ' << c.residual.count() << '\n';
   return costs.str();
 }
@@ -110,7 +110,7 @@ const std::string old_table =
     "chunk = '8MiB'\nin_per_chunk = '1us'\nout_per_chunk = '1us'\ndrop_per_chunk = '1us'\nin_fixed = '1us'\nout_fixed = '1us'\n";
 
 const std::string new_table =
-    "[[swap_cost]]\nchunk = \"2MiB\"\nin_per_chunk = \"1234567ns\"\nout_per_chunk = \"2us\"\ndrop_per_chunk = \"3ns\"\nin_fixed = \"0ns\"\n"
+    "[[swap_cost]]\nstore = \"pinned\"\nchunk = \"2MiB\"\nin_per_chunk = \"1234567ns\"\nout_per_chunk = \"2us\"\ndrop_per_chunk = \"3ns\"\nin_fixed = \"0ns\"\n"
     "out_fixed = \"5ms\"\nresidual = \"6us\"\n";
 
 std::string written(const std::string& text) {
@@ -180,6 +180,9 @@ TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
   const std::string text = "chunk = '2MiB'\n" + facts;
   const std::vector<SwapCost> twice(2, cost_of(Bytes{4096}));
   EXPECT_THAT(problem(with_swap_costs(text, {}, twice)), HasSubstr("swap_cost 2: chunk = \"4KiB\": already that of swap_cost 1"));
+  std::vector<SwapCost> of_two_stores = twice;
+  of_two_stores.back().store = StoreKind::file;
+  EXPECT_EQ(problem(with_swap_costs(text, {}, of_two_stores)), "none");
   EXPECT_THAT(problem(with_swap_costs(text, Bytes{3u << 20}, {})),
               testing::AllOf(HasSubstr("the board's file cannot take what was measured"), HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
 }

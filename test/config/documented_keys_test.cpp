@@ -53,7 +53,7 @@ std::vector<Document> variants(FileKind kind) {
     }
     case FileKind::board: {
       Keys measured = swap_cost;
-      measured.insert({{"chunk", "'2MiB'"}, {"residual", "'1us'"}});
+      measured.insert({{"store", "'file'"}, {"chunk", "'2MiB'"}, {"residual", "'1us'"}});
       return {{{"",
                 {{"name", "'b'"}, {"description", "'d'"}, {"device", "'cuda'"}, {"ordinal", "0"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
                  {"copy_engines", "2"}, {"unified_memory", "true"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},

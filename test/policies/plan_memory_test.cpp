@@ -39,7 +39,8 @@ struct Case {
 
   explicit Case(SwapPolicy policy = SwapPolicy::pipelined) {
     set.swap.policy = policy;
-    board.swap_costs = {{.chunk = {chunk}, .in_per_chunk = 10ns, .out_per_chunk = 20ns, .drop_per_chunk = 3ns}};
+    board.swap_costs = {{.store = policy == SwapPolicy::pageable ? StoreKind::pageable : StoreKind::pinned,
+                         .chunk = {chunk}, .in_per_chunk = 10ns, .out_per_chunk = 20ns, .drop_per_chunk = 3ns}};
   }
   Task& add(const MemoryDemand& demand, Duration period = 10ms, Duration execution = 0ns) {
     memory.push_back(demand);
@@ -227,11 +228,25 @@ TEST(PlanMemory, TheCostIsTheBoardsForThisChunkAndOverriddenKeyByKey) {
             std::tuple(10ns, 2ns, 30ns, 4ns, 50ns));
 }
 
+TEST(PlanMemory, TheCostsOfAnotherStoreDoNotCount) {
+  Case two = overflowing();
+  two.set.swap.policy = SwapPolicy::pageable;
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"pageable\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store pageable'")));
+  two.board.swap_costs.push_back({.store = StoreKind::pageable, .chunk = {chunk}, .in_per_chunk = 70ns, .out_per_chunk = 80ns});
+  two.make().value();
+  EXPECT_EQ(two.plan.swap->cost.in_per_chunk, 70ns);
+  two.set.swap.store = SwapStore{.file = "swap"};
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"file\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store file:PATH'")));
+  two.board.swap_costs.push_back({.store = StoreKind::file, .chunk = {chunk}, .in_per_chunk = 700ns, .out_per_chunk = 800ns});
+  two.make().value();
+  EXPECT_EQ(two.plan.swap->cost.in_per_chunk, 700ns);
+}
+
 TEST(PlanMemory, WithoutACalibratedChunkBothCopiesMustBeGiven) {
   Case two = overflowing();
   two.board.swap_costs.clear();
   EXPECT_EQ(two.error().code, Errc::bad_input);
-  EXPECT_THAT(two.error().what, AllOf(HasSubstr("chunks of 4KiB (none is calibrated)"), HasSubstr("run 'rtexec calibrate'")));
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("chunks of 4KiB and store \"pinned\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store pinned'")));
   two.board.swap_costs = {{.chunk = {2 * chunk}}, {.chunk = {mib}}};
   EXPECT_THAT(two.error().what, HasSubstr("(8KiB, 1MiB are calibrated)"));
   two.set.device.swap_cost.in_per_chunk = 7ns;
@@ -253,6 +268,8 @@ TEST(PlanMemory, WithoutACalibratedChunkBothCopiesMustBeGiven) {
 
 TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
   Case two = overflowing();
+  two.board.swap_costs.push_back(two.board.swap_costs.front());
+  two.board.swap_costs.back().store = StoreKind::file;
   two.board.unified_memory = true;
   two.make().value();
   EXPECT_EQ(two.plan.swap->store, "rtexec.swap");
@@ -419,8 +436,10 @@ Case random_case(Random& random) {
   result.set.swap.candidates = draw(random, 0, 1) == 0 ? SwapCandidates::constants_first : SwapCandidates::largest_first;
   result.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
   const Duration out(draw(random, 0, 6));
-  result.board.swap_costs = {{.chunk = {chunk}, .in_per_chunk = Duration(draw(random, 0, 6)), .out_per_chunk = out,
-                              .drop_per_chunk = Duration(draw(random, 0, static_cast<int>(out.count())))}};
+  SwapCost& cost = result.board.swap_costs.front();
+  cost.in_per_chunk = Duration(draw(random, 0, 6));
+  cost.out_per_chunk = out;
+  cost.drop_per_chunk = Duration(draw(random, 0, static_cast<int>(out.count())));
   result.board.dispatch = Duration(draw(random, 0, 2));
   for (int i = draw(random, 1, 4); i > 0; --i) {
     Task& task = result.add(random_memory(random), Duration(draw(random, 100, 1000)), Duration(draw(random, 0, 30)));

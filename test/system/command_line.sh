@@ -96,9 +96,14 @@ expect 0 'wrote calibrated.toml' "$rtexec" calibrate --chunk 64KiB --volume 256K
 expect 0 '"in_per_chunk_ns"' cat calibration.json
 expect 0 'name = "host"' cat calibrated.toml
 expect 0 "device of board 'host': host" "$rtexec" probe --board ./calibrated.toml
+chunk=$(grep -m1 '^chunk' calibrated.toml)
+expect 0 'wrote calibrated.toml' "$rtexec" calibrate ./calibrated.toml --store file:calibration.swap --chunk 128KiB --volume 512KiB --jobs 3 -o calibrated.toml
+expect 0 'store = "pinned"' cat calibrated.toml
+expect 0 'store = "file"' cat calibrated.toml
+expect 0 "^$chunk$" cat calibrated.toml # the first store's
 expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --chunk 1000B -o calibrated.toml
 expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
-expect 2 '[-][-]store tape: use pinned or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
+expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
 expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.toml
 for command in check run profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
