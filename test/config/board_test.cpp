@@ -67,7 +67,7 @@ TEST(BoardFile, OfTheH200GivesItsCapacity) {
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
   EXPECT_EQ(board->capacity, Bytes{139ULL << 30});
-  ASSERT_EQ(board->swap_costs.size(), 8u);
+  ASSERT_EQ(board->swap_costs.size(), 9u);
   for (const SwapCost& cost : board->swap_costs)
     EXPECT_GT(cost.in_per_chunk.count(), static_cast<double>(cost.chunk.count) / 50.8) << "ns at GB/s";
 }
