@@ -75,7 +75,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
   if (!store) return std::unexpected(store.error());
   store_ = std::move(*store);
   if (!options_.exercise) return {};
-  auto spare = device_.allocate(hal::BufferKind::device, device_.chunk_size());
+  auto spare = device_.allocate(hal::BufferKind::device, device_.chunk_size() * 2);
   if (!spare) return std::unexpected(spare.error());
   spare_ = *spare;
   return {};
@@ -285,12 +285,12 @@ Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& c
 }
 
 void DeviceMemory::begin_exercise(bool out) noexcept {
-  if (out) return store_->begin_save(places_.size() + 1, spare_->device);
+  if (out) return store_->begin_save(places_.size() + 1, spare_->device + device_.chunk_size().count);
   store_->begin_load(places_.size(), spare_->device);
 }
 
 Status DeviceMemory::exercise(bool out) noexcept {
-  return out ? store_->save(places_.size() + 1, spare_->device, {}) : store_->load(places_.size(), spare_->device, {});
+  return out ? store_->save(places_.size() + 1, spare_->device + device_.chunk_size().count, {}) : store_->load(places_.size(), spare_->device, {});
 }
 
 void DeviceMemory::reset_counters() noexcept {

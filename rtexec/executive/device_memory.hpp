@@ -115,7 +115,7 @@ class DeviceMemory {
   Options options_;
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
-  std::optional<hal::Buffer> spare_;   // for exercise()
+  std::optional<hal::Buffer> spare_;   // for exercise(): a chunk for each direction
   std::vector<tasks::Memory> addresses_;
   std::vector<SlotPlace> places_;      // of all swap slots, the tenants' one behind the other
   std::vector<std::size_t> first_;     // by tenant: its first swap slot
