@@ -69,7 +69,8 @@ class Calibrator {
       if (!observed) return std::unexpected(observed.error());
       Duration longest{0};
       for (const ObservedSwap& job : observed->jobs) {
-        in.push_back({static_cast<double>(count), nanoseconds(job.in)});
+        // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is that of in and out.
+        in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
         out.push_back({static_cast<double>(count), nanoseconds(job.out)});
         whole.push_back({static_cast<double>(count), nanoseconds(job.whole)});
         longest = std::max(longest, job.whole);

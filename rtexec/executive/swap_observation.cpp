@@ -131,7 +131,7 @@ std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& t
     const auto& [in, out] = spans;
     if (job.number == 0 || in.chunks != chunks || out.chunks != chunks || job.number >= times[job.task]->size()) continue;
     const Idler::Times& own = (*times[job.task])[job.number];
-    jobs.push_back({.in = in.end - in.begin, .out = out.end - out.begin, .out_busy = out.busy, .whole = own.executed - own.requested});
+    jobs.push_back({.in = in.end - in.begin, .out = out.end - out.begin, .out_busy = out.busy, .exchange = in.end - std::min(in.begin, out.begin), .whole = own.executed - own.requested});
   }
   return jobs;
 }

@@ -27,6 +27,7 @@ struct ObservedSwap {
   Duration in{0};    // from the beginning of its first copy in to the end of the last one
   Duration out{0};
   Duration out_busy{0}; // what the copy-out engine worked for it
+  Duration exchange{0}; // from the beginning of its first copy, in or out, to the end of its last one in
   Duration whole{0}; // from its request to its execution
 };
 
