@@ -6,6 +6,7 @@
 #include "config/text.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace rtexec {
@@ -120,6 +121,16 @@ std::string with_line_ends(std::string_view text, std::string_view line_end) {
   return result;
 }
 
+/// Of those of one store and chunk size the last one of `measured`, if there is one; in the order of both.
+std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const SwapCost> measured) {
+  std::map<std::pair<StoreKind, Bytes>, SwapCost> costs;
+  for (const auto source : {before, measured})
+    for (const SwapCost& cost : source) costs.insert_or_assign({cost.store, cost.chunk}, cost);
+  std::vector<SwapCost> result;
+  for (const auto& [key, cost] : costs) result.push_back(cost);
+  return result;
+}
+
 } // namespace
 
 std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
@@ -139,6 +150,18 @@ Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<B
   if (const auto after = parse_board(text, "board"); !after)
     return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
   return text;
+}
+
+Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured) {
+  const auto before = parse_board(board_toml, "board");
+  if (!before) return std::unexpected(before.error());
+  if (measured.empty()) return std::string(board_toml);
+  const std::vector<SwapCost> costs = merged(before->swap_costs, measured);
+  const StoreKind store = measured.front().store;
+  const bool only_store = std::ranges::all_of(costs, [&](const SwapCost& cost) { return cost.store == store; });
+  const bool has_default = std::ranges::any_of(costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == before->chunk; });
+  const bool set_default = (only_store || !has_default) && before->capacity.count % chosen.count == 0;
+  return with_swap_costs(board_toml, set_default ? std::optional(chosen) : std::nullopt, costs);
 }
 
 } // namespace rtexec

@@ -17,6 +17,12 @@ namespace rtexec {
 /// size twice, or a capacity that is not whole chunks.
 [[nodiscard]] Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs);
 
+/// `board_toml` with `measured`, costs of one store: each takes the place of the one of its store and chunk size, the later of two that are
+/// measured, and the board's other costs stay. They are sorted by store and chunk size. `chosen`, one of theirs, becomes the default chunk where all are
+/// of this store, or the default has none of it, since swapping to the store would then be promised for no task set that does not name a chunk
+/// size; but not where the capacity is not whole chunks of it. With nothing measured, the text as it is. Set-up only. Errors: as with_swap_costs.
+[[nodiscard]] Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured);
+
 namespace config {
 /// The same of any right TOML text, whatever other tables stand in it.
 [[nodiscard]] std::string replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs);

@@ -145,6 +145,16 @@ std::optional<Obstacle> uncharged(const TaskSet& tasks) {
                   .explanation = "[swap] " + key + " = true computes a digest of each chunk that moves, which is not charged; leave it out for a promise, or run with --force"};
 }
 
+/// Under FIFO the compute engine is more urgent than the copy engines.
+std::optional<Obstacle> starved(const TaskSet& tasks, const Board& board) {
+  if (!computes(tasks, board) || !board.compute_core || board.compute_core != board.service_core) return std::nullopt;
+  const std::string core = std::to_string(*board.compute_core);
+  return Obstacle{.inequality = "no copy engine on the core that executes device parts", .task = "", .left = 1, .right = 0,
+                  .explanation = "core " + core + " of board '" + board.name + "' runs the compute engine, which " +
+                                 (board.device == DeviceKind::host ? "computes" : "spins") +
+                                 " there, and the copy engines, which then stand still; give the board another service_core"};
+}
+
 /// Condition (M): the next job's chunks land beside those of each job that executes.
 std::optional<Obstacle> without_room(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const DeviceCharges& charges) {
   for (std::size_t k = 0; k < plan.tasks.size(); ++k) {
@@ -203,6 +213,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
     named.background.clear();
   }
   named.obstacle = uncharged(tasks);
+  if (!named.obstacle) named.obstacle = starved(tasks, board);
   if (!named.obstacle && named.rule == SwapRule::overlapped) named.obstacle = without_room(swap, plan, tasks, charges);
   if (!named.obstacle && reserved(tasks)) named.obstacle = overrun(swap, plan, tasks, board);
 }

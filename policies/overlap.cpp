@@ -40,7 +40,7 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   std::vector<Overlap> list;
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
-  if (background.execution > 0) parts.insert(parts.end(), 2, background); // one of them can execute and another be staged
+  if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background); // one of them can execute and another be staged
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, lambda));
     if (parts.size() > tasks) added.background = added.tasks.back().blocking;

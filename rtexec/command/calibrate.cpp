@@ -1,5 +1,7 @@
 #include "config/board_writer.hpp"
 #include "config/files.hpp"
+#include "config/names.hpp"
+#include "config/reader.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
@@ -18,6 +20,8 @@ namespace rtexec::command {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 
 struct Options {
   std::string board = "host";
@@ -52,21 +56,46 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   return result;
 }
 
-/// The board's text, and where its calibrated copy goes: a file of one's own is replaced, a board that the program carries in itself is
-/// written to the current folder.
-struct BoardText {
+/// The board that is measured, and the text that takes its costs. A file that is there already is both: its facts and costs are its owner's.
+struct Target {
+  std::string board; // by name or path
   std::string toml;
   fs::path output;
 };
 
-Result<BoardText> board_text(const Options& options) {
-  const auto builtin = executive::builtin_boards();
-  const auto known = std::ranges::find(builtin, options.board, &BuiltinBoard::name);
-  if (known != builtin.end()) return BoardText{std::string(known->toml), options.output.empty() ? fs::path(options.board + ".toml") : fs::path(options.output)};
-  if (const auto board = read_board(options.board, builtin); !board) return std::unexpected(board.error());
-  auto text = config::read_file(options.board, std::size_t{1} << 20);
+/// A file of one's own takes its costs itself, a board that the program carries in itself is written to the current folder.
+fs::path output_of(const Options& options, bool carried) {
+  if (!options.output.empty()) return options.output;
+  return carried ? options.board + ".toml" : options.board;
+}
+
+/// `output` is there already, and it was asked to measure `board`.
+Result<Target> existing_target(const fs::path& output, const Board& board) {
+  auto text = config::read_file(output, max_board_bytes);
   if (!text) return std::unexpected(text.error());
-  return BoardText{std::move(*text), options.output.empty() ? fs::path(options.board) : fs::path(options.output)};
+  const std::string there = output.string() + ": error: cannot write costs into it: it is there already, ";
+  const auto owned = parse_board(*text, output);
+  if (!owned) return fail(Errc::bad_input, there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
+  if (owned->device != board.device)
+    return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) + "\", and that of board '" + board.name + "' is \"" +
+                                     std::string(spelling(board.device)) + "\"; name another file with -o");
+  return Target{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output};
+}
+
+/// Tells now, not after minutes of measuring, that the output cannot be written or merged into.
+Result<Target> target_of(const Options& options) {
+  const auto builtin = executive::builtin_boards();
+  const auto board = read_board(options.board, builtin);
+  if (!board) return std::unexpected(board.error());
+  const auto known = std::ranges::find(builtin, options.board, &BuiltinBoard::name);
+  const bool carried = known != builtin.end();
+  const fs::path output = output_of(options, carried);
+  if (const auto writable = AtomicFile::create(output); !writable) return std::unexpected(writable.error());
+  if (std::error_code error; fs::exists(output, error)) return existing_target(output, *board);
+  if (carried) return Target{options.board, std::string(known->toml), output};
+  auto text = config::read_file(options.board, max_board_bytes);
+  if (!text) return std::unexpected(text.error());
+  return Target{options.board, std::move(*text), output};
 }
 
 void print(std::ostream& out, const executive::Calibration& calibration) {
@@ -107,36 +136,27 @@ nlohmann::json to_json(const executive::Calibration& calibration, const fs::path
   return {{"device", calibration.device}, {"store", calibration.store}, {"chosen_bytes", calibration.chosen.count}, {"chunks", chunks}, {"file", file.string()}};
 }
 
-/// The costs of other stores stay, and where there are any, so does the board's chunk.
-Result<std::string> calibrated(const BoardText& text, const executive::Calibration& measured, StoreKind store) {
-  const auto before = parse_board(text.toml, text.output);
-  if (!before) return std::unexpected(before.error());
-  std::vector<SwapCost> costs;
-  for (const SwapCost& cost : before->swap_costs)
-    if (cost.store != store) costs.push_back(cost);
-  const bool only_one = costs.empty();
-  for (const auto& each : measured.chunks) costs.push_back(each.cost);
-  return with_swap_costs(text.toml, only_one ? std::optional(measured.chosen) : std::nullopt, costs);
-}
-
 int calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   if (!wanted) return report(wanted.error());
-  const auto board = board_text(options);
-  if (!board) return report(board.error());
-  // Before minutes of measuring, not after them.
-  if (const auto writable = AtomicFile::create(board->output); !writable) return report(writable.error());
+  const auto target = target_of(options);
+  if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
+  if (target->board != options.board) out << "measures the board of " << target->output.string() << ", which is there already\n";
   stop_on_signals();
   Progress progress(out);
-  const auto measured = executive::calibrate(options.board, *wanted, [&](std::size_t done, std::size_t of) { return progress("calibrating", done, of, "runs"); });
+  const auto measured = executive::calibrate(target->board, *wanted, [&](std::size_t done, std::size_t of) { return progress("calibrating", done, of, "runs"); });
   if (!measured) return report(measured.error());
-  const auto text = calibrated(*board, *measured, wanted->store);
+  std::vector<SwapCost> costs;
+  for (const auto& each : measured->chunks) costs.push_back(each.cost);
+  const auto text = with_measured_costs(target->toml, measured->chosen, costs);
   if (!text) return report(text.error());
-  if (const auto written = config::replace_file(board->output, *text); !written) return report(written.error());
+  const auto board = parse_board(*text, target->output);
+  if (!board) return report(board.error());
+  if (const auto written = config::replace_file(target->output, *text); !written) return report(written.error());
   print(out, *measured);
-  out << "wrote " << board->output.string() << ": name it in task sets as board = \"./" << board->output.filename().string() << "\"\n";
-  if (const auto written = write_json(options.json, to_json(*measured, board->output)); !written) return report(written.error());
+  out << "wrote " << target->output.string() << " with chunk = \"" << to_string(board->chunk) << "\": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
+  if (const auto written = write_json(options.json, to_json(*measured, target->output)); !written) return report(written.error());
   return 0;
 }
 
@@ -146,7 +166,8 @@ void add_calibrate(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("calibrate", "Measure what swapping costs on a board and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")
+  command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file that is there already is "
+                                                       "what is measured, and keeps all that was not measured anew")
       ->type_name("FILE.toml");
   command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")->type_name("BYTES");
   command->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")->type_name("BYTES");

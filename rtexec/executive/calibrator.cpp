@@ -47,6 +47,9 @@ class Calibrator {
     chunks_ = options_.chunks;
     if (chunks_.empty())
       for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2) chunks_.push_back(chunk);
+    if (chunks_.empty())
+      return fail(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " + to_string(smallest_chunk) +
+                                       "; raise it, or say which chunk sizes to measure");
     const auto too_large = std::ranges::find_if(chunks_, [&](Bytes chunk) { return chunk > volume_; });
     if (too_large != chunks_.end())
       return fail(Errc::bad_input, "a chunk of " + to_string(*too_large) + " is larger than the volume that is swapped, " + to_string(volume_));

@@ -25,6 +25,7 @@ struct DeviceDriver::Lane {
 
   Status execute() noexcept {
     if (driver->recording()) traces::device_begin(executing, hal::now());
+    if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
     return client->execute(executing.number);
   }
 

@@ -19,10 +19,10 @@ namespace rtexec::executive {
 /// What a task does with its turn on the device. Both calls follow one another for each job that was requested.
 class DeviceClient {
  public:
-  /// On the compute engine's thread.
+  /// On the compute engine's thread; not where DeviceMemory::prepare() fails.
   virtual Status execute(std::uint64_t job) noexcept = 0;
-  /// Once for each requested job: on the compute engine's thread, or on the scheduler thread when it did not execute, with `cancelled` when
-  /// it was withdrawn before, or with what made a transfer fail that it needed. Must not block.
+  /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the scheduler thread when it
+  /// did not come that far, with `cancelled` when it was withdrawn before, or with what made a transfer fail that it needed. Must not block.
   virtual void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
 
  protected:

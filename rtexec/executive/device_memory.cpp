@@ -24,6 +24,11 @@ std::unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slo
   return fail(error, "device '" + device.name() + "': mapping slot " + std::to_string(slot) + " of an arena failed: " + name(error));
 }
 
+/// Calls `work`, which lives until then.
+template <class Work> hal::Beside beside(const Work& work) noexcept {
+  return {[](void* self) noexcept -> Status { return (*static_cast<const Work*>(self))(); }, const_cast<Work*>(&work)};
+}
+
 void increment(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
 
 } // namespace
@@ -183,48 +188,35 @@ std::span<DeviceMemory::SlotPlace> DeviceMemory::slots_of(std::uint32_t task) no
   return std::span(places_).subspan(first_[task], end - first_[task]);
 }
 
+/// Whatever the slot mapped before.
 Status DeviceMemory::map(SlotPlace& place, hal::Chunk chunk) noexcept {
+  if (place.mapped == chunk) return {};
+  if (const Status unmapped = unmap(place); !unmapped) return unmapped;
   const Status mapped = device_.map(place.range, place.slot, chunk, place.access);
-  if (mapped) place.mapped = true;
+  if (mapped) place.mapped = chunk;
   return mapped;
 }
 
 Status DeviceMemory::unmap(SlotPlace& place) noexcept {
-  if (!place.mapped) return {};
+  if (!place.mapped && !place.left_behind) return {};
   const Status unmapped = device_.unmap(place.range, place.slot);
-  if (unmapped) place.mapped = false;
+  place.mapped.reset();
+  place.left_behind = !unmapped;
   return unmapped;
 }
 
-/// Maps what a task holds, unless it is better done later.
-struct DeviceMemory::MapTask {
-  DeviceMemory& memory;
-  std::span<SlotPlace> slots;
+bool DeviceMemory::holds_all(std::span<const SlotPlace> slots) noexcept {
+  return std::ranges::all_of(slots, [](const SlotPlace& each) { return each.holds.has_value(); });
+}
 
-  [[nodiscard]] bool can_wait() const noexcept {
-    return memory.copies_out_.load(std::memory_order_relaxed) != 0 && !std::ranges::all_of(slots, [](const SlotPlace& each) { return each.holds.has_value(); });
-  }
-  static Status run(void* self) noexcept {
-    const auto& work = *static_cast<const MapTask*>(self);
-    if (work.can_wait()) return {};
-    for (SlotPlace& each : work.slots)
-      if (each.holds && !each.mapped)
-        if (const Status mapped = work.memory.map(each, *each.holds); !mapped) return mapped;
-    return {};
-  }
-  [[nodiscard]] hal::Beside beside() noexcept { return {&run, this}; }
-};
-
-struct DeviceMemory::UnmapSlot {
-  DeviceMemory& memory;
-  SlotPlace& place;
-
-  static Status run(void* self) noexcept {
-    const auto& work = *static_cast<const UnmapSlot*>(self);
-    return work.memory.unmap(work.place);
-  }
-  [[nodiscard]] hal::Beside beside() noexcept { return {&run, this}; }
-};
+/// What the task holds, unless that is better done later.
+Status DeviceMemory::map_held(std::span<SlotPlace> slots) noexcept {
+  if (!holds_all(slots) && copies_out_.load(std::memory_order_relaxed) != 0) return {};
+  for (SlotPlace& each : slots)
+    if (each.holds)
+      if (const Status mapped = map(each, *each.holds); !mapped) return mapped;
+  return {};
+}
 
 void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
   store_->begin_load(number(transfer), device_.window(frames_[transfer.frame]));
@@ -240,8 +232,8 @@ void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
 std::expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
   SlotPlace& place = places_[number(transfer)];
   place.holds = frames_[transfer.frame];
-  MapTask mapping{*this, slots_of(transfer.task)};
-  const Status outcome = fill(transfer, mapping.beside());
+  const auto mapping = [&]() noexcept { return map_held(slots_of(transfer.task)); };
+  const Status outcome = fill(transfer, beside(mapping));
   if (outcome) return increment(loads_), device_.chunk_size();
   place.holds.reset();
   static_cast<void>(unmap(place));
@@ -261,7 +253,7 @@ std::expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer
   bool copied = false;
   const Status saved = place.copied_out ? save_contents(place, number(transfer), copied) : unmap(place);
   if (place.copied_out) copies_out_.fetch_sub(1, std::memory_order_relaxed);
-  if (!saved) return std::unexpected(saved.error());
+  if (!saved) return static_cast<void>(map(place, *place.holds)), std::unexpected(saved.error());
   place.holds.reset();
   increment(copied ? saves_ : place.copied_out ? skips_ : drops_);
   return copied ? device_.chunk_size() : Bytes{0};
@@ -275,22 +267,31 @@ Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& c
     if (const Status known = device_.digest(window, device_.chunk_size(), digest); !known) return known;
   copied = !options_.skip_unchanged || torn_[number] || digest != digests_[number];
   if (!copied) return unmap(place);
-  UnmapSlot unmapping{*this, place};
-  const bool was_mapped = place.mapped;
-  const Status saved = store_->save(number, window, unmapping.beside());
+  const auto unmapping = [&]() noexcept { return unmap(place); };
+  const Status saved = store_->save(number, window, beside(unmapping));
   torn_[number] = !saved;
   if (saved) digests_[number] = digest;
-  else if (was_mapped && !place.mapped) static_cast<void>(map(place, *place.holds));
   return saved;
 }
 
+Status DeviceMemory::prepare(std::uint32_t task) noexcept {
+  const std::span slots = slots_of(task);
+  return holds_all(slots) ? map_held(slots) : std::unexpected(Errc::device_fault);
+}
+
+DeviceMemory::Spare DeviceMemory::spare(bool out) const noexcept {
+  return {.number = places_.size() + (out ? 1 : 0), .window = spare_->device + (out ? device_.chunk_size().count : 0)};
+}
+
 void DeviceMemory::begin_exercise(bool out) noexcept {
-  if (out) return store_->begin_save(places_.size() + 1, spare_->device + device_.chunk_size().count);
-  store_->begin_load(places_.size(), spare_->device);
+  const auto [number, window] = spare(out);
+  if (out) return store_->begin_save(number, window);
+  store_->begin_load(number, window);
 }
 
 Status DeviceMemory::exercise(bool out) noexcept {
-  return out ? store_->save(places_.size() + 1, spare_->device + device_.chunk_size().count, {}) : store_->load(places_.size(), spare_->device, {});
+  const auto [number, window] = spare(out);
+  return out ? store_->save(number, window, {}) : store_->load(number, window, {});
 }
 
 void DeviceMemory::reset_counters() noexcept {

@@ -4,8 +4,11 @@
 // the plan says so, since one job executes at a time; swap slots get their chunks from the pool of frames, and give them back, as the
 // scheduler core decides. Every chunk is created here and recycled from then on.
 //
-// Threading: set-up from one thread; load() on the copy-in engine's thread and save() on the copy-out engine's, at the same time if they like.
-// Neither allocates.
+// Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and prepare() on the compute engine's,
+// at the same time if they are of different tasks. None of them allocates.
+//
+// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot maps the chunk that it holds. A
+// chunk may come to another slot though its unmapping has failed; what that left behind is unmapped before its slot maps anything again.
 #pragma once
 
 #include "config/plan.hpp"
@@ -74,10 +77,14 @@ class DeviceMemory {
   void begin_save(const policies::Transfer& transfer) noexcept;
   /// Fills the frame from the store, and maps it where its slot is: beside the copy, or, while contents are copied out, at the latest with the
   /// last slot that its task misses, since a GPU may change a mapping only in the gaps of its copies out (1 ms on an H200, not 40 us).
-  /// After an error the slot is unmapped. Returns the bytes copied; io_error, corrupted, or what the device says.
+  /// After an error the slot holds nothing, and is unmapped if that can be. Returns the bytes copied; io_error, corrupted, or what the device says.
   [[nodiscard]] std::expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
-  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot is mapped again. Returns the bytes copied.
+  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps it again if that can be.
+  /// Returns the bytes copied.
   [[nodiscard]] std::expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
+  /// Before a job of `task` executes, and only then: maps what an error left unmapped. The job must not execute after an error: device_fault, a
+  /// slot holds no chunk; or what the device says.
+  [[nodiscard]] Status prepare(std::uint32_t task) noexcept;
   /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and save() are.
   void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
@@ -88,11 +95,15 @@ class DeviceMemory {
     std::size_t slot = 0;
     hal::Access access = hal::Access::read_write;
     bool copied_out = true;
-    std::optional<hal::Chunk> holds{}; // its contents are there
-    bool mapped = false;
+    std::optional<hal::Chunk> holds{};  // its contents are there
+    std::optional<hal::Chunk> mapped{}; // by it, for certain
+    bool left_behind = false;           // a mapping whose unmapping failed: it may still stand
   };
-  struct MapTask;
-  struct UnmapSlot;
+  /// A chunk that belongs to nobody, and its copy in the store.
+  struct Spare {
+    std::size_t number;
+    std::byte* window;
+  };
 
   DeviceMemory(hal::Device& device, const Options& options) : device_(device), options_(options) {}
   [[nodiscard]] Result<> create_pool(std::span<const Tenant> tenants);
@@ -107,6 +118,9 @@ class DeviceMemory {
   [[nodiscard]] std::span<SlotPlace> slots_of(std::uint32_t task) noexcept;
   [[nodiscard]] Status map(SlotPlace& place, hal::Chunk chunk) noexcept;
   [[nodiscard]] Status unmap(SlotPlace& place) noexcept;
+  [[nodiscard]] static bool holds_all(std::span<const SlotPlace> slots) noexcept;
+  [[nodiscard]] Status map_held(std::span<SlotPlace> slots) noexcept;
+  [[nodiscard]] Spare spare(bool out) const noexcept;
   [[nodiscard]] Status fill(const policies::Transfer& transfer, hal::Beside beside) noexcept;
   [[nodiscard]] Status save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept;
   [[nodiscard]] bool keeps_digests() const noexcept { return options_.skip_unchanged || options_.verify; }

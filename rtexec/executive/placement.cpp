@@ -56,6 +56,9 @@ class Placer {
       lacks("core " + std::to_string(compute_core_) +
                 " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
             "give the tasks another core, or set compute_core in the board's file");
+    if (compute_core_ == service_core_ && starves())
+      lacks("core " + std::to_string(compute_core_) + " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond the plan",
+            "give them different cores: compute_core and service_core in the board's file");
     if (!errors_.empty()) return fail(Errc::refused, errors_);
     set_service_threads();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) set_task_threads(i);
@@ -85,6 +88,12 @@ class Placer {
       separate = separate && cores_.back() != compute_core_;
     }
     return separate;
+  }
+
+  /// Whether the compute engine, beside them, leaves too little to the scheduler or the copy engines.
+  bool starves() const {
+    if (plan_.services) return true;
+    return plan_.swap && (board_.device == DeviceKind::host || tasks_.device.completion == Completion::spin);
   }
 
   unsigned fallback(unsigned core, const std::string& who) {

@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::problem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::filesystem::path boards = test::folder() / "../../boards";
@@ -185,6 +186,77 @@ TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
   EXPECT_EQ(problem(with_swap_costs(text, {}, of_two_stores)), "none");
   EXPECT_THAT(problem(with_swap_costs(text, Bytes{3u << 20}, {})),
               testing::AllOf(HasSubstr("the board's file cannot take what was measured"), HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
+}
+
+/// The board's rows as "STORE CHUNK FIXED" in the order of the file, with the number of one row's own in `in_fixed`.
+std::vector<std::string> rows_of(const Board& board) {
+  std::vector<std::string> rows;
+  for (const SwapCost& cost : board.swap_costs)
+    rows.push_back(std::string(spelling(cost.store)) + ' ' + to_string(cost.chunk) + ' ' + to_string(cost.in_fixed));
+  return rows;
+}
+
+SwapCost row(StoreKind store, std::uint64_t mebibytes, int fixed) {
+  SwapCost cost = cost_of(Bytes{mebibytes << 20});
+  cost.store = store;
+  cost.in_fixed = Duration(fixed);
+  return cost;
+}
+
+/// A board of 64 MiB with `chunk` MiB and `rows`, calibrated: `chosen` MiB of `measured`.
+Board calibrated(std::uint64_t chunk, const std::vector<SwapCost>& rows, std::uint64_t chosen, const std::vector<SwapCost>& measured) {
+  const std::string text = with_swap_costs("chunk = '" + std::to_string(chunk) + "MiB'\n" + facts, {}, rows).value();
+  return parsed(with_measured_costs(text, Bytes{chosen << 20}, measured).value());
+}
+
+TEST(MeasuredCosts, ReplaceOnlyRowsOfTheirStoreAndChunk) {
+  using enum StoreKind;
+  const Board one_size = calibrated(2, {row(pinned, 2, 1), row(pinned, 8, 2)}, 4, {row(pinned, 4, 3)});
+  EXPECT_THAT(rows_of(one_size), ElementsAre("pinned 2MiB 1ns", "pinned 4MiB 3ns", "pinned 8MiB 2ns"));
+  const Board two_sizes = calibrated(2, {row(pinned, 2, 1), row(pinned, 8, 2)}, 4, {row(pinned, 4, 3), row(pinned, 8, 4)});
+  EXPECT_THAT(rows_of(two_sizes), ElementsAre("pinned 2MiB 1ns", "pinned 4MiB 3ns", "pinned 8MiB 4ns"));
+  const Board two_stores = calibrated(2, {row(pinned, 2, 1), row(file, 2, 2)}, 2, {row(pinned, 2, 3)});
+  EXPECT_THAT(rows_of(two_stores), ElementsAre("pinned 2MiB 3ns", "file 2MiB 2ns"));
+}
+
+TEST(MeasuredCosts, AreSortedByStoreAndChunk) {
+  using enum StoreKind;
+  const Board board = calibrated(2, {row(file, 8, 1), row(file, 2, 2), row(pinned, 16, 3)}, 8, {row(pinned, 8, 4), row(pinned, 2, 5)});
+  EXPECT_THAT(rows_of(board), ElementsAre("pinned 2MiB 5ns", "pinned 8MiB 4ns", "pinned 16MiB 3ns", "file 2MiB 2ns", "file 8MiB 1ns"));
+}
+
+TEST(MeasuredCosts, OfASizeMeasuredTwiceAreThoseOfTheLast) {
+  using enum StoreKind;
+  EXPECT_THAT(rows_of(calibrated(2, {}, 2, {row(pinned, 2, 1), row(pinned, 2, 2)})), ElementsAre("pinned 2MiB 2ns"));
+}
+
+TEST(MeasuredCosts, SetTheChunkOfABoardWithoutOtherStores) {
+  using enum StoreKind;
+  EXPECT_EQ(calibrated(2, {}, 4, {row(file, 4, 1)}).chunk, Bytes{4 << 20});
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(pinned, 2, 2), row(pinned, 4, 3)}).chunk, Bytes{4 << 20});
+}
+
+TEST(MeasuredCosts, SetAChunkOfWhichTheirStoreHasNoRow) {
+  using enum StoreKind;
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 4, 2)}).chunk, Bytes{4 << 20}) << "a plan with 2MiB would have no costs of a file";
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 2, 2), row(file, 4, 3)}).chunk, Bytes{2 << 20}) << "the first store's choice stays";
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1), row(file, 2, 2)}, 4, {row(file, 4, 3)}).chunk, Bytes{2 << 20}) << "its row was there before";
+}
+
+TEST(MeasuredCosts, LeaveAChunkThatTheCapacityCannotTake) {
+  using enum StoreKind;
+  const Board board = calibrated(2, {}, 3, {row(pinned, 3, 1)});
+  EXPECT_EQ(board.chunk, Bytes{2 << 20});
+  EXPECT_THAT(rows_of(board), ElementsAre("pinned 3MiB 1ns"));
+}
+
+TEST(MeasuredCosts, LeaveOtherLinesAsTheyAre) {
+  const std::string text = "chunk = '2MiB' # mine\n" + facts + "compute_core = 1 # the fast one\n";
+  const std::string once = with_measured_costs(text, Bytes{2u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value();
+  EXPECT_EQ(once, "chunk = \"2MiB\" # mine\n" + facts + "compute_core = 1 # the fast one\n\n" + new_table);
+  EXPECT_EQ(with_measured_costs(once, Bytes{2u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value(), once);
+  EXPECT_EQ(with_measured_costs(text, Bytes{2u << 20}, {}).value(), text);
+  EXPECT_THAT(problem(with_measured_costs("name = 3", Bytes{2u << 20}, two_costs)), HasSubstr("board:1:8: error: name = 3: not a string"));
 }
 
 /// Boards of statements in any order, spelled in any way, with anything between them.

@@ -2,6 +2,7 @@
 // against their second writing.
 #include "policies/admission.hpp"
 #include "policies/charges.hpp"
+#include "policies/overlap.hpp"
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/sets.hpp"
 
@@ -135,6 +136,26 @@ TEST(SwapCharges, WithoutLandingRoomNothingIsPromised) {
   pair.plan.swap->frames = 7;
   pair.plan.swap->policy = SwapPolicy::rt_swap; // nothing is loaded beside an execution
   EXPECT_FALSE(charged(pair).obstacle);
+}
+
+// The compute engine is more urgent than the copy engines: it starves them if it computes or spins on their core.
+TEST(SwapCharges, CopyEnginesNeedACoreBesideAnEngineThatComputes) {
+  Assigned pair = assigned(SwapPolicy::pipelined);
+  pair.plan.swap->frames = 8;
+  Board board = board_of();
+  board.service_core = board.compute_core;
+  const auto obstacle = charged(pair, board).obstacle;
+  ASSERT_TRUE(obstacle);
+  EXPECT_THAT(obstacle->explanation, HasSubstr("service_core"));
+  board.device = DeviceKind::cuda; // its thread sleeps meanwhile,
+  EXPECT_FALSE(charged(pair, board).obstacle);
+  Assigned spinning = pair;
+  spinning.tasks.device.completion = Completion::spin; // or spins
+  EXPECT_TRUE(charged(spinning, board).obstacle);
+}
+
+TEST(Overlaps, ABestEffortLoadWithoutExecutionBlocks) {
+  for (const Overlap& overlap : overlaps({{10, 4}, {6, 4}}, {.execution = 0, .load = 50})) EXPECT_GE(overlap.background, 50) << overlap.tasks[0].cost;
 }
 
 // ---- cores ----------------------------------------------------------------------------------------------------------------

@@ -99,5 +99,12 @@ TEST(Calibration, RefusesAChunkThatTheVolumeDoesNotHold) {
   EXPECT_TRUE(test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "16MiB"));
 }
 
+TEST(Calibration, RefusesAVolumeThatHoldsNoSizeOfItsOwnChoice) {
+  CalibrationOptions options = small_volume();
+  options.chunks.clear();
+  options.volume = Bytes{4 << 20};
+  EXPECT_TRUE(test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "4MiB"));
+}
+
 } // namespace
 } // namespace rtexec::executive

@@ -1,8 +1,10 @@
-// A device that can be lost and a workload that loses it, over the host device: what a GPU's sticky error looks like to the executive.
+// A device that can be lost or fail to map, and a workload that loses it, over the host device: what a GPU's sticky error looks like to the
+// executive.
 #pragma once
 
 #include "hal/host/host_device.hpp"
 #include "rtexec/executive.hpp"
+#include "test/rtexec/swap_doubles.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -22,6 +24,7 @@ struct DeviceState {
   std::atomic<int> opened{0};
   std::atomic<bool> lost{false};
   std::vector<Bytes> asked; // capacities
+  std::atomic<int> failing_maps{0}, failing_unmaps{0}; // what comes next; each is counted down
 
   void lose(const std::string& what) {
     const std::scoped_lock lock(mutex);
@@ -53,9 +56,13 @@ class DeviceDouble final : public hal::Device {
   Result<hal::AddressRange> reserve(Bytes size) override { return device_->reserve(size); }
   Result<> release(hal::AddressRange range) override { return device_->release(range); }
   Status map(hal::AddressRange range, std::size_t slot, hal::Chunk chunk, hal::Access access) noexcept override {
+    if (StoreOrders::take(state_->failing_maps)) return std::unexpected(Errc::device_fault);
     return device_->map(range, slot, chunk, access);
   }
-  Status unmap(hal::AddressRange range, std::size_t slot) noexcept override { return device_->unmap(range, slot); }
+  Status unmap(hal::AddressRange range, std::size_t slot) noexcept override {
+    if (StoreOrders::take(state_->failing_unmaps)) return std::unexpected(Errc::device_fault);
+    return device_->unmap(range, slot);
+  }
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override { return device_->copy(to, from, size, beside); }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override { return device_->begin_copy(to, from, size); }

@@ -1,7 +1,7 @@
 // When a chunk is loaded, when it is mapped, and what is left after an error, transfer by transfer.
-#include "hal/host/host_device.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/engine_call.hpp"
+#include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/swap_doubles.hpp"
 
 #include <array>
@@ -19,9 +19,7 @@ class DeviceMemoryTest : public testing::Test {
   static constexpr std::uint32_t chunks = 3;
 
   void SetUp() override {
-    auto device = hal::HostDevice::open(small_chunk * 8, small_chunk);
-    ASSERT_TRUE(device);
-    device_ = std::move(*device);
+    device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
     executive::Tenant tenant{.constants = {}, .arena = {.constant = 0, .state = chunks, .fixed = 0, .scratch = 0}, .swap_slots = {}};
     for (std::uint32_t slot = 0; slot < chunks; ++slot) tenant.swap_slots.push_back({.slot = slot, .copied_out = true});
     auto memory = DeviceMemory::lay_out(*device_, std::array{tenant, tenant}, {.frames = chunks, .open_store = store_opener(orders_)});
@@ -63,9 +61,14 @@ class DeviceMemoryTest : public testing::Test {
              return loaded ? Status() : std::unexpected(loaded.error());
            }).outcome;
   }
+  /// As before a job of `task`.
+  Status prepare(std::uint32_t task) {
+    return executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept { return memory_->prepare(task); }).outcome;
+  }
   const std::vector<bool> none = {false, false, false}, all = {true, true, true};
   std::shared_ptr<StoreOrders> orders_ = std::make_shared<StoreOrders>();
-  std::unique_ptr<hal::HostDevice> device_;
+  std::shared_ptr<DeviceState> faults_ = std::make_shared<DeviceState>();
+  std::unique_ptr<DeviceDouble> device_;
   std::unique_ptr<DeviceMemory> memory_;
   Probe probe_;
 };
@@ -144,6 +147,77 @@ TEST_F(DeviceMemoryTest, ASaveThatFailedLeavesTheSlotAsItWas) {
   EXPECT_EQ(*at(1, 0), std::byte{0});
   ASSERT_TRUE(save({0, 1, 1}));
   ASSERT_TRUE(load({0, 0, 1}));
+  EXPECT_EQ(*at(0, 0), std::byte{9});
+}
+
+// ---- two errors in one transfer ---------------------------------------------------------------------------------------
+
+TEST_F(DeviceMemoryTest, AChunkThatCouldNotBeMappedAgainIsMappedBeforeItsTaskExecutes) {
+  *at(0, 0) = std::byte{9};
+  orders_->failing_saves = 1;
+  faults_->failing_maps = 1;
+  EXPECT_EQ(save({0, 0, 0}).error(), Errc::io_error);
+  EXPECT_EQ(mapped(0), (std::vector{false, true, true}));
+  ASSERT_TRUE(prepare(0));
+  ASSERT_EQ(mapped(0), all);
+  EXPECT_EQ(*at(0, 0), std::byte{9});
+}
+
+TEST_F(DeviceMemoryTest, NoJobExecutesWhileAChunkOfItsTaskCannotBeMapped) {
+  orders_->failing_saves = 1;
+  faults_->failing_maps = 2;
+  ASSERT_FALSE(save({0, 0, 0}));
+  EXPECT_EQ(prepare(0).error(), Errc::device_fault);
+  EXPECT_TRUE(prepare(0));
+  EXPECT_EQ(mapped(0), all);
+}
+
+TEST_F(DeviceMemoryTest, NoJobExecutesWhoseTaskLacksAChunk) {
+  EXPECT_TRUE(prepare(0));
+  EXPECT_EQ(prepare(1).error(), Errc::device_fault);
+  ASSERT_TRUE(save({0, 1, 1}));
+  EXPECT_EQ(prepare(0).error(), Errc::device_fault);
+}
+
+TEST_F(DeviceMemoryTest, AMappingThatALoadLeftBehindGoesBeforeItsSlotIsFilledAnew) {
+  *at(0, 0) = std::byte{9};
+  ASSERT_TRUE(save({0, 0, 0}));
+  orders_->failing_loads = 1;
+  faults_->failing_unmaps = 1;
+  EXPECT_EQ(load({1, 0, 0}).error(), Errc::io_error);
+  EXPECT_EQ(mapped(1), (std::vector{true, false, false})) << "nothing was left behind";
+  ASSERT_TRUE(load({0, 0, 0}));
+  ASSERT_TRUE(save({0, 1, 1}));
+  ASSERT_TRUE(load({1, 0, 1}));
+  EXPECT_EQ(*at(1, 0), std::byte{0});
+  *at(1, 0) = std::byte{5};
+  EXPECT_EQ(*at(0, 0), std::byte{9});
+}
+
+TEST_F(DeviceMemoryTest, ALoadFailsWhileAMappingThatWasLeftBehindDoesNotGo) {
+  ASSERT_TRUE(save({0, 0, 0}));
+  orders_->failing_loads = 1;
+  faults_->failing_unmaps = 3; // of the first load, and both attempts of the second
+  ASSERT_FALSE(load({1, 0, 0}));
+  EXPECT_EQ(load({1, 0, 0}).error(), Errc::device_fault);
+  ASSERT_TRUE(load({0, 0, 0}));
+  EXPECT_EQ(mapped(0), all);
+  EXPECT_TRUE(prepare(0));
+  ASSERT_TRUE(save({0, 1, 1}));
+  ASSERT_TRUE(load({1, 0, 1}));
+  *at(1, 0) = std::byte{5};
+  EXPECT_EQ(*at(0, 0), std::byte{0});
+}
+
+/// Whether it still stands is not known then: the host's kernel may have taken it away before it failed.
+TEST_F(DeviceMemoryTest, AMappingWhoseUnmappingFailedIsMadeAnew) {
+  *at(0, 0) = std::byte{9};
+  faults_->failing_unmaps = 1;
+  faults_->failing_maps = 1;
+  EXPECT_EQ(save({0, 0, 0}).error(), Errc::device_fault);
+  EXPECT_EQ(mapped(0), (std::vector{false, true, true}));
+  ASSERT_TRUE(prepare(0));
+  ASSERT_EQ(mapped(0), all);
   EXPECT_EQ(*at(0, 0), std::byte{9});
 }
 

@@ -95,6 +95,21 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
   expect_ordinary(placed.completion[2]);
 }
 
+TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
+  Board board = board_of();
+  set.executive.threads = ThreadPolicy::fifo;
+  plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+  board.compute_core = board.service_core = 0; // as where one of them is not there for the process
+  const auto coincide = [&] {
+    return std::ranges::any_of(place_threads(set, board, plan, machine).value().degraded, [](const std::string& line) { return line.contains("copy engines"); });
+  };
+  EXPECT_FALSE(coincide());
+  plan.swap = SwapPlan{};
+  EXPECT_TRUE(coincide());
+  board.device = DeviceKind::cuda;
+  EXPECT_FALSE(coincide());
+}
+
 TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
   EXPECT_EQ(available_policy(ThreadPolicy::fifo), ThreadPolicy::fifo);
   EXPECT_EQ(available_policy(ThreadPolicy::deadline), ThreadPolicy::deadline);

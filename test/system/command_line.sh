@@ -96,11 +96,25 @@ expect 0 'wrote calibrated.toml' "$rtexec" calibrate --chunk 64KiB --volume 256K
 expect 0 '"in_per_chunk_ns"' cat calibration.json
 expect 0 'name = "host"' cat calibrated.toml
 expect 0 "device of board 'host': host" "$rtexec" probe --board ./calibrated.toml
-chunk=$(grep -m1 '^chunk' calibrated.toml)
 expect 0 'wrote calibrated.toml' "$rtexec" calibrate ./calibrated.toml --store file:calibration.swap --chunk 128KiB --volume 512KiB --jobs 3 -o calibrated.toml
 expect 0 'store = "pinned"' cat calibrated.toml
 expect 0 'store = "file"' cat calibrated.toml
-expect 0 "^$chunk$" cat calibrated.toml # the first store's
+expect 0 '^128KiB$' python3 -c "import tomllib; print(tomllib.load(open('calibrated.toml', 'rb'))['chunk'])" # 64KiB has no costs of a file
+# What is there already is measured, and keeps its owner's lines and the costs that were not measured anew.
+sed -i 's/^capacity = .*/capacity = "1GiB" # mine/' calibrated.toml
+expect 0 'measures the board of calibrated.toml' "$rtexec" calibrate host --chunk 256KiB --volume 512KiB --jobs 3 -o calibrated.toml
+expect 0 '^capacity = "1GiB" # mine$' cat calibrated.toml
+expect 0 '^pinned 64KiB pinned 256KiB .* file 128KiB$' python3 -c "import tomllib
+print(*(word for cost in tomllib.load(open('calibrated.toml', 'rb'))['swap_cost'] for word in (cost['store'], cost['chunk'])))"
+expect 0 'wrote host.toml' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
+echo '# mine' >> host.toml
+expect 0 'wrote host.toml' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3
+expect 0 '^# mine$' tail -n 1 host.toml
+rm host.toml
+cp broken.toml not-a-board.toml
+expect 2 'not-a-board.toml: error: .* is no board; mend it' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3 -o not-a-board.toml
+cmp broken.toml not-a-board.toml || bad=1
+expect 2 'calibrated.toml: error: .* with device = "host"' "$rtexec" calibrate h200 -o calibrated.toml
 expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --chunk 1000B -o calibrated.toml
 expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
 expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
