@@ -180,6 +180,7 @@ libs_of = $(foreach room,$(1) $(NEEDS_$(1)),$(LIBS_$(room)))
 
 TEST_ROOMS := $(foreach room,$(ROOMS),$(if $(wildcard test/$(room)/*.cpp),$(room)))
 TEST_PROGRAMS := $(TEST_ROOMS:%=$(B)/test/%-tests)
+SOUNDNESS := $(B)/test/soundness-tests
 
 PROGRAM := $(B)/bin/rtexec
 STATIC := $(B)/lib/librtexec.a
@@ -270,7 +271,7 @@ run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six netwo
 borders: | $(BUILD)/.packages-BUILD
 	@test/check-borders
 
-check: all borders $(TEST_PROGRAMS) $(BUILD)/venv/.made ## build and run all tests
+check: all borders $(TEST_PROGRAMS) $(SOUNDNESS) $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 check-sanitizers: check-asan check-tsan ## the unit tests under the address, undefined-behaviour and thread sanitizers
@@ -285,6 +286,15 @@ FUZZ_SECONDS ?= 60
 FUZZERS := toml onnx
 check-gpu: $(PROGRAM) $(GPU_TESTS) ## on a machine with an NVIDIA GPU: device rules, kernels, operators and networks on it
 	@test/check-gpu $(B)
+
+# Attacks the admission tests for as long as it takes: SOUNDNESS_SETS=1000000 SOUNDNESS_JOBS=1000000000 SOUNDNESS_TINY=50000.
+SOUNDNESS_OBJECTS := $(call object,$(call sources,test/soundness) test/rtexec/adversary.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp)
+$(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(SOUNDNESS_OBJECTS) $(ARCHIVES) $(LIBS_all)
+.PHONY: check-soundness
+check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=)
+	@$(SOUNDNESS) $(BUILD)/soundness.json
 
 check-fuzz: ## feed broken TOML and ONNX files to the readers, a minute each (FUZZ_SECONDS=60)
 	@$(MAKE) MODE=fuzz fuzz

@@ -39,6 +39,7 @@ struct Board {
   std::vector<MemoryPolicy> memory_policies;   // that a task may ask for
   std::optional<unsigned> compute_core;        // of the compute engine's thread; absent: the last online core
   std::optional<unsigned> service_core;        // scheduler and copy engines; absent: the last but one of four or more, else the first
+  std::vector<unsigned> cores;                 // of the machine, for tasks that name none; not in the file: who plans settles them; empty: core 0
   /// Charged by admission (ANALYSIS: inflation of the parts).
   Duration context_switch{0};                  // one switch on a core
   Duration dispatch{0};                        // job requested to device start, and device done to thread ready, each

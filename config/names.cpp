@@ -7,7 +7,8 @@ constexpr Spelling<Order> orders[] = {{"edf", Order::edf}, {"static-priority", O
 
 constexpr Spelling<PriorityAssignment> priority_assignments[] = {{"rate-monotonic", PriorityAssignment::rate_monotonic},
                                                                  {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
-                                                                 {"explicit", PriorityAssignment::explicit_priorities}};
+                                                                 {"explicit", PriorityAssignment::explicit_priorities},
+                                                                 {"audsley", PriorityAssignment::audsley}};
 
 constexpr Spelling<Criticality> criticalities[] = {{"real-time", Criticality::real_time}, {"best-effort", Criticality::best_effort}};
 
@@ -24,7 +25,7 @@ constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::aut
                                                       {"M", MemoryPolicy::managed},
                                                       {"H", MemoryPolicy::host}};
 
-constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipelined}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
+constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipelined}, {"serial", SwapPolicy::serial}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
                                                   {"min", SwapPolicy::min},             {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru},
                                                   {"none", SwapPolicy::none}};
 

@@ -66,7 +66,15 @@ struct TestVerdict {
   Duration left{0};
   Duration right{0};
   Duration slack{0};      // right - left
+  Duration instant{0};    // L: the interval, or the deadline, at which it is tightest
+  Duration demand{0};     // of `left` there: of jobs,
+  Duration blocking{0};   // and of what began before them
   std::string limiting_task;
+  std::string blocking_task; // empty: none, or not one alone
+  bool baseline = false;  // known not to be sound: it promises nothing
+  bool shares = false;    // `left` and `right` are shares of one, in 10^-9
+  std::vector<Bytes> swap_volumes;   // by task, where volumes are chosen for this test alone
+  std::vector<Duration> responses;   // bounds by task, where this test alone gives any
   std::string inequality; // the formula in words and symbols
   std::string explanation; // the formula with its numbers
 };
@@ -95,6 +103,9 @@ struct PlannedTask {
   Arena arena;
   std::vector<SwapSlot> swap_slots; // in the order in which they are swapped; empty: the task is always resident
   Bytes swap_volume{0};             // of these slots
+  std::optional<std::uint32_t> resident_slots; // that hold their chunks at the start; absent: as many as others leave frames for, tasks in turn
+  unsigned core = 0;                // that runs the CPU parts,
+  bool core_chosen = false;         // by the plan and not by the set
   unsigned core_rank = 0;           // 0 is the most urgent CPU part of all tasks
   unsigned device_rank = 0;         // device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
   Duration ready_by{0};             // stage deadlines, relative to the nominal release: the first CPU part is done,

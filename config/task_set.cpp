@@ -5,8 +5,10 @@
 #include "config/file_kinds.hpp"
 #include "config/schema.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -116,7 +118,7 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases", &Task::period),
       key<Task>("deadline", duration(1ns, longest_interval), "the period", "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
-      key<Task>("core", integer<unsigned>(0, last_core), "that runs the CPU parts", &Task::core),
+      key<Task>("core", integer<unsigned>(0, last_core), "chosen by the plan", "that runs the CPU parts", &Task::core),
       key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
                 "unique; larger is more urgent", &Task::priority),
       key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
@@ -135,6 +137,10 @@ std::vector<Key<Task>> task_keys() {
                 "jobs and shared by all tasks, state is copied both ways",
                 &Task::memory_class),
       key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks", &Task::swap_volume),
+      key<Task>("resident", bytes(), "what others leave, tasks in turn", "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
+                &Task::resident),
+      key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic",
+                "when jobs are released, from the start, in ascending order and at least a period apart; only for `rtexec simulate`", &Task::releases),
   };
 }
 
@@ -223,11 +229,14 @@ void check_memory(const Task& task, std::size_t i, Report& report) {
   const Place footprint = of_task(i, "footprint");
   const Place swappable = of_task(i, "swappable");
   const Place volume = of_task(i, "swap_volume");
+  const Place resident = of_task(i, "resident");
   if (task.swappable && !task.footprint)
     report.relation({swappable, footprint}, assignment("swappable", *task.swappable) + ": needs footprint beside it, of which this is a part");
   if (task.swappable && task.footprint && *task.swappable > *task.footprint)
     report.relation({swappable, footprint},
                     assignment("swappable", *task.swappable) + ": more than the footprint, " + to_string(*task.footprint));
+  if (task.resident && task.swap_volume && *task.resident > *task.swap_volume)
+    report.relation({resident, volume}, assignment("resident", *task.resident) + ": more than the swap volume, " + to_string(*task.swap_volume));
   if (!task.swap_volume) return;
   if (task.swappable && *task.swap_volume > *task.swappable)
     report.relation({volume, swappable},
@@ -235,6 +244,20 @@ void check_memory(const Task& task, std::size_t i, Report& report) {
   else if (task.footprint && *task.swap_volume > *task.footprint)
     report.relation({volume, footprint},
                     assignment("swap_volume", *task.swap_volume) + ": more than the footprint, " + to_string(*task.footprint));
+}
+
+void check_releases(const Task& task, std::size_t i, Report& report) {
+  if (!task.releases) return;
+  const Place releases = of_task(i, "releases");
+  const Place period = of_task(i, "period");
+  const auto early = std::ranges::adjacent_find(*task.releases, [&](Duration earlier, Duration later) { return later - earlier < task.period; });
+  if (early != task.releases->end())
+    report.relation({releases, period}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " + to_string(task.period) + ", after " +
+                                            to_string(*early) + ": write them in ascending order, at least a period apart");
+  if (task.offset != 0ns)
+    report.relation({of_task(i, "offset"), releases}, assignment("offset", task.offset) + ": the first of releases says when the first job comes");
+  if (task.on_overrun == OnOverrun::abort_job)
+    report.relation({of_task(i, "on_overrun"), releases}, "on_overrun = \"abort-job\": looks for the release to go on with on a grid; leave out releases");
 }
 
 void check_priority(const Task& task, std::size_t i, PriorityAssignment priorities, Report& report) {
@@ -279,6 +302,7 @@ void check_rules(const TaskSet& set, Report& report) {
     if (set.tasks[i].workload == WorkloadKind::dnn) check_dnn(set.tasks[i], i, report);
     else check_synthetic(set.tasks[i], i, report);
     check_memory(set.tasks[i], i, report);
+    check_releases(set.tasks[i], i, report);
     check_priority(set.tasks[i], i, set.executive.priorities, report);
   }
   check_unique<std::string>(

@@ -12,7 +12,12 @@
 namespace rtexec {
 
 enum class Order { edf, static_priority };
-enum class PriorityAssignment { rate_monotonic, deadline_monotonic, explicit_priorities };
+enum class PriorityAssignment {
+  rate_monotonic,
+  deadline_monotonic,
+  explicit_priorities,
+  audsley, // searched, the lowest first; under EDF, where it matters on cores alone, deadline-monotonic
+};
 enum class Criticality { real_time, best_effort };
 
 /// What happens when a job is unfinished at its task's next release.
@@ -42,6 +47,7 @@ enum class Completion { block, spin };
 /// How tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
   pipelined, // the next job's chunks are loaded beside the execution of this one
+  serial,    // one chunk at a time, and only for the most urgent job
   rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; classes are not told apart
   mo_vmm,    // its baseline: every memory object in chunks of its own, swapped whole
   min,       // its baseline: chunks of the device's smallest size
@@ -82,7 +88,7 @@ struct Task {
   Duration period{0};
   Duration deadline{0};        // relative, at most the period
   Duration offset{0};          // of the first release from the start
-  unsigned core = 0;           // that runs the CPU parts
+  std::optional<unsigned> core; // that runs the CPU parts; absent: chosen by the plan
   std::optional<int> priority; // with explicit priorities: 1..99, larger is more urgent, unique
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
@@ -92,6 +98,8 @@ struct Task {
   std::optional<Bytes> swappable;   // how much of the footprint may be swapped; absent: all
   MemoryClass memory_class = MemoryClass::state; // of a synthetic task's swappable memory, or of what the footprint adds to a network
   std::optional<Bytes> swap_volume; // how much is swapped; absent: planned
+  std::optional<Bytes> resident;    // of the swap volume, on the device at the start; absent: what is left, tasks in turn
+  std::optional<std::vector<Duration>> releases; // from the start, for the simulator alone; absent: periodic
 };
 
 struct ExecutiveOptions {

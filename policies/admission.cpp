@@ -2,15 +2,15 @@
 
 #include "policies/charges.hpp"
 #include "policies/core_windows.hpp"
+#include "policies/partition.hpp"
 #include "policies/plan_memory.hpp"
+#include "policies/priorities.hpp"
 #include "policies/reservations.hpp"
 #include "policies/swap_volumes.hpp"
 #include "policies/verdicts.hpp"
 
-#include <numeric>
 #include <optional>
 #include <string>
-#include <tuple>
 
 namespace rtexec::policies {
 namespace {
@@ -42,24 +42,6 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
-}
-
-/// Task indices, the most urgent first: real-time before best-effort, then by the assignment, then by index.
-std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
-  const auto key = [&](std::size_t index) {
-    const Task& task = tasks.tasks[index];
-    Nanos value = 0;
-    switch (tasks.executive.priorities) {
-      case PriorityAssignment::rate_monotonic: value = task.period.count(); break;
-      case PriorityAssignment::deadline_monotonic: value = task.deadline.count(); break;
-      case PriorityAssignment::explicit_priorities: value = -Nanos{task.priority.value_or(0)}; break;
-    }
-    return std::tuple(!real_time(task), value, index);
-  };
-  std::vector<std::size_t> order(tasks.tasks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, key);
-  return order;
 }
 
 void promise(PlannedTask& planned, const StageBounds& bounds) {
@@ -166,23 +148,83 @@ Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<con
   return plan;
 }
 
-/// With the first volumes that are proved, otherwise with those that come closest.
-Plan with_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow) {
-  std::optional<Plan> closest;
-  Duration most = Duration::min();
-  for (const std::vector<std::uint32_t>& volumes : swap_volumes(plan, tasks, board, overflow)) {
-    Plan assigned = plan;
-    assign_volumes(assigned, tasks, volumes, overflow);
-    const bool without_hope = hopeless(charged_set(assigned, tasks, board, order));
-    if (closest && without_hope) continue;
-    Plan tried = examined(assigned, tasks, board, order, Effort::quick);
-    if (tried.proved) return tried;
-    const Duration slack = without_hope ? Duration::min() : tried.tests.back().slack;
-    if (closest && slack <= most) continue;
-    most = slack;
-    closest = std::move(assigned);
+/// Looks for volumes that are proved.
+class VolumeTrial {
+ public:
+  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow)
+      : plan_(plan), tasks_(tasks), board_(board), order_(order), overflow_(overflow) {}
+
+  /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU parts may need
+  /// volumes that leave it more.
+  Plan run() {
+    for (const int eighths : {8, 7, 6, 4}) {
+      device_has_time_ = false;
+      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, order_, overflow_, eighths))
+        if (auto proved = tried(volumes)) return std::move(*proved);
+      if (!device_has_time_) break;
+    }
+    return examined(std::move(*closest_), tasks_, board_, order_, Effort::full);
   }
-  return examined(std::move(*closest), tasks, board, order, Effort::full);
+
+ private:
+  std::optional<Plan> tried(const Volumes& volumes) {
+    if (std::ranges::find(seen_, volumes) != seen_.end()) return std::nullopt;
+    seen_.push_back(volumes);
+    Plan assigned = plan_;
+    assign_volumes(assigned, tasks_, volumes, overflow_);
+    const bool without_hope = hopeless(charged_set(assigned, tasks_, board_, order_));
+    if (closest_ && without_hope) return std::nullopt;
+    Plan plan = examined(assigned, tasks_, board_, order_, Effort::quick);
+    if (plan.proved) return plan;
+    device_has_time_ = device_has_time_ || plan.tests.front().proved;
+    const Duration slack = without_hope ? Duration::min() : plan.tests.back().slack;
+    if (closest_ && slack <= most_) return std::nullopt;
+    most_ = slack;
+    closest_ = std::move(assigned);
+    return std::nullopt;
+  }
+
+  const Plan& plan_;
+  const TaskSet& tasks_;
+  const Board& board_;
+  std::span<const std::size_t> order_;
+  std::uint32_t overflow_;
+  std::vector<Volumes> seen_;
+  bool device_has_time_ = false;
+  std::optional<Plan> closest_;
+  Duration most_ = Duration::min();
+};
+
+Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow) {
+  set_ranks(plan, tasks, order);
+  if (overflow > 0) return VolumeTrial(plan, tasks, board, order, overflow).run();
+  return examined(std::move(plan), tasks, board, order, Effort::full);
+}
+
+/// Searched priorities count where they prove what the others do not.
+Plan with_priorities(const Plan& plan, const TaskSet& tasks, const Board& board, std::uint32_t overflow) {
+  const std::vector<std::size_t> order = by_urgency(tasks);
+  Plan first = planned(plan, tasks, board, order, overflow);
+  if (first.proved || plan.order == Order::edf || tasks.executive.priorities != PriorityAssignment::audsley) return first;
+  const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, tasks, board, tried).set; };
+  Plan searched = planned(plan, tasks, board, audsley(tasks, order, charged), overflow);
+  return searched.proved ? std::move(searched) : std::move(first);
+}
+
+Result<Plan> plan_on(const Partition& cores, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+  Plan plan;
+  plan.order = tasks.executive.order;
+  plan.tasks.resize(tasks.tasks.size());
+  for (std::size_t i = 0; i < cores.size(); ++i) {
+    plan.tasks[i].core = cores[i];
+    plan.tasks[i].core_chosen = !tasks.tasks[i].core;
+  }
+  const auto overflow = plan_memory(plan, tasks, board, memory);
+  if (!overflow) return std::unexpected(overflow.error());
+
+  Plan made = with_priorities(plan, tasks, board, *overflow);
+  if (const auto assigned = assign_residents(made, tasks); !assigned) return std::unexpected(assigned.error());
+  return made;
 }
 
 } // namespace
@@ -190,16 +232,14 @@ Plan with_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, st
 Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   if (const auto valid = check(tasks, board, memory); !valid) return std::unexpected(valid.error());
 
-  Plan plan;
-  plan.order = tasks.executive.order;
-  plan.tasks.resize(tasks.tasks.size());
-  const auto overflow = plan_memory(plan, tasks, board, memory);
-  if (!overflow) return std::unexpected(overflow.error());
-
-  const std::vector<std::size_t> order = by_urgency(tasks);
-  set_ranks(plan, tasks, order);
-  if (*overflow > 0) return with_volumes(plan, tasks, board, order, *overflow);
-  return examined(std::move(plan), tasks, board, order, Effort::full);
+  std::optional<Result<Plan>> closest;
+  for (const Partition& cores : partitions(tasks, board)) {
+    Result<Plan> tried = plan_on(cores, tasks, board, memory);
+    if (tried && tried->proved) return tried;
+    const bool closer = !closest || (tried && (!*closest || tried->tests.back().slack > (*closest)->tests.back().slack));
+    if (closer) closest = std::move(tried);
+  }
+  return std::move(*closest);
 }
 
 } // namespace rtexec::policies

@@ -1,8 +1,8 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
 // Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every iteration stops at
-// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^60, a cost with its charges at most 2^59, and a sum over the
-// two parts of 2^7 tasks below 2^126.
+// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its charges at most 2^57, and a sum over the
+// two parts of 2^10 tasks below 2^126.
 #pragma once
 
 #include "config/units.hpp"
@@ -16,9 +16,9 @@ namespace rtexec::policies {
 using Nanos = std::int64_t;
 __extension__ typedef __int128 Wide;
 
-inline constexpr Nanos longest_time = Nanos{1} << 56; // 2.3 years: of any period, deadline, WCET or charge
-inline constexpr Nanos unbounded = Nanos{1} << 58;    // iterations that get here have no bound
-inline constexpr std::size_t most_tasks = 128;
+inline constexpr Nanos longest_time = Nanos{1} << 55; // 417 days: of any period, deadline, WCET or charge
+inline constexpr Nanos unbounded = Nanos{1} << 57;    // iterations that get here have no bound
+inline constexpr std::size_t most_tasks = 1024;
 
 /// Work that recurs: at most one job of `cost` per `period`, each up to `jitter` later than its nominal release.
 struct Load {
@@ -50,7 +50,7 @@ inline constexpr int most_steps = 200'000; // of one iteration; reached only whe
 template <class Next>
 [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next) {
   Nanos value = from;
-  for (int step = 0; step < most_steps && value <= limit; ++step) {
+  for (int step = 0; step < most_steps && value <= limit && value < unbounded; ++step) {
     const Wide following = next(value);
     if (following <= value) return {value, true};
     value = static_cast<Nanos>(std::min<Wide>(following, unbounded));

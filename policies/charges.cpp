@@ -13,9 +13,6 @@ bool real_time(const Task& task) { return task.criticality == Criticality::real_
 
 Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
 
-/// A part of no length still needs its core once, to hand the job on: at least 1 ns.
-Nanos on_core(Duration part, const Board& board) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); }
-
 /// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its reservation up.
 bool computes(const TaskSet& tasks, const Board& board) { return board.device == DeviceKind::host || tasks.device.completion == Completion::spin; }
 
@@ -46,7 +43,7 @@ class DeviceCharges {
   DeviceCharges(const Plan& plan, const TaskSet& tasks, const Board& board) : tasks_(tasks), board_(board) {
     if (reserved(tasks)) window_ = service_of(plan, tasks, board).reservation.window.count();
     if (!plan.swap) return;
-    for (const Task& task : tasks.tasks) interruptions_.push_back(interruption(task));
+    for (std::size_t i = 0; i < tasks.tasks.size(); ++i) interruptions_.push_back(interruption(tasks.tasks[i], plan.tasks[i].core));
   }
 
   /// Under reservations the scheduler decides within its window, and the compute engine may pause.
@@ -68,8 +65,8 @@ class DeviceCharges {
 
  private:
   /// CPU parts, and under reservations the scheduler's three events for each job, which otherwise are part of measured costs.
-  Load interruption(const Task& task) const {
-    const bool shared = real_time(task) && (!board_.service_core || *board_.service_core == task.core);
+  Load interruption(const Task& task, unsigned core) const {
+    const bool shared = real_time(task) && (!board_.service_core || *board_.service_core == core);
     const Nanos parts = shared ? on_core(task.wcet->before, board_) + on_core(task.wcet->after, board_) : 0;
     const Nanos events = reserved(tasks_) ? 3 * event_cost(board_.context_switch).count() : 0;
     return {task.period.count(), events + parts, latest_move(task)};
@@ -86,11 +83,13 @@ struct SwappedPart {
   Nanos device = 0;
   Nanos load = 0;
   Nanos lead = 0;
+  std::optional<Nanos> blocking{};
 };
 
 SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
   switch (rule) {
     case SwapRule::overlapped: return {execution, charges.moving(swap.load(chunks)), 0};
+    case SwapRule::guarded:
     case SwapRule::exchanged: {
       const Nanos out = charges.moving(swap.swap_out(chunks));
       return {bounded(Wide{execution} + out + charges.moving(swap.swap_in(chunks))), 0, out};
@@ -98,6 +97,19 @@ SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, std::size_t chu
     case SwapRule::on_demand: break;
   }
   return {bounded(Wide{execution} + charges.moving(swap.on_demand(chunks))), 0, 0};
+}
+
+/// By a job that began before, under the guarded rule: its swap-out; or its swap-in beside any execution, and its execution; and what no job is
+/// charged for.
+Nanos guarded_blocking(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, std::size_t index, const DeviceCharges& charges) {
+  const Nanos execution = charges.execution(tasks.tasks[index]);
+  const Nanos stray = charges.moving(swap.stray_operations());
+  const std::size_t chunks = plan.tasks[index].swap_slots.size();
+  if (chunks == 0) return bounded(Wide{execution} + stray);
+  Nanos beside = charges.moving(swap.swap_in(chunks));
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+    if (i != index) beside = std::max(beside, charges.execution(tasks.tasks[i]));
+  return bounded(std::max<Wide>(charges.moving(swap.swap_out(chunks)), Wide{beside} + execution) + stray);
 }
 
 /// max(longest swap-in with its execution, the two longest executions) and what leaves for others: whatever is under way when a busy
@@ -172,7 +184,7 @@ std::optional<Obstacle> without_room(const SwapCharges& swap, const Plan& plan, 
     return Obstacle{.inequality = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)",
                     .task = name, .left = execution, .right = room,
                     .explanation = "while task '" + name + "' executes for " + in_ms(execution) + ", the next job is loaded into the " + std::to_string(beside) +
-                                   " of " + std::to_string(frames) + " frames beside its own, which takes " + in_ms(room) + ", and then waits for more"};
+                                   " of " + std::to_string(frames) + " frames beside its own, which takes " + in_ms(room) + ", and then waits for more; [swap] policy = \"serial\" needs less room"};
   }
   return std::nullopt;
 }
@@ -212,6 +224,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
     named.set.background = exchange_blocking(swap, plan, tasks, charges);
     named.background.clear();
   }
+  if (named.rule == SwapRule::guarded) named.set.background = std::max(named.set.background, charges.moving(swap.stray_operations()));
   named.obstacle = uncharged(tasks);
   if (!named.obstacle) named.obstacle = starved(tasks, board);
   if (!named.obstacle && named.rule == SwapRule::overlapped) named.obstacle = without_room(swap, plan, tasks, charges);
@@ -219,6 +232,8 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
 }
 
 } // namespace
+
+Nanos on_core(Duration part, const Board& board) { return std::max(Nanos{1}, (part + 2 * board.context_switch).count()); }
 
 ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& board) {
   ServiceThread service{.reservation = {}, .core = board.service_core, .copy = {}};
@@ -242,16 +257,18 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
   for (const std::size_t index : order) {
     const Task& task = tasks.tasks[index];
     const Nanos execution = charges.execution(task);
-    const SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), plan.tasks[index].swap_slots.size(), execution, charges)
-                                  : SwappedPart{.device = execution};
+    SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), plan.tasks[index].swap_slots.size(), execution, charges)
+                            : SwappedPart{.device = execution};
+    if (swap && rule_of(plan.swap->policy) == SwapRule::guarded) part.blocking = guarded_blocking(*swap, plan, tasks, index, charges);
     if (real_time(task)) {
       named.set.tasks.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = on_core(task.wcet->before, board),
-                                 .device = part.device, .after = on_core(task.wcet->after, board), .core = task.core,
-                                 .load = part.load, .lead = part.lead});
+                                 .device = part.device, .after = on_core(task.wcet->after, board), .core = plan.tasks[index].core,
+                                 .load = part.load, .lead = part.lead, .blocking = part.blocking});
       named.names.push_back(task.name);
     } else {
-      if (part.device > named.set.background) named.background = task.name;
-      named.set.background = std::max(named.set.background, part.device);
+      const Nanos blocking = part.blocking.value_or(part.device);
+      if (blocking > named.set.background) named.background = task.name;
+      named.set.background = std::max(named.set.background, blocking);
       named.set.background_load = std::max(named.set.background_load, part.load);
     }
   }

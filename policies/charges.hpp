@@ -16,10 +16,13 @@ namespace rtexec::policies {
 /// Whether CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
+/// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
+[[nodiscard]] Nanos on_core(Duration part, const Board& board);
+
 /// What the scheduler's thread and the copy engines reserve.
 [[nodiscard]] ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& board);
 
-/// `order`: task indices, the most urgent first. Where the plan swaps, its volumes are assigned. Every task has a wcet.
+/// `order`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its volumes are assigned. Every task has a wcet.
 [[nodiscard]] NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order);
 
 } // namespace rtexec::policies

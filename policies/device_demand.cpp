@@ -27,7 +27,7 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
 /// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
 Way one_by_one(std::span<const DemandTask> tasks, Nanos background) {
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
-  for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.cost, 0});
+  for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
   return way;
 }
 
@@ -77,6 +77,13 @@ class DeviceDemand {
       if (!least || demand.demand + demand.blocking < least->demand + least->blocking) least = demand;
     }
     return *least;
+  }
+
+  /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then demands.
+  Nanos rise() const {
+    Nanos rise = 0;
+    for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
+    return rise;
   }
 
   /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what comes once, in
@@ -151,7 +158,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
   const Wide highest = std::max<Wide>(*top, last.deadline);
   if (highest > unbounded) return analysis;
 
-  // h never falls. With s the smallest slack found so far, t - h(t) >= s holds from h(t) + s up to t: continue below.
+  // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up to t: continue below.
+  const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(highest) + 1;
   Nanos previous = unbounded;
   for (int step = 0; step < most_steps; ++step) {
@@ -164,7 +172,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
     }
     const Demand here = device.at(instant);
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
-    below = static_cast<Nanos>(here.demand + here.blocking + analysis.tightest.slack());
+    const Wide highest_before = here.demand + std::max(here.blocking, rise);
+    below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + analysis.tightest.slack()));
     previous = instant;
   }
   return analysis;

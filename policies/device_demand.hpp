@@ -15,6 +15,7 @@ struct DemandTask {
   Nanos deadline = 0; // of the device part, after the latest request; at most the period
   Nanos cost = 0;     // C
   Nanos load = 0;     // o, beside the execution of another job (overlap.hpp); 0: never
+  std::optional<Nanos> blocking{}; // by a job due later, where nothing is loaded beside others; absent: its cost
 };
 
 /// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in it, and of those

@@ -4,12 +4,19 @@ namespace rtexec::policies {
 namespace {
 
 /// Longest interval in which the device is busy with `own` and `higher`.
-FixedPoint busy_period(const Load& own, std::span<const Load> higher, Nanos blocking) {
-  return least_fixed_point(std::min(blocking + own.cost, unbounded), unbounded, [&](Nanos length) {
+FixedPoint busy_period(const Load& own, std::span<const Load> higher, Nanos blocking, Nanos first_jobs) {
+  return least_fixed_point(std::min(blocking + own.cost + first_jobs, unbounded), unbounded, [&](Nanos length) {
     Wide work = blocking + jobs_in(own, length) * own.cost;
     for (const Load& load : higher) work += jobs_in(load, length) * load.cost;
     return work;
   });
+}
+
+/// One job of each: the least that they bring to any window in which `own` waits.
+Nanos first_jobs_of(std::span<const Load> higher) {
+  Wide sum = 0;
+  for (const Load& load : higher) sum += load.cost;
+  return static_cast<Nanos>(std::min<Wide>(sum, unbounded));
 }
 
 bool overloaded(const Load& own, std::span<const Load> higher) {
@@ -25,11 +32,12 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
   const Nanos once = blocking + course.lead;
   DeviceResponse response{.from_release = own.jitter + once + course.rest, .from_request = once + course.rest};
   if (overloaded(own, higher)) return response;
-  const FixedPoint busy = busy_period(own, higher, blocking);
+  const Nanos first_jobs = first_jobs_of(higher);
+  const FixedPoint busy = busy_period(own, higher, blocking, first_jobs);
   if (!busy.settled) return response;
 
   const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
-  Nanos start = once; // of what is left of job `job`, after the busy period began
+  Nanos start = std::min(once + first_jobs, unbounded); // of what is left of job `job`, after the busy period began
   for (Wide job = 0; job < jobs; ++job) {
     const FixedPoint found = least_fixed_point(start, unbounded, [&](Nanos window) {
       Wide work = once + job * own.cost;

@@ -37,6 +37,7 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
     switch (plan.swap->policy) {
       case SwapPolicy::none:
       case SwapPolicy::pipelined: rule_ = Rule::pipelined; break;
+      case SwapPolicy::serial: guarded_ = true; [[fallthrough]];
       case SwapPolicy::rt_swap:
       case SwapPolicy::mo_vmm:
       case SwapPolicy::min:
@@ -46,11 +47,15 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
     for (std::uint32_t frame = plan.swap->frames; frame > 0; --frame) state_.free.push_back(frame - 1);
   }
+  auto unclaimed = static_cast<std::uint32_t>(state_.free.size());
+  for (const PlannedTask& task : plan.tasks) unclaimed -= task.resident_slots.value_or(0);
   for (const PlannedTask& task : plan.tasks) {
     const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
     auto& slots = state_.slots.emplace_back(size);
     TaskState& kept = tasks_.emplace_back(TaskState{.rank = task.device_rank, .device_done_by = task.device_done_by, .period = task.period});
-    for (; kept.resident < size && !state_.free.empty(); ++kept.resident) {
+    const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(size, unclaimed);
+    if (!task.resident_slots) unclaimed -= at_start;
+    for (; kept.resident < at_start; ++kept.resident) {
       slots[kept.resident] = {Residence::resident, state_.free.back()};
       state_.free.pop_back();
     }
@@ -248,6 +253,8 @@ void DeviceScheduler::transfer_rt_swap(Actions& out) noexcept {
 std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noexcept {
   const auto job = std::ranges::find_if(state_.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
   if (job == state_.waiting.end()) return std::nullopt;
+  const bool may_load = !state_.staged && job == state_.waiting.begin();
+  if (guarded_ && !may_load) return std::nullopt;
   const JobId id = job->job;
   const std::uint32_t missing = tasks_[id.task].missing;
   const auto free = static_cast<std::uint32_t>(state_.free.size());
@@ -256,7 +263,7 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
     if (!victim) return std::nullopt;
     return Operation{.out = true, .task = *victim, .left = std::min(missing - free, tasks_[*victim].resident), .job = id};
   }
-  if (state_.staged || job != state_.waiting.begin()) return std::nullopt;
+  if (!may_load) return std::nullopt;
   stage_head();
   return Operation{.out = false, .task = id.task, .left = missing, .job = id};
 }

@@ -6,12 +6,13 @@
 // orders: under EDF all real-time tasks share rank 0 and best-effort tasks share rank 1; under static priority every task has its own.
 //
 // Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands in which slot is
-// decided here, chunk by chunk; who carries the copies out reports each one's end. Three rules, by the plan's swap policy:
+// decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules, by the plan's swap policy:
 //  - pipelined (PIPELINED rule of policies/README.md; also `none`): one job runs and one is staged, whose chunks are loaded beside it, with
 //    at most three transfers in flight in each direction where there are two copy engines: one is under way, one has begun and follows it
 //    without a gap, and one waits; jobs of tasks that never swap bypass a less urgent staged one.
 //  - rt-swap, mo-vmm, min, pageable: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to
 //    the end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not so guarded.
+//  - serial: as rt-swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
 //  - lru: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
 // Victims: of tasks that neither run nor are staged, the one whose next release is latest (lru: whose last execution is oldest).
 //
@@ -115,7 +116,8 @@ class DeviceScheduler {
   };
 
   /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that still executes
-  /// included. At first the frames hold the chunks of the first tasks of the plan, as many as there is room for.
+  /// included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it those of the first ones, as many as there is
+  /// room for.
   explicit DeviceScheduler(const Plan& plan);
   /// Appends to `out` what is to be done because of `event`. Never blocks, never allocates.
   void on(const Event& event, Actions& out) noexcept;
@@ -185,6 +187,7 @@ class DeviceScheduler {
   [[nodiscard]] bool staged_is_complete() const noexcept { return staged_will_execute() && complete(state_.staged->job.task); }
 
   Rule rule_ = Rule::pipelined;
+  bool guarded_ = false; // serial, a kind of rt_swap
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
   std::vector<TaskState> tasks_;
   std::uint64_t executions_ = 0;

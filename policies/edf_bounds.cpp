@@ -91,7 +91,7 @@ EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
     const Nanos deadline = bounds.tasks[i].device_done - bounds.tasks[i].ready - set.device_delay;
-    bounds.device.push_back({set.tasks[i].period, deadline, set.tasks[i].device, set.tasks[i].load});
+    bounds.device.push_back({set.tasks[i].period, deadline, set.tasks[i].device, set.tasks[i].load, set.tasks[i].blocking});
   }
   bounds.demand = analyse_demand(bounds.device, set.background, set.background_load);
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {

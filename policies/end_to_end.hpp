@@ -24,7 +24,9 @@ struct StagedTask {
   unsigned core = 0;
   Nanos load = 0;     // of its chunks, beside the execution of another job (overlap.hpp); 0: never
   Nanos lead = 0;     // of `device`, until whose end jobs of higher priority go first
+  std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
+  [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
 };
 
 /// Of a service thread that is more urgent than all tasks on its core.
@@ -44,8 +46,9 @@ struct StagedSet {
   [[nodiscard]] bool loads(std::size_t first) const {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
-  /// The charges of all tasks where jobs are loaded.
+  /// The charges of all tasks where jobs are loaded; empty: none is.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
+    if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
     for (const StagedTask& task : tasks) parts.push_back({task.device, task.load});
     return overlaps(std::move(parts), {background, background_load});
@@ -68,6 +71,9 @@ struct StageBounds {
 /// Static-priority device. Stops after the first task whose bound exceeds its deadline: the ones below it rest on that deadline.
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
+/// Of task `i` alone, if the tasks above it keep their deadlines.
+[[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i);
+
 struct EdfBounds {
   std::vector<StageBounds> tasks;        // of all tasks; `ready` and `device_done` are the stage deadlines of the split
   std::vector<DemandTask> device;        // the device parts with their deadlines
@@ -78,8 +84,8 @@ struct EdfBounds {
 /// EDF device, for a split that is given: `ready`, `device_done` and `last_window` of each task; fills in the rest.
 [[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
 
-/// Static-priority device, for task `i` alone: it requests by `ready`, the tasks above as `above` says.
-[[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::span<const StageBounds> above, Nanos ready);
+/// Static-priority device, for task `i` alone, with the set's overlaps: it requests by `ready`, the tasks above as `above` says.
+[[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
 /// How long to look for what proves a set: `quick` takes the first guess.
 enum class Effort { quick, full };

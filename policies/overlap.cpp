@@ -5,7 +5,12 @@
 namespace rtexec::policies {
 namespace {
 
-/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these.
+constexpr std::size_t most_charges = 4096; // of all tasks for all lambdas, about
+constexpr std::size_t fewest_lambdas = 8;
+constexpr std::size_t most_lambdas = 64;
+
+/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these. Of many tasks some: each is
+/// sound by itself.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
@@ -15,7 +20,11 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   }
   std::ranges::sort(values);
   values.erase(std::ranges::unique(values).begin(), values.end());
-  return values;
+  const std::size_t enough = std::clamp(most_charges / parts.size(), fewest_lambdas, most_lambdas);
+  if (values.size() <= enough) return values;
+  std::vector<Nanos> some;
+  for (std::size_t k = 0; k < enough; ++k) some.push_back(values[k * (values.size() - 1) / (enough - 1)]);
+  return some;
 }
 
 Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {

@@ -27,7 +27,7 @@ Bytes saturated(Wide bytes) {
 }
 
 /// Constants, scratch and state are told apart; elsewhere all memory is like state.
-bool classes_count(SwapPolicy policy) { return policy == SwapPolicy::pipelined || policy == SwapPolicy::none; }
+bool classes_count(SwapPolicy policy) { return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none; }
 
 // ---- the device -------------------------------------------------------------------------------------------------------
 
@@ -206,6 +206,29 @@ Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board&
   plan.swap->cost = *cost;
   if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return std::unexpected(possible.error());
   return overflow;
+}
+
+Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
+  std::string errors;
+  Bytes all;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const auto& resident = tasks.tasks[i].resident;
+    if (!resident) continue;
+    PlannedTask& task = plan.tasks[i];
+    std::string problem;
+    if (resident->count % plan.chunk.count != 0)
+      problem = "not a multiple of the chunk, " + to_string(plan.chunk);
+    else if (*resident > task.swap_volume)
+      problem = "more than is swapped of this task, " + to_string(task.swap_volume) + "; swap_volume fixes that by hand";
+    if (!problem.empty()) errors += std::string(errors.empty() ? "" : "\n") + "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem;
+    task.resident_slots = static_cast<std::uint32_t>(resident->count / plan.chunk.count);
+    all += *resident;
+  }
+  if (!errors.empty()) return fail(Errc::bad_input, errors);
+  const Bytes frames = plan.chunk * (plan.swap ? plan.swap->frames : 0);
+  if (all <= frames) return {};
+  return fail(Errc::bad_input, "the tasks' resident memory is " + to_string(all) + " in all, but the frames that they share hold " + to_string(frames) +
+                                   "; lower resident of some task, or raise [device] capacity");
 }
 
 } // namespace rtexec::policies

@@ -24,4 +24,8 @@ namespace rtexec::policies {
 /// and swapping cannot help; no plan can be made then, so that not even a forced run starts.
 [[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
 
+/// Notes what tasks ask to have on the device at the start, once they have their swap slots and the plan its frames. bad_input: no whole
+/// chunks, more than the task's swap volume, or more than the frames hold in all.
+[[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
+
 } // namespace rtexec::policies

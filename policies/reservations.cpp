@@ -33,10 +33,11 @@ Nanos least_slack(const StagedSet&, const EdfBounds& bounds) {
 }
 
 std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::span<const CpuWindows> windows) {
+  const std::vector<Overlap> overlaps = set.overlapped();
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const Nanos ready = set.release_jitter + windows[i].before;
-    const DeviceResponse device = static_priority_device(set, i, bounds, ready);
+    const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
     bounds.push_back({.ready = ready, .device_done = device.from_release, .last_window = windows[i].after,
                       .done = device.from_release + windows[i].after, .settled = device.settled});
   }

@@ -7,7 +7,7 @@ namespace {
 /// The longest device part below `task`: the one that may be executing when its busy period begins.
 Nanos blocking_below(const StagedSet& set, std::size_t task) {
   Nanos longest = set.background;
-  for (std::size_t j = task + 1; j < set.tasks.size(); ++j) longest = std::max(longest, set.tasks[j].device);
+  for (std::size_t j = task + 1; j < set.tasks.size(); ++j) longest = std::max(longest, set.tasks[j].blocks());
   return longest;
 }
 
@@ -27,7 +27,20 @@ DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos li
   return a.from_release < b.from_release ? a : b;
 }
 
-StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const StageBounds> above) {
+/// Of many tasks only the overlap that leaves the most time.
+std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
+  constexpr std::size_t many = 64;
+  if (set.tasks.size() <= many) return overlaps;
+  const auto share = [&](const Overlap& overlap) {
+    double sum = 0;
+    for (std::size_t j = 0; j <= last; ++j) sum += static_cast<double>(overlap.tasks[j].cost) / static_cast<double>(set.tasks[j].period);
+    return sum;
+  };
+  const auto best = std::ranges::min_element(overlaps, {}, share);
+  return overlaps.subspan(static_cast<std::size_t>(best - overlaps.begin()), 1);
+}
+
+StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above) {
   const StagedTask& task = set.tasks[i];
   const std::vector<Load> loads = loads_above(set, i, above);
   StageBounds bounds;
@@ -39,7 +52,7 @@ StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const Stage
   bounds.done = bounds.device_done + task.after;
   if (!first.settled) return bounds;
 
-  const DeviceResponse device = static_priority_device(set, i, above, bounds.ready);
+  const DeviceResponse device = static_priority_device(set, overlaps, i, above, bounds.ready);
   bounds.device_done = device.from_release;
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
@@ -57,7 +70,7 @@ StageBounds bounds_of(const StagedSet& set, std::size_t i, std::span<const Stage
 
 } // namespace
 
-DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::span<const StageBounds> above, Nanos ready) {
+DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above, Nanos ready) {
   const StagedTask& task = set.tasks[i];
   std::vector<Load> higher;
   for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
@@ -65,11 +78,8 @@ DeviceResponse static_priority_device(const StagedSet& set, std::size_t i, std::
     return device_response({task.period, task.device, ready}, {task.lead, task.device - task.lead}, higher,
                            blocking_below(set, i) + set.device_delay, task.deadline);
 
-  constexpr std::size_t enough = 24; // lambdas, of many
-  const std::vector<Overlap> all = set.overlapped();
   std::optional<DeviceResponse> best;
-  for (std::size_t k = 0; k < all.size(); k += all.size() / enough + 1) {
-    const Overlap& overlap = all[k];
+  for (const Overlap& overlap : promising(set, overlaps, i)) {
     const Overlap::Charge& charge = overlap.tasks[i];
     for (std::size_t j = 0; j < i; ++j) higher[j].cost = overlap.tasks[j].cost;
     const DeviceResponse found = device_response({task.period, charge.cost, ready}, {charge.lead, task.device}, higher,
@@ -96,10 +106,24 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
   return responses;
 }
 
+StageBounds static_priority_bound(const StagedSet& set, std::size_t i) {
+  const std::vector<Overlap> overlaps = set.overlapped();
+  std::vector<StageBounds> above;
+  for (std::size_t j = 0; j < i; ++j) {
+    StageBounds bounds = bounds_of(set, overlaps, j, above);
+    const Nanos deadline = set.tasks[j].deadline;
+    if (!bounds.settled || bounds.done > deadline)
+      bounds = {.ready = std::min(bounds.ready, deadline - set.tasks[j].on_device()), .device_done = deadline - set.tasks[j].after, .last_window = bounds.last_window, .done = deadline, .settled = true};
+    above.push_back(bounds);
+  }
+  return bounds_of(set, overlaps, i, above);
+}
+
 std::vector<StageBounds> static_priority_bounds(const StagedSet& set) {
+  const std::vector<Overlap> overlaps = set.overlapped();
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    bounds.push_back(bounds_of(set, i, bounds));
+    bounds.push_back(bounds_of(set, overlaps, i, bounds));
     if (!bounds.back().settled || bounds.back().done > set.tasks[i].deadline) break;
   }
   return bounds;

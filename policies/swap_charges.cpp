@@ -1,6 +1,7 @@
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace rtexec::policies {
 namespace {
@@ -13,6 +14,7 @@ SwapRule rule_of(SwapPolicy policy) {
   switch (policy) {
     case SwapPolicy::pipelined:
     case SwapPolicy::none: return SwapRule::overlapped;
+    case SwapPolicy::serial: return SwapRule::guarded;
     case SwapPolicy::rt_swap:
     case SwapPolicy::mo_vmm:
     case SwapPolicy::min:
@@ -22,23 +24,36 @@ SwapRule rule_of(SwapPolicy policy) {
   return SwapRule::on_demand;
 }
 
-SwapCharges::SwapCharges(const Plan& plan)
-    : in_(plan.swap->cost.in_per_chunk.count()), in_fixed_(plan.swap->cost.in_fixed.count()), out_fixed_(plan.swap->cost.out_fixed.count()),
-      both_ways_(plan.swap->copy_engines > 1) {
-  bool copied = false;
-  for (const PlannedTask& task : plan.tasks) {
-    copied = copied || std::ranges::any_of(task.swap_slots, &SwapSlot::copied_out);
-    largest_ = std::max(largest_, task.swap_slots.size());
-    total_ += task.swap_slots.size();
-    if (!task.swap_slots.empty()) ++tasks_;
-  }
-  out_ = (copied ? plan.swap->cost.out_per_chunk : plan.swap->cost.drop_per_chunk).count();
+namespace {
+
+std::vector<std::uint32_t> volumes_of(const Plan& plan) {
+  std::vector<std::uint32_t> volumes;
+  for (const PlannedTask& task : plan.tasks) volumes.push_back(static_cast<std::uint32_t>(task.swap_slots.size()));
+  return volumes;
 }
 
+bool copies_out(const Plan& plan) {
+  return std::ranges::any_of(plan.tasks, [](const PlannedTask& task) { return std::ranges::any_of(task.swap_slots, &SwapSlot::copied_out); });
+}
+
+} // namespace
+
+SwapCharges::SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<const std::uint32_t> volumes, bool copied_out)
+    : in_(cost.in_per_chunk.count()), out_((copied_out ? cost.out_per_chunk : cost.drop_per_chunk).count()), in_fixed_(cost.in_fixed.count()),
+      out_fixed_(cost.out_fixed.count()), both_ways_(copy_engines > 1) {
+  for (const std::size_t chunks : volumes) {
+    largest_ = std::max(largest_, chunks);
+    total_ += chunks;
+    if (chunks > 0) ++tasks_;
+  }
+}
+
+SwapCharges::SwapCharges(const Plan& plan) : SwapCharges(plan.swap->cost, plan.swap->copy_engines, volumes_of(plan), copies_out(plan)) {}
+
+Nanos SwapCharges::load_start(std::size_t chunks) const { return bounded(fixed(chunks) + (both_ways_ ? std::min(in_, out_) : 0)); }
+
 Nanos SwapCharges::load(std::size_t chunks) const {
-  if (chunks == 0) return 0;
-  const Nanos beta = both_ways_ ? std::min(in_, out_) : 0;
-  return bounded(fixed(chunks) + beta + Wide{per_chunk()} * chunks);
+  return chunks == 0 ? 0 : std::max(Nanos{1}, bounded(load_start(chunks) + Wide{per_chunk()} * chunks));
 }
 
 Nanos SwapCharges::swap_in(std::size_t chunks) const { return chunks == 0 ? 0 : bounded(Wide{in_fixed_} + Wide{in_} * chunks); }
@@ -49,6 +64,8 @@ Nanos SwapCharges::swap_out(std::size_t chunks) const {
 }
 
 Nanos SwapCharges::stray() const { return bounded(Wide{out_fixed_} * (2 * tasks_ + 1) + Wide{out_} * largest_); }
+
+Nanos SwapCharges::stray_operations() const { return bounded(Wide{out_fixed_} * (tasks_ + 1)); }
 
 Nanos SwapCharges::on_demand(std::size_t chunks) const { return chunks == 0 ? 0 : bounded(fixed(chunks) + Wide{in_ + out_} * chunks); }
 

@@ -34,6 +34,13 @@ TestVerdict test(std::string name, std::string inequality) {
   return verdict;
 }
 
+void set_place(TestVerdict& verdict, Nanos instant, Wide demand, Nanos blocking, const std::string& blocking_task) {
+  verdict.instant = Duration(instant);
+  verdict.demand = Duration(static_cast<Nanos>(std::min<Wide>(demand, unbounded)));
+  verdict.blocking = Duration(blocking);
+  verdict.blocking_task = blocking_task;
+}
+
 const std::string too_close = "; the utilisation is too close to 1 to examine every instant, so nothing is promised";
 
 /// Settles the tests that need no analysis.
@@ -136,22 +143,32 @@ std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
 }
 
 /// By one job of lower priority, or by what began before; where jobs are loaded that depends on lambda, and is not told.
-std::string blocked(const NamedSet& named, std::size_t task) {
-  if (named.set.loads(task + 1)) return "";
+struct Blocker {
+  Nanos time = 0;
+  std::string task; // empty: none, or not one alone
+};
+
+Blocker blocker_of(const NamedSet& named, std::size_t task) {
+  if (named.set.loads(task + 1)) return {};
   Nanos longest = named.set.background;
   std::string by = named.background;
   for (std::size_t j = task + 1; j < named.names.size(); ++j) {
-    if (named.set.tasks[j].device <= longest) continue;
-    longest = named.set.tasks[j].device;
+    if (named.set.tasks[j].blocks() <= longest) continue;
+    longest = named.set.tasks[j].blocks();
     by = named.names[j];
   }
-  if (longest == 0) return "";
-  return ", blocked for " + in_ms(longest) + " by " + (by.empty() ? "work that began before" : "a job of " + task_named(by));
+  return {longest, by};
+}
+
+std::string blocked(const Blocker& by) {
+  if (by.time == 0) return "";
+  return ", blocked for " + in_ms(by.time) + " by " + (by.task.empty() ? "work that began before" : "a job of " + task_named(by.task));
 }
 
 /// What the terms of a device test stand for where chunks are moved.
 std::string terms(const NamedSet& named) {
   if (named.rule == SwapRule::overlapped) return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
+  if (named.rule == SwapRule::guarded) return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
   if (named.rule == SwapRule::exchanged) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
   return named.rule == SwapRule::on_demand ? "; C: O_out + O_in + C" : "";
 }
@@ -233,6 +250,7 @@ TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::s
   else
     set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
                 "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  set_place(verdict, at.instant, at.demand, at.blocking, at.blocker ? named.names[*at.blocker] : named.background);
   return verdict;
 }
 
@@ -338,6 +356,7 @@ TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
   const Demand& at = bounds.demand.tightest;
   set_verdict(verdict, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(), at.instant,
               demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  set_place(verdict, at.instant, at.demand, at.blocking, at.blocker ? named.names[*at.blocker] : named.background);
   return verdict;
 }
 
@@ -348,18 +367,21 @@ TestVerdict response_verdict(const NamedSet& named) {
   bool proved = true;
   bool examined = true;
   const std::vector<StageBounds> at_release(named.names.size());
+  const std::vector<Overlap> overlaps = named.set.overlapped();
   for (std::size_t i = 0; i < named.names.size(); ++i) {
     const StagedTask& task = named.set.tasks[i];
-    const DeviceResponse response = static_priority_device(named.set, i, at_release, 0);
+    const DeviceResponse response = static_priority_device(named.set, overlaps, i, at_release, 0);
     const bool late = response.from_release > task.deadline;
     proved = proved && response.settled && !late;
     examined = examined && (response.settled || late);
     if (i > 0 && Duration(task.deadline - response.from_release) >= verdict.slack) continue;
+    const Blocker by = blocker_of(named, i);
     std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + in_ms(task.device) + " with its charges" +
                               (task.load > 0 ? " beside a load of " + in_ms(task.load) : "") + ", ends after " +
                               (response.settled ? "" : "at least ") + in_ms(response.from_release) + " of " + in_ms(task.deadline) +
-                              blocked(named, i) + pauses(named);
+                              blocked(by) + pauses(named);
     set_verdict(verdict, false, named.names[i], response.from_release, task.deadline, std::move(explanation));
+    set_place(verdict, task.deadline, Wide{response.from_release} - by.time, by.time, by.task);
   }
   verdict.proved = proved;
   if (!examined) verdict.explanation += too_close;

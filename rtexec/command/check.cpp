@@ -1,12 +1,19 @@
+#include "config/names.hpp"
 #include "hal/machine.hpp"
+#include "policies/admission.hpp"
+#include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/headroom.hpp"
 #include "rtexec/command/json.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 namespace rtexec::command {
 
@@ -15,14 +22,31 @@ namespace {
 struct Options {
   TaskSetFile set;
   std::string json;
+  std::vector<std::string> tests;
+  bool headroom = false;
 };
 
 /// A task set may be meant for another machine: a core that is not here is worth a word, and run refuses it.
-void note_absent_cores(std::ostream& out, const TaskSet& set) {
+void note_absent_cores(std::ostream& out, const Plan& plan) {
   const auto here = hal::Machine().online_cores();
-  for (const Task& task : set.tasks)
-    if (std::ranges::find(here, task.core) == here.end())
-      out << "Note: this machine has no core " << task.core << " for task '" << task.name << "': run refuses the set here\n";
+  std::string absent;
+  for (const PlannedTask& task : plan.tasks)
+    if (std::ranges::find(here, task.core) == here.end()) absent += (absent.empty() ? "" : ", ") + std::to_string(task.core) + " for task '" + task.name + "'";
+  if (!absent.empty()) out << "Note: this machine has no core " << absent << ": run refuses the set here\n";
+}
+
+/// Where the set is not proved, whether it would be with another rule to swap by.
+void note_other_policies(std::ostream& out, const Executive& executive) {
+  const Plan& plan = executive.plan();
+  if (plan.proved || !plan.swap) return;
+  std::vector<MemoryDemand> memory;
+  for (const PlannedTask& task : plan.tasks) memory.push_back(task.memory);
+  for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial}) {
+    TaskSet other = executive.tasks();
+    if (policy == std::exchange(other.swap.policy, policy)) continue;
+    if (const auto planned = policies::make_plan(other, executive.board(), memory); planned && planned->proved)
+      out << "Note: it is proved with [swap] policy = \"" << spelling(policy) << "\"\n";
+  }
 }
 
 int check(const Options& options) {
@@ -31,9 +55,20 @@ int check(const Options& options) {
   const auto executive = Executive::create(std::move(*set));
   if (!executive) return report(executive.error());
   std::ostream& out = text_output(options.json);
+  std::vector<TestVerdict> comparison = policies::compare_device_tests(executive->plan(), executive->tasks(), executive->board());
+  if (!options.tests.empty())
+    std::erase_if(comparison, [&](const TestVerdict& test) { return std::ranges::find(options.tests, test.name) == options.tests.end(); });
   print_plan(out, *executive);
-  note_absent_cores(out, executive->tasks());
-  if (const auto written = write_json(options.json, to_json(executive->plan())); !written) return report(written.error());
+  print_comparison(out, comparison);
+  note_other_policies(out, *executive);
+  note_absent_cores(out, executive->plan());
+  nlohmann::json told = to_json(executive->plan(), comparison);
+  if (options.headroom) {
+    const policies::Headroom room = find_headroom(*executive, out);
+    print_headroom(out, room);
+    told["headroom"] = to_json(room);
+  }
+  if (const auto written = write_json(options.json, told); !written) return report(written.error());
   return executive->plan().proved ? 0 : exit_code(Errc::not_proved);
 }
 
@@ -44,6 +79,11 @@ void add_check(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   add_json_option(*command, options->json);
+  command->add_option("--tests", options->tests, "Which tests of the device alone to show beside the verdict (default: all for the order)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}))
+      ->type_name("NAME,...");
+  command->add_flag("--headroom", options->headroom, "Also by how much execution times, periods, device memory and copies may change, or must");
   command->callback([options, &exit_code] { exit_code = check(*options); });
 }
 

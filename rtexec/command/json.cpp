@@ -2,6 +2,8 @@
 
 #include "config/names.hpp"
 
+#include <algorithm>
+
 namespace rtexec::command {
 
 using nlohmann::json;
@@ -19,20 +21,44 @@ json to_json(const DurationStatistics& s) {
           {"p99", s.p99.count()}, {"p999", s.p999.count()}, {"max", s.max.count()}};
 }
 
+/// A share of one as a number, a time in nanoseconds.
+json side(const TestVerdict& test, Duration value) { return test.shares ? json(static_cast<double>(value.count()) * 1e-9) : json(value.count()); }
+
 json to_json(const TestVerdict& test) {
   return {{"name", test.name},
           {"proved", test.proved},
-          {"left", test.left.count()},
-          {"right", test.right.count()},
+          {"sound", !test.baseline},
+          {"left", side(test, test.left)},
+          {"right", side(test, test.right)},
           {"slack_ns", test.slack.count()},
+          {"instant_ns", test.instant.count()},
+          {"demand_ns", test.demand.count()},
+          {"blocking_ns", test.blocking.count()},
+          {"blocking_task", test.blocking_task},
           {"limiting_task", test.limiting_task},
           {"inequality", test.inequality},
           {"explanation", test.explanation}};
 }
 
+/// With what the test says of each task.
+json compared(const TestVerdict& test, const Plan& plan) {
+  json result = to_json(test);
+  json tasks = json::array();
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    json task = {{"name", plan.tasks[i].name}};
+    task["swap_volume_bytes"] = test.swap_volumes.empty() ? json(nullptr) : json(test.swap_volumes[i].count);
+    task["response_bound_ns"] = test.responses.empty() || test.responses[i] == Duration::zero() ? json(nullptr) : json(test.responses[i].count());
+    tasks.push_back(std::move(task));
+  }
+  result["tasks"] = std::move(tasks);
+  return result;
+}
+
 json to_json(const PlannedTask& task) {
   return {{"name", task.name},
           {"promised", task.promised},
+          {"core", task.core},
+          {"core_chosen", task.core_chosen},
           {"swap_volume_bytes", task.swap_volume.count},
           {"memory_policy", spelling(task.memory_policy)},
           {"response_bound_ns", nullable(task.response_bound)},
@@ -111,11 +137,19 @@ json list(const Items& items) {
 
 } // namespace
 
-json to_json(const Plan& plan) {
+json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
+  json tests = list(plan.tests);
+  json compared_tests = json::array();
+  for (const TestVerdict& test : comparison) {
+    const bool decides = std::ranges::find(plan.tests, test.name, &TestVerdict::name) != plan.tests.end();
+    if (!decides) tests.push_back(to_json(test));
+    compared_tests.push_back(compared(test, plan));
+  }
   return {{"verdict", plan.proved ? "proved" : "not proved"},
           {"order", spelling(plan.order)},
           {"measured_on", plan.measured_on.empty() ? json(nullptr) : json(plan.measured_on)},
-          {"tests", list(plan.tests)},
+          {"tests", tests},
+          {"comparison", compared_tests},
           {"tasks", list(plan.tasks)},
           {"swap", nullable(plan.swap)},
           {"device",

@@ -10,7 +10,8 @@
 namespace rtexec::command {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
-[[nodiscard]] nlohmann::json to_json(const Plan& plan);
+/// `comparison`: other tests, told beside the plan's own where those have other names.
+[[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 
 } // namespace rtexec::command

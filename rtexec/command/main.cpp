@@ -20,6 +20,8 @@ int run(int argc, char** argv) {
   program.footer("Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline was missed, 5 the machine refused.");
   add_check(program, exit_code);
   add_run(program, exit_code);
+  add_simulate(program, exit_code);
+  add_sweep(program, exit_code);
   add_profile(program, exit_code);
   add_calibrate(program, exit_code);
   add_model(program, exit_code);

@@ -6,6 +6,7 @@
 #include "traces/session.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -148,7 +149,8 @@ int run(const Options& options) {
   print_plan(out, *executive);
   out << std::endl;
   // Refused before anything is recorded or written.
-  if (!executive->plan().proved && !options.force) return report(executive->start().error());
+  const bool lists_releases = std::ranges::any_of(executive->tasks().tasks, [](const Task& task) { return task.releases.has_value(); });
+  if (lists_releases || (!executive->plan().proved && !options.force)) return report(executive->start().error());
   if (const auto writable = options.json == "-" ? Result<>() : write_json(options.json, nullptr); !writable)
     return report(writable.error());
   JobsFile jobs(options.jobs);

@@ -1,8 +1,11 @@
 #include "rtexec/command/task_set_file.hpp"
 
+#include "config/names.hpp"
 #include "config/reader.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace rtexec::command {
 
@@ -13,11 +16,16 @@ void add_task_set(CLI::App& command, TaskSetFile& options) {
   command.add_option("--order", options.order, "Order on the device, instead of the file's")
       ->check(CLI::IsMember({"edf", "static-priority"}))
       ->type_name("ORDER");
+  std::vector<std::string> policies;
+  for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
+  command.add_option("--policy", options.policy, "Swap policy, instead of the file's")->check(CLI::IsMember(std::move(policies)))->type_name("POLICY");
 }
 
 Result<TaskSet> read(const TaskSetFile& options) {
   auto set = read_task_set(options.file);
   if (set && !options.order.empty()) set->executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
+  for (const auto& known : spellings<SwapPolicy>())
+    if (set && options.policy == known.text) set->swap.policy = known.value;
   return set;
 }
 

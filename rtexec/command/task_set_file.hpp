@@ -11,6 +11,7 @@ namespace rtexec::command {
 struct TaskSetFile {
   std::string file;
   std::string order; // empty: as the file says
+  std::string policy; // of swapping; empty: as the file says
 };
 
 void add_task_set(CLI::App& command, TaskSetFile& options);

@@ -79,7 +79,7 @@ void print_plan(std::ostream& out, const Executive& executive) {
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& planned = plan.tasks[i];
     const Task& task = tasks.tasks[i];
-    table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(task.core),
+    table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(planned.core) + (planned.core_chosen ? " (chosen)" : ""),
                readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
                readable(planned.memory.constant), readable(planned.memory.scratch), readable(planned.memory.state + planned.memory.fixed),
                readable(planned.swap_volume),
@@ -100,6 +100,25 @@ void print_plan(std::ostream& out, const Executive& executive) {
   out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
 }
 
+void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
+  out << "The device alone, by each test with the volumes that suit it best (the verdict above decides)\n";
+  Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
+  const auto side = [](const TestVerdict& test, Duration value) {
+    if (!test.shares) return readable(value);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", static_cast<double>(value.count()) * 1e-9);
+    return std::string(text);
+  };
+  for (const TestVerdict& test : tests) {
+    Bytes swapped{0};
+    for (const Bytes& volume : test.swap_volumes) swapped += volume;
+    table.add({test.name + (test.baseline ? " (not sound)" : ""), test.proved ? "yes" : "no", side(test, test.left), side(test, test.right), readable(test.instant),
+               readable(test.demand), readable(test.blocking), test.blocking_task.empty() ? "-" : test.blocking_task,
+               test.limiting_task.empty() ? "-" : test.limiting_task, test.swap_volumes.empty() ? "-" : readable(swapped)});
+  }
+  table.print(out);
+}
+
 void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
@@ -114,7 +133,8 @@ void print_report(std::ostream& out, const Report& report) {
   table.print(out);
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
-  out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
+  if (!report.threads.empty())
+    out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';

@@ -22,6 +22,8 @@ class Table {
 };
 
 void print_plan(std::ostream& out, const Executive& executive);
+/// What each test of the device alone says, side by side.
+void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 /// What the backing store fell back to; nothing where it did not.
 void print_fallback(std::ostream& out, const SwapReport& swap);
 void print_report(std::ostream& out, const Report& report);

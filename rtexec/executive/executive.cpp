@@ -144,6 +144,9 @@ class Executive::Implementation {
 };
 
 Result<> Executive::Implementation::start() {
+  for (const Task& task : set_.tasks.tasks)
+    if (task.releases)
+      return fail(Errc::bad_input, "task '" + task.name + "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
   if (!plan_.proved && !setup_.force)
     return fail(Errc::not_proved,
                 "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");

@@ -118,8 +118,9 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
 
   // What is promised depends on the scheduling class that the threads will get.
   tasks.executive.threads = available_policy(tasks.executive.threads);
-  // And on the cores that the executive's own threads take.
+  // And on the cores that there are, and which of them the executive's own threads take.
   const auto cores = hal::Machine().online_cores();
+  board->cores = cores;
   if (!board->compute_core) board->compute_core = cores.back();
   if (!board->service_core) board->service_core = default_service_core(cores);
 

@@ -83,7 +83,7 @@ class Placer {
     for (unsigned* core : {&compute_core_, &service_core_})
       if (!is_online(*core)) *core = fallback(*core, "board '" + board_.name + "'");
     bool separate = true;
-    for (const Task& task : tasks_.tasks) {
+    for (const PlannedTask& task : plan_.tasks) {
       cores_.push_back(is_online(task.core) ? task.core : fallback(task.core, "task '" + task.name + "'"));
       separate = separate && cores_.back() != compute_core_;
     }

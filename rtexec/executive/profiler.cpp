@@ -27,6 +27,7 @@ TaskSet measured_at(TaskSet set, Duration period) {
     if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(1), .after = {}};
     task.period = task.deadline = std::max(period, sum(*task.wcet));
     task.offset = Duration(0);
+    task.releases.reset();
     task.priority.reset();
     task.criticality = Criticality::real_time;
     task.on_overrun = OnOverrun::skip;
@@ -107,7 +108,7 @@ Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunin
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
     const Wcet& rehearsed = report.tasks[i].rehearsed;
     most += rehearsed.device;
-    cores[tasks.tasks[i].core] += rehearsed.before + rehearsed.after;
+    cores[executive->plan().tasks[i].core] += rehearsed.before + rehearsed.after;
   }
   for (const auto& [core, time] : cores) most = std::max(most, time);
   return most;

@@ -27,10 +27,12 @@ class Simulation {
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
       runs_.emplace_back(policies::ReleaseGate(task.on_overrun, task.period, Instant{} + task.offset));
-      runs_[i].core = core_index(task.core);
+      runs_[i].core = core_index(plan.tasks[i].core);
+      release_at_.push_back(never);
+      ready_at_.push_back(never);
       choose_release(i);
     }
-    for (Core& core : cores_) std::ranges::sort(core.tasks, {}, [&](std::uint32_t task) { return plan.tasks[task].core_rank; });
+    for (Core& core : cores_) core.ready.reserve(tasks.tasks.size());
   }
 
   Outcome run() {
@@ -42,6 +44,8 @@ class Simulation {
       step();
     }
     outcome_.end = over_ ? now_ : horizon;
+    now_ = outcome_.end;
+    for (const Core& core : cores_) observe_core(core);
     count_late();
     return std::move(outcome_);
   }
@@ -52,8 +56,6 @@ class Simulation {
   struct TaskRun {
     explicit TaskRun(policies::ReleaseGate releases) : gate(releases) {}
     policies::ReleaseGate gate;
-    Instant release_at = never; // of the next look at the gate
-    Instant ready_at = never;   // latent: the first part becomes ready
     Phase phase = Phase::idle;
     bool gate_waits = false; // the gate waits for the end of the job
     bool abandoned = false;  // the job's end is no completion
@@ -72,7 +74,7 @@ class Simulation {
 
   struct Core {
     unsigned number = 0;
-    std::vector<std::uint32_t> tasks; // the most urgent first
+    std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
     Instant ends_at = never;
@@ -80,8 +82,7 @@ class Simulation {
 
   std::size_t core_index(unsigned number) {
     auto core = std::ranges::find(cores_, number, &Core::number);
-    if (core == cores_.end()) core = cores_.insert(cores_.end(), Core{.number = number, .tasks = {}, .running = {}});
-    core->tasks.push_back(static_cast<std::uint32_t>(runs_.size() - 1));
+    if (core == cores_.end()) core = cores_.insert(cores_.end(), Core{.number = number, .ready = {}, .running = {}});
     return static_cast<std::size_t>(core - cores_.begin());
   }
 
@@ -92,6 +93,12 @@ class Simulation {
   }
   void observe(Step::Kind kind, std::uint32_t task) const { observe(kind, task, id(task), runs_[task].nominal); }
 
+  /// That the part on it has to leave.
+  void observe_core(const Core& core) const {
+    if (options_.observe_core && core.running && now_ > core.resumed)
+      options_.observe_core({.job = id(*core.running), .core = core.number, .begin = core.resumed, .end = now_});
+  }
+
   Duration execution(std::uint32_t task, Part part) const {
     if (options_.execution) return options_.execution(id(task), part);
     const Wcet& wcet = plan_.tasks[task].wcet;
@@ -100,30 +107,44 @@ class Simulation {
 
   // ---- time -----------------------------------------------------------------------------------------------------------
 
-  Instant next_instant() const {
-    Instant next = device_ends_at_;
+  Instant next_instant() {
+    if (std::exchange(timers_changed_, false)) next_timer_ = std::min(std::ranges::min(release_at_), std::ranges::min(ready_at_));
+    Instant next = std::min(device_ends_at_, next_timer_);
     for (const CopyEngine& engine : engines_) next = std::min(next, engine.ends_at);
     for (const Core& core : cores_) next = std::min(next, core.ends_at);
-    for (const TaskRun& run : runs_) next = std::min({next, run.release_at, run.ready_at});
     return next;
+  }
+
+  /// Sets `release_at_` or `ready_at_` of a task.
+  void set_timer(std::vector<Instant>& timers, std::uint32_t task, Instant at) {
+    timers_changed_ = timers_changed_ || timers[task] != at;
+    timers[task] = at;
   }
 
   /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now takes part in the choice; all end
   /// before releases, so that a job that ends now is not late.
   void step() {
-    if (std::ranges::any_of(cores_, [&](const Core& core) { return core.ends_at <= now_; })) {
-      for (Core& core : cores_)
-        if (core.ends_at <= now_) end_core_part(core);
-    } else if (std::ranges::any_of(engines_, [&](const CopyEngine& engine) { return engine.ends_at <= now_; })) {
-      for (CopyEngine& engine : engines_)
-        if (engine.ends_at <= now_) end_transfer(engine);
-    } else if (device_ends_at_ <= now_) {
-      end_device_part();
-    } else {
-      for (std::uint32_t task = 0; task < runs_.size() && !over_; ++task) {
-        if (runs_[task].ready_at <= now_) begin_first_part(task);
-        if (runs_[task].release_at <= now_) look_at_gate(task);
-      }
+    if (!end_core_parts() && !end_transfers() && !end_device_part()) serve_timers();
+  }
+
+  bool end_core_parts() {
+    bool any = false;
+    for (Core& core : cores_)
+      if (core.ends_at <= now_) end_core_part(core), any = true;
+    return any;
+  }
+
+  bool end_transfers() {
+    bool any = false;
+    for (CopyEngine& engine : engines_)
+      if (engine.ends_at <= now_) end_transfer(engine), any = true;
+    return any;
+  }
+
+  void serve_timers() {
+    for (std::uint32_t task = 0; task < runs_.size() && !over_; ++task) {
+      if (ready_at_[task] <= now_) begin_first_part(task);
+      if (release_at_[task] <= now_) look_at_gate(task);
     }
   }
 
@@ -132,7 +153,7 @@ class Simulation {
   void choose_release(std::uint32_t task) {
     TaskRun& run = runs_[task];
     if (options_.release) run.gate.postpone(options_.release(task, run.gate.next()));
-    run.release_at = run.gate.next();
+    set_timer(release_at_, task, run.gate.next());
   }
 
   void look_at_gate(std::uint32_t task) {
@@ -147,7 +168,7 @@ class Simulation {
     case ReleaseDecision::Kind::abort_and_wait:
     case ReleaseDecision::Kind::wait:
       run.gate_waits = true;
-      run.release_at = never;
+      set_timer(release_at_, task, never);
       if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
       return;
     case ReleaseDecision::Kind::stop:
@@ -163,10 +184,10 @@ class Simulation {
     run.job = decision.job;
     run.nominal = decision.nominal;
     run.phase = Phase::latent;
-    run.ready_at = now_ + (options_.release_latency ? options_.release_latency(id(task)) : Duration{0});
+    if (options_.release_latency) set_timer(ready_at_, task, now_ + options_.release_latency(id(task)));
     choose_release(task);
     observe(Step::Kind::release, task);
-    if (run.ready_at <= now_) begin_first_part(task);
+    if (!options_.release_latency || ready_at_[task] <= now_) begin_first_part(task);
   }
 
   void abandon(std::uint32_t task) {
@@ -190,7 +211,7 @@ class Simulation {
   void end_job(std::uint32_t task) {
     TaskRun& run = runs_[task];
     run.phase = Phase::idle;
-    run.ready_at = never;
+    set_timer(ready_at_, task, never);
     TaskStatistics& statistics = outcome_.tasks[task];
     const Duration response = now_ - run.nominal;
     if (!run.abandoned) {
@@ -213,6 +234,7 @@ class Simulation {
       TaskStatistics& statistics = outcome_.tasks[task];
       statistics.released = run.gate.released();
       statistics.skipped = run.gate.skipped();
+      if (run.phase != Phase::idle) statistics.unfinished = outcome_.end - run.nominal;
       if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline)) ++statistics.missed;
     }
   }
@@ -220,7 +242,7 @@ class Simulation {
   // ---- cores ----------------------------------------------------------------------------------------------------------
 
   void begin_first_part(std::uint32_t task) {
-    runs_[task].ready_at = never;
+    set_timer(ready_at_, task, never);
     begin_core_part(task, Phase::before, Part::before);
   }
 
@@ -228,17 +250,17 @@ class Simulation {
     TaskRun& run = runs_[task];
     run.phase = phase;
     run.remaining = execution(task, part);
-    dispatch(cores_[run.core]);
+    Core& core = cores_[run.core];
+    core.ready.insert(std::ranges::upper_bound(core.ready, plan_.tasks[task].core_rank, {}, [&](std::uint32_t each) { return plan_.tasks[each].core_rank; }), task);
+    dispatch(core);
   }
-
-  bool on_core(std::uint32_t task) const { return runs_[task].phase == Phase::before || runs_[task].phase == Phase::after; }
 
   /// Gives the core to its most urgent ready part.
   void dispatch(Core& core) {
-    const auto most_urgent = std::ranges::find_if(core.tasks, [&](std::uint32_t task) { return on_core(task); });
-    const auto chosen = most_urgent == core.tasks.end() ? std::nullopt : std::optional(*most_urgent);
+    const auto chosen = core.ready.empty() ? std::nullopt : std::optional(core.ready.front());
     if (chosen == core.running) return;
     if (core.running) runs_[*core.running].remaining -= now_ - core.resumed;
+    observe_core(core);
     core.running = chosen;
     core.resumed = now_;
     core.ends_at = chosen ? now_ + runs_[*chosen].remaining : never;
@@ -249,6 +271,8 @@ class Simulation {
     TaskRun& run = runs_[task];
     const bool first = run.phase == Phase::before;
     run.phase = Phase::queued;
+    observe_core(core);
+    core.ready.erase(core.ready.begin());
     core.running.reset();
     core.ends_at = never;
     dispatch(core);
@@ -259,7 +283,8 @@ class Simulation {
 
   // ---- device ---------------------------------------------------------------------------------------------------------
 
-  void end_device_part() {
+  bool end_device_part() {
+    if (device_ends_at_ > now_) return false;
     const std::uint32_t task = on_device_;
     device_ends_at_ = never;
     runs_[task].phase = Phase::queued;
@@ -269,6 +294,7 @@ class Simulation {
       end_job(task);
     else
       begin_core_part(task, Phase::after, Part::after);
+    return true;
   }
 
   void decide(Event::Kind kind, std::uint32_t task) {
@@ -353,6 +379,10 @@ class Simulation {
   policies::DeviceScheduler scheduler_;
   policies::Actions actions_;
   std::vector<TaskRun> runs_;
+  std::vector<Instant> release_at_; // by task: its gate is looked at next
+  std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready
+  Instant next_timer_ = never;      // the earliest of both
+  bool timers_changed_ = true;
   std::vector<Core> cores_;
   std::vector<CopyEngine> engines_;
   std::uint32_t on_device_ = 0;

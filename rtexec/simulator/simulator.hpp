@@ -13,6 +13,7 @@
 #include "config/units.hpp"
 #include "policies/device_scheduler.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -44,6 +45,13 @@ struct Step {
   bool failed = false;       // of a transfer's end
 };
 
+/// A stretch of time in which a part had its core.
+struct Stretch {
+  policies::JobId job;
+  unsigned core = 0;
+  Instant begin{}, end{};
+};
+
 /// Absent functions: WCETs and swap costs of the plan, periodic releases, no latency, no failure, no observer.
 struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
@@ -54,6 +62,7 @@ struct Options {
   std::function<Duration(const policies::Action&, Duration planned)> transfer; // how long it takes instead of what is planned for it
   std::function<bool(const policies::Action&)> transfer_fails;                 // asked at its end
   std::function<void(const Step&)> observe;
+  std::function<void(const Stretch&)> observe_core; // when the stretch has ended, or the run
 };
 
 struct TaskStatistics {
@@ -67,6 +76,8 @@ struct TaskStatistics {
   std::uint64_t chunks_out = 0;     // copied out
   std::uint64_t chunks_dropped = 0; // taken away without a copy
   Duration response_max{0};         // of completed jobs, from their nominal release
+  Duration unfinished{0};           // the age of the job that the end of the run cut off
+  [[nodiscard]] Duration longest() const { return std::max(response_max, unfinished); }
 };
 
 struct Outcome {

@@ -1,6 +1,8 @@
 // Decision time of the scheduler core, events per second in the simulator's loop, and time to make a plan.
 #include "policies/admission.hpp"
+#include "policies/comparison.hpp"
 #include "policies/device_scheduler.hpp"
+#include "policies/volume_search.hpp"
 #include "rtexec/simulator/simulator.hpp"
 
 #include <benchmark/benchmark.h>
@@ -19,7 +21,7 @@ struct Prepared {
 };
 
 /// `n` tasks on two cores, three quarters of the device used.
-Prepared prepare(std::int64_t n, Order order) {
+Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
   Prepared set;
   set.tasks.executive.order = order;
   set.board.capacity = set.board.chunk = Bytes{4096};
@@ -30,7 +32,8 @@ Prepared prepare(std::int64_t n, Order order) {
     task.name = "t" + std::to_string(i);
     task.period = task.deadline = std::chrono::microseconds(std::uniform_int_distribution<int>(50'000, 500'000)(random));
     task.core = static_cast<unsigned>(i % 2);
-    task.wcet = Wcet{task.period / (10 * n), task.period * 3 / (4 * n), task.period / (10 * n)};
+    const Duration cpu_part = cpu_parts ? task.period / (10 * n) : Duration(0);
+    task.wcet = Wcet{cpu_part, task.period * 3 / (4 * n), cpu_part};
   }
   set.memory.resize(set.tasks.tasks.size());
   set.plan = policies::make_plan(set.tasks, set.board, set.memory).value();
@@ -64,14 +67,22 @@ void decision(benchmark::State& state) {
 BENCHMARK(decision)->ArgNames({"tasks", "static_priority"})->Args({4, 0})->Args({16, 0})->Args({16, 1})->Args({64, 0});
 
 void simulator_loop(benchmark::State& state) {
-  const Prepared set = prepare(state.range(0), order_of(state));
+  const Prepared set = prepare(state.range(0), order_of(state), state.range(2) != 0);
   simulator::Options options;
   options.horizon = std::chrono::seconds(100);
-  std::uint64_t events = 0;
-  for (auto _ : state) events += simulator::simulate(set.tasks, set.plan, options).events;
+  std::uint64_t events = 0, jobs = 0;
+  for (auto _ : state) {
+    const simulator::Outcome outcome = simulator::simulate(set.tasks, set.plan, options);
+    events += outcome.events;
+    for (const simulator::TaskStatistics& task : outcome.tasks) jobs += task.completed;
+  }
   state.counters["scheduler_events_per_second"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
+  state.counters["jobs_per_second"] = benchmark::Counter(static_cast<double>(jobs), benchmark::Counter::kIsRate);
 }
-BENCHMARK(simulator_loop)->ArgNames({"tasks", "static_priority"})->Args({4, 0})->Args({16, 0})->Args({16, 1})->Unit(benchmark::kMillisecond);
+BENCHMARK(simulator_loop)
+    ->ArgNames({"tasks", "static_priority", "cpu_parts"})
+    ->ArgsProduct({{4, 16}, {0, 1}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
 
 void make_plan(benchmark::State& state) {
   const Prepared set = prepare(state.range(0), order_of(state));
@@ -79,6 +90,73 @@ void make_plan(benchmark::State& state) {
   state.counters["proved"] = set.plan.proved ? 1 : 0;
 }
 BENCHMARK(make_plan)->ArgNames({"tasks", "static_priority"})->Args({4, 0})->Args({16, 0})->Args({16, 1})->Args({64, 0})->Unit(benchmark::kMicrosecond);
+
+// ---- sets that swap ---------------------------------------------------------------------------------------------------
+
+/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit; periods of 3 to 5 s for 13 tasks, longer for more.
+Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
+  Prepared set;
+  set.tasks.executive.order = order;
+  set.tasks.executive.threads = ThreadPolicy::fifo;
+  set.board.chunk = Bytes{std::uint64_t{64} << 20};
+  set.board.copy_engines = 2;
+  set.board.memory_policies = {MemoryPolicy::device};
+  set.board.swap_costs = {{.chunk = set.board.chunk, .in_per_chunk = std::chrono::microseconds(5660), .out_per_chunk = std::chrono::microseconds(5240)}};
+  std::mt19937_64 random(seed);
+  const auto draw = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+  std::uint64_t chunks = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    Task& task = set.tasks.tasks.emplace_back();
+    task.name = "t" + std::to_string(i);
+    task.period = task.deadline = std::chrono::milliseconds(draw(3000, 5000) * std::max<std::int64_t>(n, 13) / 13);
+    task.core = static_cast<unsigned>(i % 4);
+    task.wcet = Wcet{std::chrono::microseconds(100), std::chrono::milliseconds(draw(29, 63)), std::chrono::microseconds(100)};
+    const auto own = static_cast<std::uint64_t>(draw(16, 80));
+    chunks += own;
+    set.memory.push_back({.constant = {}, .scratch = {}, .state = set.board.chunk * own, .fixed = {}, .objects = {}});
+  }
+  set.board.capacity = set.board.chunk * (chunks * 2 / 3);
+  return set;
+}
+
+/// All that `check` computes: the plan, and the tests side by side.
+void check(benchmark::State& state) {
+  std::vector<Prepared> sets;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) sets.push_back(swapping(state.range(0), order_of(state), seed));
+  std::size_t next = 0, proved = 0, examined = 0;
+  for (auto _ : state) {
+    const Prepared& set = sets[next++ % sets.size()];
+    const Plan plan = policies::make_plan(set.tasks, set.board, set.memory).value();
+    benchmark::DoNotOptimize(policies::compare_device_tests(plan, set.tasks, set.board));
+    proved += plan.proved;
+    ++examined;
+  }
+  state.counters["proved"] = static_cast<double>(proved) / static_cast<double>(examined);
+}
+BENCHMARK(check)->ArgNames({"tasks", "static_priority"})->ArgsProduct({{13, 500}, {0, 1}})->Unit(benchmark::kMillisecond);
+
+/// RT-Swap's problem (1a) to (1d), for its Table III.
+void volumes(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::vector<policies::DeviceSet> sets;
+  const auto draw = [&](std::uint32_t low, std::uint32_t high) { return std::uniform_int_distribution<std::uint32_t>(low, high)(random); };
+  for (int k = 0; k < 500; ++k) {
+    policies::DeviceSet& set = sets.emplace_back();
+    std::uint32_t all = 0;
+    for (std::int64_t i = 0; i < state.range(0); ++i) {
+      const policies::Nanos period = policies::Nanos{draw(3000, 5000)} * 1'000'000;
+      const std::uint32_t footprint = draw(16, 99);
+      all += footprint;
+      set.tasks.push_back({.period = period, .deadline = period, .execution = policies::Nanos{draw(29, 63)} * 1'000'000, .most = footprint * draw(40, 84) / 100});
+    }
+    set.overflow = all > 384 ? all - 384 : 0;
+    set.cost.in_per_chunk = std::chrono::microseconds(5660);
+    set.cost.out_per_chunk = std::chrono::microseconds(5240);
+  }
+  std::size_t next = 0;
+  for (auto _ : state) benchmark::DoNotOptimize(policies::volumes_for(sets[next++ % sets.size()], policies::DeviceTest::theorem1, Order::edf));
+}
+BENCHMARK(volumes)->ArgNames({"tasks"})->Arg(8)->Arg(13)->Unit(benchmark::kMicrosecond);
 
 } // namespace
 } // namespace rtexec

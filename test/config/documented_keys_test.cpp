@@ -37,11 +37,14 @@ std::vector<Document> variants(FileKind kind) {
     case FileKind::task_set: {
       Keys with_input = dnn;
       with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
+      Keys listed = synthetic;
+      listed.insert({{"releases", "['0ms', '140ms']"}, {"resident", "'512KiB'"}});
       Keys full = synthetic;
       full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
                    {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
                    {"swappable", "'512KiB'"}, {"class", "'constant'"}, {"swap_volume", "'512KiB'"}});
       return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
+              {{"[[task]]", listed}},
               {{"", {{"board", "'host'"}}},
                {"[executive]",
                 {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"keep_awake", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},

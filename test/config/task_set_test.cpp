@@ -96,6 +96,17 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(load.swappable, Bytes{2ULL << 30});
   EXPECT_EQ(load.memory_class, MemoryClass::constant);
   EXPECT_EQ(load.swap_volume, Bytes{576ULL << 20});
+  EXPECT_EQ(load.resident, Bytes{64ULL << 20});
+  EXPECT_FALSE(load.releases);
+}
+
+TEST(TaskSetFile, ListsReleases) {
+  const auto releases_of = [](const std::string& list) {
+    const auto set = parse_task_set("[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '10ms'\nwcet = '1ms'\nfootprint = '1MiB'\nreleases = " + list, "x.toml");
+    return set.value().tasks[0].releases.value();
+  };
+  EXPECT_EQ(releases_of("['1ms', '11ms', '500ms']"), (std::vector<Duration>{1ms, 11ms, 500ms}));
+  EXPECT_EQ(releases_of("[]"), std::vector<Duration>{}) << "no job comes";
 }
 
 TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
@@ -107,7 +118,7 @@ TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
   EXPECT_EQ(set.tasks[0].wcet->before, 2ms);
   EXPECT_EQ(set.tasks[1].deadline, 200ms) << "the period";
   EXPECT_EQ(set.tasks[1].wcet->after, 0ms);
-  EXPECT_EQ(set.tasks[1].core, 0u);
+  EXPECT_FALSE(set.tasks[1].core);
   EXPECT_FALSE(set.device.swap_cost.in_per_chunk);
   EXPECT_FALSE(set.swap.store);
   EXPECT_FALSE(set.tasks[0].footprint);
@@ -228,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].swappable = Bytes{0}, s.tasks[0].swap_volume = Bytes{1024}; }},
         Mistake{"task 'a': class = \"?\": unknown value: use constant, scratch or state",
                 [](TaskSet& s) { s.tasks[0].memory_class = static_cast<MemoryClass>(77); }},
-        Mistake{"[swap] policy = \"?\": unknown value: use pipelined, rt-swap, mo-vmm, min, pageable, lru or none",
+        Mistake{"[swap] policy = \"?\": unknown value: use pipelined, serial, rt-swap, mo-vmm, min, pageable, lru or none",
                 [](TaskSet& s) { s.swap.policy = static_cast<SwapPolicy>(77); }},
         Mistake{"[swap] store = \"file:a\\u000Ab\": control characters are not accepted in a path",
                 [](TaskSet& s) { s.swap.store = SwapStore{"a\nb"}; }},

@@ -52,6 +52,7 @@ Assigned assigned(SwapPolicy policy, unsigned copy_engines = 1) {
   pair.plan.swap = SwapPlan{.policy = policy, .frames = 7, .copy_engines = copy_engines, .cost = cost, .store = {}};
   for (std::size_t i = 0; i < 2; ++i) {
     pair.plan.tasks[i].name = pair.tasks.tasks[i].name;
+    pair.plan.tasks[i].core = *pair.tasks.tasks[i].core;
     pair.plan.tasks[i].swap_slots.resize(4);
   }
   return pair;
@@ -455,7 +456,7 @@ std::optional<std::vector<long long>> static_bounds(const Reference& set) {
   const std::vector<StageBounds> at_release(set.tasks.size());
   std::vector<long long> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const DeviceResponse response = static_priority_device(staged, i, at_release, 0);
+    const DeviceResponse response = static_priority_device(staged, staged.overlapped(), i, at_release, 0);
     if (!response.settled || response.from_release > set.tasks[i].deadline) return std::nullopt;
     bounds.push_back(response.from_release);
   }

@@ -173,6 +173,10 @@ void Book::begin_operation(const Action& action, bool in) {
     require(!std::exchange(find(*job)->loaded, true), "two swap-ins for one job");
     operation_ = {false, job->task, *job, missing};
   } else {
+    if (guarded()) {
+      require(most_urgent_but(std::nullopt) == job, "a swap-out for a job that does not head the queue");
+      require(!staged_ && (!staged_before_ || !is_outstanding(*staged_before_) || running_ == staged_before_), "a swap-out while another job is staged");
+    }
     const auto victim = victim_for(*job);
     if (victim != action.transfer.task || missing <= free_frames()) return require(false, "the wrong victim");
     counts_.outs_for_others += most_urgent_but(staged_) != job;
@@ -272,6 +276,10 @@ void Book::check_swap_queue_is_served() {
   require(operation_.left == 0, "a swap operation rests");
   const auto job = most_urgent_lacking(staged_);
   if (!job) return;
+  if (guarded() && (staged_ || most_urgent_but(std::nullopt) != job)) {
+    counts_.held_back += count(job->task, Residence::missing) > free_frames() && victim_for(*job);
+    return;
+  }
   if (count(job->task, Residence::missing) > free_frames()) return require(!victim_for(*job), "a swap-out could begin");
   require(staged_ || most_urgent_but(std::nullopt) != job, "a swap-in could begin");
 }

@@ -28,7 +28,7 @@ class Book {
   /// How often something happened.
   struct Counts {
     std::uint64_t starts = 0, bypasses = 0, drops = 0, fails = 0;
-    std::uint64_t ins = 0, outs = 0, both_ways = 0, outs_for_others = 0, waiting_victims = 0;
+    std::uint64_t ins = 0, outs = 0, both_ways = 0, outs_for_others = 0, waiting_victims = 0, held_back = 0;
   };
 
   /// The plan must outlive the book.
@@ -86,6 +86,7 @@ class Book {
   [[nodiscard]] bool pipelined() const { return policy_ == SwapPolicy::pipelined || policy_ == SwapPolicy::none; }
   [[nodiscard]] bool lru() const { return policy_ == SwapPolicy::lru; }
   [[nodiscard]] bool rt_swap() const { return !pipelined() && !lru(); }
+  [[nodiscard]] bool guarded() const { return policy_ == SwapPolicy::serial; }
 
   [[nodiscard]] Job* find(JobId id);
   [[nodiscard]] bool is_outstanding(JobId id) { return find(id) != nullptr; }

@@ -1,15 +1,11 @@
 #include "test/rtexec/adversary.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace rtexec::test {
 
-using policies::JobId;
-using simulator::Options;
-using simulator::Outcome;
+using simulator::Claim;
 using simulator::Part;
-using simulator::Step;
 
 int sets_to_try(int otherwise) {
   const char* asked = std::getenv("RTEXEC_SOUNDNESS_SETS");
@@ -22,7 +18,7 @@ std::string describe(const Claim& claim) {
     const Task& task = claim.tasks.tasks[i];
     text += "\n" + task.name + " T " + std::to_string(task.period.count()) + " D " + std::to_string(task.deadline.count()) + " P " +
             std::to_string(task.wcet->before.count()) + " C " + std::to_string(task.wcet->device.count()) + " Q " +
-            std::to_string(task.wcet->after.count()) + " core " + std::to_string(task.core);
+            std::to_string(task.wcet->after.count()) + " core " + std::to_string(claim.plan.tasks[i].core);
     if (const std::size_t chunks = claim.plan.tasks[i].swap_slots.size(); chunks > 0) text += " x " + std::to_string(chunks);
   }
   if (const auto& swap = claim.plan.swap)
@@ -33,144 +29,11 @@ std::string describe(const Claim& claim) {
   return text;
 }
 
-Adversary::Adversary(const Claim& claim, Random& random) : claim_(claim), random_(random) {
-  for (const Task& task : claim.tasks.tasks) longest_ = std::max(longest_, task.period.count());
-}
-
-std::optional<std::string> Adversary::attack(int steps) {
-  target_ = static_cast<std::uint32_t>(any_task());
-  const auto kinds = {Step::Kind::execution_end, Step::Kind::completion, Step::Kind::completion, Step::Kind::request};
-  target_kind_ = *(kinds.begin() + draw(random_, 0, 3));
-  Pattern best = claim_.plan.swap && chance(random_, 80) ? ambush() : random_pattern();
-  Duration reached = run(best);
-  for (int i = 0; i < steps && !found_; ++i) {
-    Pattern changed = best;
-    for (std::int64_t changes = draw(random_, 1, 3); changes > 0; --changes) change(changed);
-    if (const Duration now = run(changed); now >= reached) {
-      reached = now;
-      best = std::move(changed);
-    }
-  }
-  return found_;
-}
-
-int Adversary::share() {
-  static constexpr std::array shares{0, 0, 100, 100, 100, 50};
-  return shares[static_cast<std::size_t>(draw(random_, 0, shares.size() - 1))];
-}
-
-std::size_t Adversary::any_task() { return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(claim_.tasks.tasks.size()) - 1)); }
-
-/// All tasks meet: each releases a job shortly before the same instant, and jobs come as often as they may.
-Adversary::Pattern Adversary::random_pattern() {
-  Pattern pattern;
-  for (const Task& task : claim_.tasks.tasks) {
-    const std::int64_t lead = draw(random_, 0, 2) == 0 ? draw(random_, 0, task.wcet->before.count() + task.wcet->device.count()) : draw(random_, 0, 2);
-    pattern.first_release.push_back(std::max<std::int64_t>(0, longest_ * 2 - lead) % task.period.count());
-    auto& jobs = pattern.jobs.emplace_back();
-    const bool restless = chance(random_, 50);
-    for (JobChoice& job : jobs)
-      if (restless) job.parts = {share(), share() == 0 && chance(random_, 30) ? 0 : 100, share()};
-  }
-  return pattern;
-}
-
-/// All tasks meet while one job executes, or is about to be loaded, and another is staged. Before that, jobs take no time and leave their
-/// chunks where those of others were; some tasks do so just before, and take no part in what follows. Some come later, many of them about
-/// when the first one ends.
-Adversary::Pattern Adversary::ambush() {
-  constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
-  Pattern pattern;
-  const std::size_t first = any_task();
-  const std::size_t staged = any_task();
-  const bool noisy_before = chance(random_, 30);
-  const auto chunks = static_cast<std::int64_t>(claim_.plan.tasks[first].swap_slots.size());
-  const std::int64_t device = claim_.tasks.tasks[first].wcet->device.count();
-  const bool swapped_out_before = chance(random_, 50);
-  const std::int64_t first_lead = swapped_out_before ? chunks * claim_.plan.swap->cost.out_per_chunk.count() + draw(random_, 0, 3) : draw(random_, 1, device + 2);
-  const std::int64_t first_end = device + (swapped_out_before ? chunks * claim_.plan.swap->cost.in_per_chunk.count() : 0);
-  for (std::size_t i = 0; i < claim_.tasks.tasks.size(); ++i) {
-    const std::int64_t period = claim_.tasks.tasks[i].period.count();
-    const bool early = i == first || i == staged;
-    const bool evicts = !early && chance(random_, 30);
-    const bool late = !early && !evicts && chance(random_, 40);
-    const std::int64_t lead = evicts                       ? draw(random_, 1, period / 4 + 1)
-                              : i == first                 ? first_lead
-                              : i == staged                ? draw(random_, 0, 3)
-                              : late && chance(random_, 50) ? -draw(random_, 0, period / 2)
-                              : late                       ? -first_end + draw(random_, -3, 3)
-                                                           : -draw(random_, 0, 2);
-    const std::int64_t meeting = std::max<std::int64_t>(0, longest_ * 2 - lead);
-    pattern.first_release.push_back(meeting % period);
-    auto& jobs = pattern.jobs.emplace_back();
-    const auto before = static_cast<std::size_t>(meeting / period) + (evicts ? 1 : 0);
-    if (!noisy_before) std::fill_n(jobs.begin(), std::min(before, jobs.size()), quiet);
-    else if (evicts) jobs[(before - 1) % choices] = quiet;
-  }
-  return pattern;
-}
-
-void Adversary::change(Pattern& pattern) {
-  const std::size_t task = any_task();
-  const std::int64_t period = claim_.tasks.tasks[task].period.count();
-  const auto jobs_in_run = std::min<std::int64_t>(choices - 1, horizon() / period);
-  JobChoice& job = pattern.jobs[task][static_cast<std::size_t>(draw(random_, 0, jobs_in_run))];
-  switch (draw(random_, 0, claim_.plan.swap ? 8 : 6)) {
-    case 0: pattern.first_release[task] = draw(random_, 0, period); break;
-    case 1:
-    case 2: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + draw(random_, -3, 3)); break;
-    case 3: job.delay = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 0, 100)); break;
-    case 4: job.latency = share(); break;
-    default: job.parts[static_cast<std::size_t>(draw(random_, 0, 2))] = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100)); break;
-    case 7: job.transfers = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100)); break;
-    case 8: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + draw(random_, -period, period) / 16); break;
-  }
-}
-
-/// How far the target part came, relative to its bound, at most.
-Duration Adversary::run(const Pattern& pattern) {
-  Duration reached{-longest_};
-  std::vector<std::size_t> released(pattern.jobs.size(), 0);
-  const auto choice = [&](JobId job) -> const JobChoice& { return pattern.jobs[job.task][job.number % choices]; };
-  Options options;
-  options.horizon = Duration(horizon());
-  options.execution = [&](JobId job, Part part) {
-    const Wcet& wcet = *claim_.tasks.tasks[job.task].wcet;
-    const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-    return most * choice(job).parts[static_cast<std::size_t>(part)] / 100;
-  };
-  options.release = [&](std::uint32_t task, Instant earliest) {
-    const std::size_t job = released[task]++;
-    if (job == 0) return earliest + Duration(pattern.first_release[task]);
-    return earliest + claim_.tasks.tasks[task].period * pattern.jobs[task][job % choices].delay / 100;
-  };
-  options.release_latency = [&](JobId job) { return claim_.release_latency * choice(job).latency / 100; };
-  options.transfer = [&](const policies::Action& action, Duration planned) { return planned * choice(action.job).transfers / 100; };
-  options.observe = [&](const Step& step) {
-    const auto over = lateness(step);
-    if (step.job.task == target_ && step.kind == target_kind_ && over) reached = std::max(reached, *over);
-  };
-  const Outcome outcome = simulate(claim_.tasks, claim_.plan, options);
-  for (std::size_t i = 0; i < outcome.tasks.size() && !found_; ++i)
-    if (claim_.plan.tasks[i].response_bound && outcome.tasks[i].missed + outcome.tasks[i].skipped > 0) found_ = claim_.tasks.tasks[i].name + " missed";
-  return reached;
-}
-
-std::optional<Duration> Adversary::lateness(const Step& step) {
-  const PlannedTask& task = claim_.plan.tasks[step.job.task];
-  if (!task.response_bound) return std::nullopt;
-  const auto against = [&](const char* part, Duration bound) {
-    const Duration took = step.now - step.nominal;
-    if (took > bound && !found_)
-      found_ = task.name + "'s " + part + " ended after " + std::to_string(took.count()) + ", bound " + std::to_string(bound.count());
-    return took - bound;
-  };
-  switch (step.kind) {
-    case Step::Kind::request: return against("first part", task.ready_by);
-    case Step::Kind::execution_end: return against("device part", task.device_done_by);
-    case Step::Kind::completion: return against("last part", *task.response_bound);
-    default: return std::nullopt;
-  }
+std::string describe(const Claim& claim, const simulator::BrokenBound& broken) {
+  const std::string& name = claim.tasks.tasks[broken.task].name;
+  if (!broken.part) return name + " missed";
+  const char* part = *broken.part == Part::before ? "first part" : *broken.part == Part::device ? "device part" : "last part";
+  return name + "'s " + part + " ended after " + std::to_string(broken.took.count()) + ", bound " + std::to_string(broken.bound.count());
 }
 
 } // namespace rtexec::test

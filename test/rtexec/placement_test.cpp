@@ -150,6 +150,40 @@ TEST(Reserved, ResponsesStayWithinTheirBounds) {
   }
 }
 
+// ---- cores that the plan chooses --------------------------------------------------------------------------------------
+
+TEST(ChosenCores, AreThoseOfThisMachine) {
+  const auto online = hal::Machine().online_cores();
+  auto set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}), synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms})}, 1s);
+  set.tasks[1].core = 0;
+  const auto executive = Executive::create(set);
+  ASSERT_TRUE(executive) << executive.error().what;
+  EXPECT_EQ(executive->board().cores, online);
+  const auto& chosen = executive->plan().tasks[0];
+  EXPECT_TRUE(chosen.core_chosen);
+  EXPECT_THAT(online, testing::Contains(chosen.core));
+  if (online.size() > 1) {
+    EXPECT_NE(chosen.core, executive->board().compute_core);
+  }
+  EXPECT_EQ(executive->plan().tasks[1].core, 0u);
+  EXPECT_FALSE(executive->plan().tasks[1].core_chosen);
+}
+
+TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
+  set.executive.threads = ThreadPolicy::fifo;
+  Board board = board_of();
+  board.cores = {0, 1};
+  plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+  const hal::Machine here;
+  if (here.online_cores().size() < 2) GTEST_SKIP() << "one core";
+  plan.tasks[0].core = here.online_cores()[1];
+  plan.tasks[1].core = here.online_cores()[0];
+  const auto placed = place_threads(set, board, plan, here);
+  ASSERT_TRUE(placed) << placed.error().what;
+  EXPECT_EQ(placed->release[0].core, plan.tasks[0].core);
+  EXPECT_EQ(placed->completion[1].core, plan.tasks[1].core);
+}
+
 TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
   const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 100ms);
   if (!report && report.error().code != Errc::not_proved) GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;

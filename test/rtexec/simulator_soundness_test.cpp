@@ -17,12 +17,7 @@ namespace {
 
 using policies::StagedSet;
 using policies::StagedTask;
-using test::Adversary;
-using test::chance;
-using test::Claim;
-using test::draw;
 using test::Faults;
-using test::Random;
 using test::sets_to_try;
 
 /// Tasks in order of priority; `background` becomes a best-effort task at the end.
@@ -138,7 +133,7 @@ Search search(const Analysis& analysis, std::uint64_t seed, int sets, int attack
     for (int i = 0; i < attacks; ++i) {
       const auto found = Adversary(claim, random).attack(steps);
       if (!found) continue;
-      if (result.caught++ == 0) result.first = *found + describe(claim);
+      if (result.caught++ == 0) result.first = test::describe(claim, *found) + test::describe(claim);
       break;
     }
   }

@@ -80,9 +80,9 @@ TEST(Simulator, CoresArePreemptive) {
 
 TEST(Simulator, CoresAreIndependent) {
   Scene scene = scene_of(Order::edf, {task_of(100, 5, 0, 0), task_of(100, 5, 0, 0)});
-  scene.tasks.tasks[1].core = 7;
+  scene.plan.tasks[1].core = 7;
   EXPECT_EQ(simulate(scene.tasks, scene.plan, until(50)).tasks[1].response_max, Duration(5));
-  scene.tasks.tasks[1].core = 0;
+  scene.plan.tasks[1].core = 0;
   EXPECT_EQ(simulate(scene.tasks, scene.plan, until(50)).tasks[1].response_max, Duration(10));
 }
 

@@ -18,11 +18,11 @@
 namespace rtexec::test {
 
 inline std::string name_of(SwapPolicy policy) {
-  constexpr std::array names{"pipelined", "rt_swap", "mo_vmm", "min", "pageable", "lru", "none"};
+  constexpr std::array names{"pipelined", "serial", "rt_swap", "mo_vmm", "min", "pageable", "lru", "none"};
   return names[static_cast<std::size_t>(policy)];
 }
 
-inline constexpr std::array rules{SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::lru}; // the scheduler has one for all others
+inline constexpr std::array rules{SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::lru}; // the scheduler has one for all others
 
 inline constexpr Duration endless = std::chrono::hours(1); // a run that is stopped
 

@@ -17,12 +17,7 @@
 namespace rtexec::simulator {
 namespace {
 
-using test::Adversary;
-using test::chance;
-using test::Claim;
-using test::draw;
 using test::PipelinedFaults;
-using test::Random;
 using test::sets_to_try;
 
 struct SwapTask {
@@ -275,7 +270,7 @@ Search search(const Analysis& analysis, Style style, std::uint64_t seed, int set
     for (int i = 0; i < attacks; ++i) {
       const auto found = Adversary(*claim, random).attack(steps);
       if (!found) continue;
-      if (result.caught++ == 0) result.first = *found + describe(*claim);
+      if (result.caught++ == 0) result.first = test::describe(*claim, *found) + test::describe(*claim);
       break;
     }
   }

@@ -22,6 +22,10 @@ printf '[[task]]\nname="a"\nperoid="10ms"\n' > broken.toml
 
 expect 0 'proved' "$rtexec" check good.toml
 expect 0 '"verdict": "proved"' "$rtexec" check good.toml --json -
+expect 0 'core_chosen": true' "$rtexec" check good.toml --json -
+expect 0 'Device memory: .* \(not ' "$rtexec" check good.toml --headroom
+expect 0 '"all"' "$rtexec" check good.toml --headroom --json -
+expect 3 'To prove the set, all wcets by: 0\.' "$rtexec" check overload.toml --headroom
 expect 3 'not proved' "$rtexec" check overload.toml
 expect 3 '--force' "$rtexec" run overload.toml
 expect 4 'MISSED' "$rtexec" run overload.toml --force
@@ -119,7 +123,7 @@ expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --
 expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
 expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
 expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.toml
-for command in check run profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
+for command in check run simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
 # The same set from somewhere else, and into a trace; a trace is never written over another one.

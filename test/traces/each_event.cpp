@@ -68,8 +68,8 @@ void emit_each_event() {
   task.period = 100ms;
   task.deadline = 90ms;
   task.offset = 7ms;
-  task.core = 1;
   PlannedTask planned;
+  planned.core = 1;
   planned.promised = true;
   planned.wcet = {.before = 2ms, .device = 31ms, .after = 1ms};
   planned.core_rank = 4;

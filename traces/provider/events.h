@@ -31,6 +31,7 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
 
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, swap_policy, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("pipelined", static_cast<int>(rtexec::SwapPolicy::pipelined))
+  lttng_ust_field_enum_value("serial", static_cast<int>(rtexec::SwapPolicy::serial))
   lttng_ust_field_enum_value("rt-swap", static_cast<int>(rtexec::SwapPolicy::rt_swap))
   lttng_ust_field_enum_value("mo-vmm", static_cast<int>(rtexec::SwapPolicy::mo_vmm))
   lttng_ust_field_enum_value("min", static_cast<int>(rtexec::SwapPolicy::min))
@@ -74,7 +75,7 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, task_info,
     lttng_ust_field_integer(std::int64_t, period, asked->period.count())
     lttng_ust_field_integer(std::int64_t, deadline, asked->deadline.count())
     lttng_ust_field_integer(std::int64_t, offset, asked->offset.count())
-    lttng_ust_field_integer(std::uint32_t, core, asked->core)
+    lttng_ust_field_integer(std::uint32_t, core, planned->core)
     lttng_ust_field_integer(std::uint32_t, core_rank, planned->core_rank)
     lttng_ust_field_integer(std::uint32_t, device_rank, planned->device_rank)
     lttng_ust_field_integer(std::int64_t, wcet_before, planned->wcet.before.count())

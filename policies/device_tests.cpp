@@ -1,0 +1,382 @@
+#include "policies/device_tests.hpp"
+
+#include "policies/device_response.hpp"
+#include "policies/overlap.hpp"
+#include "policies/swap_charges.hpp"
+#include "policies/volume_search.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rtexec::policies {
+namespace {
+
+constexpr Nanos second = 1'000'000'000;
+
+Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
+
+/// Of each second, rounded up.
+Nanos share(Wide work, Nanos period) { return bounded((work * second + period - 1) / period); }
+
+/// What a share of a second, of which too much may be asked, is in `period`: rounded down.
+Nanos room(Nanos share, Nanos period) {
+  const Wide scaled = Wide{share} * period;
+  return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
+}
+
+void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
+  verdict.left = left;
+  verdict.right = right;
+  verdict.proved = left <= right;
+}
+
+/// What began before and cannot be stopped: by a less urgent job of `task`, and by any in the serial rules.
+class Blocking {
+ public:
+  Blocking(const DeviceSet& set, const SwapCharges& swap, const Volumes& volumes) : set_(set), swap_(swap), volumes_(volumes) {
+    for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+      const Nanos execution = set.tasks[i].execution;
+      if (execution > longest_) {
+        second_ = longest_;
+        longest_ = execution;
+        longest_task_ = i;
+      } else {
+        second_ = std::max(second_, execution);
+      }
+    }
+    if (set.guarded) {
+      once_ = swap.tasks() > 0 ? swap.stray_operations() : 0;
+      return;
+    }
+    Wide region = swap.tasks() > 0 ? Wide{longest_} + second_ : Wide{longest_};
+    for (std::size_t i = 0; i < set.tasks.size(); ++i) region = std::max<Wide>(region, Wide{swap.swap_in(volumes[i])} + set.tasks[i].execution);
+    once_ = bounded(region + (swap.tasks() > 0 ? swap.stray() : 0));
+  }
+
+  /// Guarded: its swap-out; or its swap-in beside any execution, and its execution. Else all is in once().
+  [[nodiscard]] Nanos by(std::size_t task) const {
+    const Nanos execution = set_.tasks[task].execution;
+    if (!set_.guarded) return 0;
+    if (volumes_[task] == 0) return execution;
+    const Nanos beside = task == longest_task_ ? second_ : longest_;
+    return bounded(std::max<Wide>(swap_.swap_out(volumes_[task]), Wide{std::max(swap_.swap_in(volumes_[task]), beside)} + execution));
+  }
+  /// In every interval.
+  [[nodiscard]] Nanos once() const { return once_; }
+
+ private:
+  const DeviceSet& set_;
+  const SwapCharges& swap_;
+  const Volumes& volumes_;
+  Nanos longest_ = 0, second_ = 0;
+  std::size_t longest_task_ = 0;
+  Nanos once_ = 0;
+};
+
+/// All that one job takes, one after the other.
+Nanos serial_cost(const SwapCharges& swap, const DeviceTask& task, std::uint32_t chunks) {
+  return bounded(Wide{swap.swap_out(chunks)} + swap.swap_in(chunks) + task.execution);
+}
+
+bool any_real_time(const DeviceSet& set) { return std::ranges::any_of(set.tasks, &DeviceTask::real_time); }
+
+// ---- theorem1 -----------------------------------------------------------------------------------------------------------
+
+Wide linear(Duration fixed, Duration per_chunk, std::uint32_t chunks) { return chunks == 0 ? Wide{0} : fixed.count() + Wide{per_chunk.count()} * chunks; }
+
+/// B_max / min T + sum (O_out + O_in + C) / T <= 1.
+void theorem1(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
+  Wide blocking = 0;
+  Nanos longest = 0;
+  Nanos after = 0;
+  Nanos shortest = longest_time;
+  Wide total = 0;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.tasks[i];
+    const Nanos in = bounded(linear(set.cost.in_fixed, set.cost.in_per_chunk, volumes[i]));
+    const Nanos out = bounded(linear(set.cost.out_fixed, set.cost.out_per_chunk, volumes[i]));
+    const Wide own = std::max<Wide>(out, Wide{in} + task.execution);
+    if (own > blocking) {
+      blocking = own;
+      verdict.blocker = i;
+    }
+    after = std::max(after, std::min(longest, task.execution));
+    longest = std::max(longest, task.execution);
+    if (!task.real_time) continue;
+    total += share(Wide{out} + in + task.execution, task.period);
+    if (task.period < shortest) {
+      shortest = task.period;
+      verdict.limiting = i;
+    }
+  }
+  if (Wide{longest} + after > blocking) {
+    blocking = Wide{longest} + after;
+    verdict.blocker.reset();
+  }
+  verdict.instant = shortest;
+  verdict.blocking = bounded(blocking);
+  verdict.demand = bounded(total * shortest / second);
+  conclude(verdict, bounded(total + share(blocking, shortest)), second);
+  verdict.slack = room(second - verdict.left, shortest);
+}
+
+// ---- baker --------------------------------------------------------------------------------------------------------------
+
+std::vector<std::size_t> by_deadline(const DeviceSet& set) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i)
+    if (set.tasks[i].real_time) order.push_back(i);
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(set.tasks[i].deadline, i); });
+  return order;
+}
+
+/// For each k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1.
+void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const Blocking blocking(set, swap, volumes);
+  const std::vector<std::size_t> order = by_deadline(set);
+  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by those from here on
+  std::vector<std::optional<std::size_t>> by(order.size() + 1);
+  for (std::size_t i = 0; i < set.tasks.size(); ++i)
+    if (!set.tasks[i].real_time && blocking.by(i) > longest.back()) {
+      longest.back() = blocking.by(i);
+      by.back() = i;
+    }
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const Nanos own = blocking.by(order[k]);
+    longest[k] = std::max(longest[k + 1], own);
+    by[k] = own > longest[k + 1] ? std::optional(order[k]) : by[k + 1];
+  }
+  Wide prefix = 0;
+  verdict.slack = unbounded;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const DeviceTask& task = set.tasks[order[k]];
+    prefix += share(serial_cost(swap, task, volumes[order[k]]), task.deadline);
+    if (k + 1 < order.size() && set.tasks[order[k + 1]].deadline == task.deadline) continue;
+    const Wide blocked = Wide{longest[k + 1]} + blocking.once();
+    const Nanos left = bounded(prefix + share(blocked, task.deadline));
+    const Nanos slack = room(second - left, task.deadline);
+    if (verdict.limiting && left <= verdict.left) {
+      verdict.slack = std::min(verdict.slack, slack);
+      continue;
+    }
+    verdict.slack = std::min(verdict.slack, slack);
+    verdict.limiting = order[k];
+    verdict.blocker = by[k + 1];
+    verdict.instant = task.deadline;
+    verdict.blocking = bounded(blocked);
+    verdict.demand = bounded(prefix * task.deadline / second);
+    conclude(verdict, left, second);
+  }
+}
+
+// ---- demand -------------------------------------------------------------------------------------------------------------
+
+/// Real-time tasks as the demand test takes them, and which they are.
+struct DemandSet {
+  std::vector<DemandTask> tasks;
+  std::vector<std::size_t> index;
+  Nanos background = 0;
+  Nanos background_load = 0;
+};
+
+DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const Blocking blocking(set, swap, volumes);
+  DemandSet result;
+  Nanos background = 0;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.tasks[i];
+    if (task.real_time) {
+      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = serial_cost(swap, task, volumes[i]), .load = 0, .blocking = blocking.by(i)});
+      result.index.push_back(i);
+    } else {
+      background = std::max(background, blocking.by(i));
+    }
+  }
+  // Best-effort jobs and strays are not told apart: a blocking job is one or the other, and strays are rare.
+  result.background = background;
+  if (blocking.once() > 0) {
+    result.background = bounded(Wide{background} + blocking.once());
+    for (DemandTask& task : result.tasks) task.blocking = bounded(Wide{*task.blocking} + blocking.once());
+  }
+  return result;
+}
+
+DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  DemandSet result;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.tasks[i];
+    if (task.real_time) {
+      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = task.execution, .load = swap.load(volumes[i])});
+      result.index.push_back(i);
+    } else {
+      result.background = std::max(result.background, task.execution);
+      result.background_load = std::max(result.background_load, swap.load(volumes[i]));
+    }
+  }
+  return result;
+}
+
+void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verdict) {
+  const DemandAnalysis analysis = analyse_demand(demanded.tasks, demanded.background, demanded.background_load);
+  const Demand& at = analysis.tightest;
+  verdict.instant = at.instant;
+  verdict.demand = bounded(at.demand);
+  verdict.blocking = at.blocking;
+  verdict.slack = at.slack();
+  if (at.blocker) verdict.blocker = demanded.index[*at.blocker];
+  for (std::size_t i = 0; i < demanded.tasks.size(); ++i) {
+    const DemandTask& task = demanded.tasks[i];
+    if (at.instant >= task.deadline && (at.instant - task.deadline) % task.period == 0 && !verdict.limiting) verdict.limiting = demanded.index[i];
+  }
+  conclude(verdict, at.instant - at.slack(), at.instant);
+  verdict.proved = analysis.proved();
+  if (!verdict.proved) return;
+  verdict.responses.assign(set.tasks.size(), 0);
+  for (std::size_t i = 0; i < demanded.tasks.size(); ++i) verdict.responses[demanded.index[i]] = demanded.tasks[i].deadline - analysis.slack[i];
+}
+
+// ---- response times -----------------------------------------------------------------------------------------------------
+
+/// One task's response time by one way to charge: settled and in time, or not.
+void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found, Nanos blocking) {
+  verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
+  verdict.responses[task] = found.from_release;
+  const Nanos slack = timing.deadline - found.from_release;
+  if (verdict.limiting && slack >= verdict.slack) return;
+  verdict.limiting = task;
+  verdict.left = found.from_release;
+  verdict.right = verdict.instant = timing.deadline;
+  verdict.blocking = blocking;
+  verdict.demand = found.from_release - blocking;
+  verdict.slack = slack;
+}
+
+void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const Blocking blocking(set, swap, volumes);
+  std::vector<Load> higher;
+  verdict.responses.assign(set.tasks.size(), 0);
+  for (std::size_t i = 0; i < set.tasks.size() && verdict.proved; ++i) {
+    const DeviceTask& task = set.tasks[i];
+    if (!task.real_time) continue;
+    Nanos blocked = 0;
+    for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, blocking.by(j));
+    blocked = bounded(Wide{blocked} + blocking.once());
+    const Nanos cost = serial_cost(swap, task, volumes[i]);
+    const Nanos out = swap.swap_out(volumes[i]);
+    keep_worst(verdict, i, task, device_response({task.period, cost, 0}, {.lead = out, .rest = cost - out}, higher, blocked, task.deadline), blocked);
+    higher.push_back({task.period, cost, 0});
+  }
+}
+
+constexpr std::size_t many = 64; // tasks: of more, only the way that leaves the most time is examined
+
+/// One way to charge all tasks, as far as the analysis has come.
+struct Charging {
+  std::vector<Load> higher;    // of the tasks above
+  double share = 0;            // that they take
+  std::vector<Nanos> blocking; // by those below, by task
+};
+
+Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
+  Charging charging;
+  charging.blocking.assign(set.tasks.size() + 1, overlap.background);
+  for (std::size_t i = set.tasks.size(); i-- > 0;) charging.blocking[i] = std::max(charging.blocking[i + 1], overlap.tasks[i].blocking);
+  return charging;
+}
+
+/// While neither a task nor those above it are loaded, loads do not matter; bounds stop after the first that is late.
+void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  std::vector<DevicePart> parts;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) parts.push_back({set.tasks[i].execution, swap.load(volumes[i])});
+  const std::vector<Overlap> all = overlaps(parts, {});
+  std::vector<Charging> charged;
+  for (const Overlap& overlap : all) charged.push_back(charging_of(set, overlap));
+  std::vector<Nanos> longest_below(set.tasks.size() + 1, 0);
+  for (std::size_t i = set.tasks.size(); i-- > 0;) longest_below[i] = std::max(longest_below[i + 1], set.tasks[i].execution);
+  std::vector<Load> unloaded;
+  bool loads = false;
+  verdict.responses.assign(set.tasks.size(), 0);
+  for (std::size_t i = 0; i < set.tasks.size() && verdict.proved; ++i) {
+    const DeviceTask& task = set.tasks[i];
+    if (!task.real_time) continue;
+    loads = loads || volumes[i] > 0;
+    if (!loads) {
+      keep_worst(verdict, i, task, device_response({task.period, task.execution, 0}, unloaded, longest_below[i + 1], task.deadline), longest_below[i + 1]);
+    } else {
+      std::optional<DeviceResponse> best;
+      Nanos blocking = 0;
+      const std::size_t least = static_cast<std::size_t>(std::ranges::min_element(charged, {}, &Charging::share) - charged.begin());
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        if (set.tasks.size() > many && k != least) continue;
+        const Overlap::Charge& charge = all[k].tasks[i];
+        const DeviceResponse found =
+            device_response({task.period, charge.cost, 0}, {charge.lead, task.execution}, charged[k].higher, charged[k].blocking[i + 1], task.deadline);
+        if (best && !(found.settled && (!best->settled || found.from_release < best->from_release))) continue;
+        best = found;
+        blocking = charged[k].blocking[i + 1];
+      }
+      keep_worst(verdict, i, task, *best, blocking);
+    }
+    unloaded.push_back({task.period, task.execution, 0});
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      charged[k].higher.push_back({task.period, all[k].tasks[i].cost, 0});
+      charged[k].share += static_cast<double>(all[k].tasks[i].cost) / static_cast<double>(task.period);
+    }
+  }
+}
+
+/// (M) fails for `task`: C > alpha (P - x).
+void without_room(const DeviceSet& set, const Volumes& volumes, std::size_t task, DeviceVerdict& verdict) {
+  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const std::size_t beside = swap.total() - set.overflow - volumes[task];
+  verdict.proved = false;
+  verdict.landing = true;
+  verdict.limiting = task;
+  verdict.blocker.reset();
+  verdict.instant = verdict.demand = verdict.blocking = 0;
+  verdict.left = set.tasks[task].execution;
+  verdict.right = bounded(Wide{swap.per_chunk()} * beside);
+  verdict.slack = verdict.right - verdict.left;
+}
+
+} // namespace
+
+std::string_view name_of(DeviceTest test) {
+  switch (test) {
+    case DeviceTest::theorem1: return "theorem1";
+    case DeviceTest::baker: return "baker";
+    case DeviceTest::demand: return "demand";
+    case DeviceTest::rta: return "rta";
+    case DeviceTest::pipelined: break;
+  }
+  return "pipelined";
+}
+
+std::vector<DeviceTest> device_tests(Order order) {
+  if (order == Order::edf) return {DeviceTest::theorem1, DeviceTest::baker, DeviceTest::demand, DeviceTest::pipelined};
+  return {DeviceTest::rta, DeviceTest::pipelined};
+}
+
+DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, const Volumes& volumes) {
+  DeviceVerdict verdict{.test = test, .proved = true, .volumes = volumes};
+  if (!any_real_time(set)) return verdict;
+  switch (test) {
+    case DeviceTest::theorem1: theorem1(set, volumes, verdict); break;
+    case DeviceTest::baker: baker(set, volumes, verdict); break;
+    case DeviceTest::demand: demand(set, serial_set(set, volumes), verdict); break;
+    case DeviceTest::rta: serial_responses(set, volumes, verdict); break;
+    case DeviceTest::pipelined:
+      if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
+      else pipelined_responses(set, volumes, verdict);
+      if (const auto task = without_landing_room(set, volumes)) without_room(set, volumes, *task, verdict);
+      break;
+  }
+  return verdict;
+}
+
+} // namespace rtexec::policies

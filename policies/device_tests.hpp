@@ -1,0 +1,51 @@
+// Tests that look at the device alone, side by side: what each says of the same set, with the volumes that suit it best. Formulas, proofs
+// and the scheduler that each is made for: README.md. Set-up only: allocates.
+#pragma once
+
+#include "config/task_set.hpp"
+#include "policies/device_demand.hpp"
+#include "policies/device_set.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::policies {
+
+enum class DeviceTest {
+  theorem1,  // RT-Swap, Eq. (1) to (3): a baseline, not sound
+  baker,     // serial, EDF: a sum of shares for each deadline
+  demand,    // serial, EDF: demand bound
+  rta,       // serial, static priority: response times
+  pipelined, // loads beside executions: demand bound or response times
+};
+[[nodiscard]] std::string_view name_of(DeviceTest test);
+
+/// Those for jobs in this order, the weakest first.
+[[nodiscard]] std::vector<DeviceTest> device_tests(Order order);
+
+struct DeviceVerdict {
+  DeviceTest test{};
+  bool proved = false;
+  Volumes volumes{};                   // that it holds for, or that come closest; empty: no volumes fit
+  std::optional<std::size_t> limiting{}; // task
+  std::optional<std::size_t> blocker{};  // task; absent: none, or not one alone
+  bool landing = false;                // it is condition (M) that fails, C <= alpha (P - x) of `limiting`
+  // `left <= right` at the tightest place. Shares (theorem1, baker) are of one second.
+  Nanos left = 0;
+  Nanos right = 0;
+  Nanos demand = 0;                    // of `left`: jobs
+  Nanos blocking = 0;                  // and what began before them
+  Nanos instant = 0;                   // L: of the demand, or the deadline in question; theorem1: the shortest period
+  Nanos slack = 0;                     // how much longer the blocking could be
+  std::vector<Nanos> responses{};      // bounds, by task, where proved by demand, rta or pipelined; 0 for tasks that are not real-time
+};
+
+/// Whether `test` holds for `volumes`, which fit.
+[[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, const Volumes& volumes);
+
+/// With volumes chosen for the test.
+[[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order);
+
+} // namespace rtexec::policies

@@ -1,0 +1,159 @@
+#include "policies/headroom.hpp"
+
+#include "policies/admission.hpp"
+#include "policies/arithmetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+using Step = std::int64_t;
+
+constexpr std::int64_t one = 100'000;
+constexpr std::int64_t limit = 100;
+constexpr Step last_step = 4608; // 1.001^4608 is the first power above 100
+
+Factor factor_at(Step step) {
+  const auto power = static_cast<std::int64_t>(std::llround(static_cast<double>(one) * std::pow(1.001, static_cast<double>(step))));
+  return {std::clamp(power, one / limit, one * limit)};
+}
+
+// Of times up to `longest_time`.
+Duration up(Duration time, Factor factor) { return Duration(static_cast<Nanos>((Wide{time.count()} * factor.units + one - 1) / one)); }
+Duration down(Duration time, Factor factor) { return Duration(static_cast<Nanos>(Wide{time.count()} * factor.units / one)); }
+
+// ---- what is changed --------------------------------------------------------------------------------------------------
+
+void stretch_device(Task& task, Factor factor) { task.wcet->device = up(task.wcet->device, factor); }
+
+void stretch(Task& task, Factor factor) {
+  stretch_device(task, factor);
+  task.wcet->before = up(task.wcet->before, factor);
+  task.wcet->after = up(task.wcet->after, factor);
+}
+
+void shrink_period(Task& task, Factor factor) {
+  const bool implicit = task.deadline == task.period;
+  task.period = down(task.period, factor);
+  task.deadline = implicit ? task.period : std::min(task.deadline, task.period);
+}
+
+void slow_copies(TaskSet& tasks, Board& board, Factor bandwidth) {
+  const auto slow = [&](Duration& cost) { cost = Duration(static_cast<Nanos>((Wide{cost.count()} * one + bandwidth.units - 1) / bandwidth.units)); };
+  for (SwapCost& cost : board.swap_costs)
+    for (Duration* part : {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed}) slow(*part);
+  SwapCostOptions& given = tasks.device.swap_cost;
+  for (std::optional<Duration>* part : {&given.in_per_chunk, &given.out_per_chunk, &given.drop_per_chunk, &given.in_fixed, &given.out_fixed})
+    if (*part) slow(**part);
+}
+
+// ---- search -----------------------------------------------------------------------------------------------------------
+
+struct Verdict {
+  bool proved = false;
+  std::string reason; // why not
+};
+
+class Search {
+ public:
+  Search(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress)
+      : tasks_(tasks), board_(board), plan_(plan), progress_(progress) {
+    for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
+    for (Task& task : tasks_.tasks) task.resident.reset(); // at the start: nothing is proved by it, and it binds the volumes
+    all_ = plan.proved ? 2 * plan.tasks.size() + 3 + (plan.swap ? 1 : 0) : 2;
+  }
+
+  Headroom find() {
+    Headroom found;
+    if (plan_.proved) find_room(found);
+    else found.wcet_to_prove = factor(-last_step, 0, stretch_all);
+    found.capacity = capacity();
+    if (progress_) progress_(done_, all_);
+    return found;
+  }
+
+ private:
+  static void stretch_all(TaskSet& tasks, Board&, Factor factor) {
+    for (Task& task : tasks.tasks) stretch(task, factor);
+  }
+  static void shrink_all(TaskSet& tasks, Board&, Factor factor) {
+    for (Task& task : tasks.tasks) shrink_period(task, factor);
+  }
+
+  void find_room(Headroom& found) {
+    for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
+      found.tasks.push_back({.name = plan_.tasks[i].name,
+                             .wcet = factor(0, last_step, [i](TaskSet& tasks, Board&, Factor each) { stretch_device(tasks.tasks[i], each); }),
+                             .period = factor(0, -last_step, [i](TaskSet& tasks, Board&, Factor each) { shrink_period(tasks.tasks[i], each); })});
+    found.wcet = factor(0, last_step, stretch_all);
+    found.period = factor(0, -last_step, shrink_all);
+    if (plan_.swap) found.bandwidth = factor(0, -last_step, slow_copies);
+  }
+
+  template <class Change>
+  Edge<Factor> factor(Step from, Step to, const Change& change) {
+    return edge<Factor>(from, to, factor_at, change);
+  }
+
+  /// What the tasks do not ask for is not used.
+  Edge<Bytes> capacity() {
+    const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
+    const Step asked = std::max(Step{1}, chunks(plan_.demand));
+    const Step given = chunks(plan_.capacity);
+    const auto bytes = [&](Step count) { return plan_.chunk * static_cast<std::uint64_t>(count); };
+    return edge<Bytes>(plan_.proved ? std::min(asked, given) : std::max(asked, given), plan_.proved ? 1 : given, bytes,
+                       [](TaskSet& tasks, Board& board, Bytes capacity) {
+                         tasks.device.capacity = capacity;
+                         board.capacity = std::max(board.capacity, capacity);
+                       });
+  }
+
+  /// Between `in`, where the least is asked, and `out`.
+  template <class Value, class Grid, class Change>
+  Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
+    const auto attempt = [&](Step step) { return verdict([&](TaskSet& tasks, Board& board) { change(tasks, board, at(step)); }); };
+    if (progress_) progress_(done_++, all_);
+    const Verdict least = attempt(in);
+    Verdict most = least.proved ? attempt(out) : Verdict{};
+    if (!least.proved) return {.proved = {}, .not_proved = at(in), .reason = least.reason};
+    if (most.proved) return {.proved = at(out), .not_proved = {}, .reason = {}};
+    while (std::abs(out - in) > 1) {
+      const Step middle = in + (out - in) / 2;
+      Verdict found = attempt(middle);
+      (found.proved ? in : out) = middle;
+      if (!found.proved) most = std::move(found);
+    }
+    return {.proved = at(in), .not_proved = at(out), .reason = std::move(most.reason)};
+  }
+
+  /// Of the set with one change.
+  template <class Change>
+  Verdict verdict(const Change& change) const {
+    TaskSet tasks = tasks_;
+    Board board = board_;
+    change(tasks, board);
+    const auto plan = make_plan(tasks, board, memory_);
+    if (!plan) return {false, plan.error().what};
+    const TestVerdict& decisive = plan->tests.back();
+    return {plan->proved, decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
+  }
+
+  TaskSet tasks_;
+  const Board& board_;
+  const Plan& plan_;
+  const HeadroomProgress& progress_;
+  std::vector<MemoryDemand> memory_;
+  std::size_t done_ = 0, all_ = 0;
+};
+
+} // namespace
+
+Headroom headroom(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress) {
+  return Search(tasks, board, plan, progress).find();
+}
+
+} // namespace rtexec::policies

@@ -1,0 +1,126 @@
+#include "policies/partition.hpp"
+
+#include "policies/charges.hpp"
+#include "policies/priorities.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+namespace rtexec::policies {
+namespace {
+
+bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
+
+/// Which core a task goes to, of those where it fits.
+enum class Fit { first, emptiest, fullest };
+
+/// Real-time tasks go before others; of them those with the largest share of a core, or the most urgent ones.
+enum class Turn { heaviest, most_urgent };
+
+/// The preferred cores, then the service core; the compute core only where there is no other.
+struct Cores {
+  std::vector<unsigned> all;
+  std::size_t preferred = 0; // the first so many
+};
+
+Cores cores_of(const Board& board) {
+  Cores cores;
+  const std::vector<unsigned> there = board.cores.empty() ? std::vector<unsigned>{0} : board.cores;
+  for (const unsigned core : there)
+    if (core != board.compute_core && core != board.service_core) cores.all.push_back(core);
+  cores.preferred = cores.all.size();
+  if (board.service_core && board.service_core != board.compute_core && std::ranges::find(there, *board.service_core) != there.end())
+    cores.all.push_back(*board.service_core);
+  if (cores.all.empty()) cores.all = there;
+  if (cores.preferred == 0) cores.preferred = cores.all.size();
+  return cores;
+}
+
+class Packer {
+ public:
+  Packer(const TaskSet& tasks, const Board& board) : tasks_(tasks), urgency_(by_urgency(tasks)) {
+    base_.release_jitter = board.release_latency.count();
+    for (const Task& task : tasks.tasks) {
+      const Nanos before = on_core(task.wcet->before, board);
+      const Nanos after = on_core(task.wcet->after, board);
+      parts_.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
+      shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()));
+    }
+    heaviest_first_ = urgency_;
+    std::ranges::stable_sort(heaviest_first_, [&](std::size_t a, std::size_t b) {
+      return real_time(tasks.tasks[a]) != real_time(tasks.tasks[b]) ? real_time(tasks.tasks[a]) : shares_[a] > shares_[b];
+    });
+  }
+
+  Partition pack(const Cores& cores, Fit fit, Turn turn) {
+    placed_.assign(tasks_.tasks.size(), std::nullopt);
+    load_.clear();
+    for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
+      if (tasks_.tasks[i].core) place(i, *tasks_.tasks[i].core);
+    for (const std::size_t i : turn == Turn::heaviest ? heaviest_first_ : urgency_)
+      if (!placed_[i]) place(i, real_time(tasks_.tasks[i]) ? choose(i, cores, fit) : emptiest(std::span(cores.all).first(cores.preferred)));
+    Partition result;
+    for (const auto& core : placed_) result.push_back(*core);
+    return result;
+  }
+
+ private:
+  void place(std::size_t task, unsigned core) {
+    placed_[task] = core;
+    load_[core] += shares_[task];
+  }
+
+  unsigned emptiest(std::span<const unsigned> cores) { return *std::ranges::min_element(cores, {}, [&](unsigned core) { return load_[core]; }); }
+  unsigned fullest(std::span<const unsigned> cores) { return *std::ranges::max_element(cores, {}, [&](unsigned core) { return load_[core]; }); }
+
+  unsigned choose(std::size_t task, const Cores& cores, Fit fit) {
+    for (const auto& [from, to] : {std::pair(std::size_t{0}, cores.preferred), std::pair(cores.preferred, cores.all.size())}) {
+      std::vector<unsigned> fitting;
+      for (std::size_t i = from; i < to; ++i)
+        if (fits(task, cores.all[i])) fitting.push_back(cores.all[i]);
+      if (fitting.empty()) continue;
+      return fit == Fit::first ? fitting.front() : fit == Fit::emptiest ? emptiest(fitting) : fullest(fitting);
+    }
+    return emptiest(cores.all);
+  }
+
+  /// The test `core N` of the tasks that are there, and this one.
+  bool fits(std::size_t task, unsigned core) {
+    StagedSet set = base_;
+    for (const std::size_t i : urgency_)
+      if (real_time(tasks_.tasks[i]) && (i == task || placed_[i] == core)) set.tasks.push_back(parts_[i]);
+    return std::ranges::all_of(core_responses(set), &FixedPoint::settled);
+  }
+
+  const TaskSet& tasks_;
+  const std::vector<std::size_t> urgency_;
+  std::vector<std::size_t> heaviest_first_;
+  StagedSet base_;
+  std::vector<StagedTask> parts_; // by task, all of one core
+  std::vector<double> shares_;    // of a core
+  std::vector<std::optional<unsigned>> placed_;
+  std::map<unsigned, double> load_;
+};
+
+} // namespace
+
+std::vector<Partition> partitions(const TaskSet& tasks, const Board& board) {
+  const Cores cores = cores_of(board);
+  const Cores alike{.all = cores.all, .preferred = cores.all.size()};
+  Packer packer(tasks, board);
+  std::vector<Partition> found;
+  for (const auto& [where, fit, turn] : {std::tuple(&cores, Fit::first, Turn::heaviest), std::tuple(&cores, Fit::emptiest, Turn::heaviest),
+                                         std::tuple(&cores, Fit::fullest, Turn::heaviest), std::tuple(&alike, Fit::emptiest, Turn::heaviest),
+                                         std::tuple(&alike, Fit::emptiest, Turn::most_urgent)}) {
+    Partition partition = packer.pack(*where, fit, turn);
+    if (std::ranges::find(found, partition) == found.end()) found.push_back(std::move(partition));
+  }
+  return found;
+}
+
+} // namespace rtexec::policies

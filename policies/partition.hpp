@@ -1,0 +1,17 @@
+// Cores for tasks that name none: candidates for make_plan, which proves one or takes the one that comes closest. What is supposed: README.md.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/task_set.hpp"
+
+#include <vector>
+
+namespace rtexec::policies {
+
+/// A core for each task of the set.
+using Partition = std::vector<unsigned>;
+
+/// At least one, at most five, all different. A core that a task names is kept. Every task has a wcet.
+[[nodiscard]] std::vector<Partition> partitions(const TaskSet& tasks, const Board& board);
+
+} // namespace rtexec::policies

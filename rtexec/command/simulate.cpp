@@ -1,0 +1,238 @@
+#include "config/files.hpp"
+#include "config/names.hpp"
+#include "config/text.hpp"
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/gantt.hpp"
+#include "rtexec/command/json.hpp"
+#include "rtexec/command/progress.hpp"
+#include "rtexec/command/task_set_file.hpp"
+#include "rtexec/command/text.hpp"
+#include "rtexec/simulator/patterns.hpp"
+#include "rtexec/simulator/recorder.hpp"
+#include "rtexec/simulator/worst_case.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+namespace rtexec::command {
+
+namespace {
+
+constexpr Duration default_duration = std::chrono::seconds(10);
+constexpr std::uint64_t default_seed = 1;
+
+struct Options {
+  TaskSetFile set;
+  std::string duration;
+  std::string releases = "periodic";
+  std::string execution = "wcet";
+  std::optional<std::uint64_t> seed;
+  int attempts = 200;
+  std::string gantt, from, to;
+  std::string json;
+};
+
+Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto duration = parse_duration(text);
+  if (!duration) return fail(duration.error().code, option + " " + text + ": " + duration.error().what);
+  return *duration;
+}
+
+// ---- what is simulated ------------------------------------------------------------------------------------------------
+
+/// What --execution asks for.
+struct Execution {
+  bool uniform = false;
+  double least = 0; // of a WCET
+  std::filesystem::path record;
+};
+
+Result<Execution> execution_of(const std::string& text) {
+  constexpr std::string_view with_least = "uniform:";
+  if (text == "wcet") return Execution{};
+  if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
+  if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
+  Execution execution{.uniform = true, .least = 0, .record = {}};
+  const std::string_view share = std::string_view(text).substr(with_least.size());
+  const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
+  if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
+    return fail(Errc::bad_input, "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+  return execution;
+}
+
+/// A run to be simulated, and of which task set.
+struct Scenario {
+  TaskSet tasks;
+  simulator::Options run;
+  std::optional<simulator::WorstCase> worst;
+};
+
+Result<Scenario> as_asked(const Options& options, const Executive& executive, Duration duration) {
+  Scenario scenario{.tasks = executive.tasks(), .run = {}, .worst = {}};
+  scenario.run.horizon = duration;
+  const std::uint64_t seed = options.seed.value_or(default_seed);
+  scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed) : simulator::listed_releases(scenario.tasks);
+  const auto execution = execution_of(options.execution);
+  if (!execution) return std::unexpected(execution.error());
+  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(executive.plan(), execution->least, seed);
+  if (execution->record.empty()) return scenario;
+  auto recorded = simulator::read_executions(execution->record, scenario.tasks);
+  if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
+  scenario.run.execution = simulator::recorded_executions(executive.plan(), std::move(*recorded), options.seed);
+  return scenario;
+}
+
+Result<Scenario> worst_case(const Options& options, const Executive& executive, std::optional<Duration> duration, std::ostream& out) {
+  if (options.execution != "wcet" && options.execution != "uniform")
+    return fail(Errc::bad_input, "--execution " + options.execution + ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+  stop_on_signals();
+  Progress progress(out);
+  const simulator::Search search{.attempts = options.attempts,
+                                 .seed = options.seed.value_or(default_seed),
+                                 .early = options.execution == "uniform",
+                                 .release_latency = executive.board().release_latency,
+                                 .horizon = duration.value_or(Duration{0})};
+  auto found = simulator::find_worst_case(executive.tasks(), executive.plan(), search, [&](int done) {
+    return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts), "attempts");
+  });
+  Scenario scenario{.tasks = found.tasks, .run = found.run, .worst = {}};
+  scenario.worst = std::move(found);
+  return scenario;
+}
+
+Result<Scenario> scenario_of(const Options& options, const Executive& executive, std::ostream& out) {
+  const auto given = duration_of("--duration", options.duration);
+  if (!given) return std::unexpected(given.error());
+  if (options.releases == "adversarial") return worst_case(options, executive, *given, out);
+  return as_asked(options, executive, given->value_or(executive.tasks().executive.duration.value_or(default_duration)));
+}
+
+// ---- what comes of it -------------------------------------------------------------------------------------------------
+
+std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
+  std::vector<std::string> texts;
+  for (const Duration release : releases) texts.push_back(to_string(release));
+  return texts;
+}
+
+void print_worst(std::ostream& out, const Options& options, const simulator::WorstCase& worst) {
+  constexpr std::size_t most_listed = 400;
+  const Task& task = worst.tasks.tasks[worst.job.task];
+  out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took " << readable(worst.response) << " of "
+      << readable(worst.bound) << "; others may be later\n";
+  std::size_t listed = 0;
+  for (const Task& each : worst.tasks.tasks) listed += each.releases->size();
+  if (options.execution == "uniform") out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not repeat it\n";
+  else if (listed > most_listed) out << listed << " releases repeat it: --json FILE lists them\n";
+  else out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon) << "\"\n";
+  if (options.execution == "uniform" || listed > most_listed) return;
+  for (const Task& each : worst.tasks.tasks) {
+    out << "  " << each.name << ": releases = [";
+    const char* comma = "";
+    for (const std::string& text : texts_of(*each.releases)) out << std::exchange(comma, ", ") << config::toml_string(text);
+    out << "]\n";
+  }
+}
+
+nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst) {
+  nlohmann::json releases = nlohmann::json::object();
+  for (const Task& task : worst.tasks.tasks) releases[task.name] = texts_of(*task.releases);
+  return {{"task", worst.tasks.tasks[worst.job.task].name},
+          {"job", worst.job.number},
+          {"response_ns", worst.response.count()},
+          {"bound_ns", worst.bound.count()},
+          {"repeated_by_releases", options.execution == "wcet"},
+          {"duration", to_string(worst.run.horizon)},
+          {"releases", releases}};
+}
+
+/// Before anything takes long.
+Result<> check_outputs(const Options& options) {
+  if (options.json != "-")
+    if (const auto writable = write_json(options.json, nullptr); !writable) return writable;
+  if (options.gantt.empty()) return {};
+  const auto writable = AtomicFile::create(options.gantt);
+  return writable ? Result<>() : std::unexpected(writable.error());
+}
+
+Result<std::optional<Gantt>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
+  const auto from = duration_of("--from", options.from);
+  if (!from) return std::unexpected(from.error());
+  const auto to = duration_of("--to", options.to);
+  if (!to) return std::unexpected(to.error());
+  if (options.gantt.empty()) return std::nullopt;
+  const Duration begin = from->value_or(Duration{0});
+  const Duration end = std::min(to->value_or(scenario.run.horizon), scenario.run.horizon);
+  if (begin >= end) return fail(Errc::bad_input, "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
+  return Gantt(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
+}
+
+int simulate(const Options& options) {
+  auto set = read(options.set);
+  if (!set) return report(set.error());
+  const auto executive = Executive::create(std::move(*set));
+  if (!executive) return report(executive.error());
+  if (const auto writable = check_outputs(options); !writable) return report(writable.error());
+  std::ostream& out = text_output(options.json);
+  print_plan(out, *executive);
+  auto scenario = scenario_of(options, *executive, out);
+  if (!scenario) return report(scenario.error());
+  auto gantt = gantt_of(options, *scenario, executive->plan());
+  if (!gantt) return report(gantt.error());
+
+  simulator::Recorder recorder(scenario->tasks, executive->plan());
+  recorder.watch_executions(scenario->run);
+  scenario->run.observe = [&](const simulator::Step& step) {
+    recorder.see(step);
+    if (*gantt) (*gantt)->see(step);
+  };
+  if (*gantt) scenario->run.observe_core = [&](const simulator::Stretch& stretch) { (*gantt)->see(stretch); };
+  const simulator::Outcome outcome = simulator::simulate(scenario->tasks, executive->plan(), scenario->run);
+
+  const Report result = recorder.report(outcome);
+  if (*gantt)
+    if (const auto drawn = config::replace_file(options.gantt, (*gantt)->svg(outcome.end)); !drawn) return report(drawn.error());
+  out << '\n';
+  if (scenario->worst) print_worst(out, options, *scenario->worst);
+  print_report(out, result);
+  nlohmann::json json = command::to_json(result);
+  json["verdict"] = executive->plan().proved ? "proved" : "not proved";
+  json["worst_case"] = scenario->worst ? to_json(options, *scenario->worst) : nlohmann::json(nullptr);
+  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);
+}
+
+} // namespace
+
+void add_simulate(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
+  const auto options = std::make_shared<Options>();
+  add_task_set(*command, options->set);
+  command->add_option("--duration", options->duration, "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
+      ->type_name("DURATION");
+  command->add_option("--releases", options->releases,
+                      "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; adversarial: searched "
+                      "for those under which some task responds latest")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}))
+      ->type_name("HOW");
+  command->add_option("--execution", options->execution,
+                      "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as `rtexec run --jobs` "
+                      "recorded them, in order, with --seed at random")
+      ->capture_default_str()
+      ->type_name("HOW");
+  command->add_option("--seed", options->seed, "Of all that is random: the same seed gives the same run")->type_name("N");
+  command->add_option("--attempts", options->attempts, "Of the adversarial search")->capture_default_str()->check(CLI::Range(1, 1'000'000))->type_name("N");
+  auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
+  command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
+  command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = simulate(*options); });
+}
+
+} // namespace rtexec::command

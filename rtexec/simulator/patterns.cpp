@@ -1,0 +1,148 @@
+#include "rtexec/simulator/patterns.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <random>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rtexec::simulator {
+namespace {
+
+using policies::JobId;
+
+constexpr Instant never = Instant::max();
+constexpr Duration longest_execution = std::chrono::hours(1); // as of a wcet
+
+Duration wcet_of(const Wcet& wcet, Part part) {
+  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+}
+
+/// One number out of several (splitmix64), so that what one job draws does not depend on who drew before.
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
+  std::uint64_t value = seed;
+  for (const std::uint64_t each : {a, b}) {
+    value += each + 0x9e3779b97f4a7c15;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+    value ^= value >> 31;
+  }
+  return value;
+}
+
+/// From 0 to 1, without 1.
+double share(std::uint64_t number) { return std::ldexp(static_cast<double>(number >> 11), -53); }
+
+Duration part_of(Duration whole, double of) { return Duration(static_cast<Duration::rep>(of * static_cast<double>(whole.count()))); }
+
+// ---- the record of a run ----------------------------------------------------------------------------------------------
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t comma = line.find(','); comma != line.npos; comma = line.find(',')) {
+    fields.push_back(line.substr(0, comma));
+    line.remove_prefix(comma + 1);
+  }
+  fields.push_back(line);
+  return fields;
+}
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// Where the columns stand that are read.
+struct Columns {
+  std::size_t count = 0, task = 0, begin = 0, end = 0, outcome = 0;
+};
+
+std::optional<Columns> columns_of(std::string_view header) {
+  const std::vector<std::string_view> names = fields_of(header);
+  const auto column = [&](std::string_view name) { return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()); };
+  const Columns columns{names.size(), column("task"), column("device_begin_ns"), column("device_end_ns"), column("outcome")};
+  const bool complete = std::max({columns.task, columns.begin, columns.end, columns.outcome}) < columns.count;
+  return complete ? std::optional(columns) : std::nullopt;
+}
+
+} // namespace
+
+NextRelease listed_releases(const TaskSet& tasks) {
+  if (std::ranges::none_of(tasks.tasks, [](const Task& task) { return task.releases.has_value(); })) return {};
+  struct List {
+    std::optional<std::vector<Duration>> releases;
+    std::size_t next = 0;
+  };
+  std::vector<List> lists;
+  for (const Task& task : tasks.tasks) lists.push_back({.releases = task.releases});
+  return [lists = std::move(lists)](std::uint32_t task, Instant earliest) mutable {
+    List& list = lists[task];
+    if (!list.releases) return earliest;
+    if (list.next == list.releases->size()) return never;
+    return std::max(earliest, Instant{} + (*list.releases)[list.next++]);
+  };
+}
+
+NextRelease sporadic_releases(const TaskSet& tasks, std::uint64_t seed) {
+  std::vector<std::pair<Duration, std::uint64_t>> drawn; // period, number of draws
+  for (const Task& task : tasks.tasks) drawn.emplace_back(task.period, 0);
+  return [drawn = std::move(drawn), seed](std::uint32_t task, Instant earliest) mutable {
+    auto& [period, draws] = drawn[task];
+    return earliest + part_of(period, share(mixed(seed, task, draws++)));
+  };
+}
+
+ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t seed) {
+  std::vector<Wcet> wcets;
+  for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
+  return [wcets = std::move(wcets), least, seed](JobId job, Part part) {
+    const double drawn = share(mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(part)));
+    const Duration most = wcet_of(wcets[job.task], part);
+    const Duration least_time = part_of(most, least);
+    return least_time + part_of(most - least_time + Duration(1), drawn);
+  };
+}
+
+Result<RecordedExecutions> read_executions(const std::filesystem::path& file, const TaskSet& tasks) {
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line)) return fail(Errc::bad_input, file.string() + ": cannot be read, or is empty; `rtexec run --jobs FILE.csv` writes such a file");
+  const auto columns = columns_of(line);
+  if (!columns)
+    return fail(Errc::bad_input, file.string() + ":1: no columns task, device_begin_ns, device_end_ns and outcome; `rtexec run --jobs FILE.csv` writes such a file");
+  RecordedExecutions recorded(tasks.tasks.size());
+  for (std::size_t row = 2; std::getline(in, line); ++row) {
+    const std::vector<std::string_view> fields = fields_of(line);
+    const std::string where = file.string() + ":" + std::to_string(row) + ": ";
+    if (fields.size() != columns->count) return fail(Errc::bad_input, where + std::to_string(columns->count) + " fields are expected, as in the first line");
+    const auto task = std::ranges::find(tasks.tasks, fields[columns->task], &Task::name);
+    if (task == tasks.tasks.end()) continue;
+    if (fields[columns->outcome] != "in-time" && fields[columns->outcome] != "late") continue;
+    const auto begin = number(fields[columns->begin]);
+    const auto end = number(fields[columns->end]);
+    if (!begin || !end || *begin < 0 || *end < *begin) return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
+    if (Duration(*end - *begin) > longest_execution) return fail(Errc::bad_input, where + "the device part took longer than " + to_string(longest_execution));
+    recorded[static_cast<std::size_t>(task - tasks.tasks.begin())].emplace_back(*end - *begin);
+  }
+  for (std::size_t i = 0; i < recorded.size(); ++i)
+    if (recorded[i].empty()) return fail(Errc::bad_input, file.string() + ": no job of task '" + tasks.tasks[i].name + "' that executed to its end");
+  return recorded;
+}
+
+ExecutionTime recorded_executions(const Plan& plan, RecordedExecutions recorded, std::optional<std::uint64_t> seed) {
+  std::vector<Wcet> wcets;
+  for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
+  return [wcets = std::move(wcets), recorded = std::move(recorded), seed](JobId job, Part part) {
+    if (part != Part::device) return wcet_of(wcets[job.task], part);
+    const std::span of_task(recorded[job.task]);
+    return of_task[(seed ? mixed(*seed, job.task, job.number) : job.number) % of_task.size()];
+  };
+}
+
+} // namespace rtexec::simulator

@@ -1,0 +1,71 @@
+#include "rtexec/simulator/recorder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::simulator {
+namespace {
+
+Duration& of(Wcet& wcet, Part part) { return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after; }
+
+SwapReport swap_report(const Plan& plan, const Outcome& outcome) {
+  SwapReport report{.policy = plan.swap->policy, .store = "simulation", .fallback = {}, .in = {}, .out = {}, .skipped = {}, .dropped = {}, .failure = {}};
+  for (const TaskStatistics& task : outcome.tasks) {
+    report.in += plan.chunk * task.chunks_in;
+    report.out += plan.chunk * task.chunks_out;
+    report.dropped += plan.chunk * task.chunks_dropped;
+    report.operations += task.chunks_in + task.chunks_out + task.chunks_dropped;
+  }
+  return report;
+}
+
+} // namespace
+
+Recorder::Recorder(const TaskSet& tasks, const Plan& plan) : tasks_(tasks), plan_(plan) {
+  for (std::size_t i = 0; i < tasks.tasks.size(); ++i) watched_.push_back(std::make_unique<Watched>());
+}
+
+void Recorder::watch_executions(Options& options) {
+  options.execution = [this, execution = std::move(options.execution)](policies::JobId job, Part part) {
+    Wcet wcet = plan_.tasks[job.task].wcet;
+    const Duration took = execution ? execution(job, part) : of(wcet, part);
+    Duration& longest = of(watched_[job.task]->longest, part);
+    longest = std::max(longest, took);
+    return took;
+  };
+}
+
+void Recorder::see(const Step& step) {
+  if (step.kind == Step::Kind::completion) watched_[step.job.task]->responses.add(step.now - step.nominal);
+  if (step.kind == Step::Kind::stop) stopper_ = tasks_.tasks[step.job.task].name;
+}
+
+TaskReport Recorder::task_report(std::size_t task, const TaskStatistics& statistics) const {
+  const Task& asked = tasks_.tasks[task];
+  TaskReport report;
+  report.name = asked.name;
+  report.criticality = asked.criticality;
+  report.released = statistics.released;
+  report.completed = statistics.completed;
+  report.missed = statistics.missed;
+  report.skipped = statistics.skipped;
+  report.aborted = statistics.aborted;
+  report.failed = statistics.failed;
+  report.unfinished = statistics.unfinished > Duration{0} ? 1 : 0;
+  report.response = watched_[task]->responses.statistics();
+  report.observed = watched_[task]->longest;
+  report.deadline = asked.deadline;
+  report.bound = plan_.tasks[task].response_bound;
+  return report;
+}
+
+Report Recorder::report(const Outcome& outcome) const {
+  Report report;
+  report.elapsed = outcome.end - Instant{};
+  for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) report.tasks.push_back(task_report(i, outcome.tasks[i]));
+  if (plan_.swap) report.swap = swap_report(plan_, outcome);
+  report.stopped_by = outcome.stopped ? "overrun of " + stopper_ : "duration";
+  return report;
+}
+
+} // namespace rtexec::simulator

@@ -1,0 +1,39 @@
+// Reports on a run of the simulator as the executive reports on a real one.
+#pragma once
+
+#include "config/plan.hpp"
+#include "config/task_set.hpp"
+#include "rtexec/executive.hpp"
+#include "rtexec/executive/statistics.hpp"
+#include "rtexec/simulator/simulator.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::simulator {
+
+class Recorder {
+ public:
+  /// Both outlive it.
+  Recorder(const TaskSet& tasks, const Plan& plan);
+
+  /// Notes how long parts take, whatever says so; `options` is not to outlive this object then.
+  void watch_executions(Options& options);
+  void see(const Step& step);
+  [[nodiscard]] Report report(const Outcome& outcome) const;
+
+ private:
+  struct Watched {
+    executive::DurationHistogram responses;
+    Wcet longest;
+  };
+  [[nodiscard]] TaskReport task_report(std::size_t task, const TaskStatistics& statistics) const;
+
+  const TaskSet& tasks_;
+  const Plan& plan_;
+  std::vector<std::unique_ptr<Watched>> watched_; // by task; counters do not move
+  std::string stopper_;
+};
+
+} // namespace rtexec::simulator

@@ -1,0 +1,16 @@
+// Studies of the literature, ready to be repeated: data only.
+#pragma once
+
+#include "rtexec/study/study.hpp"
+
+namespace rtexec::study {
+
+struct Preset {
+  std::string_view name;
+  std::string_view title;
+  Study study; // without sets and seed; tests: none, that is all
+};
+
+[[nodiscard]] const std::vector<Preset>& presets();
+
+} // namespace rtexec::study

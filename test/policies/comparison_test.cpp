@@ -1,0 +1,176 @@
+// The tests of the device alone, side by side: RT-Swap's figure for the set that refutes it, and what each needs; and searched priorities.
+#include "policies/admission.hpp"
+#include "policies/comparison.hpp"
+#include "policies/device_tests.hpp"
+#include "policies/volume_search.hpp"
+#include "test/policies/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr Nanos ms = 1'000'000;
+
+/// Whole numbers of chunks, 3 ms each way.
+DeviceSet serial_set(std::uint32_t overflow) {
+  DeviceSet set{.tasks = {}, .overflow = overflow, .cost = {}};
+  set.cost.in_per_chunk = set.cost.out_per_chunk = set.cost.drop_per_chunk = 3ms;
+  return set;
+}
+
+void add(DeviceSet& set, Nanos period, Nanos execution, std::uint32_t chunks, int times = 1) {
+  for (int i = 0; i < times; ++i) set.tasks.push_back({.period = period, .deadline = period, .execution = execution, .least = chunks, .most = chunks});
+}
+
+/// Accepted by RT-Swap's Eq. (3), and not kept by its scheduler.
+DeviceSet hole() {
+  DeviceSet set = serial_set(21);
+  add(set, 99'990'000, ms, 1);
+  add(set, 139'990'000, ms / 2, 0);
+  add(set, 140 * ms, 10 * ms, 0, 7);
+  add(set, 100'000 * ms, 10 * ms, 10, 3);
+  return set;
+}
+/// The second one.
+DeviceSet second_hole() {
+  DeviceSet set = serial_set(11);
+  add(set, 100 * ms, ms, 1);
+  add(set, 140 * ms, 10 * ms, 0, 7);
+  add(set, 10'000 * ms, 10 * ms, 10, 3);
+  return set;
+}
+
+TEST(DeviceTests, Theorem1GivesThePublishedFigure) {
+  const DeviceVerdict verdict = test_device(hole(), DeviceTest::theorem1, Order::edf);
+  EXPECT_TRUE(verdict.proved);
+  EXPECT_NEAR(static_cast<double>(verdict.left) * 1e-9, 0.9757, 1e-4);
+  EXPECT_EQ(verdict.right, 1'000'000'000);
+  EXPECT_EQ(verdict.blocking, 40 * ms) << "30 ms in, 10 ms of execution";
+  EXPECT_EQ(verdict.limiting, 0u);
+  EXPECT_TRUE(test_device(second_hole(), DeviceTest::theorem1, Order::edf).proved);
+}
+
+TEST(DeviceTests, RtSwapsOwnRuleIsRefusedWhereItIsLate) {
+  for (DeviceSet set : {hole(), second_hole()}) {
+    set.guarded = false;
+    EXPECT_FALSE(test_device(set, DeviceTest::baker, Order::edf).proved);
+    EXPECT_FALSE(test_device(set, DeviceTest::demand, Order::edf).proved);
+    EXPECT_FALSE(test_device(set, DeviceTest::rta, Order::static_priority).proved);
+  }
+}
+
+TEST(DeviceTests, TheTightestPlaceIsTold) {
+  DeviceSet set = serial_set(4);
+  add(set, 100 * ms, 10 * ms, 0);
+  add(set, 400 * ms, 20 * ms, 4);
+  add(set, 400 * ms, 20 * ms, 4);
+  const DeviceVerdict baker = test_device(set, DeviceTest::baker, Order::edf);
+  EXPECT_EQ(baker.instant, 100 * ms);
+  EXPECT_EQ(baker.blocking, (20 + 20) * ms) << "its swap-in beside another's execution, which is longer, and its own";
+  EXPECT_EQ(baker.left, 500'000'000);
+  EXPECT_EQ(baker.slack, 50 * ms);
+  const DeviceVerdict demand = test_device(set, DeviceTest::demand, Order::edf);
+  EXPECT_EQ(demand.instant, 100 * ms);
+  EXPECT_EQ(demand.left, 50 * ms);
+  EXPECT_EQ(demand.slack, 50 * ms);
+  EXPECT_EQ(demand.limiting, 0u);
+  EXPECT_TRUE(demand.blocker == 1u || demand.blocker == 2u);
+  EXPECT_EQ(demand.responses, (std::vector<Nanos>{50 * ms, 128 * ms, 128 * ms})) << "24 + 20 twice, 10 four times: at 400 ms";
+}
+
+TEST(DeviceTests, BakerImpliesDemand) {
+  std::mt19937 random(3);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  int both = 0, demand_alone = 0;
+  for (int run = 0; run < 5000; ++run) {
+    DeviceSet set = serial_set(0);
+    set.cost.in_per_chunk = Duration(draw(1, 3));
+    set.cost.out_per_chunk = Duration(draw(1, 3));
+    for (int n = draw(1, 5); n > 0; --n) {
+      const Nanos period = draw(10, 200);
+      set.tasks.push_back({.period = period, .deadline = draw(static_cast<int>(period) / 2, static_cast<int>(period)), .execution = draw(1, 12),
+                           .most = static_cast<std::uint32_t>(draw(0, 4))});
+    }
+    std::uint32_t all = 0;
+    for (const DeviceTask& task : set.tasks) all += task.most;
+    set.overflow = static_cast<std::uint32_t>(draw(0, static_cast<int>(all)));
+    for (const Volumes& volumes : volumes_for(set, DeviceTest::baker, Order::edf)) {
+      const bool demand = test_device(set, DeviceTest::demand, Order::edf, volumes).proved;
+      const bool baker = test_device(set, DeviceTest::baker, Order::edf, volumes).proved;
+      ASSERT_TRUE(!baker || demand) << run;
+      ++(baker ? both : demand_alone += demand ? 0 : -1);
+    }
+  }
+  EXPECT_GT(both, 500);
+  EXPECT_GT(demand_alone, 10);
+}
+
+Plan planned(const TaskSet& set) { return make_plan(set, test::board_of(), std::vector<MemoryDemand>(set.tasks.size())).value(); }
+
+TEST(Comparison, NamesAndSides) {
+  TaskSet set = test::set_of({test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
+  const auto tests = compare_device_tests(planned(set), set, test::board_of());
+  ASSERT_EQ(tests.size(), 4u);
+  EXPECT_EQ(tests[0].name, "theorem1");
+  EXPECT_TRUE(tests[0].baseline && tests[0].shares);
+  EXPECT_EQ(tests[0].left, 800ms) << "(40 + 10) / 100 + 10 / 100 + 40 / 200, of a second";
+  EXPECT_EQ(tests[1].name, "baker");
+  EXPECT_EQ(tests[2].name, "demand");
+  EXPECT_EQ(tests[2].blocking_task, "rear");
+  EXPECT_EQ(tests[2].responses.size(), 2u);
+  EXPECT_EQ(tests[3].name, "pipelined");
+  EXPECT_EQ(tests[3].slack, tests[2].slack) << "nothing is loaded";
+  EXPECT_THAT(tests[2].explanation, HasSubstr("by task 'rear'"));
+  set.executive.order = Order::static_priority;
+  const auto others = compare_device_tests(planned(set), set, test::board_of());
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[0].name, "rta");
+  EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));
+}
+
+// ---- searched priorities --------------------------------------------------------------------------------------------------
+
+TEST(Audsley, FindsAnOrderWhereThereIsOne) {
+  std::mt19937 random(8);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  int monotonic = 0, searched = 0, none = 0;
+  for (int run = 0; run < 3000; ++run) {
+    std::vector<Task> tasks;
+    const int n = draw(2, 5);
+    for (int i = 0; i < n; ++i) {
+      Task& task = tasks.emplace_back(test::task_of(std::string(1, static_cast<char>('a' + i)), std::chrono::milliseconds(draw(10, 60)), {}, static_cast<unsigned>(i)));
+      task.deadline = task.period * draw(5, 10) / 10;
+      task.wcet->device = std::max(Duration(1ms), task.period * draw(5, 30) / (20 * n));
+      task.priority = i + 1;
+    }
+    TaskSet set = test::set_of(tasks, Order::static_priority);
+    set.executive.priorities = PriorityAssignment::deadline_monotonic;
+    const bool by_deadline = planned(set).proved;
+    set.executive.priorities = PriorityAssignment::audsley;
+    const bool found = planned(set).proved;
+    set.executive.priorities = PriorityAssignment::explicit_priorities;
+    std::vector<int> order(tasks.size());
+    for (int i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i + 1;
+    bool any = false;
+    do {
+      for (std::size_t i = 0; i < order.size(); ++i) set.tasks[i].priority = order[i];
+      any = any || planned(set).proved;
+    } while (!any && std::ranges::next_permutation(order).found);
+    ASSERT_EQ(found, any) << run;
+    ++(by_deadline ? monotonic : found ? searched : none);
+  }
+  EXPECT_GT(monotonic, 300);
+  EXPECT_GE(searched, 3);
+  EXPECT_GT(none, 300);
+}
+
+} // namespace
+} // namespace rtexec::policies

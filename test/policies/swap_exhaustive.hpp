@@ -1,0 +1,41 @@
+// The exact worst case of a tiny device that swaps, by visiting every state that the real DeviceScheduler can reach under any sporadic releases:
+// chunk by chunk, in integer time, with every order of what happens at one instant.
+#pragma once
+
+#include "config/task_set.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace rtexec::test {
+
+struct TinySwapTask {
+  int period = 1;
+  int done_by = 0;       // deadline of the device part; orders jobs of one rank
+  int device = 0;
+  int chunks = 0;
+  bool constant = false; // its chunks are dropped, and not copied out
+  int rank = 0;          // smaller first
+};
+
+struct TinySwapSet {
+  std::vector<TinySwapTask> tasks;
+  SwapPolicy policy = SwapPolicy::pipelined;
+  int frames = 0;
+  int copy_engines = 1;
+  int in = 1, out = 1, drop = 0; // of one chunk
+  int in_fixed = 0;              // of each load
+  int out_fixed = 0;             // of each victim of a load; of each swap-out where operations are not preempted
+  bool early = false;            // executions and transfers may take less
+};
+
+struct SwapExploration {
+  std::vector<int> worst;  // response of each task; `period + 1` where a job can outlast the next release: then the others are lower estimates
+  std::size_t states = 0;
+  bool complete = false;   // false: there are more states than were allowed
+};
+
+/// Begins with frames filled in every order of the tasks.
+[[nodiscard]] SwapExploration explore(const TinySwapSet& set, std::size_t most_states);
+
+} // namespace rtexec::test

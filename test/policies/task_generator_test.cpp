@@ -1,0 +1,222 @@
+// Random task sets: drawn from the ranges that they are asked from, the same for the same seed, nested, and as chunks what plans make of them.
+#include "policies/task_generator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::Le;
+
+constexpr Bytes mib(std::uint64_t count) { return {count << 20}; }
+
+TaskSource own_source() {
+  TaskSource source;
+  source.period = {100ms, 10s};
+  source.periods = Distribution::log_uniform;
+  source.footprint = {mib(100), mib(900)};
+  source.swappable = 0.8;
+  source.constants = 0.25;
+  return source;
+}
+
+/// Two networks; the low resolutions of the first need 100 MiB, the high ones of the second 1100 MiB.
+TaskSource network_source() {
+  TaskSource source;
+  source.period = {3s, 5s};
+  for (const std::uint64_t base : {100U, 1000U})
+    source.networks.push_back({{.execution = 10ms, .footprint = mib(base), .swappable = mib(base / 2), .constants = mib(10)},
+                               {.execution = 20ms, .footprint = mib(base + 100), .swappable = mib(base / 2), .constants = mib(10)}});
+  return source;
+}
+
+std::vector<double> footprints(const std::vector<GeneratedTask>& tasks) {
+  std::vector<double> result;
+  for (const GeneratedTask& task : tasks) result.push_back(static_cast<double>(task.need.footprint.count));
+  return result;
+}
+
+bool same(const std::vector<GeneratedTask>& a, const std::vector<GeneratedTask>& b) {
+  const auto equal = [](const GeneratedTask& x, const GeneratedTask& y) {
+    return x.period == y.period && x.need.execution == y.need.execution && x.need.footprint == y.need.footprint && x.need.swappable == y.need.swappable;
+  };
+  return std::ranges::equal(a, b, equal);
+}
+
+double utilisation_of(const std::vector<GeneratedTask>& tasks) {
+  double sum = 0;
+  for (const GeneratedTask& task : tasks) sum += static_cast<double>(task.need.execution.count()) / static_cast<double>(task.period.count());
+  return sum;
+}
+
+TEST(TaskGenerator, TheSameSeedAndNumberGiveTheSameSetAndOthersDoNot) {
+  const TaskSource source = own_source();
+  const StudyPoint point{.tasks = 6, .utilisation = 0.5};
+  const auto set = generate(source, point, 7, 3);
+  EXPECT_TRUE(same(set, generate(source, point, 7, 3)));
+  EXPECT_FALSE(same(set, generate(source, point, 8, 3)));
+  EXPECT_FALSE(same(set, generate(source, point, 7, 4)));
+  EXPECT_FALSE(same(generate(source, point, 3, 7), set)); // seed and number are not interchangeable
+}
+
+TEST(TaskGenerator, DrawsWithinTheRanges) {
+  const TaskSource source = own_source();
+  for (std::uint64_t number = 0; number < 300; ++number)
+    for (const GeneratedTask& task : generate(source, {.tasks = 5, .utilisation = 0.4}, 1, number)) {
+      EXPECT_THAT(task.period, AllOf(Ge(100ms), Le(10s)));
+      EXPECT_THAT(task.need.footprint, AllOf(Ge(mib(100)), Le(mib(900))));
+      EXPECT_NEAR(static_cast<double>(task.need.swappable.count), 0.8 * static_cast<double>(task.need.footprint.count), 1);
+      EXPECT_NEAR(static_cast<double>(task.need.constants.count), 0.25 * static_cast<double>(task.need.swappable.count), 1);
+      EXPECT_GT(task.need.execution, 0ns);
+      EXPECT_LE(task.need.execution, task.period);
+    }
+}
+
+/// Shares of 20000 periods in the four quarters of the range, on the scale of the distribution.
+std::array<double, 4> quarters_of(Distribution distribution) {
+  TaskSource source = own_source();
+  source.periods = distribution;
+  std::array<double, 4> counts{};
+  constexpr int sets = 2000;
+  for (std::uint64_t number = 0; number < sets; ++number)
+    for (const GeneratedTask& task : generate(source, {.tasks = 10, .utilisation = 0.4}, 5, number)) {
+      const double period = static_cast<double>(task.period.count());
+      const double at = distribution == Distribution::uniform ? (period - 1e8) / (1e10 - 1e8) : std::log(period / 1e8) / std::log(1e10 / 1e8);
+      counts[std::min<std::size_t>(static_cast<std::size_t>(at * 4), 3)] += 1.0 / (10 * sets);
+    }
+  return counts;
+}
+
+TEST(TaskGenerator, PeriodsAreUniformOnTheirScale) {
+  for (const Distribution distribution : {Distribution::uniform, Distribution::log_uniform})
+    EXPECT_THAT(quarters_of(distribution), Each(AllOf(Ge(0.235), Le(0.265)))); // 5 standard deviations
+}
+
+TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
+  for (std::uint64_t number = 0; number < 200; ++number)
+    for (const double utilisation : {0.05, 0.5, 1.0})
+      EXPECT_NEAR(utilisation_of(generate(own_source(), {.tasks = 1 + number % 30, .utilisation = utilisation}, 1, number)), utilisation, 1e-6);
+}
+
+/// Shares of one are uniform on the simplex: of three, each is below 1/2 in 3/4 of all cases and below 1/4 in 7/16.
+TEST(TaskGenerator, UUniFastIsEvenAmongAllShares) {
+  constexpr int draws = 20'000;
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::array<double, 3> below_half{}, below_quarter{};
+  for (int i = 0; i < draws; ++i) {
+    const std::array<double, 2> numbers{share(random), share(random)};
+    const std::vector<double> shares = uunifast(1, numbers);
+    ASSERT_EQ(shares.size(), 3U);
+    EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-12);
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_GE(shares[k], 0);
+      below_half[k] += shares[k] < 0.5 ? 1.0 / draws : 0;
+      below_quarter[k] += shares[k] < 0.25 ? 1.0 / draws : 0;
+    }
+  }
+  EXPECT_THAT(below_half, Each(AllOf(Ge(0.75 - 0.016), Le(0.75 + 0.016))));
+  EXPECT_THAT(below_quarter, Each(AllOf(Ge(7.0 / 16 - 0.018), Le(7.0 / 16 + 0.018))));
+}
+
+TEST(TaskGenerator, LargerSetsBeginWithTheSmallerOnes) {
+  TaskSource source = network_source();
+  source.start = 3;
+  source.start_footprint = {mib(2100), mib(2300)};
+  for (std::uint64_t number = 0; number < 50; ++number) {
+    auto large = generate(source, {.tasks = 9}, 2, number);
+    large.resize(5);
+    EXPECT_TRUE(same(large, generate(source, {.tasks = 5}, 2, number)));
+  }
+}
+
+TEST(TaskGenerator, TheFirstTasksFillTheDevice) {
+  TaskSource source = network_source();
+  source.start = 3;
+  source.start_footprint = {mib(2100), mib(2300)};
+  for (std::uint64_t number = 0; number < 200; ++number) {
+    const auto sizes = footprints(generate(source, {.tasks = 6}, 1, number));
+    EXPECT_THAT(sizes[0] + sizes[1] + sizes[2], AllOf(Ge(2100.0 * (1 << 20)), Le(2300.0 * (1 << 20))));
+  }
+}
+
+TEST(TaskGenerator, NetworksAndResolutionsAreDrawnEvenly) {
+  std::array<double, 4> shares{};
+  constexpr int sets = 2000;
+  for (std::uint64_t number = 0; number < sets; ++number)
+    for (const GeneratedTask& task : generate(network_source(), {.tasks = 10}, 1, number))
+      shares[(task.need.footprint >= mib(1000) ? 2U : 0U) + (task.need.execution == 20ms ? 1U : 0U)] += 1.0 / (10 * sets);
+  EXPECT_THAT(shares, Each(AllOf(Ge(0.235), Le(0.265))));
+}
+
+/// Row after row one more, and nothing else changes.
+TEST(TaskGenerator, ResolutionsAreRaisedOneByOne) {
+  for (std::size_t high = 0; high <= 6; ++high) {
+    const auto tasks = generate(network_source(), {.tasks = 6, .high = high}, 1, 5);
+    const auto lowest = generate(network_source(), {.tasks = 6, .high = 0}, 1, 5);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      EXPECT_EQ(tasks[i].need.execution, i < high ? 20ms : 10ms);
+      EXPECT_EQ(tasks[i].need.footprint - lowest[i].need.footprint, i < high ? mib(100) : mib(0));
+      EXPECT_EQ(tasks[i].period, lowest[i].period);
+    }
+  }
+}
+
+// ---- chunks -------------------------------------------------------------------------------------------------------------
+
+/// In chunks of 64 MiB: 2 not swappable, of 3.5 swappable 1.5 constants; and the larger one 1, 4, 1.
+std::vector<GeneratedTask> two_tasks() {
+  return {{.period = 4s, .need = {.execution = 10ms, .footprint = mib(352), .swappable = mib(224), .constants = mib(96)}},
+          {.period = 3s, .need = {.execution = 20ms, .footprint = mib(320), .swappable = mib(256), .constants = mib(64)}}};
+}
+
+DeviceSet set_with(MemoryModel memory, Bytes capacity, Order order = Order::edf) {
+  return device_set_of(two_tasks(), {.capacity = capacity, .chunk = mib(64), .cost = {}}, memory, 2, order);
+}
+
+std::vector<std::uint32_t> most_of_each(const DeviceSet& set) {
+  std::vector<std::uint32_t> most;
+  for (const DeviceTask& task : set.tasks) most.push_back(task.most);
+  return most;
+}
+
+TEST(TaskGenerator, FootprintsAreRoundedUpAndSwappableMemoryDown) {
+  const DeviceSet set = set_with(MemoryModel::state, mib(400)); // six chunks
+  EXPECT_THAT(most_of_each(set), ElementsAre(3, 4));
+  EXPECT_EQ(set.overflow, 6U + 5 - 6);
+  EXPECT_EQ(set.tasks[0].constants, 0U);
+  EXPECT_EQ(set.tasks[0].deadline, set.tasks[0].period);
+  EXPECT_EQ(set.tasks[1].execution, Nanos{20'000'000});
+  EXPECT_EQ(set_with(MemoryModel::constants, mib(400)).tasks[1].constants, 4U);
+}
+
+TEST(TaskGenerator, ClassesShareTheLargestScratch) {
+  const DeviceSet set = set_with(MemoryModel::classes, mib(64));
+  EXPECT_THAT(most_of_each(set), ElementsAre(2, 1));
+  EXPECT_EQ(set.tasks[0].constants, 2U);
+  EXPECT_EQ(set.overflow, 2U + 1 + 2 + 1 + 3 - 1); // constants, what is not swappable, scratch, less the capacity
+  EXPECT_EQ(set_with(MemoryModel::one_process, mib(64)).overflow, 2U + 1 + 2 + 3 - 1);
+}
+
+TEST(TaskGenerator, NothingIsMissingWhereAllFits) { EXPECT_EQ(set_with(MemoryModel::state, mib(4096)).overflow, 0U); }
+
+TEST(TaskGenerator, UnderStaticPriorityTheShortestPeriodComesFirst) {
+  const DeviceSet set = set_with(MemoryModel::state, mib(400), Order::static_priority);
+  EXPECT_EQ(set.tasks[0].period, Nanos{3'000'000'000});
+  EXPECT_THAT(most_of_each(set), ElementsAre(4, 3));
+}
+
+} // namespace
+} // namespace rtexec::policies

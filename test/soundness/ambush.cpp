@@ -1,0 +1,156 @@
+#include "test/soundness/ambush.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace rtexec::soundness {
+namespace {
+
+using simulator::chance;
+using simulator::draw;
+using simulator::Part;
+
+/// What some tasks hold when the run begins, in random turn.
+void fill_frames(Plan& plan, Random& random) {
+  if (!plan.swap) return;
+  std::vector<std::size_t> order(plan.tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::shuffle(order, random);
+  std::uint32_t room = plan.swap->frames;
+  for (const std::size_t i : order) {
+    PlannedTask& task = plan.tasks[i];
+    const auto most = std::min(room, static_cast<std::uint32_t>(task.swap_slots.size()));
+    task.resident_slots = chance(random, 70) ? most : static_cast<std::uint32_t>(draw(random, 0, most));
+    room -= *task.resident_slots;
+  }
+}
+
+constexpr Instant last{std::chrono::hours(24 * 365 * 20)}; // of a run
+constexpr Instant after_all = last + Duration(1);
+
+/// Chooses releases, and how much of the most that is allowed is taken.
+class Rounds {
+ public:
+  Rounds(const Claim& claim, Random& random, std::uint64_t jobs) : claim_(claim), random_(random), tasks_(claim.tasks.tasks.size()), left_(jobs) {
+    for (const Task& task : claim.tasks.tasks) {
+      longest_ = std::max(longest_, task.period.count());
+      shortest_ = std::min(shortest_, task.period.count());
+    }
+    early_ = chance(random, 40);
+    prepare();
+  }
+
+  [[nodiscard]] bool early() const { return early_; }
+
+  Instant release(std::uint32_t task, Instant earliest) {
+    if (left_ == 0) return after_all;
+    --left_;
+    TaskRounds& own = tasks_[task];
+    std::int64_t at = earliest.time_since_epoch().count();
+    if (own.round == round_ && at >= end_) prepare();
+    if (own.round != round_) {
+      own.round = round_;
+      at = std::max(at, meeting_ - own.lead);
+    } else if (chance(random_, gaps_)) {
+      at += draw(random_, 0, claim_.tasks.tasks[task].period.count());
+    }
+    return Instant{Duration(at)};
+  }
+
+  Duration execution(policies::JobId job, Part part) {
+    const Wcet& wcet = *claim_.tasks.tasks[job.task].wcet;
+    const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+    return portion(most, tasks_[job.task].early_percent);
+  }
+  Duration transfer(Duration planned) { return portion(planned, transfers_early_); }
+  Duration latency() { return chance(random_, 70) ? claim_.release_latency : portion(claim_.release_latency, 100); }
+
+ private:
+  struct TaskRounds {
+    int round = 0;
+    std::int64_t lead = 0; // before the meeting
+    int early_percent = 0; // of its parts that take less than their WCET
+  };
+
+  std::int64_t chunks(std::size_t task) const { return static_cast<std::int64_t>(claim_.plan.tasks[task].swap_slots.size()); }
+
+  Duration portion(Duration most, int percent) {
+    if (percent == 0 || !chance(random_, percent)) return most;
+    return chance(random_, 60) ? Duration(0) : most * draw(random_, 0, 100) / 100;
+  }
+
+  /// Begins another round, after the end of the last one. Tasks that are not yet through with that join late.
+  void prepare() {
+    ++round_;
+    const auto any = [&] { return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(tasks_.size()) - 1)); };
+    const std::size_t first = any(), staged = any();
+    const bool alone = chance(random_, 20); // one task comes when the first job ends, and all others at the meeting
+    const std::size_t latecomer = any();
+    const bool evictors = !alone && chance(random_, 50);
+    const Duration in = claim_.plan.swap ? claim_.plan.swap->cost.in_per_chunk : Duration(0), out = claim_.plan.swap ? claim_.plan.swap->cost.out_per_chunk : Duration(0);
+    const std::int64_t device = claim_.tasks.tasks[first].wcet->device.count();
+    const bool loads_first = alone || chance(random_, 50);
+    const std::int64_t first_lead = loads_first ? chunks(first) * (alone || chance(random_, 50) ? out : in + out).count() + draw(random_, -1, 3) : draw(random_, 1, device + 1);
+    const std::int64_t first_end = device + (loads_first ? chunks(first) * in.count() : 0);
+    meeting_ = end_ + 2 * longest_;
+    const std::int64_t kind = draw(random_, 0, 9);
+    end_ = meeting_ + (kind < 6 ? draw(random_, shortest_, 4 * shortest_) : kind < 9 ? draw(random_, shortest_, longest_) : draw(random_, longest_, 3 * longest_));
+    gaps_ = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 1, 20));
+    transfers_early_ = early_ && chance(random_, 30) ? static_cast<int>(draw(random_, 5, 60)) : 0;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const Wcet& wcet = *claim_.tasks.tasks[i].wcet;
+      const std::int64_t period = claim_.tasks.tasks[i].period.count();
+      const bool evicts = evictors && chance(random_, 40);
+      const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0; // the device is asked after its first part
+      std::int64_t lead = -draw(random_, 0, 2);
+      if (i == first) lead = first_lead;
+      else if (i == staged) lead = draw(random_, 0, 3);
+      else if (alone) lead = i == latecomer ? draw(random_, 0, 6) - 4 - first_end : lead;
+      else if (evicts) lead = draw(random_, 1, period + 1);
+      else if (chance(random_, 30)) lead = chance(random_, 50) ? -draw(random_, 0, period / 2) : -first_end + draw(random_, -3, 3);
+      tasks_[i].lead = lead + before;
+      tasks_[i].early_percent = early_ && chance(random_, 50) ? static_cast<int>(draw(random_, 5, 50)) : 0;
+    }
+  }
+
+  const Claim& claim_;
+  Random& random_;
+  std::vector<TaskRounds> tasks_;
+  std::uint64_t left_; // jobs to be released
+  std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
+  bool early_ = false;
+  int round_ = 0, gaps_ = 0, transfers_early_ = 0;
+  std::int64_t meeting_ = 0, end_ = 0;
+};
+
+} // namespace
+
+Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs, const std::function<void(const simulator::Step&)>& observe) {
+  Plan plan = claim.plan;
+  fill_frames(plan, random);
+  Rounds rounds(claim, random, jobs);
+  simulator::Options options;
+  options.horizon = last - Instant{};
+  options.release = [&](std::uint32_t task, Instant earliest) { return rounds.release(task, earliest); };
+  if (claim.release_latency > Duration(0)) options.release_latency = [&](policies::JobId) { return rounds.latency(); };
+  if (rounds.early()) {
+    options.execution = [&](policies::JobId job, Part part) { return rounds.execution(job, part); };
+    options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };
+  }
+  options.observe = observe;
+  const simulator::Outcome outcome = simulator::simulate(claim.tasks, plan, options);
+
+  Ambush result;
+  for (std::uint32_t i = 0; i < outcome.tasks.size(); ++i) {
+    const simulator::TaskStatistics& task = outcome.tasks[i];
+    result.jobs += task.completed;
+    const auto& bound = plan.tasks[i].response_bound;
+    if (!bound || result.broken) continue;
+    if (task.response_max > *bound) result.broken = simulator::BrokenBound{.task = i, .part = Part::after, .took = task.response_max, .bound = *bound};
+    else if (task.missed + task.skipped > 0) result.broken = simulator::BrokenBound{.task = i, .part = {}, .took = task.longest(), .bound = *bound};
+  }
+  return result;
+}
+
+} // namespace rtexec::soundness

@@ -1,0 +1,43 @@
+// What check-soundness attacks: for each admission test random sets at the edge of what it accepts, of many shapes, with the bounds that it claims;
+// and tests that are broken deliberately, which the attack must refute.
+#pragma once
+
+#include "config/plan.hpp"
+#include "policies/device_tests.hpp"
+#include "rtexec/simulator/adversary.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::soundness {
+
+using simulator::Claim;
+using simulator::Random;
+
+/// One test under one rule of the scheduler.
+struct Subject {
+  std::string name;
+  unsigned weight = 1; // its share of all sets
+  /// A random set that the test just accepts; nothing: this one was not accepted at any scale, or is of no interest.
+  std::function<std::optional<Claim>(Random&)> next;
+};
+
+/// Every test that promises: of the device alone, and end to end.
+[[nodiscard]] std::vector<Subject> sound_tests();
+
+/// Each with one deliberate error: sets that it accepts, and the test without the error does not. theorem1 is among them as it was published.
+[[nodiscard]] std::vector<Subject> broken_tests();
+
+/// A device, the rule under which it runs, and the test that promises for it.
+struct Way {
+  std::string name;
+  SwapPolicy policy{};
+  policies::DeviceTest test{};
+  Order order{};
+  unsigned copy_engines = 1;
+};
+[[nodiscard]] std::vector<Way> device_ways();
+
+} // namespace rtexec::soundness

@@ -1,0 +1,84 @@
+#!/bin/bash
+# rtexec simulate: exit codes, the hole in RT-Swap from its file, the adversary's releases, recorded executions, pictures.
+set -u
+folder=$(realpath "$1")
+rtexec=$folder/bin/rtexec
+hole=$(realpath config/rt-swap-hole.toml)
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+bad=0
+expect() { # CODE PATTERN COMMAND...
+  local code=$1 pattern=$2; shift 2
+  local out status
+  out=$("$@" 2>&1); status=$?
+  [ "$status" = "$code" ] || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
+  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
+}
+ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
+
+# A set that is proved, and one that is not: both are simulated.
+{ printf '[executive]\nduration="300ms"\n'; task a 50ms 2ms; task b 80ms 3ms 'wcet_before="1ms"'; } > good.toml
+{ printf '[executive]\nduration="300ms"\n'; task a 10ms 8ms; task b 20ms 12ms; } > overload.toml
+expect 0 'Verdict: proved' "$rtexec" simulate good.toml --json good.json
+expect 0 "^proved 7 True 0 \['completed'" ask good.json "d['verdict'], d['tasks'][0]['released'], d['deadlines_kept'], d['trace']['events'], sorted(d['tasks'][0])[1:2]"
+expect 0 '^5000000$' ask good.json "max(task['response_ns']['max'] for task in d['tasks'])"
+expect 4 'DEADLINE WAS MISSED' "$rtexec" simulate overload.toml
+expect 0 '"verdict": "proved"' "$rtexec" simulate good.toml --json -
+expect 2 'none.toml' "$rtexec" simulate none.toml
+expect 2 '[-][-]duration 5' "$rtexec" simulate good.toml --duration 5
+expect 2 '' "$rtexec" simulate good.toml --releases never
+expect 2 'from 0 to 1' "$rtexec" simulate good.toml --execution uniform:2
+expect 2 'no/such.csv' "$rtexec" simulate good.toml --execution no/such.csv
+expect 5 'cannot write JSON' "$rtexec" simulate good.toml --json /no/such/folder/x.json
+expect 5 'no/such/folder' "$rtexec" simulate good.toml --gantt no/such/folder/x.svg
+
+# The same seed, the same run.
+n=0
+for seed in 1 1 2; do expect 0 '' "$rtexec" simulate good.toml --releases sporadic --execution uniform:0.2 --seed $seed --duration 10s --json "seed-$seed.$((++n)).json"; done
+cmp -s seed-1.1.json seed-1.2.json || { echo "one seed, two runs"; bad=1; }
+cmp -s seed-1.1.json seed-2.3.json && { echo "two seeds, one run"; bad=1; }
+
+# Executions as a run recorded them.
+printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,1500000,2,in-time\nb,0,0,0,0,1000000,2,in-time\nb,1,0,0,5,2000005,2,late\n' > jobs.csv
+expect 0 '' "$rtexec" simulate good.toml --execution jobs.csv --json recorded.json
+expect 0 '^1500000 2000000$' ask recorded.json "d['tasks'][0]['observed']['device_ns'], d['tasks'][1]['observed']['device_ns']"
+
+# The counter-example to RT-Swap's analysis. run does not take listed releases.
+expect 4 'm8 .*1 missed' "$rtexec" simulate "$hole" --json hole.json --gantt hole.svg
+expect 0 "^\['m8'\] 143999000$" ask hole.json "[t['name'] for t in d['tasks'] if t['missed']], max(t['response_ns']['max'] for t in d['tasks'])"
+expect 0 '^True True$' ask hole.json "d['swap']['in_bytes'] > 0 and d['swap']['out_bytes'] > 0, d['swap']['operations'] == (d['swap']['in_bytes'] + d['swap']['out_bytes'] + d['swap']['dropped_bytes']) // (2 << 20)"
+expect 0 'deadline was kept' "$rtexec" simulate "$hole" --policy pipelined
+expect 2 "lists its releases, which is for .rtexec simulate." "$rtexec" run "$hole" --force
+expect 0 'svg True True True' python3 -c "
+import xml.etree.ElementTree as tree
+root = tree.parse('hole.svg').getroot()
+text = ''.join(root.itertext())
+print(root.tag.split('}')[1], 'DEADLINE MISSED: m8, job 0' in text, 'copies out' in text, 'core' not in text)"
+expect 0 '' "$rtexec" simulate good.toml --duration 10min --gantt long.svg
+[ "$(stat -c %s long.svg)" -lt 10000000 ] || { echo "long.svg is $(stat -c %s long.svg) bytes"; bad=1; }
+expect 0 '' "$rtexec" simulate good.toml --gantt part.svg --from 50ms --to 100ms
+expect 0 '50 ms to 100 ms|50.0 ms to 100 ms' cat part.svg
+expect 2 'before it begins' "$rtexec" simulate good.toml --gantt part.svg --from 100ms --to 50ms
+
+# What the adversary finds is repeated by the releases that it lists.
+{ printf '[executive]\norder="static-priority"\nduration="1s"\n'; task hi 50ms 10ms; task lo 200ms 45ms 'offset="15ms"'; } > blocked.toml
+expect 0 '' "$rtexec" simulate blocked.toml
+expect 4 'hi: releases = \[' "$rtexec" simulate blocked.toml --releases adversarial --attempts 60 --json worst.json --gantt worst.svg
+python3 - <<'EOF'
+import json
+worst = json.load(open('worst.json'))['worst_case']
+text = open('blocked.toml').read().replace('offset="15ms"', '').replace('duration="1s"', 'duration="%s"' % worst['duration'])
+for name, releases in worst['releases'].items():
+    text = text.replace('name="%s"' % name, 'name="%s"\nreleases=%s' % (name, json.dumps(releases)))
+open('repeated.toml', 'w').write(text)
+EOF
+expect 4 'MISSED' "$rtexec" simulate repeated.toml --json repeated.json
+expect 0 '^True$' python3 -c "
+import json
+worst = json.load(open('worst.json'))['worst_case']
+task = next(t for t in json.load(open('repeated.json'))['tasks'] if t['name'] == worst['task'])
+print(task['response_ns']['max'] == worst['response_ns'] > worst['bound_ns'] and worst['repeated_by_releases'])"
+expect 2 'chooses executions itself' "$rtexec" simulate blocked.toml --releases adversarial --execution jobs.csv
+expect 4 'releases alone do not repeat it' "$rtexec" simulate blocked.toml --releases adversarial --execution uniform --attempts 20
+exit $bad

@@ -1,0 +1,93 @@
+#!/bin/bash
+# rtexec sweep: tables, files, going on after a stop, and what it refuses.
+set -u
+folder=$(realpath "$1")
+rtexec=$folder/bin/rtexec
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+bad=0
+expect() { # CODE PATTERN COMMAND...
+  local code=$1 pattern=$2; shift 2
+  local out status
+  out=$("$@" 2>&1); status=$?
+  [ "$status" = "$code" ] || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
+  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
+}
+own="--n 4 --utilisation 0.3 --period 100ms..1s --footprint 1GiB..2GiB --swappable 0.8 --capacity 5GiB --chunk 64MiB --in-per-chunk 3ms --out-per-chunk 3ms"
+
+# Every preset, as a table, CSV, JSON and a picture.
+for preset in rt-swap-fig7a rt-swap-fig7b rt-swap-fig7c rt-swap-wide; do
+  expect 0 'one-process' "$rtexec" sweep --preset $preset --sets 20 -o $preset --json $preset.json
+done
+cat > shapes.py <<'EOF'
+import csv, json, sys
+import xml.etree.ElementTree as xml
+varied = {"rt-swap-fig7a": ("n", range(4, 14)), "rt-swap-fig7b": ("reduced_percent", range(0, 71, 10)),
+          "rt-swap-fig7c": ("high_resolution", range(0, 11)), "rt-swap-wide": ("n", range(7, 21))}
+tests = ["theorem1", "baker", "demand", "pipelined-h1", "pipelined", "pipelined-constant", "classes", "one-process"]
+for preset, (name, values) in varied.items():
+    result = json.load(open(preset + ".json"))
+    assert (result["preset"], result["varied"], result["tests"], result["sets"], result["seed"]) == (preset, name, tests, 20, 1), result
+    assert [row[name] for row in result["rows"]] == list(values)
+    for row in result["rows"]:
+        assert set(row) == {name, "sets"} | set(tests) and row["sets"] == 20
+        assert all(0 <= row[test] <= 100 and row[test] % 5 == 0 for test in tests)
+        assert row["theorem1"] <= row["baker"] + 5 and row["baker"] <= row["demand"]
+    table = list(csv.DictReader(open(preset + "/results.csv")))
+    assert [{key: float(cell) for key, cell in row.items()} for row in table] == result["rows"]
+    raw = open(preset + "/outcomes.csv").read().splitlines()
+    assert raw[0].startswith("# rtexec = ") and raw[1] == ",".join([name, "set", *tests]) and len(raw) == 2 + 20 * len(values)
+    picture = xml.parse(preset + "/results.svg").getroot()
+    svg = "{http://www.w3.org/2000/svg}"
+    assert len(picture.findall(svg + "polyline")) == len(tests)
+    assert set(tests) <= {text.text for text in picture.iter(svg + "text")}
+EOF
+python3 shapes.py || bad=1
+
+# The same on any number of threads, and to be continued.
+expect 0 'wrote results' "$rtexec" sweep --preset rt-swap-fig7a --sets 20 --jobs 1 -o alone
+expect 0 'wrote results' "$rtexec" sweep --preset rt-swap-fig7a --sets 20 --jobs 3 -o three
+diff -r alone three || bad=1
+head -n 50 alone/outcomes.csv > stopped; printf '7,1' >> stopped
+mkdir halfway && mv stopped halfway/outcomes.csv
+expect 0 'halfway has 48 of 200 sets already' "$rtexec" sweep --preset rt-swap-fig7a --sets 20 -o halfway
+diff -r alone halfway || bad=1
+expect 0 'alone has 200 of 300' "$rtexec" sweep --preset rt-swap-fig7a --sets 30 -o alone
+expect 2 'outcomes of another study: seed = 1, not 2; name another folder' "$rtexec" sweep --preset rt-swap-fig7a --sets 20 --seed 2 -o alone
+expect 2 'another study: tasks = rt-swap-fig7a, not rt-swap-wide' "$rtexec" sweep --preset rt-swap-wide --sets 20 -o alone
+for signal in INT TERM; do
+  rm -rf "stopped-$signal" cancelled.log
+  "$rtexec" sweep --preset rt-swap-fig7a --sets 100000 -o "stopped-$signal" >cancelled.log 2>&1 & pid=$!
+  for ((i = 0; i < 300; i++)); do [ "$(cat "stopped-$signal/outcomes.csv" 2>/dev/null | wc -l)" -gt 20 ] && break; sleep 0.1; done
+  kill -$signal $pid; wait $pid; status=$?
+  [ $status = 5 ] && grep -q 'was cancelled after .* the same command goes on from there' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
+  [ "$(grep -cvE '^[0-9]+,[0-9]+(,[01]){8}$' "stopped-$signal/outcomes.csv")" = 2 ] || { echo "SIG$signal: broken lines"; bad=1; }
+done
+
+# Tasks of one's own, and what may vary.
+expect 0 '^ +4 ' "$rtexec" sweep $own --sets 20
+expect 0 '"utilisation": 0.3$' "$rtexec" sweep ${own/0.3/0.1..0.9:0.1} --sets 5 --json -
+expect 0 '^ +n +rta +pipelined$' "$rtexec" sweep $own --sets 5 --order static-priority --tests rta,pipelined
+expect 0 '^ +30 ' "$rtexec" sweep $own --sets 5 --reduced 0..30:10
+expect 2 'also needs --utilisation, --period, --footprint' "$rtexec" sweep --n 4..6 --capacity 1GiB
+expect 2 'both vary' "$rtexec" sweep ${own/n 4/n 4..6} --reduced 0..10
+expect 2 'both vary' "$rtexec" sweep --preset rt-swap-fig7b --n 5..8
+expect 2 '3 is not a whole number from 4 to 1024' "$rtexec" sweep --preset rt-swap-fig7a --n 3..5
+expect 2 '4.5 is not a whole number' "$rtexec" sweep --preset rt-swap-fig7a --n 4..5:0.5
+expect 2 '1.5 is not from' "$rtexec" sweep ${own/0.3/1.5}
+expect 2 'use a number, FROM..TO' "$rtexec" sweep --preset rt-swap-fig7a --n 9..7
+expect 2 'use a number, FROM..TO' "$rtexec" sweep --preset rt-swap-fig7a --n many
+expect 2 'more than 1000 rows' "$rtexec" sweep ${own/0.3/0.1..0.9:0.00001}
+expect 2 "did you mean 'pipelined'" "$rtexec" sweep --preset rt-swap-fig7a --tests pipelind
+expect 2 'no test for order static-priority' "$rtexec" sweep --preset rt-swap-fig7a --order static-priority --tests demand
+expect 2 '[-][-]footprint: for tasks of one' "$rtexec" sweep --preset rt-swap-fig7a --footprint 1GiB
+expect 2 'give --in-per-chunk and --out-per-chunk as well' "$rtexec" sweep --preset rt-swap-fig7a --chunk 32MiB
+expect 2 'only networks have resolutions' "$rtexec" sweep $own --high 1
+expect 2 'there are only 7 tasks' "$rtexec" sweep --preset rt-swap-fig7c --n 7
+expect 2 'descends' "$rtexec" sweep --preset rt-swap-fig7a --period 5s..3s
+expect 2 'set a larger --chunk' "$rtexec" sweep ${own/64MiB/1B}
+expect 2 'rt-swap-fig7a' "$rtexec" sweep --preset rt-swap-fig8
+expect 5 'cannot make this folder' "$rtexec" sweep --preset rt-swap-fig7a --sets 1 -o /dev/null/x
+expect 5 'No space left' "$rtexec" sweep --preset rt-swap-fig7a --sets 1 --json /dev/full
+expect 0 'rt-swap-fig7c' "$rtexec" sweep --help
+exit $bad
