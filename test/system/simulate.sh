@@ -33,6 +33,14 @@ expect 2 'no/such.csv' "$rtexec" simulate good.toml --execution no/such.csv
 expect 5 'cannot write JSON' "$rtexec" simulate good.toml --json /no/such/folder/x.json
 expect 5 'no/such/folder' "$rtexec" simulate good.toml --gantt no/such/folder/x.svg
 
+# The second hole: proved, and kept, by our rules.
+second=${hole%-hole.toml}-second-hole.toml
+expect 4 'm7 .* 144 ms .* 1 missed' "$rtexec" simulate "$second"
+for policy in serial pipelined; do
+  expect 0 'Every real-time deadline was kept' "$rtexec" simulate "$second" --policy $policy
+  expect 0 'theorem1 .not sound. +yes +0.99' "$rtexec" check "$second" --policy $policy
+done
+
 # The same seed, the same run.
 n=0
 for seed in 1 1 2; do expect 0 '' "$rtexec" simulate good.toml --releases sporadic --execution uniform:0.2 --seed $seed --duration 10s --json "seed-$seed.$((++n)).json"; done
