@@ -9,7 +9,9 @@
 #include "rtexec/command/text.hpp"
 #include "rtexec/simulator/patterns.hpp"
 #include "rtexec/simulator/recorder.hpp"
+#include "rtexec/simulator/tracer.hpp"
 #include "rtexec/simulator/worst_case.hpp"
+#include "traces/session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -33,6 +35,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   int attempts = 200;
   std::string gantt, from, to;
+  std::string trace;
   std::string json;
 };
 
@@ -172,6 +175,15 @@ Result<std::optional<Gantt>> gantt_of(const Options& options, const Scenario& sc
   return Gantt(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
+Result<TraceReport> write_trace(const std::string& folder, simulator::Tracer& tracer, const Report& report) {
+  auto session = traces::Session::start(folder, {});
+  if (!session) return std::unexpected(session.error());
+  tracer.write(report.swap ? &*report.swap : nullptr);
+  const auto summary = session->stop();
+  if (!summary) return std::unexpected(summary.error());
+  return TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+}
+
 int simulate(const Options& options) {
   auto set = read(options.set);
   if (!set) return report(set.error());
@@ -187,14 +199,26 @@ int simulate(const Options& options) {
 
   simulator::Recorder recorder(scenario->tasks, executive->plan());
   recorder.watch_executions(scenario->run);
+  std::optional<simulator::Tracer> tracer;
+  if (!options.trace.empty()) tracer.emplace(scenario->tasks, executive->plan());
   scenario->run.observe = [&](const simulator::Step& step) {
     recorder.see(step);
     if (*gantt) (*gantt)->see(step);
+    if (tracer) tracer->see(step);
   };
-  if (*gantt) scenario->run.observe_core = [&](const simulator::Stretch& stretch) { (*gantt)->see(stretch); };
+  if (*gantt || tracer)
+    scenario->run.observe_core = [&](const simulator::Stretch& stretch) {
+      if (*gantt) (*gantt)->see(stretch);
+      if (tracer) tracer->see(stretch);
+    };
   const simulator::Outcome outcome = simulator::simulate(scenario->tasks, executive->plan(), scenario->run);
 
-  const Report result = recorder.report(outcome);
+  Report result = recorder.report(outcome);
+  if (tracer) {
+    const auto traced = write_trace(options.trace, *tracer, result);
+    if (!traced) return report(traced.error());
+    result.trace = *traced;
+  }
   if (*gantt)
     if (const auto drawn = config::replace_file(options.gantt, (*gantt)->svg(outcome.end)); !drawn) return report(drawn.error());
   out << '\n';
@@ -231,6 +255,7 @@ void add_simulate(CLI::App& program, int& exit_code) {
   auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
   command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
   command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);
+  command->add_option("--trace", options->trace, "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }

@@ -41,6 +41,12 @@ for policy in serial pipelined; do
   expect 0 'theorem1 .not sound. +yes +0.99' "$rtexec" check "$second" --policy $policy
 done
 
+# The events of a run, in virtual time.
+expect 4 'Trace: [0-9]+ events recorded, 0 lost' "$rtexec" simulate "$hole" --trace trace --json traced.json
+expect 0 '^True 0$' ask traced.json "d['trace']['events'] > 150, d['trace']['lost']"
+expect 0 'job_end: .*task = 8, job = 0, at = 174000000, response = 143999000' babeltrace2 trace
+expect 2 'trace' "$rtexec" simulate "$hole" --trace trace
+
 # The same seed, the same run.
 n=0
 for seed in 1 1 2; do expect 0 '' "$rtexec" simulate good.toml --releases sporadic --execution uniform:0.2 --seed $seed --duration 10s --json "seed-$seed.$((++n)).json"; done
