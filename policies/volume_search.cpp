@@ -81,7 +81,8 @@ std::uint64_t within(Nanos time, Nanos fixed, Nanos per_chunk) {
 /// patient tasks first is best for everybody at once; blocking only lowers caps, and lower caps only leave less slack.
 class SerialSearch {
  public:
-  SerialSearch(const DeviceSet& set, DeviceTest test, Order order) : set_(set), test_(test), order_(order), patience_(by_patience(set, order, test == DeviceTest::baker)), most_(most_of(set)), volumes_(most_.size()) {
+  SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
+      : set_(set), test_(test), order_(order), patience_(by_patience(set, order, test == DeviceTest::baker)), most_(most_of(set)), volumes_(most_.size()) {
     for (const DeviceTask& task : set.tasks) rates_.push_back(1 / static_cast<double>(task.period));
   }
 
@@ -205,7 +206,9 @@ class SerialSearch {
       if (!may_block(i, verdict)) continue;
       const Nanos own = room - set_.tasks[i].execution;
       // A task that swaps waits, with its chunks, for any other's execution.
-      const std::uint64_t cap = own < longest_beside(i) ? 0 : std::min(within(room, swap.swap_out(1) - swap.out(), swap.out()), within(own, swap.swap_in(1) - swap.in(), swap.in()));
+      const std::uint64_t cap = own < longest_beside(i) ? 0
+                                                        : std::min(within(room, swap.swap_out(1) - swap.out(), swap.out()),
+                                                                   within(own, swap.swap_in(1) - swap.in(), swap.in()));
       if (cap >= caps[i]) continue;
       if (!lower(caps, set_, i, cap)) return round;
       lowered = true;
@@ -252,7 +255,8 @@ class SerialSearch {
 /// examined; where one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
-  PipelinedSearch(const DeviceSet& set, Order order) : set_(set), order_(order), patience_(by_patience(set, order)), volumes_(set.tasks.size()), caps_(set.tasks.size()), costs_(set.tasks.size()) {
+  PipelinedSearch(const DeviceSet& set, Order order)
+      : set_(set), order_(order), patience_(by_patience(set, order)), volumes_(set.tasks.size()), caps_(set.tasks.size()), costs_(set.tasks.size()) {
     for (std::size_t i = 0; i < set.tasks.size(); ++i)
       if (set.tasks[i].real_time) urgency_.push_back(i);
     if (order == Order::edf) std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) { return set.tasks[i].deadline; });
@@ -401,7 +405,8 @@ class PipelinedSearch {
 
   double cost_of(std::size_t task, Nanos lambda) const {
     const Nanos execution = set_.tasks[task].execution;
-    return static_cast<double>(lambda) + static_cast<double>(std::max(execution - lambda, Nanos{0})) + static_cast<double>(std::max(swap_->load(volumes_[task]) - lambda, Nanos{0}));
+    const Nanos load = swap_->load(volumes_[task]);
+    return static_cast<double>(lambda) + static_cast<double>(std::max(execution - lambda, Nanos{0})) + static_cast<double>(std::max(load - lambda, Nanos{0}));
   }
 
   /// So that it blocks no longer than the tightest place allows.
