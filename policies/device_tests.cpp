@@ -188,18 +188,14 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
     if (task.real_time) {
-      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = serial_cost(swap, task, volumes[i]), .load = 0, .blocking = blocking.by(i)});
+      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = serial_cost(swap, task, volumes[i]), .load = 0,
+                              .blocking = bounded(Wide{blocking.by(i)} + blocking.once())});
       result.index.push_back(i);
     } else {
       background = std::max(background, blocking.by(i));
     }
   }
-  // Best-effort jobs and strays are not told apart: a blocking job is one or the other, and strays are rare.
-  result.background = background;
-  if (blocking.once() > 0) {
-    result.background = bounded(Wide{background} + blocking.once());
-    for (DemandTask& task : result.tasks) task.blocking = bounded(Wide{*task.blocking} + blocking.once());
-  }
+  result.background = bounded(Wide{background} + blocking.once());
   return result;
 }
 

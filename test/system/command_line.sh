@@ -1,19 +1,11 @@
 #!/bin/bash
 # Exit codes and errors of the command line, as scripts rely on them.
 set -u
+. test/support/expect.bash
 folder=$(realpath "$1")
 rtexec=$folder/bin/rtexec
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
-bad=0
-# A busy machine may break the bound of a run: where that is not the question, 0 and 4 will do.
-expect() { # CODES PATTERN COMMAND...
-  local code=$1 pattern=$2; shift 2
-  local out status
-  out=$("$@" 2>&1); status=$?
-  grep -qw "$status" <<<"$code" || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
-  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
-}
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 
 { printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 50ms 2ms; task b 80ms 3ms; } > good.toml

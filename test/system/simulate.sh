@@ -1,19 +1,12 @@
 #!/bin/bash
 # rtexec simulate: exit codes, the hole in RT-Swap from its file, the adversary's releases, recorded executions, pictures.
 set -u
+. test/support/expect.bash
 folder=$(realpath "$1")
 rtexec=$folder/bin/rtexec
 hole=$(realpath config/rt-swap-hole.toml)
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
-bad=0
-expect() { # CODE PATTERN COMMAND...
-  local code=$1 pattern=$2; shift 2
-  local out status
-  out=$("$@" 2>&1); status=$?
-  [ "$status" = "$code" ] || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
-  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
-}
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 

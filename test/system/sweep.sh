@@ -1,18 +1,11 @@
 #!/bin/bash
 # rtexec sweep: tables, files, going on after a stop, and what it refuses.
 set -u
+. test/support/expect.bash
 folder=$(realpath "$1")
 rtexec=$folder/bin/rtexec
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cd "$work"
-bad=0
-expect() { # CODE PATTERN COMMAND...
-  local code=$1 pattern=$2; shift 2
-  local out status
-  out=$("$@" 2>&1); status=$?
-  [ "$status" = "$code" ] || { echo "expected exit $code, got $status: $*"; echo "$out"; bad=1; }
-  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
-}
 own="--n 4 --utilisation 0.3 --period 100ms..1s --footprint 1GiB..2GiB --swappable 0.8 --capacity 5GiB --chunk 64MiB --in-per-chunk 3ms --out-per-chunk 3ms"
 
 # Every preset, as a table, CSV, JSON and a picture.

@@ -1,0 +1,10 @@
+# For scripts of test/system/ that run the program in many ways: `bad` is 1 once something was not as expected.
+bad=0
+# CODES: one of them. A busy machine may break the bound of a run: where that is not the question, "0 4" will do.
+expect() { # CODES PATTERN COMMAND...
+  local codes=$1 pattern=$2; shift 2
+  local out status
+  out=$("$@" 2>&1); status=$?
+  grep -qw "$status" <<<"$codes" || { echo "expected exit $codes, got $status: $*"; echo "$out"; bad=1; }
+  grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
+}
