@@ -22,8 +22,9 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 
 # ---- packages -------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
-  libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev
-PACKAGES_CHECK := libgtest-dev libgmock-dev python3 python3-venv
+  libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
+  libboost-math-dev
+PACKAGES_CHECK := libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver
 PACKAGES_BENCH := libbenchmark-dev rt-tests
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
@@ -78,7 +79,15 @@ $(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
 	   echo '  static constexpr BuiltinBoard boards[] = {'; \
 	   for board in $(^:boards/%.toml=%); do printf '{"%s", R"toml(' $$board; cat boards/$$board.toml; echo ')toml"},'; done; \
 	   echo '}; return boards; } }'; } > $@
-$(BUILTIN_BOARDS).o: $(BUILTIN_BOARDS).cpp | $(BUILD)/.packages-BUILD
+# So does the page of traces/report.
+PAGE_FILES := $(B)/traces/report/page_files
+$(PAGE_FILES).cpp: $(foreach type,html css js,traces/report/page.$(type))
+	@mkdir -p $(@D)
+	@{ echo '#include "traces/report/page.hpp"'; \
+	   echo 'rtexec::traces::PageFiles rtexec::traces::page_files() { return {'; \
+	   for file in $^; do printf 'R"page('; cat $$file; echo ')page",'; done; \
+	   echo '}; }'; } > $@
+$(BUILTIN_BOARDS).o $(PAGE_FILES).o: %.o: %.cpp | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
@@ -165,7 +174,7 @@ $(KERNEL_OBJECTS): $(B)/%/kernel_table.o: $(K)/%/kernel_table.cpp | $(BUILD)/.pa
 kernels: $(KERNEL_TABLES) ## compile the device kernels only
 
 # ---- rooms ----------------------------------------------------------------------------------------------------------
-OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(filter $(B)/$(1)/%,$(KERNEL_OBJECTS))
+OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(if $(filter traces,$(1)),$(PAGE_FILES).o) $(filter $(B)/$(1)/%,$(KERNEL_OBJECTS))
 LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call OBJECTS,$(room)))
 # A room's archive; what it may use follows it on the link line.
 archive = $(B)/$(1)/$(1).a
@@ -264,7 +273,7 @@ $(DEMO_PROFILE): config/demo-swap.toml $(MODELS) $(PROGRAM)
 run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six networks, twice the device's memory (ORDER=static-priority: the other order)
 	@rm -rf $(BUILD)/demo.trace
 	@$(PROGRAM) run config/demo-swap.toml $(if $(ORDER),--order $(ORDER)) --trace $(BUILD)/demo.trace --json $(BUILD)/demo.report.json; status=$$?; \
-	  echo "report: $(BUILD)/demo.report.json, trace: $(BUILD)/demo.trace (babeltrace2 reads it)"; exit $$status
+	  echo "report: $(BUILD)/demo.report.json, trace: $(BUILD)/demo.trace; what it tells: $(PROGRAM) analyze $(BUILD)/demo.trace --html $(BUILD)/demo.html"; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
 .PHONY: check borders check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
@@ -317,7 +326,12 @@ $(B)/test/%-bench: $(B)/test/bench/%_bench.o $(ARCHIVES) | $(BUILD)/.packages-BE
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all) -lbenchmark
 $(BENCHES:$(B)/test/%-bench=$(B)/test/bench/%_bench.o): | $(BUILD)/.packages-BENCH
 bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what the README claims, as ratios within one run
-	@test/run-benches $(B) $(filter-out %/swap-bench,$(BENCHES))
+	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench,$(BENCHES))
+
+$(B)/test/analyze-bench: $(call object,test/support/ctf_writer.cpp test/support/trace_writer.cpp)
+.PHONY: bench-analyze
+bench-analyze: $(B)/test/analyze-bench ## events per second and memory of reading a trace, beside babeltrace2's dummy sink (ANALYZE_EVENTS=20000000)
+	@mkdir -p $(BUILD)/analyze && $< $(BUILD)/analyze
 
 SWAP_MODELS ?= $(foreach model,resnet152 densenet201 resnext152-32x4d yolov3,$(BUILD)/models/$(model)-416.onnx)
 .PHONY: bench-swap

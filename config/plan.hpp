@@ -96,7 +96,8 @@ struct PlannedTask {
   std::string name;
   bool promised = false;            // a real-time task whose bound is within its deadline
   Wcet wcet;                        // that the plan rests on
-  bool tuned = false;               // computes in the ways that its profile stores, and not by the workload's default
+  std::string workload;             // fingerprint of what ran when that was measured, or will
+  std::vector<std::string> tuning;  // the ways to compute that its profile stores; empty: the workload's default
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
   Duration period{0};

@@ -5,6 +5,7 @@
 #include "config/schema.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace rtexec {
@@ -67,6 +68,10 @@ void check_rules(const Profile& profile, Report& report) {
 
 } // namespace
 
+Duration with_margin(Duration observed, double margin) {
+  return Duration(static_cast<Duration::rep>(std::ceil(static_cast<double>(observed.count()) * margin)));
+}
+
 Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file) {
   const auto document = parse_document(toml, file.string());
   if (!document) return std::unexpected(document.error());
@@ -86,7 +91,7 @@ Result<Profile> read_profile(const std::filesystem::path& file) {
 }
 
 Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
-  const std::string text = "# Written by `rtexec profile`.\n" + write(profile_schema(), profile);
+  const std::string text = "# Measured execution times.\n" + write(profile_schema(), profile);
   if (const auto readable_again = parse_profile(text, file); !readable_again) return std::unexpected(readable_again.error());
   return replace_file(file, text);
 }

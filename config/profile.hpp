@@ -29,6 +29,9 @@ struct Profile {
   std::vector<ProfileEntry> entries;
 };
 
+/// The WCET that an observed maximum stands for: `margin` times as long, rounded up.
+[[nodiscard]] Duration with_margin(Duration observed, double margin);
+
 [[nodiscard]] Result<Profile> read_profile(const std::filesystem::path& file);
 [[nodiscard]] Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file);
 /// Written to a temporary file beside it and renamed: a failure leaves the old profile whole.

@@ -83,6 +83,9 @@ class Machine {
   std::filesystem::path root_;
 };
 
+/// This machine in a line, as profiles and traces name it: "aarch64, 4 cores, Linux 5.10.104".
+[[nodiscard]] std::string machine_name();
+
 /// "0-2,5" as the kernel writes it; bad_input for anything else. And back.
 [[nodiscard]] Result<std::vector<unsigned>> parse_core_list(std::string_view text);
 [[nodiscard]] std::string core_list(const std::vector<unsigned>& cores);

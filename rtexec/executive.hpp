@@ -22,6 +22,7 @@
 #include "tasks/workload.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -81,6 +82,12 @@ struct SwapReport {
   std::string failure;          // what the store's last errors were, and what to do; empty: none
 };
 
+/// Where `rtexec top` saw the run, or why it did not: that ends no run.
+struct StatusPageReport {
+  std::string file;
+  std::string failure; // empty: none
+};
+
 /// What ended the device, and with it the run.
 struct DeviceFaultReport {
   std::string task; // whose job met it
@@ -93,6 +100,16 @@ struct TraceReport {
   std::uint64_t lost = 0;
 };
 
+/// What a flight recorder wrote.
+struct FlightReport {
+  struct Snapshot {
+    std::filesystem::path folder;
+    std::string reason;
+  };
+  std::vector<Snapshot> snapshots;
+  std::uint64_t left_out = 0; // reasons for more
+};
+
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
@@ -101,7 +118,9 @@ struct Report {
   std::optional<SwapReport> swap;            // where the plan swaps
   std::optional<DeviceFaultReport> device_fault;
   std::vector<std::string> degraded;         // what the machine could not give
-  std::optional<TraceReport> trace;          // filled in by who recorded
+  std::optional<TraceReport> trace;          // filled in by who recorded,
+  std::optional<FlightReport> flight;        // or kept the latest events
+  std::optional<StatusPageReport> status_page; // of a run that was started
   std::uint64_t lost_callbacks = 0;          // misses that came faster than the callbacks could be called
   std::string stopped_by;                    // "duration", "request", "overrun of front", "device fault in task 'front'"
   [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
@@ -164,6 +183,8 @@ struct ExecutiveSetup {
   TransferObserver observe_transfers = {};
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings = {};
+  /// Where `rtexec top` looks for runs.
+  std::filesystem::path status_folder = "/dev/shm";
 };
 
 class Executive {

@@ -1,8 +1,8 @@
 // Records what happens, one function per event of the provider `rtexec`: the only way into LTTng, whose headers stay inside
-// traces/provider/. Fields, units and the moment of each event: traces/README.md.
+// traces/provider/ and traces/recording/. Fields, units and the moment of each event: traces/README.md.
 //
 // With tracing off a call costs about 1 ns; with it on, the event is written to a ring buffer of the calling core: no lock, no
-// allocation, no system call. A full buffer loses the event and counts it (session.hpp reports how many). Any thread may call.
+// allocation, no system call. A full buffer loses the event and counts it (recording/session.hpp reports how many). Any thread may call.
 #pragma once
 
 #include "config/plan.hpp"
@@ -24,26 +24,36 @@ void prepare_thread() noexcept;
 [[nodiscard]] bool recording() noexcept;
 [[nodiscard]] bool recording_layers() noexcept;
 
-// Set-up: once per run, after Session::start().
+/// `start`: of the grid of releases. Just before the first release, as soon as that is known; in a simulated run first of all.
+void run_begin(const char* version, const char* machine, bool simulated, Instant start) noexcept;
+/// The last event of a run.
+void run_end(Instant at, const char* stopped_by) noexcept;
+
+// Set-up: once per run, after the recording has begun and before the scheduler's first input.
+/// The plan, and each of its admission tests.
 void plan(const Plan& plan) noexcept;
+/// The task, its memory, and its workload with its tuning.
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept;
 void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexcept;
 void degraded(const char* what) noexcept;
+/// What was found of a service of the machine, and what it fell back to.
+void probe(const char* service, const char* found) noexcept;
 /// Of the whole device, once everything is placed on it.
 void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, Bytes separate) noexcept;
 
 /// Where a run swaps: `store` as the backing store describes itself.
 void swap_plan(const SwapPlan& plan, const char* store) noexcept;
 
-// The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part.
+// The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part; `executed` is
+// the CPU time of the part that ended.
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept;
 void job_start(policies::JobId job, Instant at) noexcept;
-void cpu_end(policies::JobId job, Instant at) noexcept;
+void cpu_end(policies::JobId job, Instant at, Duration executed) noexcept;
 void device_request(policies::JobId job, Instant at, Instant deadline) noexcept;
 void device_begin(policies::JobId job, Instant at) noexcept;
 void device_end(policies::JobId job, Instant at, Status outcome) noexcept;
 void after_begin(policies::JobId job, Instant at) noexcept;
-void job_end(policies::JobId job, Instant nominal, Instant at) noexcept;
+void job_end(policies::JobId job, Instant nominal, Instant at, Duration executed) noexcept;
 
 // The way of a chunk: `transfer` is copy_in or copy_out, and its job the one that it is for. From the copy engine's thread.
 void swap_begin(const policies::Action& transfer, Instant at) noexcept;
@@ -51,6 +61,16 @@ void swap_begin(const policies::Action& transfer, Instant at) noexcept;
 void swap_end(const policies::Action& transfer, Instant at, Status outcome, Bytes copied) noexcept;
 /// Of the whole run, at its end: loaded, copied out, not copied out because unchanged, not copied out because constant.
 void swap_totals(Bytes in, Bytes out, Bytes skipped, Bytes dropped) noexcept;
+
+// What the scheduler core was told, and what it decided, so that a replay can decide anew: every event from its construction on, rehearsals
+// included, and after each its actions in order. `sequence` counts the events from 0. From the thread that drives the core.
+void scheduler_input(std::uint64_t sequence, const policies::Event& event) noexcept;
+void scheduler_action(std::uint64_t sequence, const policies::Action& action) noexcept;
+
+// Memory bandwidth of a core: it has used up its budget, and may go on; and the budget itself, in each period.
+void throttle_begin(std::uint32_t core, Instant at) noexcept;
+void throttle_end(std::uint32_t core, Instant at) noexcept;
+void bandwidth_budget(std::uint32_t core, Instant at, Bytes budget, Duration period) noexcept;
 
 // What went wrong.
 void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 namespace rtexec::hal {
 namespace {
@@ -44,6 +46,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 } // namespace
+
+std::string machine_name() {
+  utsname system{};
+  if (::uname(&system) != 0) return "unknown";
+  return std::string(system.machine) + ", " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " cores, Linux " + system.release;
+}
 
 Result<std::vector<unsigned>> parse_core_list(std::string_view text) {
   constexpr unsigned limit = 1 << 16; // of cores in any list the kernel writes

@@ -1,4 +1,5 @@
 #include "config/names.hpp"
+#include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "policies/comparison.hpp"
@@ -21,6 +22,7 @@ namespace {
 
 struct Options {
   TaskSetFile set;
+  std::string wcet;
   std::string json;
   std::vector<std::string> tests;
   bool headroom = false;
@@ -49,9 +51,25 @@ void note_other_policies(std::ostream& out, const Executive& executive) {
   }
 }
 
+/// Execution times of a profile, also for tasks of which the set gives them.
+Result<> take_wcets(TaskSet& set, const std::filesystem::path& file) {
+  const auto profile = read_profile(file);
+  if (!profile) return std::unexpected(profile.error());
+  set.executive.profile = file;
+  for (Task& task : set.tasks) {
+    if (!task.wcet) continue; // the profile's, if it is of the same workload
+    const auto entry = std::ranges::find(profile->entries, task.name, &ProfileEntry::task);
+    if (entry == profile->entries.end()) return fail(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
+    task.wcet = entry->wcet;
+  }
+  return {};
+}
+
 int check(const Options& options) {
   auto set = read(options.set);
   if (!set) return report(set.error());
+  if (!options.wcet.empty())
+    if (const auto taken = take_wcets(*set, options.wcet); !taken) return report(taken.error());
   const auto executive = Executive::create(std::move(*set));
   if (!executive) return report(executive.error());
   std::ostream& out = text_output(options.json);
@@ -78,6 +96,7 @@ void add_check(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("check", "Say whether every deadline can be promised, with the numbers");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
+  command->add_option("--wcet", options->wcet, "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's")->type_name("FILE");
   add_json_option(*command, options->json);
   command->add_option("--tests", options->tests, "Which tests of the device alone to show beside the verdict (default: all for the order)")
       ->delimiter(',')

@@ -22,6 +22,8 @@ void add_model(CLI::App& program, int& exit_code);
 void add_infer(CLI::App& program, int& exit_code);
 void add_config(CLI::App& program, int& exit_code);
 void add_probe(CLI::App& program, int& exit_code);
+void add_analyze(CLI::App& program, int& exit_code);
+void add_top(CLI::App& program, int& exit_code);
 
 /// Prints "rtexec: ..." on standard error and gives the exit code of the error.
 int report(const Error& error);

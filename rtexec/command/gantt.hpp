@@ -1,74 +1,60 @@
-// Draws a stretch of a simulated run: one lane for each task (releases, responses, deadlines, misses), one for each core with CPU parts, for the
-// device and for each direction of copies. The picture is one SVG file that needs nothing else.
+// Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the device and for each
+// direction of copies. traces/report/svg.hpp draws it.
 #pragma once
 
 #include "config/plan.hpp"
 #include "config/task_set.hpp"
 #include "rtexec/simulator/simulator.hpp"
+#include "traces/report/gantt.hpp"
 
 #include <array>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace rtexec::command {
 
-class Gantt {
+class GanttRecorder {
  public:
-  /// At most so many bars and marks are drawn; the picture ends where they are used up.
+  /// At most so many bars, marks and steps are kept; the picture ends where they are used up.
   static constexpr std::size_t most_marks = 20'000;
 
-  /// Draws from `from` to `to`. `tasks` and `plan` outlive it.
-  Gantt(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);
+  /// Keeps what happens from `from` to `to`. `tasks` and `plan` outlive it.
+  GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to);
 
   void see(const simulator::Step& step);
   void see(const simulator::Stretch& stretch);
-  /// `end` of the run.
-  [[nodiscard]] std::string svg(Instant end) const;
+  /// With what had not ended at the `end` of the run.
+  [[nodiscard]] traces::Gantt gantt(Instant end) const;
 
  private:
-  struct Bar {
-    std::size_t lane = 0;
-    policies::JobId job;
-    Instant begin{}, end{};
-    std::uint32_t owner = 0; // whose memory moves; whose job it is
-  };
-  struct Mark {
-    enum class Kind : std::uint8_t { release, deadline, miss, dropped };
-    Kind kind{};
-    policies::JobId job;
-    Instant at{};
-  };
-  struct Lane {
-    std::string name;
-    double top = 0, height = 0;
-  };
+  using Bar = traces::GanttBar;
+  using Mark = traces::GanttMark;
   /// What goes on, and since when.
   struct Open {
     policies::JobId job;
     Instant since{};
-    std::uint32_t owner = 0;
+    std::uint32_t owner = 0; // whose memory moves; whose job it is
+    bool device_done = false;
   };
-  class Page;
 
-  [[nodiscard]] std::size_t lane_of_core(unsigned core) const;
-  [[nodiscard]] std::size_t lane_of(policies::Action::Kind direction) const { return direction == policies::Action::Kind::copy_in ? device_ + 1 : device_ + 2; }
-  [[nodiscard]] bool room();
+  void name_lanes();
+  [[nodiscard]] std::uint32_t lane_of_core(unsigned core) const;
+  [[nodiscard]] bool room() const;
+  void add(const Bar& bar);
   void mark(Mark::Kind kind, policies::JobId job, Instant at);
-  void add(std::size_t lane, policies::JobId job, Instant begin, Instant end, std::uint32_t owner);
+  void in_use(Instant at, bool more);
+  void transfer(const simulator::Step& step);
   void end_job(const simulator::Step& step);
-  [[nodiscard]] std::vector<Lane> lanes() const;
+  [[nodiscard]] Bar bar_of(Bar::Kind kind, const Open& open, Instant end) const;
 
   const TaskSet& tasks_;
   const Plan& plan_;
-  Instant from_, to_;
-  std::vector<unsigned> cores_;
-  std::size_t device_ = 0; // its lane
-  std::vector<Bar> bars_;
-  std::vector<Mark> marks_;
+  traces::Gantt seen_;
+  std::uint32_t device_ = 0;              // its lane
+  std::uint64_t chunks_ = 0;              // that hold or get swapped memory
   std::vector<std::optional<Open>> jobs_; // by task
   std::optional<Open> execution_;
-  std::array<std::optional<Open>, 2> copies_; // by direction
+  std::array<std::optional<Open>, 2> copies_; // out, in
 };
 
 } // namespace rtexec::command

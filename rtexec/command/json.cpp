@@ -64,7 +64,7 @@ json to_json(const PlannedTask& task) {
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
           {"wcet", command::to_json(task.wcet)},
-          {"tuned", task.tuned},
+          {"tuned", !task.tuning.empty()},
           {"memory",
            {{"constant_bytes", task.memory.constant.count},
             {"scratch_bytes", task.memory.scratch.count},
@@ -125,6 +125,11 @@ json to_json(const std::optional<SwapReport>& swap) {
 
 json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }
 
+json to_json(const StatusPageReport& page) {
+  const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
+  return {{"file", text(page.file)}, {"failure", text(page.failure)}};
+}
+
 template <class Item>
 json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
 
@@ -173,9 +178,17 @@ json to_json(const Report& report) {
                  {"device", nullable(report.device)},
                  {"device_fault", nullable(report.device_fault)},
                  {"swap", to_json(report.swap)},
+                 {"status_page", nullable(report.status_page)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
-  result["trace"] = {{"recorded", report.trace.has_value()}, {"events", trace.events}, {"lost", trace.lost}};
+  const FlightReport flight = report.flight.value_or(FlightReport{});
+  json snapshots = json::array();
+  for (const auto& snapshot : flight.snapshots) snapshots.push_back({{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}});
+  result["trace"] = {{"recorded", report.trace.has_value()},
+                     {"events", trace.events},
+                     {"lost", trace.lost},
+                     {"snapshots", snapshots},
+                     {"snapshots_left_out", flight.left_out}};
   return result;
 }
 

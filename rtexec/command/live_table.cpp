@@ -8,17 +8,6 @@
 
 namespace rtexec::command {
 
-namespace {
-
-/// A bar of the response time against the deadline, ten cells wide.
-std::string bar(Duration response, Duration deadline) {
-  const auto cells =
-      static_cast<std::size_t>(std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
-  return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
-}
-
-} // namespace
-
 void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
   std::ostringstream text;
   text << readable(progress.elapsed) << (duration ? " of " + readable(*duration) : "") << '\n';

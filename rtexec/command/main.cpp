@@ -17,9 +17,11 @@ int run(int argc, char** argv) {
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
-  program.footer("Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline was missed, 5 the machine refused.");
+  program.footer("Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine refused.");
   add_check(program, exit_code);
   add_run(program, exit_code);
+  add_analyze(program, exit_code);
+  add_top(program, exit_code);
   add_simulate(program, exit_code);
   add_sweep(program, exit_code);
   add_profile(program, exit_code);

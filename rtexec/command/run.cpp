@@ -1,9 +1,9 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/json.hpp"
 #include "rtexec/command/live_table.hpp"
+#include "rtexec/command/run_recording.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
-#include "traces/session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,6 +24,7 @@ struct Options {
   TaskSetFile set;
   std::string duration;
   std::string trace;
+  std::string flight_recorder;
   std::string json;
   std::string jobs;
   bool trace_layers = false;
@@ -106,14 +107,9 @@ class JobsFile {
   std::ofstream out_;
 };
 
-Result<Outcome> execute(Executive& executive, const Options& options, std::ostream& out) {
+Result<Outcome> execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
   const StopOnSignal stop_on_signal(executive);
-  std::optional<traces::Session> session;
-  if (!options.trace.empty()) {
-    auto started = traces::Session::start(options.trace, {.layers = options.trace_layers});
-    if (!started) return std::unexpected(started.error());
-    session.emplace(std::move(*started));
-  }
+  if (const auto recorded = recording.start(); !recorded) return std::unexpected(recorded.error());
   if (const auto started = executive.start(); !started) return std::unexpected(started.error());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
@@ -121,16 +117,13 @@ Result<Outcome> execute(Executive& executive, const Options& options, std::ostre
   LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
   while (!executive.wait(table.interval())) table.show(executive.progress(), executive.tasks().executive.duration);
   Outcome outcome{.report = executive.stop(), .trace = {}};
-  if (!session) return outcome;
-  const auto summary = session->stop();
-  if (summary)
-    outcome.report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
-  else
-    outcome.trace = std::unexpected(summary.error());
+  outcome.trace = recording.end(outcome.report);
   return outcome;
 }
 
 int run(const Options& options) {
+  if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
+    return report({Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR"});
   auto set = read(options.set);
   if (!set) return report(set.error());
   if (!options.duration.empty()) {
@@ -138,11 +131,14 @@ int run(const Options& options) {
     if (!duration) return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
     set->executive.duration = *duration;
   }
-  auto executive = Executive::create(std::move(*set), {.force = options.force,
-                                                       .workloads = {},
-                                                       .on_miss = {},
-                                                       .trace_layers = options.trace_layers,
-                                                       .record_jobs = options.jobs.empty() ? 0 : most_records});
+  RunRecording recording({.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
+  ExecutiveSetup setup{.force = options.force,
+                       .workloads = {},
+                       .on_miss = {},
+                       .trace_layers = options.trace_layers,
+                       .record_jobs = options.jobs.empty() ? 0 : most_records};
+  if (recording.on_misses()) setup.on_miss = [&recording, tasks = *set](const Miss& miss) { recording.miss(tasks, miss); };
+  auto executive = Executive::create(std::move(*set), std::move(setup));
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
@@ -155,7 +151,7 @@ int run(const Options& options) {
     return report(writable.error());
   JobsFile jobs(options.jobs);
   if (const auto writable = jobs.state(); !writable) return report(writable.error());
-  const auto ended = execute(*executive, options, out);
+  const auto ended = execute(*executive, recording, options, out);
   if (!ended) return report(ended.error());
   const auto written = write_json(options.json, to_json(ended->report));
   print_report(out, ended->report);
@@ -176,7 +172,13 @@ void add_run(CLI::App& program, int& exit_code) {
   command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")->type_name("DURATION");
   auto* trace =
       command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
-  command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well")->needs(trace);
+  command
+      ->add_option("--flight-recorder", options->flight_recorder,
+                   "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, when a deadline is missed, "
+                   "and on SIGUSR1: at most 10 times, a second apart")
+      ->type_name("DIR")
+      ->excludes(trace);
+  command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
   command->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")->type_name("FILE.csv");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);

@@ -11,7 +11,8 @@
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/tracer.hpp"
 #include "rtexec/simulator/worst_case.hpp"
-#include "traces/session.hpp"
+#include "traces/report/svg.hpp"
+#include "traces/recording/session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -163,7 +164,7 @@ Result<> check_outputs(const Options& options) {
   return writable ? Result<>() : std::unexpected(writable.error());
 }
 
-Result<std::optional<Gantt>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
+Result<std::optional<GanttRecorder>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
   const auto from = duration_of("--from", options.from);
   if (!from) return std::unexpected(from.error());
   const auto to = duration_of("--to", options.to);
@@ -172,17 +173,33 @@ Result<std::optional<Gantt>> gantt_of(const Options& options, const Scenario& sc
   const Duration begin = from->value_or(Duration{0});
   const Duration end = std::min(to->value_or(scenario.run.horizon), scenario.run.horizon);
   if (begin >= end) return fail(Errc::bad_input, "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
-  return Gantt(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
+  return GanttRecorder(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
-Result<TraceReport> write_trace(const std::string& folder, simulator::Tracer& tracer, const Report& report) {
-  auto session = traces::Session::start(folder, {});
-  if (!session) return std::unexpected(session.error());
-  tracer.write(report.swap ? &*report.swap : nullptr);
-  const auto summary = session->stop();
-  if (!summary) return std::unexpected(summary.error());
-  return TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
-}
+/// The recording of a run, while it goes on.
+class Recording {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Recording>> start(const std::string& folder, Scenario& scenario, const Plan& plan) {
+    auto session = traces::Session::start(folder, {.buffer = buffer});
+    if (!session) return std::unexpected(session.error());
+    auto recording = std::unique_ptr<Recording>(new Recording(std::move(*session), scenario.tasks, plan));
+    recording->tracer_.watch(scenario.run);
+    return recording;
+  }
+
+  [[nodiscard]] Result<TraceReport> end(const Report& report) {
+    if (const auto written = tracer_.end(report); !written) return std::unexpected(written.error());
+    const auto summary = session_.stop();
+    if (!summary) return std::unexpected(summary.error());
+    return TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  }
+
+ private:
+  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // few waits, and where there are many cores too
+  Recording(traces::Session session, const TaskSet& tasks, const Plan& plan) : session_(std::move(session)), tracer_(tasks, plan, session_) {}
+  traces::Session session_;
+  simulator::Tracer tracer_;
+};
 
 int simulate(const Options& options) {
   auto set = read(options.set);
@@ -199,28 +216,27 @@ int simulate(const Options& options) {
 
   simulator::Recorder recorder(scenario->tasks, executive->plan());
   recorder.watch_executions(scenario->run);
-  std::optional<simulator::Tracer> tracer;
-  if (!options.trace.empty()) tracer.emplace(scenario->tasks, executive->plan());
   scenario->run.observe = [&](const simulator::Step& step) {
     recorder.see(step);
     if (*gantt) (*gantt)->see(step);
-    if (tracer) tracer->see(step);
   };
-  if (*gantt || tracer)
-    scenario->run.observe_core = [&](const simulator::Stretch& stretch) {
-      if (*gantt) (*gantt)->see(stretch);
-      if (tracer) tracer->see(stretch);
-    };
+  if (*gantt) scenario->run.observe_core = [&](const simulator::Stretch& stretch) { (*gantt)->see(stretch); };
+  std::unique_ptr<Recording> recording;
+  if (!options.trace.empty()) {
+    auto started = Recording::start(options.trace, *scenario, executive->plan());
+    if (!started) return report(started.error());
+    recording = std::move(*started);
+  }
   const simulator::Outcome outcome = simulator::simulate(scenario->tasks, executive->plan(), scenario->run);
 
   Report result = recorder.report(outcome);
-  if (tracer) {
-    const auto traced = write_trace(options.trace, *tracer, result);
+  if (recording) {
+    const auto traced = recording->end(result);
     if (!traced) return report(traced.error());
     result.trace = *traced;
   }
   if (*gantt)
-    if (const auto drawn = config::replace_file(options.gantt, (*gantt)->svg(outcome.end)); !drawn) return report(drawn.error());
+    if (const auto drawn = config::replace_file(options.gantt, traces::svg((*gantt)->gantt(outcome.end))); !drawn) return report(drawn.error());
   out << '\n';
   if (scenario->worst) print_worst(out, options, *scenario->worst);
   print_report(out, result);

@@ -26,7 +26,7 @@ std::string on_time(const TaskReport& task) {
 void print_tuning(std::ostream& out, const Plan& plan) {
   std::string tuned, untuned;
   for (const PlannedTask& task : plan.tasks) {
-    std::string& names = task.tuned ? tuned : untuned;
+    std::string& names = task.tuning.empty() ? untuned : tuned;
     names += (names.empty() ? "'" : ", '") + task.name + "'";
   }
   if (!tuned.empty()) out << "Tuned by their profile: " << tuned << '\n';
@@ -55,6 +55,11 @@ void print_swap(std::ostream& out, const SwapReport& swap) {
   if (!swap.failure.empty()) out << "THE STORE FAILED: " << swap.failure << '\n';
 }
 
+void print_snapshots(std::ostream& out, const FlightReport& flight) {
+  for (const auto& snapshot : flight.snapshots) out << "Snapshot " << snapshot.folder.string() << ": " << snapshot.reason << '\n';
+  if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
+}
+
 } // namespace
 
 void Table::print(std::ostream& out, std::string_view indent) const {
@@ -69,6 +74,12 @@ void Table::print(std::ostream& out, std::string_view indent) const {
     }
     out << '\n';
   }
+}
+
+std::string bar(Duration response, Duration deadline) {
+  const auto cells =
+      static_cast<std::size_t>(std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
+  return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
 void print_plan(std::ostream& out, const Executive& executive) {
@@ -138,6 +149,8 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
+  if (report.status_page && !report.status_page->failure.empty()) out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
+  if (report.flight) print_snapshots(out, *report.flight);
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
     if (task.failed > 0)

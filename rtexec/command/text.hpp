@@ -21,6 +21,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// A response time against its deadline, ten cells wide.
+[[nodiscard]] std::string bar(Duration response, Duration deadline);
+
 void print_plan(std::ostream& out, const Executive& executive);
 /// What each test of the device alone says, side by side.
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);

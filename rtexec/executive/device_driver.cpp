@@ -22,6 +22,9 @@ struct DeviceDriver::Lane {
   DeviceClient* client = nullptr;
   policies::JobId executing;
   Ring<Event, 8> events; // from the task's release thread: at most a stale withdrawal, a request and its withdrawal
+  std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
+
+  void count_move(int by) noexcept { moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed); }
 
   Status execute() noexcept {
     if (driver->recording()) traces::device_begin(executing, hal::now());
@@ -100,6 +103,8 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
 
 DeviceDriver::~DeviceDriver() = default;
 
+bool DeviceDriver::moves_for(std::uint32_t task) const noexcept { return lanes_[task]->moves.load(std::memory_order_relaxed) > 0; }
+
 void DeviceDriver::post(const Event& event) noexcept {
   const bool queued = lanes_[event.job.task]->events.push(event);
   assert(queued);
@@ -160,10 +165,11 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
   bool any = false;
   Moved moved;
   while (direction.moved.pop(moved)) {
-    const bool real = direction.movers[direction.ended % movers_per_direction]->action.has_value();
+    const auto& action = direction.movers[direction.ended % movers_per_direction]->action;
     ++direction.ended;
     any = true;
-    if (!real) continue;
+    if (!action) continue;
+    lanes_[action->job.task]->count_move(-1);
     if (moved.event.failed) last_move_error_ = moved.error;
     decide(moved.event);
   }
@@ -172,9 +178,12 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
 
 void DeviceDriver::decide(const Event& event) noexcept {
   if (recording() && event.kind == Event::Kind::job_requested) traces::device_request(event.job, event.now, event.deadline);
+  const std::uint64_t sequence = decisions_++;
+  traces::scheduler_input(sequence, event);
   actions_.clear();
   scheduler_.on(event, actions_);
   for (const Action& action : actions_.all()) {
+    traces::scheduler_action(sequence, action);
     // A withdrawal that comes after its job has left the device has nothing to withdraw.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;
     carry_out(action);
@@ -219,6 +228,7 @@ void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
   Mover& mover = *direction.movers[direction.begun++ % movers_per_direction];
   mover.action = action;
+  if (action) lanes_[action->job.task]->count_move(+1);
   const hal::Work work{.begin = [](void* self) noexcept { static_cast<Mover*>(self)->begin(); },
                        .run = [](void* self) noexcept { return static_cast<Mover*>(self)->move(); },
                        .done = [](void* self, Status outcome, Instant begin,

@@ -46,7 +46,7 @@ class DeviceDriver {
   /// Ends run() once every requested job has ended.
   void stop() noexcept;
 
-  /// From here on, what happens goes to the trace (rehearsals do not).
+  /// From here on, what happens goes to the trace. Of rehearsals only what the scheduler core was told and decided does: a replay begins there.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 
   /// Called by one thread per task. A job is requested at most once, and only after the task's job before it has ended.
@@ -54,6 +54,9 @@ class DeviceDriver {
 
   /// Events that the scheduler core refused, which would be an error of the executive.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+
+  /// Chunks come or go for a job of `task` now. Any thread.
+  [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
 
  private:
   struct Lane;
@@ -88,6 +91,7 @@ class DeviceDriver {
   const Options options_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   Direction in_, out_;
+  std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_move_error_ = Errc::io_error;
   Ring<policies::Event, 4> completions_; // from the compute engine's thread
   hal::Signal wake_;

@@ -1,5 +1,6 @@
 #include "rtexec/executive.hpp"
 
+#include "config/names.hpp"
 #include "hal/core_claim.hpp"
 #include "hal/idle_states.hpp"
 #include "hal/machine.hpp"
@@ -8,6 +9,7 @@
 #include "rtexec/executive/engine_call.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "rtexec/executive/status_page.hpp"
 #include "rtexec/executive/task_run.hpp"
 #include "traces/emit.hpp"
 
@@ -78,6 +80,7 @@ class Executive::Implementation {
   /// Workloads go before the device that they are bound to.
   ~Implementation() {
     end_threads();
+    publisher_.reset();
     driver_.reset();
     memory_.reset();
     runs_.clear();
@@ -120,6 +123,10 @@ class Executive::Implementation {
   Result<> note_memory();
   bool device_failed();
   void record_plan();
+  void record_probes(const executive::Placement& placement) const;
+  void publish();
+  executive::Snapshot first_snapshot() const;
+  void show(executive::Snapshot& snapshot) const;
   void tell_misses();
   void end_threads() noexcept;
 
@@ -141,6 +148,8 @@ class Executive::Implementation {
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;
+  std::optional<StatusPageReport> status_page_;
+  std::unique_ptr<executive::StatusPublisher> publisher_;
 };
 
 Result<> Executive::Implementation::start() {
@@ -164,13 +173,16 @@ Result<> Executive::Implementation::start() {
   degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
   if (const auto opened = open_device(*placement); !opened) return opened;
   record_plan();
+  record_probes(*placement);
   if (const auto started = start_threads(*placement); !started) return started;
   if (const auto rehearsed = rehearse(); !rehearsed) return rehearsed;
   if (const auto noted = note_memory(); !noted) return noted;
   for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
   memory_->reset_counters();
   driver_->record();
+  publish();
   started_ = hal::now() + lead_time;
+  traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
   if (set_.tasks.executive.duration) control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
   control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
   control_.started.raise();
@@ -346,6 +358,68 @@ void Executive::Implementation::record_plan() {
   for (const std::string& line : degraded_) traces::degraded(line.c_str());
 }
 
+/// What the machine gave: to each thread, and of its device and store.
+void Executive::Implementation::record_probes(const executive::Placement& placement) const {
+  const auto probe = [](const std::string& service, const std::string& found) { traces::probe(service.c_str(), found.c_str()); };
+  const auto thread = [&](const hal::ThreadSettings& settings) {
+    probe("thread " + settings.name, executive::policy_of(settings) + (settings.core ? ", core " + std::to_string(*settings.core) : ", any core"));
+  };
+  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out}) thread(*service);
+  std::ranges::for_each(placement.release, thread);
+  std::ranges::for_each(placement.completion, thread);
+  probe("device", device_->name() + ", " + readable(device_->capacity()) + " in chunks of " + readable(device_->chunk_size()));
+  for (const std::string& finding : device_->capabilities().findings) probe("device", finding);
+  if (memory_->store() == nullptr) return;
+  probe("store", memory_->store()->description());
+  if (const std::string fallback = memory_->store()->fallback(); !fallback.empty()) probe("store", "fell back: " + fallback);
+}
+
+void Executive::Implementation::publish() {
+  auto publisher = executive::StatusPublisher::start(setup_.status_folder, first_snapshot(), [this](executive::Snapshot& snapshot) { show(snapshot); });
+  status_page_ = StatusPageReport{.file = publisher ? (*publisher)->file() : "", .failure = publisher ? "" : publisher.error().what};
+  if (publisher) publisher_ = std::move(*publisher);
+}
+
+/// All that stays as it is.
+executive::Snapshot Executive::Implementation::first_snapshot() const {
+  executive::Snapshot snapshot;
+  executive::RunStatus& run = snapshot.run;
+  run.task_set = set_.tasks.file.native();
+  run.order = spelling(plan_.order);
+  if (plan_.swap) run.swap_policy = spelling(plan_.swap->policy);
+  run.device = device_report_->name;
+  run.used = device_report_->used;
+  run.context = device_report_->context;
+  run.demand = plan_.demand;
+  run.capacity = plan_.capacity;
+  run.chunk = plan_.chunk;
+  run.planned = set_.tasks.executive.duration.value_or(Duration(0));
+  run.compute_core = *set_.board.compute_core;
+  run.service_core = *set_.board.service_core;
+  run.proved = plan_.proved;
+  std::string lines;
+  for (const std::string& line : degraded_) lines += line + '\n';
+  run.degraded = lines;
+  for (const auto& task : runs_) snapshot.tasks.push_back(task->first_status());
+  return snapshot;
+}
+
+/// What changes. On the publisher's thread: reads atomics, and what was settled before the start; allocates nothing.
+void Executive::Implementation::show(executive::Snapshot& snapshot) const {
+  executive::RunStatus& run = snapshot.run;
+  const Duration start(control_.start.load(std::memory_order_acquire));
+  run.elapsed = start == Duration(0) ? start : std::max(Duration(0), hal::now().time_since_epoch() - start);
+  if (plan_.swap) {
+    const executive::SwapCounters moved = memory_->counters();
+    run.swapped = {.in = plan_.chunk * moved.loads, .out = plan_.chunk * moved.saves};
+  }
+  for (std::uint32_t i = 0; i < runs_.size(); ++i) {
+    executive::TaskStatus& task = snapshot.tasks[i];
+    runs_[i]->show(task);
+    if (task.state == executive::TaskState::waiting_for_device && driver_->moves_for(i)) task.state = executive::TaskState::swapping;
+  }
+}
+
 void Executive::Implementation::tell_misses() {
   for (;;) {
     const std::uint32_t seen = control_.missed.value();
@@ -405,6 +479,8 @@ Report Executive::Implementation::report() const {
   report.device = device_report_;
   report.device_fault = device_fault_;
   report.swap = swap_report();
+  report.status_page = status_page_;
+  if (publisher_ && report.status_page->failure.empty()) report.status_page->failure = publisher_->failure();
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
     report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
@@ -434,6 +510,8 @@ Report Executive::Implementation::stop() {
   final_report_->threads = std::move(alive.threads);
   final_report_->elapsed = alive.elapsed;
   final_report_->stopped_by = std::move(alive.stopped_by);
+  if (publisher_) publisher_->end(final_report_->stopped_by);
+  if (started_) traces::run_end(hal::now(), final_report_->stopped_by.c_str());
   return *final_report_;
 }
 

@@ -45,13 +45,13 @@ class Loader {
     std::unique_ptr<tasks::Workload> workload = std::move(*made);
     if (!workload) return complain(who + "no workload was given");
     const std::string fingerprint = workload->fingerprint();
-    const auto tuned = tune(task, fingerprint, *workload);
+    auto tuned = tune(task, fingerprint, *workload);
     if (!tuned) return complain(who + tuned.error().what);
     if (workload->constants().size() != workload->memory().constant.count)
       return complain(who + "its workload's constants() and memory().constant differ in size");
     set_.memory.push_back(workload->memory());
     set_.fingerprints.push_back(with_tuning(fingerprint, *tuned));
-    set_.tuned.push_back(!tuned->empty());
+    set_.tunings.push_back(std::move(*tuned));
     set_.workloads.push_back(std::move(workload));
   }
 
@@ -150,7 +150,10 @@ Result<Plan> make_plan(LoadedSet& set) {
   }
   auto plan = policies::make_plan(set.tasks, set.board, set.memory);
   if (!plan) return plan;
-  for (std::size_t i = 0; i < plan->tasks.size(); ++i) plan->tasks[i].tuned = set.tuned[i];
+  for (std::size_t i = 0; i < plan->tasks.size(); ++i) {
+    plan->tasks[i].workload = set.fingerprints[i];
+    plan->tasks[i].tuning = set.tunings[i];
+  }
   if (set.measured_on) plan->measured_on = *set.measured_on + ", " + set.profile->machine;
   return plan;
 }

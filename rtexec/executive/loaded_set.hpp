@@ -24,7 +24,7 @@ struct LoadedSet {
   std::vector<std::unique_ptr<tasks::Workload>> workloads;
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints; // tuning included
-  std::vector<bool> tuned;              // the workload computes in ways that were measured
+  std::vector<std::vector<std::string>> tunings; // ways to compute that were measured and that the workload was given
   std::optional<Profile> profile;       // the profile file, where there is one
   std::optional<std::string> measured_on; // the device of what was taken from the profile, if anything was
   bool whole_device = false;            // neither board nor task set says how much of the device may be used

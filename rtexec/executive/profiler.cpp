@@ -1,13 +1,11 @@
 #include "rtexec/executive/profiler.hpp"
 
+#include "hal/machine.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 namespace rtexec::executive {
 
@@ -114,16 +112,6 @@ Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunin
   return most;
 }
 
-Duration scaled(Duration observed, double margin) {
-  return Duration(static_cast<Duration::rep>(std::ceil(static_cast<double>(observed.count()) * margin)));
-}
-
-std::string machine_name() {
-  utsname system{};
-  if (::uname(&system) != 0) return "unknown";
-  return std::string(system.machine) + ", " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " cores, Linux " + system.release;
-}
-
 } // namespace
 
 Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer, const MakeSetup& make_setup) {
@@ -131,19 +119,19 @@ Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, con
   if (!tuned) return std::unexpected(tuned.error());
   const auto round = busiest(tasks, make_setup(), tuned->tunings);
   if (!round) return std::unexpected(round.error());
-  auto executive = started(tasks, std::max(shortest_period, scaled(*round, 1 / busy)), make_setup(), tuned->tunings);
+  auto executive = started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), tuned->tunings);
   if (!executive) return std::unexpected(executive.error());
   if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return std::unexpected(ran.error());
   const Report report = executive->stop();
 
-  Profile profile{.file = tasks.executive.profile, .machine = machine_name(), .device = report.device->name, .entries = {}};
+  Profile profile{.file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,
                                .workload = executive->fingerprints()[i],
-                               .wcet = {.before = scaled(task.observed.before, options.margin),
-                                        .device = scaled(task.observed.device, options.margin),
-                                        .after = scaled(task.observed.after, options.margin)},
+                               .wcet = {.before = with_margin(task.observed.before, options.margin),
+                                        .device = with_margin(task.observed.device, options.margin),
+                                        .after = with_margin(task.observed.after, options.margin)},
                                .observed = task.observed,
                                .samples = task.completed,
                                .margin = options.margin,

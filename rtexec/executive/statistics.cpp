@@ -1,10 +1,11 @@
 #include "rtexec/executive/statistics.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace rtexec::executive {
+
+namespace log_linear = traces::log_linear;
 
 namespace {
 
@@ -12,23 +13,9 @@ void increment(auto& counter, auto by) noexcept { counter.store(counter.load(std
 
 } // namespace
 
-std::size_t DurationHistogram::class_of(std::uint64_t value) noexcept {
-  const unsigned width = static_cast<unsigned>(std::bit_width(value));
-  if (width <= sub_bits + 1) return value;
-  const unsigned shift = width - sub_bits - 1;
-  return (static_cast<std::size_t>(shift) << sub_bits) + (value >> shift);
-}
-
-std::uint64_t DurationHistogram::upper_edge(std::size_t index) noexcept {
-  if (index < (2u << sub_bits)) return index;
-  const std::size_t shift = (index >> sub_bits) - 1;
-  const std::uint64_t mantissa = index - (shift << sub_bits);
-  return ((mantissa + 1) << shift) - 1;
-}
-
 void DurationHistogram::add(Duration value) noexcept {
   const auto ns = static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
-  increment(counts_[std::min(class_of(ns), classes - 1)], 1u);
+  increment(counts_[std::min(log_linear::class_of(ns), log_linear::classes - 1)], 1u);
   increment(sum_, ns);
   min_.store(std::min(min_.load(std::memory_order_relaxed), ns), std::memory_order_relaxed);
   max_.store(std::max(max_.load(std::memory_order_relaxed), ns), std::memory_order_relaxed);
@@ -39,10 +26,10 @@ Duration DurationHistogram::percentile(double share) const {
   const std::uint64_t total = count();
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(total)));
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < classes; ++i) {
+  for (std::size_t i = 0; i < log_linear::classes; ++i) {
     seen += counts_[i].load(std::memory_order_relaxed);
     if (seen >= wanted && seen > 0)
-      return Duration(static_cast<Duration::rep>(std::min(upper_edge(i), max_.load(std::memory_order_relaxed))));
+      return Duration(static_cast<Duration::rep>(std::min(log_linear::upper_edge(i), max_.load(std::memory_order_relaxed))));
   }
   return Duration(static_cast<Duration::rep>(max_.load(std::memory_order_relaxed)));
 }

@@ -27,6 +27,11 @@ void keep_longest(std::atomic<std::int64_t>& longest, Duration took) noexcept {
   if (took.count() > longest.load(std::memory_order_relaxed)) longest.store(took.count(), std::memory_order_relaxed);
 }
 
+/// One writer.
+void add(std::atomic<std::int64_t>& sum, Duration took) noexcept {
+  sum.store(sum.load(std::memory_order_relaxed) + took.count(), std::memory_order_relaxed);
+}
+
 } // namespace
 
 TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control)
@@ -137,6 +142,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   job_ = job;
   abandoned_.store(false);
   started_.fetch_add(1);
+  state_.store(TaskState::on_core, std::memory_order_relaxed);
   if (!job.rehearsal) {
     increment(released_);
     latency_.add(now - job.nominal);
@@ -145,11 +151,14 @@ void TaskRun::start_job(const Job& job) noexcept {
   }
   const Duration before = executed_so_far();
   const Status prepared = workload_.before(job.number);
-  keep_longest(job.rehearsal ? rehearsed_before_ : longest_before_, executed_so_far() - before);
+  const Duration took = executed_so_far() - before;
+  keep_longest(job.rehearsal ? rehearsed_before_ : longest_before_, took);
+  if (!job.rehearsal) add(all_before_, took);
   const Instant ready = hal::now();
   requested_ = ready;
-  if (!job.rehearsal) traces::cpu_end(id(), ready);
+  if (!job.rehearsal) traces::cpu_end(id(), ready, took);
   if (!prepared) return executed(job.number, prepared, ready, ready);
+  state_.store(TaskState::waiting_for_device, std::memory_order_relaxed);
   driver_->post({.kind = Event::Kind::job_requested, .job = id(), .now = ready, .deadline = job.nominal + plan_.device_done_by});
 }
 
@@ -188,7 +197,10 @@ void TaskRun::interrupt() noexcept {
 
 // ---- device -----------------------------------------------------------------------------------------------------------
 
-Status TaskRun::execute(std::uint64_t) noexcept { return workload_.execute(); }
+Status TaskRun::execute(std::uint64_t) noexcept {
+  state_.store(TaskState::on_device, std::memory_order_relaxed);
+  return workload_.execute();
+}
 
 void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
   outcome_ = outcome;
@@ -199,6 +211,7 @@ void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant
     keep_longest(rehearsed_device_, end - begin);
   else if (outcome)
     device_.add(end - begin);
+  state_.store(TaskState::on_core, std::memory_order_relaxed);
   returned_.fetch_add(1, std::memory_order_release);
   ready_.raise();
 }
@@ -232,11 +245,14 @@ void TaskRun::completion_loop() noexcept {
 
 void TaskRun::end_job() noexcept {
   Status outcome = outcome_;
+  executed_after_ = Duration(0);
   if (outcome && !abandoned_.load()) {
     if (!job_.rehearsal) traces::after_begin(id(), hal::now());
     const Duration before = executed_so_far();
     outcome = workload_.after(job_.number);
-    keep_longest(job_.rehearsal ? rehearsed_after_ : longest_after_, executed_so_far() - before);
+    executed_after_ = executed_so_far() - before;
+    keep_longest(job_.rehearsal ? rehearsed_after_ : longest_after_, executed_after_);
+    if (!job_.rehearsal) add(all_after_, executed_after_);
   }
   const Instant end = hal::now();
   if (job_.rehearsal)
@@ -244,6 +260,7 @@ void TaskRun::end_job() noexcept {
   else
     count_end(outcome, end);
   last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
+  state_.store(TaskState::waiting_for_release, std::memory_order_relaxed);
   ended_.fetch_add(1, std::memory_order_release);
   wake_.raise();
 }
@@ -272,7 +289,8 @@ bool TaskRun::count_outcome(Status outcome, Instant end) noexcept {
   } else {
     increment(completed_);
     response_.add(end - job_.nominal);
-    traces::job_end(id(), job_.nominal, end);
+    last_response_.store((end - job_.nominal).count(), std::memory_order_relaxed);
+    traces::job_end(id(), job_.nominal, end, executed_after_);
     return late;
   }
   return true;
@@ -331,6 +349,35 @@ TaskReport TaskRun::report() const {
                         .after = Duration(rehearsed_after_.load())},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
+}
+
+TaskStatus TaskRun::first_status() const {
+  TaskStatus status;
+  status.name = task_.name;
+  status.period = task_.period;
+  status.deadline = task_.deadline;
+  status.bound = plan_.response_bound.value_or(Duration(0));
+  status.core = plan_.core;
+  return status;
+}
+
+/// What ends jobs is read before what begins them: a job that has ended has begun, in any status.
+void TaskRun::show(TaskStatus& status) const {
+  const auto value = [](const auto& counter) { return counter.load(std::memory_order_acquire); };
+  status.completed = value(completed_);
+  status.aborted = value(aborted_);
+  status.failed = value(failed_);
+  status.total = {.missed = value(missed_) + value(unserved_late_),
+                  .on_core = Duration(value(all_before_) + value(all_after_)),
+                  .on_device = device_.total()};
+  status.released = value(released_);
+  status.skipped = value(skipped_);
+  status.state = value(state_);
+  status.last_response = Duration(value(last_response_));
+  status.p50_response = response_.percentile(0.5);
+  status.p99_response = response_.percentile(0.99);
+  status.max_response = response_.longest();
+  status.max_release_latency = latency_.longest();
 }
 
 } // namespace rtexec::executive

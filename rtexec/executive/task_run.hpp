@@ -9,6 +9,7 @@
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/ring.hpp"
 #include "rtexec/executive/statistics.hpp"
+#include "rtexec/executive/status_page.hpp"
 #include "tasks/workload.hpp"
 
 #include <atomic>
@@ -72,6 +73,10 @@ class TaskRun final : public DeviceClient {
   /// Of the rehearsal, once it has ended.
   [[nodiscard]] Status rehearsal() const noexcept { return rehearsal_; }
   [[nodiscard]] TaskReport report() const;
+  /// What stays as it is in it,
+  [[nodiscard]] TaskStatus first_status() const;
+  /// and what changes, but for what is recent. Any thread; allocates nothing.
+  void show(TaskStatus& status) const;
   /// The next miss that nobody was told of; one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
   /// Once both threads have ended.
@@ -118,12 +123,14 @@ class TaskRun final : public DeviceClient {
   Job job_;          // the job in progress: written by the release thread before the device part, read afterwards
   Status outcome_;   // of its device part
   Instant requested_{}, device_begin_{}, device_end_{};
+  Duration executed_after_{0}; // completion thread: CPU time of the second part
   Status rehearsal_; // of the rehearsal as a whole
   std::atomic<bool> abandoned_{false};
   Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
   Counter suspect_job_{0};
+  std::atomic<TaskState> state_{TaskState::waiting_for_release}; // by whichever thread has the job; never `swapping`
 
   // Books: each has one writer.
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
@@ -131,6 +138,7 @@ class TaskRun final : public DeviceClient {
   std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::atomic<std::int64_t> rehearsed_before_{0}, rehearsed_device_{0}, rehearsed_after_{0};
   std::vector<JobRecord> records_; // completion thread; full size from the start
   std::size_t recorded_ = 0, lost_records_ = 0;

@@ -264,6 +264,7 @@ class Simulation {
     core.running = chosen;
     core.resumed = now_;
     core.ends_at = chosen ? now_ + runs_[*chosen].remaining : never;
+    if (chosen && options_.observe_dispatch) options_.observe_dispatch(id(*chosen), core.number, now_);
   }
 
   void end_core_part(Core& core) {
@@ -305,6 +306,7 @@ class Simulation {
     actions_.clear();
     scheduler_.on(event, actions_);
     ++outcome_.events;
+    if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions_.all()});
     for (const Action& action : actions_.all()) {
       switch (action.kind) {
         case Action::Kind::start_execution: start_device_part(action.job.task); break;

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace rtexec::simulator {
@@ -45,6 +46,12 @@ struct Step {
   bool failed = false;       // of a transfer's end
 };
 
+/// What the device scheduler decided because of an event.
+struct Decision {
+  const policies::Event& event;
+  std::span<const policies::Action> actions;
+};
+
 /// A stretch of time in which a part had its core.
 struct Stretch {
   policies::JobId job;
@@ -63,6 +70,8 @@ struct Options {
   std::function<bool(const policies::Action&)> transfer_fails;                 // asked at its end
   std::function<void(const Step&)> observe;
   std::function<void(const Stretch&)> observe_core; // when the stretch has ended, or the run
+  std::function<void(policies::JobId, unsigned core, Instant)> observe_dispatch; // a part gets its core; it may lose it at the same instant
+  std::function<void(const Decision&)> observe_decision; // before anything comes of it
 };
 
 struct TaskStatistics {

@@ -3,82 +3,144 @@
 #include "traces/emit.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+#include <utility>
 
 namespace rtexec::simulator {
 namespace {
 
-constexpr std::size_t at_once = 500; // events, between waits of a millisecond
+/// Calls both, in this order; the first may be empty.
+template <class First, class Second>
+auto then(First first, Second second) {
+  return [first = std::move(first), second = std::move(second)](const auto& seen) {
+    if (first) first(seen);
+    second(seen);
+  };
+}
 
 } // namespace
+
+Tracer::Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session)
+    : tasks_(tasks), plan_(plan), session_(session), room_(session.events_at_once()), progress_(plan.tasks.size()) {
+  traces::run_begin(RTEXEC_VERSION, "simulation", true, Instant{});
+  if (plan_.swap) traces::swap_plan(*plan_.swap, "simulation");
+  traces::plan(plan_);
+  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) traces::task_info(i, tasks_.tasks[i], plan_.tasks[i]);
+}
+
+void Tracer::watch(Options& options) {
+  options.observe = then(std::move(options.observe), [this](const Step& step) { see(step); });
+  options.observe_core = then(std::move(options.observe_core), [this](const Stretch& stretch) { see(stretch); });
+  options.observe_decision = then(std::move(options.observe_decision), [this](const Decision& decision) { see(decision); });
+  options.observe_dispatch = [this](policies::JobId job, unsigned core, Instant at) { dispatch(job, core, at); };
+}
 
 void Tracer::see(const Step& step) {
   using Kind = Step::Kind;
   const auto job = step.job;
   const Instant now = step.now;
   const Task& task = tasks_.tasks[job.task];
-  const Instant nominal = step.nominal;
-  Progress& progress = progress_[job.task];
+  begin_parts(now);
   switch (step.kind) {
     case Kind::release:
-      progress = {};
-      return note(now, [=, deadline = nominal + task.deadline] { traces::job_release(job, nominal, now, deadline); });
-    case Kind::skip: return note(now, [=] { traces::job_skip(job.task, nominal, now); });
-    case Kind::request:
-      if (!std::exchange(progress.started, true)) note(now, [=] { traces::job_start(job, now); });
-      note(now, [=] { traces::cpu_end(job, now); });
-      return note(now, [=, deadline = nominal + plan_.tasks[job.task].device_done_by] { traces::device_request(job, now, deadline); });
-    case Kind::execution_start: return note(now, [=] { traces::device_begin(job, now); });
+      end_abandoned(job.task, now);
+      progress_[job.task] = {.job = job.number, .deadline = step.nominal + task.deadline};
+      return write(traces::job_release, job, step.nominal, now, step.nominal + task.deadline);
+    case Kind::skip: return write(traces::job_skip, job.task, step.nominal, now);
+    case Kind::request: return request(step);
+    case Kind::execution_start: return write(traces::device_begin, job, now);
     case Kind::execution_end:
-      progress.device_done = true;
-      return note(now, [=] { traces::device_end(job, now, {}); });
+      progress_[job.task].device_done = true;
+      return write(traces::device_end, job, now, Status());
     case Kind::completion: return complete(step);
-    case Kind::abort: return note(now, [=] { traces::job_abort(job, now); });
-    case Kind::stop: return note(now, [=, policy = task.on_overrun] { traces::job_overrun(job, now, policy, policies::ReleaseDecision::Kind::stop); });
-    case Kind::transfer_begin: return note(now, [=, action = step.action] { traces::swap_begin(action, now); });
-    case Kind::transfer_end: {
-      const Status outcome = step.failed ? Status(std::unexpected(Errc::io_error)) : Status();
-      const auto& transfer = step.action.transfer;
-      const bool copied = !step.failed && (step.action.kind == policies::Action::Kind::copy_in || plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out);
-      return note(now, [=, action = step.action, bytes = copied ? plan_.chunk : Bytes{0}] { traces::swap_end(action, now, outcome, bytes); });
-    }
-    case Kind::fail: return note(now, [=] { traces::device_end(job, now, std::unexpected(Errc::io_error)); });
+    case Kind::abort: progress_[job.task].abandoned = true; return;
+    case Kind::stop: return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
+    case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
+    case Kind::transfer_end: return end_transfer(step);
+    case Kind::fail: return write(traces::job_miss, job, progress_[job.task].deadline, now);
   }
 }
 
 void Tracer::see(const Stretch& stretch) {
-  const auto job = stretch.job;
-  const Instant begin = stretch.begin;
+  begin_parts(stretch.end);
+  progress_[stretch.job.task].executed += stretch.end - stretch.begin;
+}
+
+void Tracer::see(const Decision& decision) {
+  const std::uint64_t sequence = decisions_++;
+  write(traces::scheduler_input, sequence, decision.event);
+  for (const policies::Action& action : decision.actions) write(traces::scheduler_action, sequence, action);
+}
+
+void Tracer::dispatch(policies::JobId job, unsigned core, Instant at) {
+  begin_parts(at);
+  std::erase_if(dispatched_, [core](const Dispatch& earlier) { return earlier.core == core; });
+  dispatched_.push_back({core, job, at});
+}
+
+/// Those that got their cores before `now`.
+void Tracer::begin_parts(Instant now) {
+  if (dispatched_.empty() || dispatched_.front().at == now) return;
+  for (const Dispatch& each : dispatched_)
+    if (progress_[each.job.task].job == each.job.number) begin_part(each.job, each.at);
+  dispatched_.clear();
+}
+
+void Tracer::begin_part(policies::JobId job, Instant at) {
   Progress& progress = progress_[job.task];
   if (!progress.device_done) {
-    if (!std::exchange(progress.started, true)) note(begin, [=] { traces::job_start(job, begin); });
+    if (!std::exchange(progress.started, true)) write(traces::job_start, job, at);
   } else if (!std::exchange(progress.after_begun, true)) {
-    note(begin, [=] { traces::after_begin(job, begin); });
+    write(traces::after_begin, job, at);
   }
+}
+
+void Tracer::end_first_part(policies::JobId job, Instant at) {
+  begin_part(job, at);
+  progress_[job.task].ready = true;
+  write(traces::cpu_end, job, at, std::exchange(progress_[job.task].executed, Duration{0}));
+}
+
+void Tracer::request(const Step& step) {
+  end_first_part(step.job, step.now);
+  write(traces::device_request, step.job, step.now, step.nominal + plan_.tasks[step.job.task].device_done_by);
 }
 
 void Tracer::complete(const Step& step) {
-  const auto job = step.job;
-  const Instant now = step.now;
-  const Instant nominal = step.nominal;
-  const Instant deadline = nominal + tasks_.tasks[job.task].deadline;
-  if (!std::exchange(progress_[job.task].after_begun, true)) note(now, [=] { traces::after_begin(job, now); });
-  if (now > deadline) note(now, [=] { traces::job_miss(job, deadline, now); });
-  note(now, [=] { traces::job_end(job, nominal, now); });
+  const Instant deadline = progress_[step.job.task].deadline;
+  begin_part(step.job, step.now);
+  write(traces::job_end, step.job, step.nominal, step.now, progress_[step.job.task].executed);
+  if (step.now > deadline) write(traces::job_miss, step.job, deadline, step.now);
 }
 
-void Tracer::write(const SwapReport* swap) {
-  std::ranges::stable_sort(events_, {}, &Event::at);
-  if (plan_.swap) traces::swap_plan(*plan_.swap, "simulation");
-  traces::plan(plan_);
-  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) traces::task_info(i, tasks_.tasks[i], plan_.tasks[i]);
-  for (std::size_t i = 0; i < events_.size(); ++i) {
-    events_[i].emit();
-    if (i % at_once == at_once - 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  if (swap != nullptr) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);
-  events_.clear();
+/// An abandoned job ends when the next one is released, or with the run.
+void Tracer::end_abandoned(std::uint32_t task, Instant at) {
+  Progress& progress = progress_[task];
+  if (!std::exchange(progress.abandoned, false)) return;
+  const policies::JobId job{task, progress.job};
+  if (progress.started && !progress.ready) end_first_part(job, at);
+  write(traces::job_abort, job, at);
+  write(traces::job_miss, job, progress.deadline, at);
+}
+
+void Tracer::end_transfer(const Step& step) {
+  const auto& transfer = step.action.transfer;
+  const bool copied = !step.failed && (step.action.kind == policies::Action::Kind::copy_in || plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out);
+  write(traces::swap_end, step.action, step.now, step.failed ? Status(std::unexpected(Errc::io_error)) : Status(), copied ? plan_.chunk : Bytes{0});
+}
+
+void Tracer::make_room() {
+  room_ = session_.events_at_once();
+  if (!outcome_) return;
+  outcome_ = session_.drain();
+}
+
+Result<> Tracer::end(const Report& report) {
+  const Instant end = Instant{} + report.elapsed;
+  begin_parts(end);
+  for (std::uint32_t task = 0; task < progress_.size(); ++task) end_abandoned(task, end);
+  if (report.swap) traces::swap_totals(report.swap->in, report.swap->out, report.swap->skipped, report.swap->dropped);
+  traces::run_end(end, report.stopped_by.c_str());
+  return outcome_;
 }
 
 } // namespace rtexec::simulator

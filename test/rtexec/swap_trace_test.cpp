@@ -2,7 +2,7 @@
 #include "test/rtexec/swap_sets.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
-#include "traces/session.hpp"
+#include "traces/recording/session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -115,7 +115,7 @@ expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --
 expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
 expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
 expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.toml
-for command in check run simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
+for command in check run top simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
 # The same set from somewhere else, and into a trace; a trace is never written over another one.

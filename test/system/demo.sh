@@ -1,5 +1,6 @@
 #!/bin/bash
 # The demo under both orders, with a trace: admitted, footprints at least twice the capacity, swapped, nothing lost, no page fault, books that add up.
+# Its recording replays to the last decision, and every job's causes sum to its response time.
 # A machine on which its execution times, with their margin, fill more than three quarters of the device is too slow to ask for the promise.
 set -eu
 folder=$1
@@ -12,9 +13,10 @@ for order in edf static-priority; do
   "$folder/bin/rtexec" run config/demo-swap.toml --force --order $order --duration 6s --trace "$work/$order" --json "$work/run.json" || status=$?
   # A machine that was held up may miss a deadline or a bound, and must then say so.
   [ $status = 0 ] || [ $status = 4 ]
-  python3 - "$work/check.json" "$work/run.json" $status <<'EOF'
-import json, sys, tomllib
-check, run = (json.load(open(f)) for f in sys.argv[1:3])
+  "$folder/bin/rtexec" analyze "$work/$order" --json "$work/analysis.json" --csv "$work/$order.csv" || [ $? = 4 ]
+  python3 - "$work/check.json" "$work/run.json" $status "$work/analysis.json" "$work/$order.csv/jobs.csv" <<'EOF'
+import csv, json, sys, tomllib
+check, run, analysis = (json.load(open(f)) for f in (sys.argv[1], sys.argv[2], sys.argv[4]))
 periods = [task["period"] for task in tomllib.load(open("config/demo-swap.toml", "rb"))["task"]]
 busy = sum(t["wcet"]["device_ns"] / (float(period.removesuffix("ms")) * 1e6 if period.endswith("ms") else float(period.removesuffix("s")) * 1e9)
            for t, period in zip(check["tasks"], periods))
@@ -28,5 +30,17 @@ assert run["trace"]["events"] > 0 and run["trace"]["lost"] == 0, run["trace"]
 assert run["degraded"] or all(t["page_faults"] == 0 for t in run["threads"]), run["threads"]
 for t in run["tasks"]:
     assert t["released"] >= 1 and t["failed"] == 0, t
+replay = analysis["replay"]
+assert replay["complete"] and replay["inputs"] > 0 and not replay["difference"] and not replay["not_replayed"], replay
+for told, found in zip(run["tasks"], analysis["tasks"]):
+    response = found["stages"][-1]
+    assert found["invalid"] is None and found["unknown"] == 0, found
+    assert (told["released"], told["completed"], told["skipped"]) == (found["released"], found["completed"], found["skipped"]), (told, found)
+    assert told["response_ns"]["max"] == response["max_ns"] and told["response_ns"]["min"] == response["min_ns"], (told, response)
+jobs = list(csv.DictReader(open(sys.argv[5])))
+assert len(jobs) >= sum(t["completed"] for t in run["tasks"]) > 0
+plain = {"task", "job", "nominal_ns", "response_ns", "deadline_ns", "outcome"}
+for job in jobs:
+    assert sum(int(time) for cause, time in job.items() if cause not in plain) == int(job["response_ns"]), job
 EOF
 done

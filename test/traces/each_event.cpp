@@ -4,6 +4,7 @@
 #include "traces/emit.hpp"
 
 #include <chrono>
+#include <iterator>
 
 namespace rtexec::traces::test {
 namespace {
@@ -60,6 +61,82 @@ std::vector<ExpectedEvent> swapping() {
   return events;
 }
 
+constexpr std::uint64_t sequence = 7'000'000'000;
+
+policies::Event input(policies::Event::Kind kind) {
+  const bool moves = kind == policies::Event::Kind::copied_in || kind == policies::Event::Kind::copied_out;
+  return {.kind = kind, .job = moves ? policies::JobId{} : job, .now = at(500), .deadline = at(580), .transfer = moves ? moved : policies::Transfer{}, .failed = moves};
+}
+
+constexpr policies::Event::Kind inputs[] = {policies::Event::Kind::job_requested, policies::Event::Kind::job_withdrawn,
+                                            policies::Event::Kind::execution_done, policies::Event::Kind::copied_in, policies::Event::Kind::copied_out};
+constexpr const char* input_names[] = {"job-requested", "job-withdrawn", "execution-done", "copied-in", "copied-out"};
+constexpr policies::Action::Kind actions[] = {policies::Action::Kind::start_execution, policies::Action::Kind::copy_in, policies::Action::Kind::copy_out,
+                                              policies::Action::Kind::refuse,          policies::Action::Kind::drop,    policies::Action::Kind::fail};
+constexpr const char* action_names[] = {"start-execution", "copy-in", "copy-out", "refuse", "drop", "fail"};
+
+void emit_scheduling() {
+  for (const auto kind : inputs) scheduler_input(sequence, input(kind));
+  for (const auto kind : actions) scheduler_action(sequence, {.kind = kind, .job = job, .transfer = moved});
+}
+
+std::vector<ExpectedEvent> scheduling() {
+  std::vector<ExpectedEvent> events;
+  for (std::size_t i = 0; i < std::size(inputs); ++i) {
+    const bool moves = i >= 3;
+    events.push_back({"scheduler_input",
+                      {{"sequence", static_cast<std::int64_t>(sequence)}, {"task", moves ? 0 : 3}, {"job", moves ? 0 : number}, {"at", 500}, {"deadline", i == 0 ? 580 : 0},
+                       {"moved_task", moves ? 6 : 0}, {"slot", moves ? 11 : 0}, {"frame", moves ? 70'000 : 0}, {"failed", moves}},
+                      {{"input", input_names[i]}}});
+  }
+  for (const char* action : action_names)
+    events.push_back({"scheduler_action",
+                      {{"sequence", static_cast<std::int64_t>(sequence)}, {"task", 3}, {"job", number}, {"moved_task", 6}, {"slot", 11}, {"frame", 70'000}},
+                      {{"action", action}}});
+  return events;
+}
+
+void emit_bandwidth() {
+  bandwidth_budget(5, at(600), {4'000'000'005}, 1ms);
+  throttle_begin(5, at(610));
+  throttle_end(5, at(620));
+}
+
+std::vector<ExpectedEvent> bandwidth() {
+  return {{"bandwidth_budget", {{"core", 5}, {"at", 600}, {"bytes", 4'000'000'005}, {"period", 1'000'000}}, {}},
+          {"throttle_begin", {{"core", 5}, {"at", 610}}, {}},
+          {"throttle_end", {{"core", 5}, {"at", 620}}, {}}};
+}
+
+/// As often as there are memory policies.
+void emit_memory_policies(const Task& task, PlannedTask planned) {
+  planned.memory = {.constant = {5'000'000'001}, .scratch = {5'000'000'002}, .state = {5'000'000'003}, .fixed = {5'000'000'004}};
+  planned.swap_volume = {5'000'000'005};
+  planned.swap_slots.resize(9);
+  planned.resident_slots = 4;
+  planned.workload = "dnn-5f3a";
+  planned.tuning = {"conv_1 = winograd", "conv_2 = direct"};
+  for (const auto& policy : spellings<MemoryPolicy>()) {
+    planned.memory_policy = policy.value;
+    task_info(5, task, planned);
+  }
+}
+
+std::vector<ExpectedEvent> memory_policies() {
+  std::vector<ExpectedEvent> events;
+  for (const auto& policy : spellings<MemoryPolicy>()) {
+    events.push_back({"task_info", {{"task", 5}, {"swap_slots", 9}, {"resident_slots", 4}}, {{"criticality", "best-effort"}}});
+    events.push_back({"task_memory",
+                      {{"task", 5}, {"constant_bytes", 5'000'000'001}, {"scratch_bytes", 5'000'000'002}, {"state_bytes", 5'000'000'003},
+                       {"fixed_bytes", 5'000'000'004}, {"swap_volume_bytes", 5'000'000'005}},
+                      {{"policy", std::string(policy.text)}}});
+    events.push_back({"task_workload", {{"task", 5}}, {{"workload", "dnn-5f3a"}}});
+    events.push_back({"task_tuning", {{"task", 5}}, {{"line", "conv_1 = winograd"}}});
+    events.push_back({"task_tuning", {{"task", 5}}, {{"line", "conv_2 = direct"}}});
+  }
+  return events;
+}
+
 } // namespace
 
 void emit_each_event() {
@@ -86,21 +163,30 @@ void emit_each_event() {
   TestVerdict loose, tight;
   loose.name = "demand";
   loose.slack = 9ms;
+  loose.baseline = true;
   tight.name = "rta";
   tight.limiting_task = "front";
   tight.slack = 3ms;
+  tight.left = 57ms;
+  tight.right = 60ms;
+  tight.proved = true;
   plan_made.tests = {loose, tight};
 
+  run_begin("1.2.3", "a board", false, at(90));
+  run_begin("1.2.3", "simulation", true, at(0));
   plan(plan_made);
   task_info(3, task, planned);
   planned.response_bound = 60ms;
   task_info(4, task, planned);
+  task.criticality = Criticality::best_effort;
+  emit_memory_policies(task, planned);
   layer_info(3, 17, "conv_17");
   degraded("core 1: SCHED_FIFO refused");
+  probe("store", "page-locked host memory");
   device_memory("NVIDIA H200", {5'000'000'000}, {400'000'000}, {4'500'000'000}, {9'000'000'000});
   job_release(job, at(100), at(107), at(200));
   job_start(job, at(110));
-  cpu_end(job, at(120));
+  cpu_end(job, at(120), Duration(9));
   device_request(job, at(121), at(180));
   device_begin(job, at(130));
   layer_begin(job, 17, at(131));
@@ -109,13 +195,16 @@ void emit_each_event() {
   device_end(job, at(171), std::unexpected(Errc::device_fault));
   device_end(job, at(172), std::unexpected(Errc::device_lost));
   after_begin(job, at(175));
-  job_end(job, at(100), at(210));
+  job_end(job, at(100), at(210), Duration(34));
   job_miss(job, at(200), at(210));
   job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
   job_skip(3, at(400), at(401));
   job_abort(job, at(410));
   device_fault(job, "CUDA_ERROR_ILLEGAL_ADDRESS");
   emit_swapping();
+  emit_scheduling();
+  emit_bandwidth();
+  run_end(at(700), "duration");
 }
 
 std::vector<ExpectedEvent> each_event() {
@@ -125,23 +214,44 @@ std::vector<ExpectedEvent> each_event() {
   };
   const Integers info{{"promised", 1}, {"period", 100'000'000}, {"deadline", 90'000'000}, {"offset", 7'000'000}, {"core", 1},
                       {"core_rank", 4}, {"device_rank", 5}, {"wcet_before", 2'000'000}, {"wcet_device", 31'000'000},
-                      {"wcet_after", 1'000'000}, {"ready_by", 10'000'000}, {"device_done_by", 80'000'000}};
+                      {"wcet_after", 1'000'000}, {"ready_by", 10'000'000}, {"device_done_by", 80'000'000},
+                      {"swap_slots", 0}, {"resident_slots", -1}};
+  const Integers nothing{{"constant_bytes", 0}, {"scratch_bytes", 0}, {"state_bytes", 0}, {"fixed_bytes", 0}, {"swap_volume_bytes", 0}};
   Integers unbounded = info, bounded = info;
   unbounded.insert({{"task", 3}, {"response_bound", -1}});
   bounded.insert({{"task", 4}, {"response_bound", 60'000'000}});
+  const auto memory_of = [&](std::int64_t task) {
+    Integers of = nothing;
+    of.insert({"task", task});
+    return ExpectedEvent{"task_memory", of, {{"policy", "D"}}};
+  };
   std::vector<ExpectedEvent> events{
+      {"run_begin", {{"simulated", 0}, {"start", 90}}, {{"version", "1.2.3"}, {"machine", "a board"}}},
+      {"run_begin", {{"simulated", 1}, {"start", 0}}, {{"version", "1.2.3"}, {"machine", "simulation"}}},
       {"plan", {{"proved", 1}, {"order", 1}, {"tasks", 1}, {"demand_bytes", 1000}, {"capacity_bytes", 2000}, {"chunk_bytes", 500},
                 {"slack", 3'000'000}}, {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
-      {"task_info", unbounded, {{"name", "front"}}},
-      {"task_info", bounded, {{"name", "front"}}},
+      {"admission_test", {{"proved", 0}, {"baseline", 1}, {"left", 0}, {"right", 0}, {"slack", 9'000'000}}, {{"name", "demand"}, {"limiting_task", ""}}},
+      {"admission_test", {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
+       {{"name", "rta"}, {"limiting_task", "front"}}},
+      {"task_info", unbounded, {{"name", "front"}, {"criticality", "real-time"}}},
+      memory_of(3),
+      {"task_workload", {{"task", 3}}, {{"workload", ""}}},
+      {"task_info", bounded, {{"name", "front"}, {"criticality", "real-time"}}},
+      memory_of(4),
+      {"task_workload", {{"task", 4}}, {{"workload", ""}}},
+  };
+  const auto append = [&events](const std::vector<ExpectedEvent>& more) { events.insert(events.end(), more.begin(), more.end()); };
+  append(memory_policies());
+  append({
       {"layer_info", {{"task", 3}, {"layer", 17}}, {{"name", "conv_17"}}},
       {"degraded", {}, {{"what", "core 1: SCHED_FIFO refused"}}},
+      {"probe", {}, {{"service", "store"}, {"found", "page-locked host memory"}}},
       {"device_memory",
        {{"used_bytes", 5'000'000'000}, {"context_bytes", 400'000'000}, {"demand_bytes", 4'500'000'000}, {"separate_bytes", 9'000'000'000}},
        {{"name", "NVIDIA H200"}}},
       {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
       {"job_start", of_job({{"at", 110}}), {}},
-      {"cpu_end", of_job({{"at", 120}}), {}},
+      {"cpu_end", of_job({{"at", 120}, {"executed", 9}}), {}},
       {"device_request", of_job({{"at", 121}, {"deadline", 180}}), {}},
       {"device_begin", of_job({{"at", 130}}), {}},
       {"layer_begin", of_job({{"layer", 17}, {"at", 131}}), {}},
@@ -150,16 +260,18 @@ std::vector<ExpectedEvent> each_event() {
       {"device_end", of_job({{"at", 171}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_fault)}}), {}},
       {"device_end", of_job({{"at", 172}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_lost)}}), {}},
       {"after_begin", of_job({{"at", 175}}), {}},
-      {"job_end", of_job({{"at", 210}, {"response", 110}}), {}},
+      {"job_end", of_job({{"at", 210}, {"response", 110}, {"executed", 34}}), {}},
       {"job_miss", of_job({{"at", 210}, {"deadline", 200}, {"lateness", 10}}), {}},
       {"job_overrun", of_job({{"at", 300}, {"policy", static_cast<std::int64_t>(OnOverrun::abort_job)},
                               {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}), {}},
       {"job_skip", {{"task", 3}, {"nominal", 400}, {"at", 401}}, {}},
       {"job_abort", of_job({{"at", 410}}), {}},
       {"device_fault", of_job({}), {{"what", "CUDA_ERROR_ILLEGAL_ADDRESS"}}},
-  };
-  const std::vector<ExpectedEvent> more = swapping();
-  events.insert(events.end(), more.begin(), more.end());
+  });
+  append(swapping());
+  append(scheduling());
+  append(bandwidth());
+  append({{"run_end", {{"at", 700}}, {{"stopped_by", "duration"}}}});
   return events;
 }
 

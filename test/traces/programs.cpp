@@ -3,19 +3,22 @@
 #include "test/support/thread_counts.hpp"
 #include "test/traces/each_event.hpp"
 #include "traces/emit.hpp"
-#include "traces/session.hpp"
-#include "traces/wait.hpp"
+#include "traces/recording/flight_recorder.hpp"
+#include "traces/recording/session.hpp"
+#include "traces/recording/wait.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -23,6 +26,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -54,6 +58,21 @@ int record(const fs::path& folder, const SessionOptions& options, const std::fun
   const auto summary = session->stop();
   if (!summary) return failed(summary.error());
   if (recording()) return failed({Errc::device_fault, "the events are still on"});
+  say(std::to_string(summary->events) + " " + std::to_string(summary->lost.events));
+  return 0;
+}
+
+/// As many events as are asked for through small buffers, as fast as they can be written.
+int record_and_drain(const fs::path& folder, std::uint64_t events) {
+  auto session = Session::start(folder, {.buffer = Bytes{1U << 20}});
+  if (!session) return failed(session.error());
+  for (std::uint64_t job = 0; job < events; ++job) {
+    job_release({.task = 0, .number = job}, Instant{}, Instant{}, Instant{});
+    if (job % session->events_at_once() != session->events_at_once() - 1) continue;
+    if (const auto drained = session->drain(); !drained) return failed(drained.error());
+  }
+  const auto summary = session->stop();
+  if (!summary) return failed(summary.error());
   say(std::to_string(summary->events) + " " + std::to_string(summary->lost.events));
   return 0;
 }
@@ -95,6 +114,85 @@ int abandon(const fs::path& folder) {
   say(std::to_string(daemons_of(::getpid()).size()));
   return recording() ? 1 : 0;
 }
+
+// ---- flight recorder --------------------------------------------------------------------------------------------------
+
+void emit_setup() {
+  probe("store", "none");
+  run_begin("1.2.3", "a board", false, {});
+}
+
+/// On one core, so that its buffers hold the latest of all.
+void stay_on_one_core() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+}
+
+int say_snapshots(FlightRecorder& recorder) {
+  const Snapshots snapshots = recorder.stop();
+  for (const Snapshot& snapshot : snapshots.written) say(snapshot.folder.string() + " " + snapshot.reason);
+  say("left out " + std::to_string(snapshots.left_out));
+  return snapshots.outcome ? 0 : failed(snapshots.outcome.error());
+}
+
+/// Runs `body` under a flight recorder; says its snapshots.
+int fly(const fs::path& folder, const FlightRecorderOptions& options, const std::function<void(FlightRecorder&)>& body) {
+  auto recorder = FlightRecorder::start(folder, options);
+  if (!recorder) return failed(recorder.error());
+  emit_setup();
+  stay_on_one_core();
+  body(*recorder);
+  return say_snapshots(*recorder);
+}
+
+bool snapshots_become(const fs::path& folder, std::ptrdiff_t count) {
+  return wait_for([&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()) >= count; }, 10s);
+}
+
+/// That many events before each snapshot; each is waited for.
+void emit_and_take(FlightRecorder& recorder, const fs::path& folder, std::uint64_t events, int times) {
+  for (int i = 0; i < times; ++i) {
+    for (std::uint64_t job = 0; job < events; ++job) job_start({.task = 0, .number = job + static_cast<std::uint64_t>(i) * events}, Instant{});
+    recorder.take("miss " + std::to_string(i));
+    if (!snapshots_become(folder, i + 1)) say("no snapshot");
+  }
+}
+
+FlightRecorder* signalled = nullptr;
+
+/// Until SIGUSR1 has come.
+void emit_until_signalled(FlightRecorder& recorder, const fs::path& folder) {
+  signalled = &recorder;
+  ::signal(SIGUSR1, [](int) { signalled->take_for_signal(); });
+  emit(50);
+  say("flying");
+  static_cast<void>(snapshots_become(folder, 1));
+  ::signal(SIGUSR1, SIG_DFL);
+}
+
+/// A prepared thread emits while snapshots are written.
+void say_disturbance(FlightRecorder& recorder, const fs::path& folder) {
+  if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return say("not locked");
+  std::atomic<bool> over = false;
+  rusage before{}, after{};
+  std::uint64_t allocated = 0;
+  std::thread emitting([&] {
+    prepare_thread();
+    ::getrusage(RUSAGE_THREAD, &before);
+    allocated = rtexec::test::allocations();
+    for (std::uint64_t job = 0; !over.load(); ++job) job_start({.task = 0, .number = job}, Instant{});
+    allocated = rtexec::test::allocations() - allocated;
+    ::getrusage(RUSAGE_THREAD, &after);
+  });
+  emit_and_take(recorder, folder, 10, 4);
+  over = true;
+  emitting.join();
+  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(allocated) + " allocations");
+}
+
+// ---- cost -------------------------------------------------------------------------------------------------------------
 
 double cpu_nanoseconds() {
   timespec time{};
@@ -173,6 +271,16 @@ int run_program(const std::vector<std::string>& arguments) {
   if (mode == "locked") return record(folder, {}, [&] { say_faults_and_allocations(number(2)); });
   if (mode == "cost") return record(folder, {}, [] { say_cost_recorded(); });
   if (mode == "abandon") return abandon(folder);
+  if (mode == "drain") return record_and_drain(folder, number(2));
+  const FlightRecorderOptions often{.apart = 0s};
+  if (mode == "fly") return fly(folder, often, [&](FlightRecorder& recorder) { emit_and_take(recorder, folder, number(2), 3); });
+  if (mode == "fly-most") return fly(folder, {.most = 2, .apart = 0s}, [&](FlightRecorder& recorder) { emit_and_take(recorder, folder, 10, 2), recorder.take("one too many"); });
+  if (mode == "fly-burst") return fly(folder, {}, [&](FlightRecorder& recorder) {
+    emit_and_take(recorder, folder, 10, 1);
+    for (int i = 1; i < 30; ++i) recorder.take("miss " + std::to_string(i)); // within the second after the first
+  });
+  if (mode == "fly-signal") return fly(folder, often, [&](FlightRecorder& recorder) { emit_until_signalled(recorder, folder); });
+  if (mode == "fly-locked") return fly(folder, often, [&](FlightRecorder& recorder) { say_disturbance(recorder, folder); });
   return 2;
 }
 

@@ -2,7 +2,7 @@
 #include "test/support/files.hpp"
 #include "test/traces/each_event.hpp"
 #include "test/traces/programs.hpp"
-#include "traces/reader.hpp"
+#include "traces/reading/reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/programs.hpp"
-#include "traces/session.hpp"
-#include "traces/wait.hpp"
+#include "traces/recording/session.hpp"
+#include "traces/recording/wait.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,7 +80,13 @@ TEST_F(SessionTest, LostEventsAreCounted) {
   ASSERT_TRUE(summary) << summary.error().what;
   EXPECT_GT(summary->lost.events, 0U);
   EXPECT_EQ(summary->events + summary->lost.events, 200'000U);
-  EXPECT_EQ(summary->by_name, (std::map<std::string, std::uint64_t>{{"rtexec:job_start", summary->events}}));
+  EXPECT_EQ(summary->by_name, (decltype(summary->by_name){{"rtexec:job_start", summary->events}}));
+}
+
+TEST_F(SessionTest, WhoDrainsTheBuffersLosesNothing) {
+  Program program({"drain", folder_ / "trace", "50000"});
+  EXPECT_EQ(program.read_line(), "50000 0");
+  EXPECT_EQ(program.wait(), 0);
 }
 
 TEST_F(SessionTest, OneAfterTheOtherInAProcess) {

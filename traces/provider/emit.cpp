@@ -25,6 +25,14 @@ std::int64_t bound_or_none(const PlannedTask& task) {
   return task.response_bound ? task.response_bound->count() : -1;
 }
 
+std::int64_t resident_or_none(const PlannedTask& task) {
+  return task.resident_slots ? static_cast<std::int64_t>(*task.resident_slots) : -1;
+}
+
+std::int64_t deadline_or_none(const policies::Event& event) {
+  return event.kind == policies::Event::Kind::job_requested ? event.deadline.time_since_epoch().count() : 0;
+}
+
 } // namespace
 } // namespace rtexec::traces
 
@@ -49,6 +57,12 @@ void prepare_thread() noexcept { lttng_ust_init_thread(); }
 bool recording() noexcept { return lttng_ust_tracepoint_enabled(rtexec, job_release); }
 bool recording_layers() noexcept { return lttng_ust_tracepoint_enabled(rtexec, layer_begin); }
 
+void run_begin(const char* version, const char* machine, bool simulated, Instant start) noexcept {
+  lttng_ust_tracepoint(rtexec, run_begin, version, machine, simulated, ns(start));
+}
+
+void run_end(Instant at, const char* stopped_by) noexcept { lttng_ust_tracepoint(rtexec, run_end, ns(at), stopped_by); }
+
 void plan(const Plan& plan) noexcept {
   const auto tightest = std::ranges::min_element(plan.tests, {}, &TestVerdict::slack);
   const bool tested = tightest != plan.tests.end();
@@ -64,10 +78,14 @@ void plan(const Plan& plan) noexcept {
       .slack = tested ? tightest->slack.count() : 0,
   };
   lttng_ust_tracepoint(rtexec, plan, &record);
+  for (const TestVerdict& test : plan.tests) lttng_ust_tracepoint(rtexec, admission_test, &test);
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {
   lttng_ust_tracepoint(rtexec, task_info, task, &asked, &planned);
+  lttng_ust_tracepoint(rtexec, task_memory, task, &planned);
+  lttng_ust_tracepoint(rtexec, task_workload, task, planned.workload.c_str());
+  for (const std::string& line : planned.tuning) lttng_ust_tracepoint(rtexec, task_tuning, task, line.c_str());
 }
 
 void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexcept {
@@ -75,6 +93,8 @@ void layer_info(std::uint32_t task, std::uint32_t layer, const char* name) noexc
 }
 
 void degraded(const char* what) noexcept { lttng_ust_tracepoint(rtexec, degraded, what); }
+
+void probe(const char* service, const char* found) noexcept { lttng_ust_tracepoint(rtexec, probe, service, found); }
 
 void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, Bytes separate) noexcept {
   lttng_ust_tracepoint(rtexec, device_memory, name, used.count, context.count, demand.count, separate.count);
@@ -92,8 +112,8 @@ void job_start(policies::JobId job, Instant at) noexcept {
   lttng_ust_tracepoint(rtexec, job_start, job.task, job.number, ns(at));
 }
 
-void cpu_end(policies::JobId job, Instant at) noexcept {
-  lttng_ust_tracepoint(rtexec, cpu_end, job.task, job.number, ns(at));
+void cpu_end(policies::JobId job, Instant at, Duration executed) noexcept {
+  lttng_ust_tracepoint(rtexec, cpu_end, job.task, job.number, ns(at), executed.count());
 }
 
 void device_request(policies::JobId job, Instant at, Instant deadline) noexcept {
@@ -112,8 +132,8 @@ void after_begin(policies::JobId job, Instant at) noexcept {
   lttng_ust_tracepoint(rtexec, after_begin, job.task, job.number, ns(at));
 }
 
-void job_end(policies::JobId job, Instant nominal, Instant at) noexcept {
-  lttng_ust_tracepoint(rtexec, job_end, job.task, job.number, ns(at), (at - nominal).count());
+void job_end(policies::JobId job, Instant nominal, Instant at, Duration executed) noexcept {
+  lttng_ust_tracepoint(rtexec, job_end, job.task, job.number, ns(at), (at - nominal).count(), executed.count());
 }
 
 void swap_begin(const policies::Action& transfer, Instant at) noexcept {
@@ -133,6 +153,22 @@ void swap_end(const policies::Action& transfer, Instant at, Status outcome, Byte
 
 void swap_totals(Bytes in, Bytes out, Bytes skipped, Bytes dropped) noexcept {
   lttng_ust_tracepoint(rtexec, swap_totals, in.count, out.count, skipped.count, dropped.count);
+}
+
+void scheduler_input(std::uint64_t sequence, const policies::Event& event) noexcept {
+  lttng_ust_tracepoint(rtexec, scheduler_input, sequence, &event);
+}
+
+void scheduler_action(std::uint64_t sequence, const policies::Action& action) noexcept {
+  lttng_ust_tracepoint(rtexec, scheduler_action, sequence, &action);
+}
+
+void throttle_begin(std::uint32_t core, Instant at) noexcept { lttng_ust_tracepoint(rtexec, throttle_begin, core, ns(at)); }
+
+void throttle_end(std::uint32_t core, Instant at) noexcept { lttng_ust_tracepoint(rtexec, throttle_end, core, ns(at)); }
+
+void bandwidth_budget(std::uint32_t core, Instant at, Bytes budget, Duration period) noexcept {
+  lttng_ust_tracepoint(rtexec, bandwidth_budget, core, ns(at), budget.count, period.count());
 }
 
 void job_miss(policies::JobId job, Instant deadline, Instant at) noexcept {

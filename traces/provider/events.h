@@ -53,6 +53,45 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, release_decision, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("abort-and-wait", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::abort_and_wait))
   lttng_ust_field_enum_value("stop", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::stop))))
 
+LTTNG_UST_TRACEPOINT_ENUM(rtexec, criticality, LTTNG_UST_TP_ENUM_VALUES(
+  lttng_ust_field_enum_value("real-time", static_cast<int>(rtexec::Criticality::real_time))
+  lttng_ust_field_enum_value("best-effort", static_cast<int>(rtexec::Criticality::best_effort))))
+
+LTTNG_UST_TRACEPOINT_ENUM(rtexec, memory_policy, LTTNG_UST_TP_ENUM_VALUES(
+  lttng_ust_field_enum_value("auto", static_cast<int>(rtexec::MemoryPolicy::automatic))
+  lttng_ust_field_enum_value("D", static_cast<int>(rtexec::MemoryPolicy::device))
+  lttng_ust_field_enum_value("M", static_cast<int>(rtexec::MemoryPolicy::managed))
+  lttng_ust_field_enum_value("H", static_cast<int>(rtexec::MemoryPolicy::host))))
+
+LTTNG_UST_TRACEPOINT_ENUM(rtexec, input, LTTNG_UST_TP_ENUM_VALUES(
+  lttng_ust_field_enum_value("job-requested", static_cast<int>(rtexec::policies::Event::Kind::job_requested))
+  lttng_ust_field_enum_value("job-withdrawn", static_cast<int>(rtexec::policies::Event::Kind::job_withdrawn))
+  lttng_ust_field_enum_value("execution-done", static_cast<int>(rtexec::policies::Event::Kind::execution_done))
+  lttng_ust_field_enum_value("copied-in", static_cast<int>(rtexec::policies::Event::Kind::copied_in))
+  lttng_ust_field_enum_value("copied-out", static_cast<int>(rtexec::policies::Event::Kind::copied_out))))
+
+LTTNG_UST_TRACEPOINT_ENUM(rtexec, action, LTTNG_UST_TP_ENUM_VALUES(
+  lttng_ust_field_enum_value("start-execution", static_cast<int>(rtexec::policies::Action::Kind::start_execution))
+  lttng_ust_field_enum_value("copy-in", static_cast<int>(rtexec::policies::Action::Kind::copy_in))
+  lttng_ust_field_enum_value("copy-out", static_cast<int>(rtexec::policies::Action::Kind::copy_out))
+  lttng_ust_field_enum_value("refuse", static_cast<int>(rtexec::policies::Action::Kind::refuse))
+  lttng_ust_field_enum_value("drop", static_cast<int>(rtexec::policies::Action::Kind::drop))
+  lttng_ust_field_enum_value("fail", static_cast<int>(rtexec::policies::Action::Kind::fail))))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, run_begin,
+  LTTNG_UST_TP_ARGS(const char*, version, const char*, machine, std::uint8_t, simulated, std::int64_t, start),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_string(version, version)
+    lttng_ust_field_string(machine, machine)
+    lttng_ust_field_integer(std::uint8_t, simulated, simulated)
+    lttng_ust_field_integer(std::int64_t, start, start)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, run_end,
+  LTTNG_UST_TP_ARGS(std::int64_t, at, const char*, stopped_by),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::int64_t, at, at)
+    lttng_ust_field_string(stopped_by, stopped_by)))
+
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, plan,
   LTTNG_UST_TP_ARGS(const rtexec::traces::PlanRecord*, plan),
   LTTNG_UST_TP_FIELDS(
@@ -83,7 +122,50 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, task_info,
     lttng_ust_field_integer(std::int64_t, wcet_after, planned->wcet.after.count())
     lttng_ust_field_integer(std::int64_t, ready_by, planned->ready_by.count())
     lttng_ust_field_integer(std::int64_t, device_done_by, planned->device_done_by.count())
-    lttng_ust_field_integer(std::int64_t, response_bound, rtexec::traces::bound_or_none(*planned))))
+    lttng_ust_field_integer(std::int64_t, response_bound, rtexec::traces::bound_or_none(*planned))
+    lttng_ust_field_enum(rtexec, criticality, std::uint8_t, criticality, static_cast<std::uint8_t>(asked->criticality))
+    lttng_ust_field_integer(std::uint32_t, swap_slots, static_cast<std::uint32_t>(planned->swap_slots.size()))
+    lttng_ust_field_integer(std::int64_t, resident_slots, rtexec::traces::resident_or_none(*planned))))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, task_memory,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, const rtexec::PlannedTask*, planned),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, task)
+    lttng_ust_field_enum(rtexec, memory_policy, std::uint8_t, policy, static_cast<std::uint8_t>(planned->memory_policy))
+    lttng_ust_field_integer(std::uint64_t, constant_bytes, planned->memory.constant.count)
+    lttng_ust_field_integer(std::uint64_t, scratch_bytes, planned->memory.scratch.count)
+    lttng_ust_field_integer(std::uint64_t, state_bytes, planned->memory.state.count)
+    lttng_ust_field_integer(std::uint64_t, fixed_bytes, planned->memory.fixed.count)
+    lttng_ust_field_integer(std::uint64_t, swap_volume_bytes, planned->swap_volume.count)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, admission_test,
+  LTTNG_UST_TP_ARGS(const rtexec::TestVerdict*, test),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_string(name, test->name.c_str())
+    lttng_ust_field_integer(std::uint8_t, proved, test->proved)
+    lttng_ust_field_integer(std::uint8_t, baseline, test->baseline)
+    lttng_ust_field_integer(std::int64_t, left, test->left.count())
+    lttng_ust_field_integer(std::int64_t, right, test->right.count())
+    lttng_ust_field_integer(std::int64_t, slack, test->slack.count())
+    lttng_ust_field_string(limiting_task, test->limiting_task.c_str())))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, probe,
+  LTTNG_UST_TP_ARGS(const char*, service, const char*, found),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_string(service, service)
+    lttng_ust_field_string(found, found)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, task_workload,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, const char*, workload),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, task)
+    lttng_ust_field_string(workload, workload)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, task_tuning,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, const char*, line),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, task)
+    lttng_ust_field_string(line, line)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, layer_info,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint32_t, layer, const char*, name),
@@ -170,11 +252,18 @@ LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, instant_of_job,
   LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, instant_of_job, rtexec, event, \
     LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at))
 RTEXEC_INSTANT_OF_JOB(job_start)
-RTEXEC_INSTANT_OF_JOB(cpu_end)
 RTEXEC_INSTANT_OF_JOB(device_begin)
 RTEXEC_INSTANT_OF_JOB(after_begin)
 RTEXEC_INSTANT_OF_JOB(job_abort)
 #undef RTEXEC_INSTANT_OF_JOB
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, cpu_end,
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, executed),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, task, task)
+    lttng_ust_field_integer(std::uint64_t, job, job)
+    lttng_ust_field_integer(std::int64_t, at, at)
+    lttng_ust_field_integer(std::int64_t, executed, executed)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_request,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, deadline),
@@ -193,12 +282,13 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_end,
     lttng_ust_field_enum(rtexec, outcome, std::uint8_t, outcome, outcome)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_end,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, response),
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, response, std::int64_t, executed),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
     lttng_ust_field_integer(std::int64_t, at, at)
-    lttng_ust_field_integer(std::int64_t, response, response)))
+    lttng_ust_field_integer(std::int64_t, response, response)
+    lttng_ust_field_integer(std::int64_t, executed, executed)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_miss,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, deadline, std::int64_t, lateness),
@@ -231,6 +321,51 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_fault,
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
     lttng_ust_field_string(what, what)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, scheduler_input,
+  LTTNG_UST_TP_ARGS(std::uint64_t, sequence, const rtexec::policies::Event*, event),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint64_t, sequence, sequence)
+    lttng_ust_field_enum(rtexec, input, std::uint8_t, input, static_cast<std::uint8_t>(event->kind))
+    lttng_ust_field_integer(std::uint32_t, task, event->job.task)
+    lttng_ust_field_integer(std::uint64_t, job, event->job.number)
+    lttng_ust_field_integer(std::int64_t, at, event->now.time_since_epoch().count())
+    lttng_ust_field_integer(std::int64_t, deadline, rtexec::traces::deadline_or_none(*event))
+    lttng_ust_field_integer(std::uint32_t, moved_task, event->transfer.task)
+    lttng_ust_field_integer(std::uint32_t, slot, event->transfer.slot)
+    lttng_ust_field_integer(std::uint32_t, frame, event->transfer.frame)
+    lttng_ust_field_integer(std::uint8_t, failed, event->failed)))
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, scheduler_action,
+  LTTNG_UST_TP_ARGS(std::uint64_t, sequence, const rtexec::policies::Action*, decided),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint64_t, sequence, sequence)
+    lttng_ust_field_enum(rtexec, action, std::uint8_t, action, static_cast<std::uint8_t>(decided->kind))
+    lttng_ust_field_integer(std::uint32_t, task, decided->job.task)
+    lttng_ust_field_integer(std::uint64_t, job, decided->job.number)
+    lttng_ust_field_integer(std::uint32_t, moved_task, decided->transfer.task)
+    lttng_ust_field_integer(std::uint32_t, slot, decided->transfer.slot)
+    lttng_ust_field_integer(std::uint32_t, frame, decided->transfer.frame)))
+
+LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, instant_of_core,
+  LTTNG_UST_TP_ARGS(std::uint32_t, core, std::int64_t, at),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, core, core)
+    lttng_ust_field_integer(std::int64_t, at, at)))
+#define RTEXEC_INSTANT_OF_CORE(event)                                  \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, instant_of_core, rtexec, event, \
+    LTTNG_UST_TP_ARGS(std::uint32_t, core, std::int64_t, at))
+RTEXEC_INSTANT_OF_CORE(throttle_begin)
+RTEXEC_INSTANT_OF_CORE(throttle_end)
+#undef RTEXEC_INSTANT_OF_CORE
+
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, bandwidth_budget,
+  LTTNG_UST_TP_ARGS(std::uint32_t, core, std::int64_t, at, std::uint64_t, bytes, std::int64_t, period),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, core, core)
+    lttng_ust_field_integer(std::int64_t, at, at)
+    lttng_ust_field_integer(std::uint64_t, bytes, bytes)
+    lttng_ust_field_integer(std::int64_t, period, period)))
 
 LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, layer_of_job,
   LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::uint32_t, layer, std::int64_t, at),

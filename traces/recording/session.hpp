@@ -3,19 +3,18 @@
 
 #include "config/result.hpp"
 #include "config/units.hpp"
-#include "traces/daemon.hpp"
-#include "traces/reader.hpp"
+#include "traces/reading/reader.hpp"
+#include "traces/recording/lttng_session.hpp"
 
+#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace rtexec::traces {
 
 struct SessionOptions {
   bool layers = false;                   // also layer_info, layer_begin and layer_end
-  Bytes buffer{std::uint64_t{16} << 20}; // of all cores' ring buffers together, shared memory; at least 8 pages per core are taken
+  Bytes buffer{std::uint64_t{16} << 20}; // of all cores' ring buffers together, shared memory; at least 8 pages per core are taken, and for the set-up 256 KiB
 };
 
 /// Set-up code: both calls block for up to a few seconds. start() comes before threads become real-time ones, and before the
@@ -31,21 +30,16 @@ class Session {
   /// Ends the recording and the daemon if start() started it, then reads the trace back. To be called once.
   [[nodiscard]] Result<Summary> stop();
 
-  Session(Session&& other) noexcept;
-  Session& operator=(Session&&) = delete;
-  /// Ends a session that was not stopped.
-  ~Session();
+  /// For whoever emits faster than the daemon writes, from one thread: after so many events it waits in drain(), and loses none.
+  [[nodiscard]] std::uint64_t events_at_once() const noexcept { return session_.events_at_once(); }
+  /// Returns once all that was recorded is in files. What is emitted meanwhile is not recorded.
+  [[nodiscard]] Result<> drain() { return session_.drain(); }
 
-  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return session_.folder(); }
 
  private:
-  Session(Daemon daemon, std::filesystem::path folder) : daemon_(std::move(daemon)), folder_(std::move(folder)) {}
-  [[nodiscard]] Result<> create(const SessionOptions& options);
-  [[nodiscard]] Result<> end();
-
-  std::optional<Daemon> daemon_; // absent once stopped
-  std::filesystem::path folder_;
-  std::string name_;             // empty while LTTng knows no session of ours
+  explicit Session(LttngSession session) : session_(std::move(session)) {}
+  LttngSession session_; // ended by its destructor where stop() was not called
 };
 
 } // namespace rtexec::traces

@@ -1,7 +1,7 @@
-#include "traces/session.hpp"
+#include "traces/recording/lttng_session.hpp"
 
 #include "traces/emit.hpp"
-#include "traces/wait.hpp"
+#include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>
 
@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace rtexec::traces {
 namespace {
@@ -25,8 +26,15 @@ using namespace std::chrono_literals;
 
 constexpr Duration patience = 10s;
 constexpr Duration most = 30s; // of start() and of stop(), for all that they ask the daemon
-constexpr std::uint64_t sub_buffers = 8; // per core
+constexpr std::uint64_t largest_event = 128; // bytes in a buffer, of those after the set-up
+constexpr const char* setup_channel = "setup";
+constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
+
+/// What is said once, before the first job.
+constexpr const char* setup_events[] = {"rtexec:run_begin", "rtexec:plan",  "rtexec:task_info",     "rtexec:task_memory", "rtexec:task_workload",
+                                        "rtexec:task_tuning", "rtexec:admission_test", "rtexec:degraded", "rtexec:probe", "rtexec:device_memory",
+                                        "rtexec:swap_plan"};
 
 template <auto destroy>
 struct Destroy {
@@ -37,6 +45,7 @@ using Handle = std::unique_ptr<lttng_handle, Destroy<lttng_destroy_handle>>;
 using Channel = std::unique_ptr<lttng_channel, Destroy<lttng_channel_destroy>>;
 using Event = std::unique_ptr<lttng_event, Destroy<lttng_event_destroy>>;
 using Descriptor = std::unique_ptr<lttng_session_descriptor, Destroy<lttng_session_descriptor_destroy>>;
+using Output = std::unique_ptr<lttng_snapshot_output, Destroy<lttng_snapshot_output_destroy>>;
 using Destruction = std::unique_ptr<lttng_destruction_handle, Destroy<lttng_destruction_handle_destroy>>;
 
 std::unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "tracing: " + what); }
@@ -55,10 +64,23 @@ lttng_domain user_space() {
 
 std::uint64_t cores() { return static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_CONF))); }
 
-/// Bytes, a power of two.
-std::uint64_t sub_buffer_size(Bytes buffer) {
+/// The ring buffers of each core.
+struct Buffers {
+  std::uint64_t size;  // of a sub-buffer: bytes, a power of two
+  std::uint64_t count; // of sub-buffers
+  [[nodiscard]] Bytes all() const { return Bytes{size * count * cores()}; }
+};
+
+/// A snapshot cuts a sub-buffer of each core short: more of them lose less.
+Buffers event_buffers(const LttngSession::Options& options) {
+  const std::uint64_t count = options.keeps == LttngSession::Keeps::all ? 8 : 32;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::bit_floor(std::max(page, buffer.count / (cores() * sub_buffers)));
+  return {.size = std::bit_floor(std::max(page, options.buffer.count / (cores() * count))), .count = count};
+}
+
+/// Layers have names, hundreds of them.
+Buffers setup_buffers(const LttngSession::Options& options) {
+  return {.size = (options.layers ? std::uint64_t{128} : std::uint64_t{32}) << 10, .count = 8};
 }
 
 /// What this user may still write there.
@@ -117,13 +139,13 @@ bool registered(lttng_handle* handle) {
   return std::any_of(list, list + std::max(count, 0), [](const lttng_event& event) { return event.pid == ::getpid(); });
 }
 
-Result<> add_channel(lttng_handle* handle, lttng_domain domain, Bytes buffer) {
+Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name, const Buffers& buffers, bool overwrite) {
   const Channel channel(lttng_channel_create(&domain));
   if (!channel) return refused("out of memory");
-  std::strcpy(channel->name, "events");
-  channel->attr.overwrite = 0;
-  channel->attr.subbuf_size = sub_buffer_size(buffer);
-  channel->attr.num_subbuf = sub_buffers;
+  std::strcpy(channel->name, name);
+  channel->attr.overwrite = overwrite ? 1 : 0;
+  channel->attr.subbuf_size = buffers.size;
+  channel->attr.num_subbuf = buffers.count;
   channel->attr.switch_timer_interval = 0;
   channel->attr.read_timer_interval = 100'000; // microseconds; the reader polls, so that a writer never wakes it by a system call
   channel->attr.output = LTTNG_EVENT_MMAP;
@@ -131,57 +153,87 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, Bytes buffer) {
   return {};
 }
 
-Result<> add_events(lttng_handle* handle, bool layers) {
+/// `which` may end in a star.
+Result<> add_events(lttng_handle* handle, const char* channel, const char* which, std::vector<std::string> without) {
   const Event events(lttng_event_create());
   if (!events) return refused("out of memory");
   events->type = LTTNG_EVENT_TRACEPOINT;
   events->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
-  std::strcpy(events->name, "rtexec:*");
-  std::string layer_events = "rtexec:layer_*";
-  std::array<char*, 1> exclusions{layer_events.data()};
-  const int count = layers ? 0 : 1;
-  const int code =
-      lttng_enable_event_with_exclusions(handle, events.get(), "events", nullptr, count, layers ? nullptr : exclusions.data());
+  std::strcpy(events->name, which);
+  std::vector<char*> exclusions;
+  for (std::string& each : without) exclusions.push_back(each.data());
+  const int code = lttng_enable_event_with_exclusions(handle, events.get(), channel, nullptr, static_cast<int>(exclusions.size()),
+                                                      exclusions.empty() ? nullptr : exclusions.data());
   if (code < 0) return refused_by_lttng("enabling the events", code);
   return {};
 }
 
-/// Everything recorded is in files afterwards.
-Result<> end_recording(const std::string& name, const fs::path& folder) {
+Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSession::Options& options) {
+  const bool overwrite = options.keeps == LttngSession::Keeps::latest;
+  if (auto ok = add_channel(handle, domain, setup_channel, setup_buffers(options), false); !ok) return ok;
+  if (auto ok = add_channel(handle, domain, events_channel, event_buffers(options), overwrite); !ok) return ok;
+  for (const char* event : setup_events)
+    if (auto ok = add_events(handle, setup_channel, event, {}); !ok) return ok;
+  if (options.layers)
+    if (auto ok = add_events(handle, setup_channel, "rtexec:layer_info", {}); !ok) return ok;
+  std::vector<std::string> others(std::begin(setup_events), std::end(setup_events));
+  others.emplace_back(options.layers ? "rtexec:layer_info" : "rtexec:layer_*");
+  return add_events(handle, events_channel, "rtexec:*", std::move(others));
+}
+
+std::unexpected<Error> not_whole(const fs::path& folder) {
+  return refused("the recording was not all in " + folder.string() + " after 10 s: the disk may be full or too slow, and the trace is not whole");
+}
+
+/// False: not all of it was written in time.
+Result<bool> stop_recording(const std::string& name, const fs::path& folder) {
   if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
     return refused_by_lttng("ending the recording into " + folder.string(), code);
-  const bool written = wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, patience);
+  return wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, patience);
+}
+
+Result<> start_recording(const std::string& name) {
+  if (const int code = lttng_start_tracing(name.c_str()); code < 0) return refused_by_lttng("starting to record", code);
+  if (wait_for(recording, patience)) return {};
+  return refused("the events of this process are not on 10 s after the session was started: the locked-memory limit (ulimit -l) or " +
+                 std::string(shared_memory) + " may be too small for the ring buffers");
+}
+
+/// Everything recorded is in files afterwards.
+Result<> end_recording(const std::string& name, const fs::path& folder) {
+  const auto written = stop_recording(name, folder);
+  if (!written) return std::unexpected(written.error());
   lttng_destruction_handle* raw = nullptr;
   const auto code = lttng_destroy_session_ext(name.c_str(), &raw);
   const Destruction destruction(raw);
   if (code != LTTNG_OK) return refused_by_lttng("closing the recording in " + folder.string(), code);
   const auto waited = lttng_destruction_handle_wait_for_completion(destruction.get(), static_cast<int>(patience / 1ms));
-  if (!written || waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED)
-    return refused("the recording was not all in " + folder.string() + " after 10 s: the disk may be full or too slow, and the trace is not whole");
+  if (!*written || waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED) return not_whole(folder);
   return {};
 }
 
 } // namespace
 
-Result<Session> Session::start(const fs::path& folder, const SessionOptions& options) {
+Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& options) {
   Folder claimed;
   if (auto ok = claimed.claim(folder); !ok) return std::unexpected(ok.error());
-  const Bytes buffers{sub_buffer_size(options.buffer) * sub_buffers * cores()};
+  const Bytes buffers = event_buffers(options).all() + setup_buffers(options).all();
   for (const fs::path& place : {claimed.path(), fs::path(shared_memory)})
     if (auto ok = check_space(place, buffers); !ok) return std::unexpected(ok.error());
 
   auto daemon = Daemon::acquire();
   if (!daemon) return std::unexpected(daemon.error());
-  Session session(std::move(*daemon), claimed.path());
+  LttngSession session(std::move(*daemon), claimed.path());
   if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok) return std::unexpected(ok.error());
   claimed.keep();
   return session;
 }
 
-Result<> Session::create(const SessionOptions& options) {
+Result<> LttngSession::create(const Options& options) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   const std::string name = "rtexec-" + std::to_string(::getpid()) + "-" + std::to_string(now);
-  const Descriptor descriptor(lttng_session_descriptor_local_create(name.c_str(), folder_.c_str()));
+  const auto describe = options.keeps == Keeps::all ? lttng_session_descriptor_local_create : lttng_session_descriptor_snapshot_local_create;
+  const Descriptor descriptor(describe(name.c_str(), folder_.c_str()));
   if (!descriptor) return refused("out of memory");
   if (const auto code = lttng_create_session_ext(descriptor.get()); code != LTTNG_OK)
     return refused_by_lttng("creating a session that writes to " + folder_.string(), code);
@@ -190,41 +242,60 @@ Result<> Session::create(const SessionOptions& options) {
   lttng_domain domain = user_space();
   const Handle handle(lttng_create_handle(name_.c_str(), &domain));
   if (!handle) return refused("out of memory");
-  if (auto ok = add_channel(handle.get(), domain, options.buffer); !ok) return ok;
-  if (auto ok = add_events(handle.get(), options.layers); !ok) return ok;
+  if (auto ok = add_channels(handle.get(), domain, options); !ok) return ok;
   if (const int code = lttng_track_pid(handle.get(), ::getpid()); code < 0) return refused_by_lttng("selecting this process", code);
 
   // Only for a process that is registered does lttng_start_tracing return after its events are on.
   if (!wait_for([&] { return registered(handle.get()); }, patience))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
                    std::string(shared_memory) + " and the same HOME or LTTNG_HOME as when the program started");
-  if (const int code = lttng_start_tracing(name_.c_str()); code < 0) return refused_by_lttng("starting to record", code);
-  if (!wait_for(recording, patience))
-    return refused("the events of this process are not on 10 s after the session was started: the locked-memory limit (ulimit -l) or " +
-                   std::string(shared_memory) + " may be too small for the ring buffers");
-  return {};
+  const Buffers buffers = event_buffers(options);
+  events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1); // a packet's header, and what no event fits into
+  return start_recording(name_);
 }
 
-Result<Summary> Session::stop() {
-  auto ended = end();
+Result<> LttngSession::drain() {
+  return daemon_->within(most, [&]() -> Result<> {
+    const auto written = stop_recording(name_, folder_);
+    if (!written) return std::unexpected(written.error());
+    if (!*written) return not_whole(folder_);
+    return start_recording(name_);
+  });
+}
+
+Result<fs::path> LttngSession::snapshot(const std::string& name) {
+  const Output output(lttng_snapshot_output_create());
+  if (!output || lttng_snapshot_output_set_name(name.c_str(), output.get()) < 0 ||
+      lttng_snapshot_output_set_local_path(folder_.c_str(), output.get()) < 0)
+    return refused("out of memory");
+  const auto recorded = daemon_->within(most, [&]() -> Result<> {
+    if (const int code = lttng_snapshot_record(name_.c_str(), output.get(), 1); code < 0)
+      return refused_by_lttng("writing a snapshot into " + folder_.string(), code);
+    return {};
+  });
+  if (!recorded) return std::unexpected(recorded.error());
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) // LTTng appends the time
+    if (entry.path().filename().string().starts_with(name + "-")) return entry.path();
+  return refused("LTTng has written no snapshot " + name + " into " + folder_.string());
+}
+
+Result<> LttngSession::end() {
+  const std::string name = std::exchange(name_, {});
+  if (name.empty()) return refused("the session is not recording");
+  auto ended = daemon_->within(most, [&] { return end_recording(name, folder_); });
   daemon_.reset();
-  if (!ended) return std::unexpected(ended.error());
+  if (!ended) return ended;
   const auto left = free_space(folder_);
   if (left && *left < Bytes{static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))})
     return refused("the disk of " + folder_.string() + " is full: the trace is not whole, make room and record again");
-  return summarize(folder_);
+  return {};
 }
 
-Result<> Session::end() {
-  const std::string name = std::exchange(name_, {});
-  if (name.empty()) return refused("the session is not recording");
-  return daemon_->within(most, [&] { return end_recording(name, folder_); });
-}
+LttngSession::LttngSession(LttngSession&& other) noexcept
+    : daemon_(std::move(other.daemon_)), folder_(std::move(other.folder_)), name_(std::exchange(other.name_, {})), events_at_once_(other.events_at_once_) {}
 
-Session::Session(Session&& other) noexcept
-    : daemon_(std::move(other.daemon_)), folder_(std::move(other.folder_)), name_(std::exchange(other.name_, {})) {}
-
-Session::~Session() {
+LttngSession::~LttngSession() {
   if (!name_.empty()) static_cast<void>(end());
 }
 

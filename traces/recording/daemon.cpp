@@ -1,6 +1,6 @@
-#include "traces/daemon.hpp"
+#include "traces/recording/daemon.hpp"
 
-#include "traces/wait.hpp"
+#include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>
 

@@ -1,0 +1,16 @@
+// What `rtexec analyze` prints for people.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+
+#include <cstddef>
+#include <iosfwd>
+
+namespace rtexec::command {
+
+/// `most_misses` are named.
+void print_analysis(std::ostream& out, const traces::Analysis& analysis, std::size_t most_misses);
+/// Of samples without a trace.
+void print_pwcet(std::ostream& out, const traces::Pwcet& pwcet);
+
+} // namespace rtexec::command

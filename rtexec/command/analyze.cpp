@@ -1,0 +1,415 @@
+#include "config/files.hpp"
+#include "config/profile.hpp"
+#include "rtexec/command/analysis_text.hpp"
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/text.hpp"
+#include "traces/analysis/analyzer.hpp"
+#include "traces/analysis/gantt_windows.hpp"
+#include "traces/analysis/measured.hpp"
+#include "traces/report/csv.hpp"
+#include "traces/report/html.hpp"
+#include "traces/report/json.hpp"
+#include "traces/report/perfetto.hpp"
+#include "traces/report/svg.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+#include <unistd.h>
+
+namespace rtexec::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+using traces::Analysis;
+
+struct Options {
+  std::string input;
+  std::string html, svg, csv, perfetto, toml, json;
+  std::string window;
+  std::vector<double> exceedances{1e-3, 1e-6, 1e-9};
+  double margin = 1.2;
+  double pwcet = 0; // 0: not asked for
+  std::size_t misses = 10;
+};
+
+/// While it lives, signals that end the program are wishes: so a temporary copy of a damaged trace is not left behind.
+class StopOnSignals {
+ public:
+  StopOnSignals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { asked_.store(true); };
+    action.sa_flags = SA_RESTART;
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
+  }
+  ~StopOnSignals() {
+    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  }
+  StopOnSignals(const StopOnSignals&) = delete;
+  StopOnSignals& operator=(const StopOnSignals&) = delete;
+  [[nodiscard]] bool asked() const { return asked_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
+  static inline std::atomic<bool> asked_{false};
+  std::array<struct sigaction, signals.size()> before_{};
+};
+
+/// Passes on, tells on a terminal how far it is, and ends at a signal.
+class Reading final : public traces::RecordHandler {
+ public:
+  explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
+  ~Reading() { if (shown_ && events_ >= step) std::cerr << "\r\033[K"; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  void record(const traces::Record& record) override {
+    handler_.record(record);
+    if (++events_ % step == 0 && shown_) std::cerr << "\rread " << events_ / step << " million events" << std::flush;
+  }
+  void loss(const traces::Loss& loss) override { handler_.loss(loss); }
+  [[nodiscard]] bool stops() const override { return signals_.asked(); }
+
+ private:
+  static constexpr std::uint64_t step = 1'000'000;
+  traces::RecordHandler& handler_;
+  StopOnSignals signals_;
+  bool shown_;
+  std::uint64_t events_ = 0;
+};
+
+/// A file that is opened before anything long begins, and complete or an error at the end.
+class Output {
+ public:
+  [[nodiscard]] static Result<Output> open(const fs::path& file) {
+    Output output;
+    output.file_ = file;
+    errno = 0;
+    output.stream_ = std::make_unique<std::ofstream>(file, std::ios::binary);
+    if (!*output.stream_) return fail(Errc::refused, "cannot write '" + file.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
+    return output;
+  }
+  [[nodiscard]] std::ostream& stream() { return *stream_; }
+  [[nodiscard]] Result<> close() {
+    errno = 0;
+    if (*stream_ << std::flush) return {};
+    return fail(Errc::refused, "cannot write '" + file_.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
+  }
+
+ private:
+  fs::path file_;
+  std::unique_ptr<std::ofstream> stream_;
+};
+
+class JobsToCsv final : public traces::Watcher {
+ public:
+  explicit JobsToCsv(std::ostream& out) : out_(out) {}
+  void setup(const traces::RunSetup& setup) override { csv_ = std::make_unique<traces::JobsCsv>(out_, setup); }
+  void job(const traces::JobBreakdown& job) override { csv_->add(job); }
+
+ private:
+  std::ostream& out_;
+  std::unique_ptr<traces::JobsCsv> csv_;
+};
+
+class BarsToPerfetto final : public traces::Watcher {
+ public:
+  explicit BarsToPerfetto(std::ostream& out) : out_(out) {}
+  void setup(const traces::RunSetup& setup) override { writer_ = std::make_unique<traces::PerfettoWriter>(out_, traces::empty_gantt(setup)); }
+  void bar(const traces::GanttBar& bar) override { writer_->add(bar); }
+  void mark(const traces::GanttMark& mark) override { writer_->add(mark); }
+  void memory(const traces::GanttStep& step) override { writer_->add(step); }
+
+ private:
+  std::ostream& out_;
+  std::unique_ptr<traces::PerfettoWriter> writer_;
+};
+
+/// What is written while the recording is read.
+struct Streams {
+  std::optional<Output> jobs, summary, perfetto;
+  std::unique_ptr<JobsToCsv> csv;
+  std::unique_ptr<BarsToPerfetto> bars;
+  traces::PieceCounter pieces;
+
+  [[nodiscard]] std::vector<traces::Watcher*> watchers() {
+    std::vector<traces::Watcher*> all{&pieces};
+    if (csv) all.push_back(csv.get());
+    if (bars) all.push_back(bars.get());
+    return all;
+  }
+};
+
+Result<> open(std::optional<Output>& output, const fs::path& file) {
+  auto opened = Output::open(file);
+  if (!opened) return std::unexpected(opened.error());
+  output = std::move(*opened);
+  return {};
+}
+
+Result<> open_streams(const Options& options, Streams& streams) {
+  if (!options.csv.empty()) {
+    std::error_code error;
+    fs::create_directories(options.csv, error);
+    if (error) return fail(Errc::refused, "the folder '" + options.csv + "' cannot be created: " + error.message());
+    if (auto ok = open(streams.jobs, fs::path(options.csv) / "jobs.csv"); !ok) return ok;
+    if (auto ok = open(streams.summary, fs::path(options.csv) / "summary.csv"); !ok) return ok;
+    streams.csv = std::make_unique<JobsToCsv>(streams.jobs->stream());
+  }
+  if (options.perfetto.empty()) return {};
+  if (auto ok = open(streams.perfetto, options.perfetto); !ok) return ok;
+  streams.bars = std::make_unique<BarsToPerfetto>(streams.perfetto->stream());
+  return {};
+}
+
+Result<> close_streams(Streams& streams, const Analysis& analysis) {
+  if (streams.summary) traces::summary_csv(analysis, streams.summary->stream());
+  for (auto* output : {&streams.jobs, &streams.summary, &streams.perfetto})
+    if (*output)
+      if (auto ok = (*output)->close(); !ok) return ok;
+  return {};
+}
+
+traces::PwcetOptions pwcet_options(const Options& options) {
+  traces::PwcetOptions result{.exceedances = options.exceedances, .block = 1};
+  if (options.pwcet > 0) result.exceedances.push_back(options.pwcet);
+  std::ranges::sort(result.exceedances, std::ranges::greater());
+  result.exceedances.erase(std::ranges::unique(result.exceedances).begin(), result.exceedances.end());
+  return result;
+}
+
+Result<Analysis> read(const Options& options, std::vector<traces::Watcher*> watchers) {
+  traces::RunSetup setup;
+  traces::Analyzer analyzer(setup, std::move(watchers), pwcet_options(options));
+  Result<traces::ReadSummary> summary;
+  {
+    Reading progress(analyzer);
+    summary = traces::read_records(options.input, setup, progress);
+  }
+  if (!summary) return std::unexpected(summary.error());
+  Analysis analysis = analyzer.finish(*summary);
+  analysis.folder = options.input;
+  return analysis;
+}
+
+// ---- pictures ---------------------------------------------------------------------------------------------------------
+
+/// "2.5s..3s", counted from the beginning of the recording.
+struct Stretch {
+  Duration from{0}, to{0};
+};
+
+Result<Stretch> parse_window(const std::string& text) {
+  const auto dots = text.find("..");
+  const std::string what = "--window " + text + ": ";
+  if (dots == std::string::npos) return fail(Errc::bad_input, what + "write FROM..TO, counted from the beginning of the recording: 2.5s..3s");
+  const auto from = parse_duration(text.substr(0, dots)), to = parse_duration(text.substr(dots + 2));
+  if (!from) return fail(Errc::bad_input, what + from.error().what);
+  if (!to) return fail(Errc::bad_input, what + to.error().what);
+  if (*from >= *to) return fail(Errc::bad_input, what + "it ends before it begins");
+  return Stretch{*from, *to};
+}
+
+Result<traces::Window> window_of(const std::string& text, const Analysis& analysis) {
+  const auto stretch = parse_window(text);
+  if (!stretch) return std::unexpected(stretch.error());
+  const Duration recorded = analysis.to - analysis.from;
+  if (stretch->from >= recorded) return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
+  return traces::Window{.title = text, .from = analysis.from + stretch->from, .to = analysis.from + std::min(stretch->to, recorded), .job = {}};
+}
+
+/// Reads the recording a second time, now that it is known which stretches are worth a picture.
+Result<std::vector<traces::Gantt>> collect(const Options& options, const Analysis& analysis, std::uint64_t pieces) {
+  std::vector<traces::Window> windows = traces::windows_of(analysis, pieces);
+  if (!options.window.empty()) {
+    const auto window = window_of(options.window, analysis);
+    if (!window) return std::unexpected(window.error());
+    windows = {*window};
+  }
+  traces::GanttCollector collector(windows, analysis.from);
+  traces::RunSetup setup;
+  traces::Analyzer again(setup, {&collector});
+  Reading progress(again);
+  if (const auto summary = traces::read_records(options.input, setup, progress); !summary) return std::unexpected(summary.error());
+  return collector.take();
+}
+
+Result<> draw(const Options& options, const Analysis& analysis, std::uint64_t pieces) {
+  if (options.html.empty() && options.svg.empty()) return {};
+  std::optional<Output> html, svg;
+  if (!options.html.empty())
+    if (auto ok = open(html, options.html); !ok) return ok;
+  if (!options.svg.empty())
+    if (auto ok = open(svg, options.svg); !ok) return ok;
+  const auto gantts = collect(options, analysis, pieces);
+  if (!gantts) return std::unexpected(gantts.error());
+  if (html) {
+    traces::write_html(analysis, *gantts, html->stream());
+    if (auto ok = html->close(); !ok) return ok;
+  }
+  if (!svg) return {};
+  svg->stream() << traces::svg(gantts->front());
+  return svg->close();
+}
+
+// ---- the command ------------------------------------------------------------------------------------------------------
+
+Result<> write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
+  if (options.toml.empty()) return {};
+  const auto measured = traces::measured_profile(
+      analysis, {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt});
+  if (!measured) return std::unexpected(measured.error());
+  if (const auto written = write_profile(measured->profile, options.toml); !written) return written;
+  out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
+  for (const std::string& rule : measured->rules) out << "  " << rule << '\n';
+  return {};
+}
+
+/// A breach that was seen stands; where figures are invalid, or no job was seen, none that was not seen proves anything.
+int verdict(const Analysis& analysis) {
+  bool missed = !analysis.breaches.empty() || !analysis.replay.difference.empty(), invalid = false;
+  std::uint64_t jobs = 0;
+  for (const traces::TaskAnalysis& task : analysis.tasks) {
+    jobs += task.released;
+    missed = missed || (task.setup.criticality == Criticality::real_time && task.missed > 0);
+    invalid = invalid || !task.invalid.empty();
+  }
+  return missed ? exit_code(Errc::missed) : invalid || jobs == 0 ? exit_code(Errc::not_proved) : 0;
+}
+
+int analyze_trace(const Options& options) {
+  Streams streams;
+  if (const auto opened = open_streams(options, streams); !opened) return report(opened.error());
+  const auto analysis = read(options, streams.watchers());
+  if (!analysis) return report(analysis.error());
+  std::ostream& out = text_output(options.json);
+  print_analysis(out, *analysis, options.misses);
+  Result<> done = close_streams(streams, *analysis);
+  for (const auto& step : {+[](const Options& o, const Analysis& a, const Streams& s, std::ostream&) { return draw(o, a, s.pieces.count()); },
+                           +[](const Options& o, const Analysis& a, const Streams&, std::ostream&) { return write_json(o.json, traces::to_json(a)); },
+                           +[](const Options& o, const Analysis& a, const Streams&, std::ostream& text) { return write_measured(o, a, text); }})
+    if (done) done = step(options, *analysis, streams, out);
+  return done ? verdict(*analysis) : report(done.error());
+}
+
+/// What a terminal does not take for text is a question mark.
+std::string printable(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text;
+}
+
+/// Nanoseconds, or with a unit; absent: neither, or no execution time.
+std::optional<double> parse_sample(const std::string& text) {
+  double time = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
+  if (end != text.data() + text.size() || error != std::errc()) {
+    const auto with_unit = parse_duration(text);
+    if (!with_unit) return std::nullopt;
+    time = static_cast<double>(with_unit->count());
+  }
+  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
+}
+
+/// One execution time a line; what follows a # is a comment.
+Result<std::vector<double>> read_samples(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
+  std::vector<double> samples;
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    const auto time = parse_sample(line);
+    if (!time)
+      return fail(Errc::bad_input, file + ", line " + std::to_string(number) + ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
+                                       printable(line.substr(0, 40)) + "'");
+    samples.push_back(*time);
+  }
+  if (in.bad()) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
+  return samples;
+}
+
+int analyze_samples(const Options& options) {
+  const auto samples = read_samples(options.input);
+  if (!samples) return report(samples.error());
+  const auto pwcet = traces::estimate_pwcet(*samples, pwcet_options(options));
+  print_pwcet(text_output(options.json), pwcet);
+  if (const auto written = write_json(options.json, traces::to_json(pwcet)); !written) return report(written.error());
+  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty()) ? 0 : exit_code(Errc::not_proved);
+}
+
+/// An option that would do nothing here is an error.
+Result<> check_options(const Options& options, bool samples) {
+  const std::vector<std::pair<std::string, const std::string&>> of_traces{{"--html", options.html},         {"--svg", options.svg},
+                                                                          {"--csv", options.csv},           {"--perfetto", options.perfetto},
+                                                                          {"--to-toml", options.toml},      {"--window", options.window}};
+  for (const auto& [name, value] : of_traces)
+    if (samples && !value.empty()) return fail(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
+  if (options.window.empty()) return {};
+  if (options.html.empty() && options.svg.empty()) return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
+  const auto window = parse_window(options.window);
+  return window ? Result<>() : std::unexpected(window.error());
+}
+
+int analyze(const Options& options) {
+  std::error_code ignored;
+  const bool samples = !fs::is_directory(options.input, ignored);
+  if (const auto possible = check_options(options, samples); !possible) return report(possible.error());
+  return samples ? analyze_samples(options) : analyze_trace(options);
+}
+
+/// CLI::Range lets nan pass, and tells small limits as 0.
+CLI::Validator within(double low, double high) {
+  std::ostringstream range;
+  range << low << " to " << high;
+  const auto check = [low, high, told = range.str()](const std::string& text) {
+    double value = 0;
+    return CLI::detail::lexical_cast(text, value) && value >= low && value <= high ? std::string() : "'" + text + "' is not a number from " + told;
+  };
+  return {check, range.str()};
+}
+
+} // namespace
+
+void add_analyze(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand(
+      "analyze", "Tell from a trace how long jobs take, where their time goes, and why deadlines were missed; hold it against the promise");
+  auto options = std::make_shared<Options>();
+  command->add_option("TRACE", options->input, "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text file with one execution time a line")
+      ->required()
+      ->check(CLI::ExistingPath);
+  command->add_option("--html", options->html, "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network")->type_name("FILE");
+  command->add_option("--svg", options->svg, "Draw a Gantt chart")->type_name("FILE");
+  command->add_option("--window", options->window, "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a short one, and of a long one misses, longest jobs and the beginning")
+      ->type_name("FROM..TO");
+  command->add_option("--csv", options->csv, "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER")->type_name("FOLDER");
+  command->add_option("--perfetto", options->perfetto, "Write a trace that ui.perfetto.dev opens")->type_name("FILE");
+  auto* profile = command->add_option("--to-toml", options->toml, "Write the measured execution times as a profile, for check --wcet")->type_name("FILE");
+  command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")->check(within(1, 100))->needs(profile)->capture_default_str();
+  command->add_option("--pwcet", options->pwcet, "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model of the tail holds")
+      ->check(within(1e-15, 0.1))
+      ->needs(profile);
+  command->add_option("--exceedance", options->exceedances, "Estimate the times that a job exceeds with these probabilities")
+      ->delimiter(',')
+      ->check(within(1e-15, 0.5))
+      ->capture_default_str();
+  command->add_option("--misses", options->misses, "How many misses to explain")->check(CLI::NonNegativeNumber)->capture_default_str();
+  add_json_option(*command, options->json);
+  command->callback([options, &exit_code] { exit_code = analyze(*options); });
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,67 @@
+#include "rtexec/command/run_recording.hpp"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+namespace rtexec::command {
+namespace {
+
+std::atomic<traces::FlightRecorder*> signalled{nullptr};
+
+} // namespace
+
+RunRecording::~RunRecording() { restore_signal(); }
+
+Result<> RunRecording::start() {
+  if (on_misses()) return start_flight_recorder();
+  if (options_.trace.empty()) return {};
+  auto session = traces::Session::start(options_.trace, {.layers = options_.layers});
+  if (!session) return std::unexpected(session.error());
+  session_.emplace(std::move(*session));
+  return {};
+}
+
+Result<> RunRecording::start_flight_recorder() {
+  auto recorder = traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers});
+  if (!recorder) return std::unexpected(recorder.error());
+  recorder_.emplace(std::move(*recorder));
+  signalled.store(&*recorder_);
+  struct sigaction action {};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = [](int) {
+    if (traces::FlightRecorder* target = signalled.load()) target->take_for_signal();
+  };
+  handles_signal_ = ::sigaction(SIGUSR1, &action, &old_action_) == 0;
+  return {};
+}
+
+void RunRecording::restore_signal() {
+  if (!std::exchange(handles_signal_, false)) return;
+  ::sigaction(SIGUSR1, &old_action_, nullptr);
+  signalled.store(nullptr);
+}
+
+void RunRecording::miss(const TaskSet& tasks, const Miss& miss) {
+  if (!recorder_) return;
+  const std::string job = "job " + std::to_string(miss.job) + " of " + tasks.tasks[miss.task].name;
+  recorder_->take(job + (miss.response > miss.deadline ? " was late by " + readable(miss.response - miss.deadline) : " failed"));
+}
+
+Result<> RunRecording::end(Report& report) {
+  restore_signal();
+  if (recorder_) {
+    auto snapshots = recorder_->stop();
+    report.flight.emplace();
+    for (auto& each : snapshots.written) report.flight->snapshots.push_back({.folder = std::move(each.folder), .reason = std::move(each.reason)});
+    report.flight->left_out = snapshots.left_out;
+    return snapshots.outcome;
+  }
+  if (!session_) return {};
+  const auto summary = session_->stop();
+  if (!summary) return std::unexpected(summary.error());
+  report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  return {};
+}
+
+} // namespace rtexec::command

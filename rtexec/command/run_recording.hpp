@@ -1,0 +1,47 @@
+// What `rtexec run` records: everything into a trace, or with a flight recorder what led to each miss.
+#pragma once
+
+#include "config/result.hpp"
+#include "rtexec/executive.hpp"
+#include "traces/recording/flight_recorder.hpp"
+#include "traces/recording/session.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+namespace rtexec::command {
+
+struct RunRecordingOptions {
+  std::filesystem::path trace;           // empty: no trace
+  std::filesystem::path flight_recorder; // empty: none; not beside a trace
+  bool layers = false;
+};
+
+class RunRecording {
+ public:
+  explicit RunRecording(RunRecordingOptions options) : options_(std::move(options)) {}
+  ~RunRecording();
+  RunRecording(const RunRecording&) = delete;
+  RunRecording& operator=(const RunRecording&) = delete;
+
+  /// Before the executive starts. With a flight recorder SIGUSR1 asks for a snapshot from here on.
+  [[nodiscard]] Result<> start();
+  /// Asks for a snapshot. ExecutiveSetup::on_miss; any thread without real-time priority.
+  void miss(const TaskSet& tasks, const Miss& miss);
+  [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
+  /// Once the executive has stopped: what was recorded goes into its report.
+  [[nodiscard]] Result<> end(Report& report);
+
+ private:
+  [[nodiscard]] Result<> start_flight_recorder();
+  void restore_signal();
+
+  RunRecordingOptions options_;
+  std::optional<traces::Session> session_;
+  std::optional<traces::FlightRecorder> recorder_;
+  struct sigaction old_action_ {};
+  bool handles_signal_ = false;
+};
+
+} // namespace rtexec::command

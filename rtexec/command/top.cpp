@@ -1,0 +1,171 @@
+#include "rtexec/command/command.hpp"
+#include "rtexec/command/screen.hpp"
+#include "rtexec/command/status_view.hpp"
+#include "rtexec/command/text.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unistd.h>
+
+namespace rtexec::command {
+
+namespace {
+
+using executive::Snapshot;
+using executive::StatusPage;
+
+struct Options {
+  std::string which;
+  std::string interval = "1s";
+  std::string json;
+  bool once = false;
+};
+
+/// "PID.NUMBER", as the page's file is called.
+std::string id_of(const std::filesystem::path& file) { return file.filename().string().substr(std::string_view("rtexec.").size()); }
+
+bool is_named(const std::filesystem::path& file, const std::string& which) {
+  const std::string id = id_of(file);
+  return which.empty() || id == which || id.substr(0, id.find('.')) == which;
+}
+
+std::unexpected<Error> nobody(const std::string& which) {
+  const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
+  if (which.empty()) return fail(Errc::refused, "no executive is running" + hint);
+  return fail(Errc::bad_input, "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
+}
+
+std::unexpected<Error> several(const std::vector<StatusPage>& pages) {
+  std::string text = "several executives are running; choose one:";
+  for (const StatusPage& page : pages) {
+    const auto snapshot = page.read();
+    text += "\n  rtexec top " + id_of(page.file()) + "  # ";
+    if (!snapshot) text += snapshot.error().what;
+    else text += snapshot->run.task_set.text() + ", " + std::to_string(snapshot->tasks.size()) + " tasks, for " + readable(snapshot->run.elapsed);
+  }
+  return fail(Errc::bad_input, text);
+}
+
+/// The one that was asked for, or the only one. Those of runs that were killed are removed.
+Result<StatusPage> choose(const std::string& which) {
+  for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
+    std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
+  std::vector<StatusPage> pages;
+  std::optional<Error> error;
+  for (const auto& file : executive::status_pages(executive::shared_memory_folder)) {
+    if (!is_named(file, which)) continue;
+    auto page = StatusPage::open(file);
+    if (page) pages.push_back(std::move(*page));
+    else if (!error) error = page.error();
+  }
+  if (pages.size() > 1) return several(pages);
+  if (pages.size() == 1) return std::move(pages.front());
+  return error ? std::unexpected(*error) : nobody(which);
+}
+
+/// How it ended; empty: it goes on.
+std::string end_of(const Snapshot& snapshot, bool is_last) {
+  if (snapshot.run.ended != 0) return "The run has ended (" + snapshot.run.stopped_by.text() + ").";
+  return is_last ? "The run's process is gone, without a report." : "";
+}
+
+/// Shows a run until it ends or the user wants no more.
+class Viewer {
+ public:
+  Viewer(const StatusPage& page, Duration interval) : page_(page), interval_(interval) {}
+
+  /// On a terminal, all of it.
+  Result<> watch() {
+    Result<std::string> end;
+    {
+      Screen screen;
+      for (bool quit = false; !quit && (end = update()) && end->empty();) {
+        screen.show(view(snapshot_, page_.owner().process, order_, colours_) + keys);
+        quit = !stays(screen);
+      }
+    }
+    if (!end) return std::unexpected(end.error());
+    if (!end->empty()) std::cout << view(snapshot_, page_.owner().process, order_, colours_) << *end << std::endl;
+    return {};
+  }
+
+  /// Elsewhere: one after the other.
+  Result<> list() {
+    for (;;) {
+      const auto end = update();
+      if (!end) return std::unexpected(end.error());
+      std::cout << view(snapshot_, page_.owner().process, order_, false) << *end << std::endl;
+      if (!end->empty() || !std::cout) return {};
+      hal::sleep_until(hal::now() + interval_);
+    }
+  }
+
+ private:
+  static constexpr const char* keys = "q: quit, s: sort\n";
+
+  /// How the run ended, if it did.
+  Result<std::string> update() {
+    const bool is_last = page_.is_last(); // before it is read: then what is read is the last
+    auto snapshot = page_.read();
+    if (!snapshot) return std::unexpected(snapshot.error());
+    snapshot_ = std::move(*snapshot);
+    return end_of(snapshot_, is_last);
+  }
+
+  /// Until the next update; false when the user wants no more.
+  bool stays(Screen& screen) {
+    const Screen::Event event = screen.wait(interval_);
+    if (event == Screen::Event::sort) order_ = next(order_);
+    return event != Screen::Event::quit;
+  }
+
+  const StatusPage& page_;
+  Duration interval_;
+  Snapshot snapshot_;
+  TaskOrder order_ = TaskOrder::as_listed;
+  bool colours_ = std::getenv("NO_COLOR") == nullptr || *std::getenv("NO_COLOR") == '\0';
+};
+
+Result<> show_once(const StatusPage& page, const Options& options) {
+  const bool is_last = page.is_last();
+  const auto snapshot = page.read();
+  if (!snapshot) return std::unexpected(snapshot.error());
+  const std::string end = end_of(*snapshot, is_last);
+  text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end << (end.empty() ? "" : "\n");
+  return write_json(options.json, to_json(*snapshot, page.owner().process));
+}
+
+int top(const Options& options) {
+  const auto interval = parse_duration(options.interval);
+  if (!interval) return report({interval.error().code, "--interval " + options.interval + ": " + interval.error().what});
+  if (*interval < std::chrono::milliseconds(10) || *interval > std::chrono::hours(1))
+    return report({Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h"});
+  const auto page = choose(options.which);
+  if (!page) return report(page.error());
+  Viewer viewer(*page, *interval);
+  const auto shown = options.once ? show_once(*page, options) : ::isatty(STDOUT_FILENO) != 0 ? viewer.watch() : viewer.list();
+  return shown ? 0 : report(shown.error());
+}
+
+} // namespace
+
+void add_top(CLI::App& program, int& exit_code) {
+  auto* command = program.add_subcommand("top", "Show a running executive: its tasks, its device, what it missed");
+  const auto options = std::make_shared<Options>();
+  command->add_option("which", options->which, "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one")
+      ->type_name("PID");
+  auto* once = command->add_flag("--once", options->once, "Show it once, and no more");
+  command->add_option("--interval", options->interval, "From one view to the next; figures are renewed twice a second")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  add_json_option(*command, options->json);
+  command->get_option("--json")->needs(once);
+  command->callback([options, &exit_code] { exit_code = top(*options); });
+}
+
+} // namespace rtexec::command

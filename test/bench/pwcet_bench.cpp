@@ -1,0 +1,120 @@
+// What the probabilistic WCET promises, measured: how often the 95 % interval at exceedance 1e-6 holds the truth, how often samples without a
+// fault are refused and samples with one are, and how long a million samples take. --tables prints the tables of traces/wcet/fit_tests.cpp.
+#include "test/bench/statistics.hpp"
+#include "test/traces/pwcet_samples.hpp"
+#include "traces/wcet/fit_tests.hpp"
+#include "traces/wcet/gev.hpp"
+#include "traces/wcet/gpd.hpp"
+#include "traces/wcet/pwcet.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+using namespace rtexec;
+using namespace rtexec::traces;
+
+constexpr double exceedance = 1e-6;
+
+struct Count {
+  int used = 0, covered = 0;
+  void add(const TailModel& model, double truth) {
+    if (model.quantiles.empty()) return;
+    ++used;
+    const Interval& interval = model.quantiles[0].confidence;
+    covered += interval.low <= truth && truth <= interval.high ? 1 : 0;
+  }
+  [[nodiscard]] double coverage() const { return 100.0 * covered / used; }
+};
+
+void coverage(std::size_t samples, int repetitions) {
+  std::printf("%zu samples, %d repetitions: 95 %% intervals at %g that hold the truth (goal: at least 90 %%)\n", samples, repetitions, exceedance);
+  std::printf("  %-20s %6s %6s   refused: both %6s %6s\n", "", "gpd", "gev", "gpd", "gev");
+  for (const auto& distribution : test::distributions()) {
+    test::Random random(samples);
+    Count pot, maxima;
+    int refused = 0;
+    for (int i = 0; i < repetitions; ++i) {
+      const Pwcet result = estimate_pwcet(test::samples(samples, random, distribution.draw), {.exceedances = {exceedance}});
+      refused += result.refused.empty() ? 0 : 1;
+      pot.add(result.pot, distribution.quantile(exceedance));
+      maxima.add(result.maxima, distribution.quantile(exceedance));
+    }
+    std::printf("  %-20s %5.1f%% %5.1f%% %14.1f%% %5.1f%% %5.1f%%\n", distribution.name.c_str(), pot.coverage(), maxima.coverage(),
+                100.0 * refused / repetitions, 100.0 * (repetitions - pot.used) / repetitions, 100.0 * (repetitions - maxima.used) / repetitions);
+  }
+}
+
+void rejection(std::size_t samples, int repetitions) {
+  std::printf("%zu samples, %d repetitions: refused (goal: at least 95 %%)\n", samples, repetitions);
+  for (const auto& broken : test::broken_samples()) {
+    test::Random random(samples);
+    int refused = 0;
+    for (int i = 0; i < repetitions; ++i) refused += estimate_pwcet(broken.make(samples, random), {}).refused.empty() ? 0 : 1;
+    std::printf("  %-24s %5.1f%%\n", broken.name.c_str(), 100.0 * refused / repetitions);
+  }
+}
+
+void duration() {
+  test::Random random(1);
+  const auto x = test::samples(1'000'000, random, [](test::Random& r) { return test::gumbel(test::uniform(r)); });
+  std::vector<double> seconds;
+  for (int i = 0; i < 9; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Pwcet result = estimate_pwcet(x, {});
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (!result.refused.empty()) std::printf("  refused: %s\n", result.refused.c_str());
+  }
+  std::printf("a million samples, three quantiles, both models: %.3f s, median of %zu (goal: at most 2 s)\n", bench::median(seconds), seconds.size());
+}
+
+/// One row of each table: what both statistics exceed with the tables' probabilities, over samples of 200, fitted.
+template <typename Model, typename Fit>
+std::array<std::vector<double>, 2> statistics(const Model& model, const Fit& fit, int repetitions) {
+  constexpr std::size_t count = 200;
+  test::Random random(11);
+  std::array<std::vector<double>, 2> all;
+  for (int i = 0; i < repetitions; ++i) {
+    auto x = test::samples(count, random, [&](test::Random& r) { return model.quantile(test::uniform(r)); });
+    std::sort(x.begin(), x.end());
+    const auto fitted = fit(x);
+    if (!fitted) continue;
+    for (double& value : x) value = 1 - fitted->survival(value);
+    all[0].push_back(anderson_darling_statistic(x));
+    all[1].push_back(kolmogorov_smirnov_statistic(x));
+  }
+  return all;
+}
+
+void tables(int repetitions) {
+  for (const bool gev : {false, true})
+    for (const double shape : {-0.4, -0.2, 0.0, 0.2, 0.4}) {
+      auto both = gev ? statistics(Gev{0, 1, shape}, fit_gev, repetitions) : statistics(Gpd{1, shape}, fit_gpd, repetitions);
+      for (std::size_t s = 0; s < both.size(); ++s) {
+        std::sort(both[s].begin(), both[s].end());
+        std::printf("%s %-18s %4.1f:", gev ? "gev" : "gpd", s == 0 ? "anderson-darling" : "kolmogorov-smirnov", shape);
+        for (const double p : {0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001})
+          std::printf(" %.3f", both[s][static_cast<std::size_t>((1 - p) * static_cast<double>(both[s].size()))]);
+        std::printf("\n");
+      }
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  if (what == "--tables") return tables(40'000), 0;
+  if (what == "--million") return coverage(1'000'000, 40), 0;
+  if (!what.empty()) return std::fprintf(stderr, "usage: %s [--tables | --million]\n", argv[0]), 2;
+  duration();
+  for (const std::size_t samples : {5'000U, 10'000U, 100'000U}) coverage(samples, 200);
+  rejection(10'000, 200);
+  return 0;
+}

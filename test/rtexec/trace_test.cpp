@@ -1,0 +1,208 @@
+// What runs leave in their traces: a set-up to replay from, every decision of the scheduler core, no gaps, and after a miss a snapshot.
+#include "rtexec/simulator/recorder.hpp"
+#include "rtexec/simulator/simulator.hpp"
+#include "rtexec/simulator/tracer.hpp"
+#include "test/rtexec/real_time.hpp"
+#include "test/rtexec/swap_sets.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
+#include "traces/reading/reader.hpp"
+#include "traces/recording/flight_recorder.hpp"
+#include "traces/recording/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using policies::Action;
+using policies::Event;
+
+/// An event of a trace, with the fields that tests look at.
+struct Seen {
+  std::string name;
+  std::map<std::string, std::int64_t> fields;
+  std::int64_t operator[](const char* field) const { return fields.contains(field) ? fields.at(field) : -1; }
+};
+
+std::vector<Seen> read(const std::filesystem::path& folder) {
+  std::vector<Seen> seen;
+  const auto read = traces::read_trace(folder, [&](const traces::RecordedEvent& event) {
+    Seen each{std::string(event.name().substr(std::string_view("rtexec:").size())), {}};
+    for (const char* field : {"task", "job", "at", "nominal", "start", "deadline", "sequence", "input", "action", "moved_task", "slot", "frame", "failed", "executed"})
+      if (const auto value = event.integer(field)) each.fields[field] = *value;
+    seen.push_back(std::move(each));
+  });
+  EXPECT_TRUE(read) << problem(read);
+  return seen;
+}
+
+std::size_t first(const std::vector<Seen>& events, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(events, name, &Seen::name) - events.begin());
+}
+
+std::size_t last(const std::vector<Seen>& events, std::string_view name) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (events[i].name == name) found = i;
+  return found;
+}
+
+policies::Transfer transfer_of(const Seen& event) {
+  return {static_cast<std::uint32_t>(event["moved_task"]), static_cast<std::uint32_t>(event["slot"]), static_cast<std::uint32_t>(event["frame"])};
+}
+
+policies::JobId job_of(const Seen& event) { return {static_cast<std::uint32_t>(event["task"]), static_cast<std::uint64_t>(event["job"])}; }
+
+/// Every input is there, and the core decides anew what is recorded.
+void expect_decided_as_recorded(const std::vector<Seen>& events, const Plan& plan) {
+  policies::DeviceScheduler scheduler(plan);
+  policies::Actions actions(policies::DeviceScheduler::actions_per_event);
+  std::int64_t inputs = 0;
+  std::size_t next = 0; // of the actions
+  for (const Seen& event : events) {
+    if (event.name == "scheduler_input") {
+      ASSERT_EQ(next, actions.all().size()) << "before input " << inputs;
+      ASSERT_EQ(event["sequence"], inputs++);
+      actions.clear();
+      next = 0;
+      scheduler.on({.kind = static_cast<Event::Kind>(event["input"]), .job = job_of(event), .now = Instant(Duration(event["at"])),
+                    .deadline = Instant(Duration(event["deadline"])), .transfer = transfer_of(event), .failed = event["failed"] != 0},
+                   actions);
+    } else if (event.name == "scheduler_action") {
+      ASSERT_LT(next, actions.all().size()) << "after input " << inputs;
+      const Action recorded{.kind = static_cast<Action::Kind>(event["action"]), .job = job_of(event), .transfer = transfer_of(event)};
+      EXPECT_EQ(event["sequence"], inputs - 1);
+      EXPECT_EQ(recorded, actions.all()[next++]) << "of input " << inputs - 1;
+    }
+  }
+  EXPECT_EQ(next, actions.all().size());
+  EXPECT_GT(inputs, 50);
+}
+
+void expect_setup_first(const std::vector<Seen>& events) {
+  const std::size_t begin = first(events, "scheduler_input");
+  for (const char* name : {"plan", "task_info", "task_memory", "admission_test", "swap_plan"}) {
+    EXPECT_LT(first(events, name), begin) << name;
+    EXPECT_LT(last(events, name), begin) << name;
+  }
+  EXPECT_LT(first(events, "run_begin"), first(events, "job_release"));
+  EXPECT_EQ(first(events, "run_end"), events.size() - 1);
+}
+
+/// Parts take at least the CPU time that they say.
+void expect_executed(const std::vector<Seen>& events, std::uint64_t completed) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> begun;
+  std::uint64_t ended = 0;
+  for (const Seen& event : events) {
+    const std::pair job{event["task"], event["job"]};
+    if (event.name == "job_start" || event.name == "after_begin") begun[job] = event["at"];
+    if (event.name != "cpu_end" && event.name != "job_end") continue;
+    EXPECT_GE(event["executed"], 0);
+    EXPECT_LE(event["executed"], event["at"] - begun.at(job));
+    ended += event.name == "job_end";
+  }
+  EXPECT_EQ(ended, completed);
+}
+
+TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
+  const ScratchFolder folder;
+  HashingTasks hashing = two_tasks();
+  auto session = traces::Session::start(folder / "trace", {});
+  if (!session) GTEST_SKIP() << session.error().what;
+  Executive executive = made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
+  begun(executive);
+  const Report report = expect_real_time(executive, [&] { run_until(executive, [&] { return hashing.executions() > 15; }); });
+  const auto summary = session->stop();
+  ASSERT_TRUE(summary) << problem(summary);
+  EXPECT_EQ(summary->lost.events, 0u);
+
+  const std::vector<Seen> events = read(session->folder());
+  expect_setup_first(events);
+  expect_decided_as_recorded(events, executive.plan());
+  std::uint64_t completed = 0;
+  for (const TaskReport& task : report.tasks) completed += task.completed;
+  expect_executed(events, completed);
+  const Seen& release = events.at(first(events, "job_release"));
+  EXPECT_EQ(events.at(first(events, "run_begin"))["start"] + executive.tasks().tasks.at(static_cast<std::size_t>(release["task"])).offset.count(), release["nominal"]);
+}
+
+TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
+  const ScratchFolder folder;
+  HashingTasks hashing = two_tasks();
+  Executive executive = made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
+  auto session = traces::Session::start(folder / "trace", {.buffer = Bytes{1 << 20}});
+  if (!session) GTEST_SKIP() << session.error().what;
+  simulator::Options options;
+  options.horizon = 20s;
+  simulator::Recorder recorder(executive.tasks(), executive.plan());
+  options.observe = [&](const simulator::Step& step) { recorder.see(step); };
+  simulator::Tracer tracer(executive.tasks(), executive.plan(), *session);
+  tracer.watch(options);
+  const auto outcome = simulator::simulate(executive.tasks(), executive.plan(), options);
+  const auto traced = tracer.end(recorder.report(outcome));
+  ASSERT_TRUE(traced) << problem(traced);
+  const std::uint64_t at_once = session->events_at_once();
+  const auto summary = session->stop();
+  ASSERT_TRUE(summary) << problem(summary);
+  EXPECT_EQ(summary->lost.events, 0u);
+  EXPECT_GT(summary->events, at_once * 2) << "the buffers were never full";
+
+  const std::vector<Seen> events = read(session->folder());
+  EXPECT_EQ(events.front().name, "run_begin");
+  expect_setup_first(events);
+  expect_decided_as_recorded(events, executive.plan());
+  expect_executed(events, outcome.tasks[0].completed + outcome.tasks[1].completed);
+  std::int64_t before = 0, executed = 0;
+  for (const Seen& event : events) {
+    if (!event.fields.contains("at")) continue;
+    EXPECT_LE(before, event["at"]) << event.name;
+    before = event["at"];
+    if (event.name == "cpu_end") {
+      EXPECT_EQ(event["executed"], executive.plan().tasks.at(static_cast<std::size_t>(event["task"])).wcet.before.count());
+    }
+    executed += event.name == "job_end" ? event["executed"] : 0;
+  }
+  EXPECT_EQ(executed, static_cast<std::int64_t>(outcome.tasks[0].completed + outcome.tasks[1].completed) * executive.plan().tasks[0].wcet.after.count());
+}
+
+TEST(Trace, MissLeavesASnapshotOfItsJob) {
+  const ScratchFolder folder;
+  auto recorder = traces::FlightRecorder::start(folder / "flight", {});
+  if (!recorder) GTEST_SKIP() << recorder.error().what;
+  Task slow = synthetic("slow", 40ms, {.before = 1ms, .device = 30ms, .after = 1ms});
+  Task late = synthetic("late", 40ms, {.before = 1ms, .device = 30ms, .after = 1ms});
+  late.on_overrun = OnOverrun::catch_up;
+  std::vector<Miss> misses; // on the callbacks' thread
+  ExecutiveSetup setup;
+  setup.on_miss = [&](const Miss& miss) {
+    misses.push_back(miss);
+    recorder->take("miss " + std::to_string(misses.size()));
+  };
+  Executive executive = made(set_of({slow, late}, 600ms), std::move(setup));
+  begun(executive);
+  executive.wait();
+  executive.stop();
+  const auto snapshots = recorder->stop();
+  ASSERT_TRUE(snapshots.outcome) << problem(snapshots.outcome);
+  ASSERT_FALSE(misses.empty()) << "the device was quicker than real";
+  ASSERT_FALSE(snapshots.written.empty());
+  EXPECT_THAT(snapshots.written.front().reason, testing::StartsWith("miss 1"));
+
+  const std::vector<Seen> events = read(snapshots.written.front().folder);
+  for (const char* name : {"run_begin", "plan", "task_info", "admission_test", "probe"}) EXPECT_LT(first(events, name), events.size()) << name;
+  const Miss& miss = misses.front();
+  const auto of_the_job = [&](std::string_view name) {
+    return std::ranges::any_of(events, [&](const Seen& event) { return event.name == name && job_of(event) == policies::JobId{static_cast<std::uint32_t>(miss.task), miss.job}; });
+  };
+  for (const char* name : {"job_release", "cpu_end", "device_end", "job_end", "job_miss"}) EXPECT_TRUE(of_the_job(name)) << name;
+}
+
+} // namespace
+} // namespace rtexec

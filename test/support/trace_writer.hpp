@@ -1,0 +1,32 @@
+// Writes recordings of rtexec by hand: records of jobs, and the set-up of a run, as the provider's events.
+#pragma once
+
+#include "test/support/ctf_writer.hpp"
+#include "traces/reading/record.hpp"
+#include "traces/reading/setup.hpp"
+
+#include <filesystem>
+
+namespace rtexec::test {
+
+/// What an older version's events lack.
+enum class TraceVersion { current, without_executed };
+
+class TraceWriter {
+ public:
+  TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {}, TraceVersion version = TraceVersion::current);
+
+  /// The events of the set-up, at `time`, in stream setup_0.
+  void write(const traces::RunSetup& setup, Instant time);
+  /// At its time, in stream events_CORE; not of kind `other`.
+  void write(unsigned core, const traces::Record& record);
+
+  static constexpr std::size_t setup_channel = 0, event_channel = 1;
+  [[nodiscard]] CtfWriter& ctf() { return ctf_; }
+
+ private:
+  TraceVersion version_;
+  CtfWriter ctf_;
+};
+
+} // namespace rtexec::test

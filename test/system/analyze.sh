@@ -1,0 +1,111 @@
+#!/bin/bash
+# rtexec analyze: simulated runs with swaps from their traces, every output, damaged traces, a changed event, samples from a file.
+set -u
+. test/support/expect.bash
+folder=$(realpath "$1")
+rtexec=$folder/bin/rtexec
+python=$(realpath "$folder/..")/venv/bin/python
+hole=$(realpath config/rt-swap-hole.toml)
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cd "$work"
+ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
+
+# A run with swaps that misses: the miss is explained, the sums hold, every decision is the recorded one.
+expect 4 ' 0 lost' "$rtexec" simulate "$hole" --trace missed --json simulated.json
+expect 4 'job 0 of m8 was .* late \(144 ms of ' "$rtexec" analyze missed --json analyzed.json --csv csv --html page.html --svg gantt.svg --perfetto trace.perfetto
+expect 0 '^1 True None None$' ask analyzed.json "d['missed'], d['replay']['inputs'] > 50, d['replay']['difference'], d['replay']['not_replayed']"
+expect 0 '^same$' python3 - <<'PY'
+import json
+simulated, analyzed = (json.load(open(name)) for name in ('simulated.json', 'analyzed.json'))
+for a, b in zip(simulated['tasks'], analyzed['tasks']):
+    response = b['stages'][-1]
+    assert a['name'] == b['name'] and a['released'] == b['released'] and a['missed'] == b['missed'], (a, b)
+    if a['completed']: assert a['response_ns']['max'] == response['max_ns'] and a['response_ns']['min'] == response['min_ns'], (a, response)
+    assert b['invalid'] is None
+print('same')
+PY
+expect 0 '^[1-9][0-9]* jobs, every sum holds$' python3 - <<'PY'
+import csv
+rows = list(csv.DictReader(open('csv/jobs.csv')))
+plain = {'task', 'job', 'nominal_ns', 'response_ns', 'deadline_ns', 'outcome'}
+for row in rows:
+    assert sum(int(v) for k, v in row.items() if k not in plain) == int(row['response_ns']), row
+print(len(rows), 'jobs, every sum holds')
+PY
+expect 0 '^[0-9]+$' wc -c < page.html
+expect 0 'svg' head -c 300 gantt.svg
+expect 2 'ends before it begins' "$rtexec" analyze missed --svg x.svg --window 3s..2s
+expect 4 '' "$rtexec" analyze missed --svg part.svg --window 10ms..60ms
+expect 5 'no/such' "$rtexec" analyze missed --html no/such/page.html
+expect 5 'cannot write JSON' "$rtexec" analyze missed --json no/such/x.json
+expect 2 'no trace' "$rtexec" analyze csv
+expect 2 'the recording lasts' "$rtexec" analyze missed --svg x.svg --window 100s..101s
+expect 2 'give one of them' "$rtexec" analyze missed --window 1ms..2ms
+expect 2 'requires --to-toml' "$rtexec" analyze missed --pwcet 1e-3
+for option in --exceedance --margin --pwcet; do expect 2 "'nan' is not a number" "$rtexec" analyze missed --to-toml x.toml $option nan; done
+expect 2 '' "$rtexec" analyze no-such-folder
+
+# A run that keeps its promises, its execution times, and a promise made of them.
+{ printf '[executive]\nduration="2s"\n'; task a 50ms 2ms; task b 80ms 3ms 'wcet_before="1ms"'; } > good.toml
+expect 0 'proved' "$rtexec" simulate good.toml --execution uniform:0.5 --trace kept
+expect 0 'nothing that was observed breaks one' "$rtexec" analyze kept --to-toml measured.toml
+expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml --json checked.json
+expect 0 '^True$' ask checked.json "0 < d['tasks'][0]['wcet']['device_ns'] < 2400001"
+task c 50ms 1ms >> good.toml
+expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measured.toml
+
+# A lower WCET than observed is a breach.
+{ printf '[executive]\nduration="1s"\n'; task a 50ms 2ms; } > short.toml
+printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,2500000,2,in-time\n' > jobs.csv
+expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate short.toml --execution jobs.csv --trace breach
+expect 4 "took 2.50 ms for its part 'device', above its WCET of 2.00 ms" "$rtexec" analyze breach
+
+# A trace that is cut off, one of which a stream is missing, one of which an event was changed.
+stream() { find "$1" -name 'events_*' -size +0 ! -name '*.idx' | sort | head -n 1; }
+cp -r missed cut; file=$(stream cut); size=$(stat -c %s "$file"); truncate -s $((size / 2 + 13)) "$file"
+expect '0 3 4' 'Note: ' "$rtexec" analyze cut
+cp -r missed gone; rm "$(stream gone)"
+expect '0 3 4' 'Note: ' "$rtexec" analyze gone
+expect 0 '^caught [3-9], not [0-2]$' python3 - "$rtexec" <<'PY'
+import pathlib, shutil, struct, subprocess, sys
+# The end of m8's execution and job, which several events tell: each of them a nanosecond later. Only that its last part began or that its miss
+# was told a little later contradicts nothing.
+at, later = (struct.pack('<q', time) for time in (174_000_000, 174_000_001))
+caught = unnoticed = 0
+for stream in [path for path in pathlib.Path('missed').rglob('events_*') if path.suffix != '.idx']:
+    data, place = stream.read_bytes(), -1
+    while (place := data.find(at, place + 1)) >= 0:
+        shutil.rmtree('changed', ignore_errors=True)
+        shutil.copytree('missed', 'changed')
+        ('changed' / stream.relative_to('missed')).write_bytes(data[:place] + later + data[place + 8:])
+        told = subprocess.run([sys.argv[1], 'analyze', 'changed'], capture_output=True, text=True).stdout
+        if 'DIFFERS' in told or 'INVALID' in told: caught += 1
+        else: unnoticed += 1
+print(f'caught {caught}, not {unnoticed}')
+PY
+
+# Samples from a file.
+"$python" - <<'PY'
+import numpy
+random = numpy.random.default_rng(2)
+numpy.savetxt('gumbel.txt', 1e6 + 1e4 * random.gumbel(size=20000), fmt='%d')
+noise = random.normal(size=20000)
+for i in range(1, len(noise)): noise[i] += 0.3 * noise[i - 1]
+numpy.savetxt('ar1.txt', 1e6 + 1e4 * noise, fmt='%d')
+numpy.savetxt('few.txt', 1e6 + 1e4 * random.gumbel(size=50), fmt='%d')
+PY
+expect 0 'exceeded with probability 1e-06: [0-9.]+ ms \[' "$rtexec" analyze gumbel.txt --json gumbel.json
+expect 0 '^True$' ask gumbel.json "d['pot']['quantiles'][1]['low_ns'] < 1e6 + 1e4 * 13.8155 < d['pot']['quantiles'][1]['high_ns']"
+expect 3 'No estimate' "$rtexec" analyze ar1.txt
+expect 3 'No estimate' "$rtexec" analyze few.txt
+printf '1.5ms\n2000000 # as a number\n\n' > mixed.txt
+expect 3 '2 samples' "$rtexec" analyze mixed.txt
+printf '12\nfast\n' > wrong.txt
+expect 2 "wrong.txt, line 2: write an execution time a line, .*, not 'fast'" "$rtexec" analyze wrong.txt
+for time in nan inf 1e400 -5; do
+  printf '12\n%s\n' "$time" > wrong.txt
+  expect 2 "wrong.txt, line 2: .*, not '$time'" "$rtexec" analyze wrong.txt
+done
+expect 2 'wrong.txt is a file of execution times' "$rtexec" analyze wrong.txt --html x.html
+exit $bad

@@ -1,0 +1,296 @@
+// Counts, statistics, losses and promises of whole recordings.
+#include "test/traces/recording_script.hpp"
+#include "traces/analysis/gantt_windows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace rtexec::traces {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+Script one(Duration deadline = 100us) {
+  TaskSetup setup = task("front", 100us, 0);
+  setup.deadline = deadline;
+  return Script({setup});
+}
+
+TEST(Analyzer, CountsAndStatisticsOfAStage) {
+  Script script = one();
+  for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10 + static_cast<std::int64_t>(job) % 5, 1);
+  script.add(RecordKind::run_end, 1000);
+  const auto analysis = script.analyze();
+  ASSERT_THAT(analysis.tasks, SizeIs(1));
+  const TaskAnalysis& found = analysis.tasks[0];
+  EXPECT_EQ(found.released, 10u);
+  EXPECT_EQ(found.completed, 10u);
+  EXPECT_EQ(found.missed + found.skipped + found.unfinished + found.unknown, 0u);
+  EXPECT_THAT(found.invalid, IsEmpty());
+  const Distribution& device = found.stages[1].times;
+  EXPECT_EQ(device.count, 10u);
+  EXPECT_EQ(device.min, 10us);
+  EXPECT_EQ(device.max, 14us);
+  EXPECT_EQ(device.mean, 12us);
+  EXPECT_EQ(device.max_job, 4u);
+  EXPECT_EQ(device.max_at, us(400 + 5 + 14));
+  EXPECT_THAT(device.high_water, SizeIs(5));
+  EXPECT_EQ(found.inter_arrival.count, 9u);
+  EXPECT_EQ(found.inter_arrival.min, 100us);
+  EXPECT_NEAR(found.utilisation_device, 0.12, 1e-9);
+  EXPECT_TRUE(analysis.ended);
+  EXPECT_THAT(analysis.breaches, IsEmpty());
+}
+
+TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
+  std::mt19937 random(3);
+  std::lognormal_distribution<double> lengths(12, 1.5);
+  DistributionBuilder builder;
+  std::vector<Duration> all;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    all.emplace_back(static_cast<Duration::rep>(lengths(random)));
+    builder.add(all.back(), i, Instant{});
+  }
+  std::ranges::sort(all);
+  const auto found = builder.distribution();
+  const auto near = [&](Duration percentile, double share) {
+    const auto exact = static_cast<double>(all[static_cast<std::size_t>(share * static_cast<double>(all.size())) - 1].count());
+    EXPECT_GE(static_cast<double>(percentile.count()), exact);
+    EXPECT_LE(static_cast<double>(percentile.count()), exact * (1 + 1.0 / 64) + 1);
+  };
+  near(found.p50, 0.5);
+  near(found.p90, 0.9);
+  near(found.p99, 0.99);
+  near(found.p999, 0.999);
+  near(found.p9999, 0.9999);
+  EXPECT_EQ(found.max, all.back());
+  EXPECT_EQ(found.min, all.front());
+  std::uint64_t counted = 0;
+  for (const auto& each : found.classes) counted += each.count;
+  EXPECT_EQ(counted, all.size());
+}
+
+TEST(Analyzer, EveryWayForAJobToEnd) {
+  Script script = one();
+  script.run({0, 0}, 0, 1, 2, 1);
+  script.run({0, 1}, 100, 1, 150, 1); // late
+  script.add(RecordKind::job_miss, {0, 1}, 252).deadline = us(200);
+  script.add(RecordKind::job_skip, {0, 0}, 200).nominal = us(200);
+  script.release({0, 2}, 300, 300); // fails
+  script.ready({0, 2}, 301, 1);
+  script.add(RecordKind::job_miss, {0, 2}, 310).deadline = us(400);
+  script.release({0, 3}, 400, 400); // is abandoned
+  script.ready({0, 3}, 401, 1);
+  script.add(RecordKind::job_abort, {0, 3}, 500);
+  script.add(RecordKind::job_miss, {0, 3}, 500).deadline = us(500);
+  script.release({0, 4}, 500, 501); // is cut off
+  script.add(RecordKind::run_end, 510);
+  const auto analysis = script.analyze();
+  const TaskAnalysis& found = analysis.tasks[0];
+  EXPECT_EQ(found.released, 5u);
+  EXPECT_EQ(found.completed, 2u);
+  EXPECT_EQ(found.missed, 3u);
+  EXPECT_EQ(found.skipped, 1u);
+  EXPECT_EQ(found.failed, 1u);
+  EXPECT_EQ(found.aborted, 1u);
+  EXPECT_EQ(found.unfinished, 1u);
+  EXPECT_EQ(found.unknown, 0u);
+  EXPECT_THAT(analysis.missed_jobs, SizeIs(3));
+  for (const JobBreakdown& job : analysis.missed_jobs) EXPECT_EQ(sum(job), job.response);
+  EXPECT_THAT(analysis.missed_jobs[1].blame, HasSubstr("job 2 of front failed after 10.0 us of 100 us"));
+  EXPECT_THAT(analysis.missed_jobs[2].blame, HasSubstr("job 3 of front was abandoned"));
+}
+
+TEST(Analyzer, ARecordingThatBeginsInTheMiddleLeavesOutWhatItDidNotSeeBegin) {
+  Script script = one();
+  script.add(RecordKind::device_end, {0, 6}, 10);
+  script.finish({0, 6}, 10, 12, 2);
+  script.run({0, 7}, 100, 1, 2, 1);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(analysis.tasks[0].released, 1u);
+  EXPECT_EQ(analysis.tasks[0].completed, 1u);
+  EXPECT_EQ(analysis.tasks[0].unknown, 0u);
+  EXPECT_THAT(analysis.tasks[0].invalid, IsEmpty());
+  EXPECT_FALSE(analysis.ended);
+}
+
+// ---- what is missing --------------------------------------------------------------------------------------------------
+
+Script ten() {
+  Script script = one();
+  for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10, 1);
+  script.add(RecordKind::run_end, 1000);
+  return script;
+}
+
+TEST(Losses, AnyRecordOfAJobThatIsMissingMakesItsTaskInvalid) {
+  const std::size_t records = ten().records.size() - 1;
+  for (std::size_t gone = 0; gone < records; ++gone) {
+    Script script = ten();
+    const RecordKind kind = script.records[gone].kind;
+    if (script.records[gone].job.number == 0 && kind == RecordKind::job_release) continue; // as if the recording began later
+    script.records.erase(script.records.begin() + static_cast<std::ptrdiff_t>(gone));
+    const auto found = script.analyze().tasks[0];
+    EXPECT_EQ(found.unknown, 1u) << gone;
+    EXPECT_THAT(found.invalid, HasSubstr("events of 1 of its jobs are missing")) << gone;
+  }
+}
+
+TEST(Losses, EventsThatContradictOneAnotherMakeTheirTaskInvalid) {
+  Script wrong_response = ten();
+  std::ranges::find(wrong_response.records, RecordKind::job_end, &Record::kind)->response += 1ns;
+  EXPECT_EQ(wrong_response.analyze().tasks[0].unknown, 1u);
+  Script wrong_order = ten();
+  std::ranges::find(wrong_order.records, RecordKind::device_end, &Record::kind)->at = us(3);
+  EXPECT_EQ(wrong_order.analyze().tasks[0].unknown, 1u);
+}
+
+TEST(Losses, LostEventsMakeThoseTasksInvalidThatRanMeanwhile) {
+  Script script({task("front", 100us, 0), task("rear", 1000us, 1)});
+  script.run({0, 0}, 0, 5, 10, 1);
+  script.run({0, 1}, 100, 5, 10, 1);
+  script.run({1, 0}, 200, 5, 10, 1);
+  const auto analysis = script.analyze({}, {{.from = us(104), .to = us(106), .events = 3, .packets = 0}});
+  EXPECT_EQ(analysis.lost_events, 3u);
+  EXPECT_THAT(analysis.tasks[0].invalid, HasSubstr("events were lost while 1 of its jobs ran"));
+  EXPECT_THAT(analysis.tasks[1].invalid, IsEmpty());
+}
+
+TEST(Losses, ACutEndsTheAnalysisThere) {
+  Script script = ten();
+  const auto analysis = script.analyze({}, {{.from = us(450), .to = Instant::max(), .events = 0, .packets = 0}});
+  EXPECT_EQ(analysis.tasks[0].completed, 5u);
+  EXPECT_THAT(analysis.tasks[0].invalid, IsEmpty());
+  EXPECT_FALSE(analysis.ended);
+}
+
+TEST(Losses, WhatANeverEndingExecutionHidesIsNotBlamedForEver) {
+  Script script({task("front", 100us, 0), task("rear", 1000us, 1)});
+  script.release({1, 0}, 0, 0);
+  script.ready({1, 0}, 1, 1);
+  script.begin({1, 0}, 1); // its end is lost
+  script.run({0, 0}, 100, 5, 10, 1);
+  script.release({0, 1}, 200, 200);
+  script.ready({0, 1}, 205, 5);
+  script.begin({0, 1}, 230);
+  script.end({0, 1}, 240);
+  script.finish({0, 1}, 240, 241, 1);
+  Jobs jobs;
+  const auto analysis = script.analyze({&jobs}, {{.from = us(50), .to = us(60), .events = 1, .packets = 0}});
+  EXPECT_EQ(took(jobs.of({0, 1}), Cause::blocking_execution), 0us);
+  EXPECT_EQ(took(jobs.of({0, 1}), Cause::overhead), 25us);
+  EXPECT_THAT(analysis.tasks[1].invalid, Not(IsEmpty()));
+}
+
+TEST(Losses, JobsOfTasksThatAreNotThereAndTimesThatAreNoneDoNoHarm) {
+  Script script = one(10us); // so that jobs are late, and explained
+  for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10, 1);
+  for (const auto kind : {RecordKind::device_begin, RecordKind::swap_in_begin, RecordKind::swap_out_begin, RecordKind::job_release, RecordKind::job_start})
+    script.add(kind, {77, 3}, 1);
+  script.add(RecordKind::throttle_begin, 2).core = 4'000'000'000;
+  script.add(RecordKind::device_end, {0, 5}, 0).at = Instant::max();
+  script.add(RecordKind::job_release, {0, 11}, 0).nominal = Instant::min();
+  const auto analysis = script.analyze();
+  EXPECT_EQ(analysis.tasks[0].completed, 10u);
+}
+
+TEST(Losses, AMissingStreamKeepsTheFiguresAndMarksThem) {
+  Script script = ten();
+  const auto analysis = script.analyze({}, {{}});
+  EXPECT_EQ(analysis.tasks[0].completed, 10u);
+  EXPECT_THAT(analysis.tasks[0].invalid, HasSubstr("the events of a core are missing"));
+}
+
+// ---- promises ---------------------------------------------------------------------------------------------------------
+
+TEST(Promise, EachPartAboveItsWcetAndResponsesAboveTheBound) {
+  Script script = one();
+  script.setup.tasks[0].wcet = {.before = 5us, .device = 10us, .after = 1us};
+  script.setup.tasks[0].response_bound = 20us;
+  script.run({0, 0}, 0, 5, 10, 1);
+  EXPECT_THAT(script.analyze().breaches, IsEmpty());
+  script.run({0, 1}, 100, 6, 10, 1);
+  script.run({0, 2}, 200, 5, 14, 2);
+  const auto breaches = script.analyze().breaches;
+  std::vector<std::string> stages;
+  for (const Breach& breach : breaches) stages.push_back(breach.stage);
+  EXPECT_THAT(stages, ElementsAre("before", "device", "after", "response"));
+  EXPECT_EQ(breaches[1].text, "job 2 of front took 14.0 us for its part 'device', above its WCET of 10.0 us");
+  EXPECT_EQ(breaches[3].text, "job 2 of front responded in 21.0 us, above its bound of 20.0 us");
+}
+
+TEST(Promise, APartOfWhichNothingIsConfiguredBreaksNoPromise) {
+  Script script = one();
+  script.setup.tasks[0].wcet = {.before = 0us, .device = 10us, .after = 0us};
+  script.run({0, 0}, 0, 1, 10, 1);
+  EXPECT_THAT(script.analyze().breaches, IsEmpty());
+}
+
+TEST(Replay, NumbersOfChunksThatCannotBeAreNotReplayed) {
+  Script script = one();
+  script.setup.swap = SwapSetup{.policy = SwapPolicy::pipelined, .frames = UINT32_MAX, .copy_engines = 2, .chunk = {4096}, .store = {}};
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
+  script.setup.swap->frames = 4;
+  script.setup.tasks[0].swap_slots = UINT32_MAX;
+  EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
+}
+
+TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
+  Script script = one(10us);
+  script.setup.tasks[0].wcet = {.before = 5us, .device = 10us, .after = 1us};
+  script.run({0, 0}, 0, 5, 10, 1);
+  EXPECT_THAT(script.analyze().breaches, SizeIs(1));
+  script.setup.tasks[0].promised = false;
+  const auto analysis = script.analyze();
+  EXPECT_THAT(analysis.breaches, IsEmpty());
+  EXPECT_EQ(analysis.misses, 1u);
+}
+
+// ---- pictures ---------------------------------------------------------------------------------------------------------
+
+TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
+  Script script = ten();
+  PieceCounter counter;
+  const auto analysis = script.analyze({&counter});
+  EXPECT_EQ(counter.count(), 10u * (4 + 2)); // two CPU parts, one execution, one response, its release and its deadline
+  const auto windows = windows_of(analysis, counter.count());
+  ASSERT_THAT(windows, SizeIs(1));
+  GanttCollector collector(windows, analysis.from);
+  static_cast<void>(script.analyze({&collector}));
+  const Gantt gantt = collector.take()[0];
+  EXPECT_THAT(gantt.bars, SizeIs(40));
+  EXPECT_THAT(gantt.lanes, SizeIs(3));
+  for (const GanttBar& bar : gantt.bars) {
+    ASSERT_LT(bar.lane, gantt.lanes.size());
+    const auto kind = gantt.lanes[bar.lane].kind;
+    EXPECT_EQ(kind, bar.kind == GanttBar::Kind::response ? GanttLane::Kind::task : bar.kind == GanttBar::Kind::device ? GanttLane::Kind::device : GanttLane::Kind::core);
+  }
+}
+
+TEST(GanttWindows, ALongRecordingIsShownAtItsMissesAndLongestJobsAndItsBeginning) {
+  Script script = one();
+  for (std::uint64_t job = 0; job < 12'000; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100 + (job > 7000 ? 100 : 0), 5, job == 7000 ? 120 : 10, 1);
+  PieceCounter counter;
+  const auto analysis = script.analyze({&counter});
+  const auto windows = windows_of(analysis, counter.count());
+  ASSERT_THAT(windows, SizeIs(2)); // the longest job is the missed one
+  EXPECT_EQ(windows[0].title, "job 7000 of front, missed");
+  EXPECT_LT(windows[0].from, us(700'000));
+  EXPECT_GT(windows[0].to, us(700'120));
+  GanttCollector collector(windows, analysis.from);
+  static_cast<void>(script.analyze({&collector}));
+  for (const Gantt& gantt : collector.take()) {
+    EXPECT_LE(gantt.bars.size() + gantt.marks.size(), GanttCollector::most_in_window);
+    EXPECT_THAT(gantt.bars, testing::Not(IsEmpty()));
+    for (const GanttBar& bar : gantt.bars) EXPECT_TRUE(bar.end > gantt.from && bar.begin < gantt.to);
+  }
+}
+
+} // namespace
+} // namespace rtexec::traces

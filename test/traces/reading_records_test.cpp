@@ -1,0 +1,320 @@
+// What was written is read: every field of every record, the set-up, and losses with the time in which they happened.
+#include "test/support/result.hpp"
+#include "test/traces/reading_support.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace rtexec::traces::test {
+namespace {
+
+using rtexec::test::CtfOptions;
+using rtexec::test::ScratchFolder;
+using rtexec::test::TraceVersion;
+using rtexec::test::TraceWriter;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+/// Every field that a record of that kind has, at random.
+class RandomRecords {
+ public:
+  Record next() {
+    Record r;
+    r.kind = static_cast<RecordKind>(any() % static_cast<std::uint64_t>(RecordKind::other));
+    time_ += Duration(any() % 3 == 0 ? any() % 10'000'000'000 : any() % 1000); // now and then beyond the 32 bits of a short header
+    r.time = time_;
+    if (r.kind == RecordKind::scheduler_input) return input(r);
+    if (r.kind == RecordKind::scheduler_action) return action(r);
+    const bool of_core = r.kind >= RecordKind::throttle_begin && r.kind <= RecordKind::bandwidth_budget;
+    if (r.kind != RecordKind::device_fault) r.at = instant();
+    if (of_core) r.core = word();
+    else if (r.kind != RecordKind::run_end) r.job = {word(), r.kind == RecordKind::job_skip ? 0 : any()};
+    more(r);
+    return r;
+  }
+
+ private:
+  std::uint64_t any() { return random_(); }
+  std::uint32_t word() { return static_cast<std::uint32_t>(any()); }
+  Instant instant() { return Instant(Duration(any())); }
+  policies::Transfer transfer() { return {word(), word(), word()}; }
+
+  void more(Record& r) {
+    using enum RecordKind;
+    if (r.kind == job_release || r.kind == job_skip) r.nominal = instant();
+    if (r.kind == job_release || r.kind == device_request || r.kind == job_miss) r.deadline = instant();
+    if (r.kind == cpu_end || r.kind == job_end) r.executed = Duration(any());
+    if (r.kind == job_end) r.response = Duration(any());
+    if (r.kind == layer_begin || r.kind == layer_end) r.layer = word();
+    if (r.kind >= swap_in_begin && r.kind <= swap_out_end) r.transfer = transfer();
+    if (r.kind == device_end || r.kind == swap_in_end || r.kind == swap_out_end) r.ok = any() % 2 == 0;
+    if (r.kind == swap_in_end || r.kind == swap_out_end || r.kind == bandwidth_budget) r.bytes = any();
+  }
+  Record input(Record r) {
+    r.sequence = any();
+    r.at = instant();
+    r.input = {static_cast<policies::Event::Kind>(any() % 5), {word(), any()}, r.at, {}, transfer(), any() % 2 == 0};
+    if (r.input.kind == policies::Event::Kind::job_requested) r.input.deadline = instant();
+    return r;
+  }
+  Record action(Record r) {
+    r.sequence = any();
+    r.action = {static_cast<policies::Action::Kind>(any() % 6), {word(), any()}, transfer()};
+    return r;
+  }
+
+  std::mt19937_64 random_{7};
+  Instant time_ = Instant(1h);
+};
+
+std::string shown(const Record& r) {
+  std::string text;
+  const auto add = [&](auto value) { text += std::to_string(value) + " "; };
+  const auto job = [&](policies::JobId id) { add(id.task); add(id.number); };
+  const auto moved = [&](const policies::Transfer& t) { add(t.task); add(t.slot); add(t.frame); };
+  add(static_cast<int>(r.kind)); add(r.ok ? 1 : 0); add(r.core); add(r.layer); add(r.sequence); add(r.bytes);
+  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.input.now, r.input.deadline}) add(at.time_since_epoch().count());
+  add(r.executed.count()); add(r.response.count());
+  job(r.job); job(r.input.job); job(r.action.job);
+  moved(r.transfer); moved(r.input.transfer); moved(r.action.transfer);
+  add(static_cast<int>(r.input.kind)); add(r.input.failed ? 1 : 0); add(static_cast<int>(r.action.kind));
+  return text;
+}
+
+TEST(ReadRecords, EveryFieldOfEveryKindFromManyStreamsInOrder) {
+  const ScratchFolder folder;
+  std::vector<Record> written;
+  {
+    TraceWriter writer(folder / "trace", 5, {.packet_bytes = 4096});
+    RandomRecords random;
+    std::mt19937 core(3);
+    for (int i = 0; i < 20'000; ++i) {
+      written.push_back(random.next());
+      writer.write(static_cast<unsigned>(core() % 5), written.back());
+    }
+  }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  ASSERT_EQ(got.records.size(), written.size());
+  std::multimap<Instant, std::string> of_time; // those of one instant come in any order
+  for (const Record& record : written) of_time.emplace(record.time, shown(record));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    EXPECT_EQ(got.records[i].time, written[i].time);
+    const auto [begin, end] = of_time.equal_range(got.records[i].time);
+    EXPECT_TRUE(std::any_of(begin, end, [&](const auto& known) { return known.second == shown(got.records[i]); })) << shown(got.records[i]);
+  }
+  EXPECT_EQ(got.summary->events, written.size());
+  EXPECT_EQ(got.summary->first, written.front().time);
+  EXPECT_EQ(got.summary->last, written.back().time);
+  EXPECT_THAT(got.summary->notes, IsEmpty());
+  EXPECT_THAT(got.losses, IsEmpty());
+}
+
+TaskSetup whole_task() {
+  TaskSetup task;
+  task.name = "front";
+  task.criticality = Criticality::best_effort;
+  task.promised = true;
+  task.period = 100ms, task.deadline = 90ms, task.offset = 7ms;
+  task.core = 3, task.core_rank = 1, task.device_rank = 2;
+  task.wcet = {.before = 1ms, .device = 2ms, .after = 3ms};
+  task.ready_by = 10ms, task.device_done_by = 80ms, task.response_bound = 60ms;
+  task.swap_slots = 12, task.resident_slots = 4;
+  task.memory_policy = "D";
+  task.constant = {1}, task.scratch = {2}, task.state = {3}, task.fixed = {4}, task.swap_volume = {5};
+  task.workload = "dnn-5f3a";
+  task.tuning = {"conv = winograd", "relu = fused"};
+  task.layers = {"conv", "relu"};
+  return task;
+}
+
+RunSetup whole_setup() {
+  RunSetup setup;
+  setup.version = "0.9", setup.machine = "a board", setup.simulated = true, setup.start = ms(77);
+  setup.proved = true, setup.order = Order::static_priority;
+  setup.demand = {5'000'000'000}, setup.capacity = {4'000'000'000}, setup.chunk = {64 << 20};
+  setup.device = "a device";
+  setup.degraded = {"no FIFO", "no lock"};
+  setup.probes = {{"device", "host"}};
+  setup.swap = SwapSetup{.policy = SwapPolicy::rt_swap, .frames = 60, .copy_engines = 2, .chunk = {64 << 20}, .store = "page-locked host memory"};
+  setup.tests = {{.name = "demand", .proved = true, .baseline = false, .left = 3ms, .right = 5ms, .slack = 2ms, .limiting_task = "rear"},
+                 {.name = "theorem1", .proved = false, .baseline = true, .left = 9ms, .right = 5ms, .slack = -4ms, .limiting_task = "front"}};
+  setup.tasks = {whole_task(), whole_task()};
+  TaskSetup& rear = setup.tasks[1];
+  rear.name = "rear";
+  rear.criticality = Criticality::real_time;
+  rear.response_bound.reset();
+  rear.resident_slots.reset();
+  rear.layers.clear();
+  return setup;
+}
+
+void expect_equal(const TaskSetup& a, const TaskSetup& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.criticality, b.criticality);
+  EXPECT_EQ(a.promised, b.promised);
+  EXPECT_EQ(std::tie(a.period, a.deadline, a.offset), std::tie(b.period, b.deadline, b.offset));
+  EXPECT_EQ(std::tie(a.core, a.core_rank, a.device_rank), std::tie(b.core, b.core_rank, b.device_rank));
+  EXPECT_EQ(std::tie(a.wcet.before, a.wcet.device, a.wcet.after), std::tie(b.wcet.before, b.wcet.device, b.wcet.after));
+  EXPECT_EQ(std::tie(a.ready_by, a.device_done_by, a.response_bound), std::tie(b.ready_by, b.device_done_by, b.response_bound));
+  EXPECT_EQ(std::tie(a.swap_slots, a.resident_slots, a.memory_policy), std::tie(b.swap_slots, b.resident_slots, b.memory_policy));
+  EXPECT_EQ(std::tie(a.constant, a.scratch, a.state, a.fixed, a.swap_volume), std::tie(b.constant, b.scratch, b.state, b.fixed, b.swap_volume));
+  EXPECT_EQ(std::tie(a.workload, a.tuning, a.layers), std::tie(b.workload, b.tuning, b.layers));
+}
+
+TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {
+  const ScratchFolder folder;
+  const RunSetup setup = whole_setup();
+  {
+    TraceWriter writer(folder / "trace", 2);
+    writer.write(setup, ms(1));
+    writer.write(0, start_of(1, ms(2)));
+  }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  EXPECT_THAT(got.summary->notes, IsEmpty());
+  const RunSetup& read = got.setup;
+  EXPECT_EQ(std::tie(read.version, read.machine, read.simulated, read.start), std::tie(setup.version, setup.machine, setup.simulated, setup.start));
+  EXPECT_EQ(std::tie(read.proved, read.order, read.device), std::tie(setup.proved, setup.order, setup.device));
+  EXPECT_EQ(std::tie(read.demand, read.capacity, read.chunk), std::tie(setup.demand, setup.capacity, setup.chunk));
+  EXPECT_EQ(read.degraded, setup.degraded);
+  ASSERT_EQ(read.probes.size(), 1U);
+  EXPECT_EQ(read.probes[0].service + "=" + read.probes[0].found, "device=host");
+  ASSERT_TRUE(read.swap);
+  EXPECT_EQ(std::tie(read.swap->policy, read.swap->frames, read.swap->copy_engines, read.swap->chunk, read.swap->store),
+            std::tie(setup.swap->policy, setup.swap->frames, setup.swap->copy_engines, setup.swap->chunk, setup.swap->store));
+  ASSERT_EQ(read.tests.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TestSetup &a = read.tests[i], &b = setup.tests[i];
+    EXPECT_EQ(std::tie(a.name, a.proved, a.baseline, a.left, a.right, a.slack, a.limiting_task),
+              std::tie(b.name, b.proved, b.baseline, b.left, b.right, b.slack, b.limiting_task));
+  }
+  ASSERT_EQ(read.tasks.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) expect_equal(read.tasks[i], setup.tasks[i]);
+}
+
+TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
+  const ScratchFolder folder;
+  Record end = start_of(1, ms(2));
+  end.kind = RecordKind::job_end;
+  end.response = 5ms;
+  end.executed = 3ms;
+  { TraceWriter(folder / "trace", 1, {}, TraceVersion::without_executed).write(0, end); }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  ASSERT_EQ(got.records.size(), 1U);
+  EXPECT_EQ(got.records[0].response, 5ms);
+  EXPECT_EQ(got.records[0].executed, 0ms);
+  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_end.executed"));
+}
+
+TEST(ReadRecords, LossesAreToldWhereTheyHappened) {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "trace", 2);
+    const auto channel = TraceWriter::event_channel;
+    writer.write(0, start_of(1, ms(10)));
+    writer.ctf().end_packet(channel, 0, 11'000'000);
+    writer.write(1, start_of(2, ms(12)));
+    writer.ctf().lose_events(channel, 0, 17);
+    writer.ctf().lose_packets(channel, 0, 3);
+    writer.write(0, start_of(3, ms(20)));
+    writer.ctf().end_packet(channel, 0, 21'000'000);
+    writer.write(0, start_of(4, ms(30)));
+  }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  EXPECT_EQ(got.summary->lost.events, 17U);
+  EXPECT_EQ(got.summary->lost.packets, 3U);
+  EXPECT_EQ(got.records.size(), 4U);
+  ASSERT_EQ(got.losses.size(), 2U);
+  EXPECT_EQ(got.records_before_loss, 1U);
+  for (const Loss& loss : got.losses) {
+    EXPECT_EQ(loss.from, ms(11));
+    EXPECT_EQ(loss.to, loss.events ? ms(21) : ms(20));
+    EXPECT_EQ(loss.events + loss.packets, loss.events ? 17U : 3U);
+  }
+}
+
+/// As a ring buffer that overwrites: the first packets that are there are not the first that were written.
+TEST(ReadRecords, WhatWasOverwrittenBeforeTheFirstPacketIsNoLoss) {
+  const ScratchFolder folder;
+  {
+    TraceWriter writer(folder / "trace", 1);
+    writer.ctf().lose_packets(TraceWriter::event_channel, 0, 1000);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      writer.write(0, start_of(i, ms(static_cast<std::int64_t>(i))));
+      writer.ctf().end_packet(TraceWriter::event_channel, 0, static_cast<std::int64_t>(i) * 1'000'000);
+    }
+  }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  EXPECT_EQ(got.records.size(), 3U);
+  EXPECT_EQ(got.summary->lost.packets, 0U);
+  EXPECT_THAT(got.losses, IsEmpty());
+}
+
+TEST(ReadRecords, EventsAreReadByNameTooAndCounted) {
+  const ScratchFolder folder;
+  write_small_trace(folder / "trace", 2, 100);
+  const auto summary = summarize(folder / "trace");
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_EQ(summary->by_name.at("rtexec:job_start"), 100U);
+  EXPECT_EQ(summary->by_name.at("rtexec:task_info"), 1U);
+  EXPECT_EQ(summary->events, 105U);
+  std::uint64_t next = 0;
+  const auto read = read_trace(folder / "trace", [&](const RecordedEvent& event) {
+    if (event.name() != "rtexec:job_start") return;
+    EXPECT_EQ(event.integer("job"), static_cast<std::int64_t>(next));
+    EXPECT_EQ(event.time(), ms(1000 + static_cast<std::int64_t>(next++)));
+    EXPECT_FALSE(event.integer("no_such_field"));
+    EXPECT_FALSE(event.text("job"));
+  });
+  EXPECT_TRUE(read);
+  EXPECT_EQ(next, 100U);
+}
+
+TEST(ReadRecords, FolderWithoutTraceIsRefused) {
+  const ScratchFolder folder;
+  for (const auto& path : {folder.path(), folder / "missing"}) EXPECT_TRUE(rtexec::test::fails(summarize(path), Errc::bad_input, path.string()));
+}
+
+TEST(ReadRecords, OneOfSeveralRecordingsIsToBeChosen) {
+  const ScratchFolder folder;
+  for (const char* name : {"first", "second"}) write_small_trace(folder / name, 1, 3);
+  EXPECT_TRUE(rtexec::test::fails(summarize(folder.path()), Errc::bad_input, (folder / "first").string()));
+  EXPECT_TRUE(summarize(folder / "second"));
+}
+
+TEST(ReadRecords, AHandlerMayStop) {
+  Reading reading;
+  reading.most = 1;
+  const ScratchFolder folder;
+  write_small_trace(folder / "trace", 2, 10);
+  read_into(reading, folder / "trace");
+  EXPECT_TRUE(rtexec::test::fails(reading.summary, Errc::cancelled, "not read to its end"));
+  EXPECT_EQ(reading.records.size(), 1u);
+}
+
+TEST(ReadRecords, TraceWithoutEventsIsWhole) {
+  const ScratchFolder folder;
+  { TraceWriter(folder / "trace", 2); }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  EXPECT_EQ(got.summary->events, 0U);
+  EXPECT_THAT(got.summary->notes, IsEmpty());
+}
+
+} // namespace
+} // namespace rtexec::traces::test

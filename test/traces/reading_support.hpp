@@ -1,0 +1,58 @@
+// A small recording written by hand, and what reading gave.
+#pragma once
+
+#include "test/support/files.hpp"
+#include "test/support/trace_writer.hpp"
+#include "traces/reading/reader.hpp"
+
+#include <filesystem>
+#include <vector>
+
+namespace rtexec::traces::test {
+
+/// What reading a folder gave.
+struct Reading final : RecordHandler {
+  void record(const Record& record) override {
+    if (record.kind != RecordKind::other) records.push_back(record);
+  }
+  void loss(const Loss& loss) override {
+    losses.push_back(loss);
+    records_before_loss = records.size();
+  }
+
+  [[nodiscard]] bool stops() const override { return records.size() >= most; }
+
+  std::size_t most = SIZE_MAX; // records to be read
+  RunSetup setup;
+  std::vector<Record> records; // but for those of the set-up
+  std::vector<Loss> losses;
+  std::size_t records_before_loss = 0; // the last one
+  Result<ReadSummary> summary = ReadSummary{};
+};
+
+inline void read_into(Reading& reading, const std::filesystem::path& folder) { reading.summary = read_records(folder, reading.setup, reading); }
+
+inline Instant ms(std::int64_t count) { return Instant(std::chrono::milliseconds(count)); }
+
+/// Job `number` of task 0 starts.
+inline Record start_of(std::uint64_t number, Instant time) {
+  Record record;
+  record.kind = RecordKind::job_start;
+  record.time = record.at = time;
+  record.job.number = number;
+  return record;
+}
+
+/// `jobs` starts on each of `cores` cores in turn, one each millisecond from 1 s on; the set-up at 500 ms.
+inline void write_small_trace(const std::filesystem::path& folder, unsigned cores, std::uint64_t jobs, const rtexec::test::CtfOptions& options = {}) {
+  rtexec::test::TraceWriter writer(folder, cores, options);
+  RunSetup setup;
+  setup.version = "1.2.3";
+  setup.tasks.resize(1);
+  setup.tasks[0].name = "front";
+  writer.write(setup, ms(500));
+  for (std::uint64_t i = 0; i < jobs; ++i)
+    writer.write(static_cast<unsigned>(i % cores), start_of(i, ms(1000 + static_cast<std::int64_t>(i))));
+}
+
+} // namespace rtexec::traces::test

@@ -1,0 +1,153 @@
+// What a recording tells: for each task how long its jobs take, where the time went, and why deadlines were missed; plain data.
+#pragma once
+
+#include "config/units.hpp"
+#include "policies/device_scheduler.hpp"
+#include "traces/reading/setup.hpp"
+#include "traces/wcet/pwcet.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::traces {
+
+/// Where the time of a job goes, from its nominal release to its end. At each instant there is one cause, the one that keeps the job from
+/// going on: a swap that is hidden behind another job's execution costs nothing.
+enum class Cause : std::uint8_t {
+  release_latency,    // its thread was not running yet, and nothing more urgent had the core
+  queueing,           // behind a more urgent job (on the core, on the device, or while that one is being swapped in), or the task's own job before
+  blocking_execution, // a less urgent job executes on the device
+  blocking_copy,      // a less urgent job's transfer is under way
+  copy_engine,        // its own transfer has been ordered, and the copy engine has not begun it
+  swap_out,           // room is being made for it
+  swap_in,            // its own chunks are being loaded
+  execution,          // its own parts: before, device, after
+  throttled,          // its core had used up its memory bandwidth
+  overhead,           // scheduling, wake-ups, interrupts, and what else has the core
+};
+constexpr std::size_t causes = 10;
+[[nodiscard]] std::string_view name(Cause cause); // "release-latency", "queueing", ...
+
+/// A part of a job's response time, and whom it is owed to.
+struct Share {
+  enum class Where : std::uint8_t { core, execution, swap_in, swap_out }; // what the culprit did
+  static constexpr std::size_t places = 4;
+  Cause cause{};
+  Where where{};
+  std::optional<policies::JobId> culprit; // absent: nobody; its own job where that is the cause
+  Duration time{0};
+  Duration usual{0};   // of this cause and place: mean over the task's jobs that kept their deadline
+  Duration overrun{0}; // by how much the culprit's execution, or its own, took longer than its WCET
+};
+
+enum class JobOutcome : std::uint8_t { in_time, late, failed, aborted };
+
+struct JobBreakdown {
+  policies::JobId job;
+  JobOutcome outcome = JobOutcome::in_time;
+  Instant nominal{};
+  Duration deadline{0}; // relative
+  Duration response{0};
+  std::array<Duration, causes> by_cause{}; // their sum is the response
+  std::vector<Share> shares;               // of misses and worst jobs: the largest excess over the usual first
+  std::string blame;                       // of misses: the reason in one line
+};
+
+/// Durations in log-linear classes: constant memory; percentiles within 1/128 of the value, the rest exact.
+struct Distribution {
+  struct Class {
+    Duration upper{0}; // inclusive
+    std::uint64_t count = 0;
+  };
+  struct Mark {
+    std::uint64_t count = 0; // of jobs until then
+    Duration value{0};
+  };
+  std::uint64_t count = 0;
+  Duration min{0}, mean{0}, p50{0}, p90{0}, p99{0}, p999{0}, p9999{0}, max{0};
+  std::uint64_t max_job = 0;        // high-water mark: its job,
+  Instant max_at{};                 // and when that part ended
+  std::vector<Mark> high_water;     // each time it rose
+  std::vector<Class> classes;       // those that are not empty, ascending
+};
+
+/// One stage of a job, whose length is a sample: CPU parts by CPU time, the others by the clock.
+struct StageAnalysis {
+  std::string name; // "before", "device", "after", "response"
+  Distribution times;
+  std::optional<Duration> configured; // WCET, or bound
+  Pwcet pwcet;
+};
+
+struct CauseAnalysis {
+  Cause cause{};
+  Duration total{0}, mean{0}, max{0}; // over completed jobs
+};
+
+struct TaskAnalysis {
+  TaskSetup setup;
+  std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
+  std::uint64_t unknown = 0;       // jobs of which events are missing, or contradict one another
+  std::string invalid;             // not empty: why no figure of this task may be relied on
+  Distribution release_latency;    // from nominal release to the thread running
+  Distribution inter_arrival;      // between nominal releases that were served
+  Duration release_jitter{0};      // largest minus smallest release latency
+  std::vector<StageAnalysis> stages;
+  std::vector<StageAnalysis> layers; // on the device, where layers were recorded
+  std::vector<CauseAnalysis> breakdown; // in the order of Cause
+  double utilisation_core = 0, utilisation_device = 0; // share of the recorded time
+  std::optional<JobBreakdown> worst;    // of the longest response
+};
+
+/// A core, the device's compute engine, or a copy engine.
+struct ResourceAnalysis {
+  std::string name; // "core 1", "device", "copy in", "copy out"
+  std::uint64_t parts = 0;
+  Duration busy{0}, longest{0}, throttled{0};
+  double utilisation = 0;
+};
+
+struct SwapAnalysis {
+  std::uint64_t in = 0, out = 0, dropped = 0, failed = 0; // chunks; dropped: unmapped only
+  Bytes in_bytes, out_bytes;
+  Distribution in_times, out_times; // of one chunk
+};
+
+/// What was promised and did not hold.
+struct Breach {
+  std::string task, stage; // "response", "before", "device", "after"
+  Duration promised{0}, observed{0};
+  std::uint64_t job = 0;
+  std::string text;
+};
+
+/// The recorded decisions against those of the scheduler core.
+struct ReplayAnalysis {
+  std::uint64_t inputs = 0, actions = 0;
+  bool complete = false;       // from the first decision to the last
+  std::string difference;      // not empty: the first one, with what was recorded and what the core decides
+  std::string not_replayed;    // not empty: why
+};
+
+struct Analysis {
+  std::string folder;
+  RunSetup setup;
+  std::uint64_t events = 0, lost_events = 0, lost_packets = 0;
+  bool ended = false;              // the recording holds the end of the run
+  std::vector<std::string> notes;  // what is missing from the recording, and what follows from that
+  Instant from{}, to{};            // first and last instant
+  std::vector<TaskAnalysis> tasks;
+  std::vector<ResourceAnalysis> resources;
+  std::optional<SwapAnalysis> swap;
+  std::uint64_t misses = 0;
+  std::vector<JobBreakdown> missed_jobs; // the first `most_misses`
+  std::vector<Breach> breaches;
+  ReplayAnalysis replay;
+  static constexpr std::size_t most_misses = 1000;
+};
+
+} // namespace rtexec::traces

@@ -1,0 +1,430 @@
+#include "traces/analysis/analyzer.hpp"
+
+#include "traces/analysis/blame.hpp"
+#include "traces/analysis/promise.hpp"
+
+#include <algorithm>
+
+namespace rtexec::traces {
+namespace {
+
+using policies::Action;
+using policies::JobId;
+
+constexpr std::uint64_t forget_every = 16; // jobs
+constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
+
+using Step = std::optional<Instant> JobProgress::*;
+constexpr Step steps[]{&JobProgress::start, &JobProgress::cpu_end, &JobProgress::device_begin, &JobProgress::device_end, &JobProgress::after_begin};
+
+/// Whether a completed job went every step of its way, one after the other.
+bool in_order(const JobProgress& job, Instant end) {
+  Instant last = job.nominal;
+  for (const Step step : steps) {
+    if (!(job.*step) || *(job.*step) < last) return false;
+    last = *(job.*step);
+  }
+  return last <= end;
+}
+
+/// Each step is told once, after the one before it.
+void take_step(TaskBooks& task, Step step, Instant at) {
+  JobProgress& job = *task.open;
+  const auto* place = std::ranges::find(steps, step);
+  task.contradicted = task.contradicted || job.*step || (place != std::begin(steps) && !(job.**std::prev(place)));
+  job.*step = at;
+}
+
+/// Of a damaged recording: instants and lengths that are none, and that sums would not hold.
+bool absurd(const Record& record) {
+  const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
+  return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) || beyond(record.deadline.time_since_epoch()) ||
+         beyond(record.input.now.time_since_epoch()) || beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response);
+}
+
+Action::Kind kind_of(Direction direction) { return direction == Direction::in ? Action::Kind::copy_in : Action::Kind::copy_out; }
+
+} // namespace
+
+void Analyzer::start() {
+  started_ = true;
+  lanes_ = lanes_of(setup_);
+  for (const TaskSetup& task : setup_.tasks) tasks_.emplace_back(task);
+  for (std::size_t i = tasks_.size(); i < lanes_.size(); ++i) resources_.push_back({.name = lanes_[i].name});
+  replay_.emplace(setup_);
+  for (Watcher* watcher : watchers_) watcher->setup(setup_);
+}
+
+void Analyzer::record(const Record& record) {
+  ++events_;
+  if (record.kind == RecordKind::other || (cut_ && record.time >= *cut_) || absurd(record)) return;
+  if (!started_) start();
+  written_ = record.time;
+  replay_->see(record);
+  take(record);
+}
+
+void Analyzer::loss(const Loss& loss) {
+  if (loss.to == Instant::max() && loss.from != Instant::min()) cut_ = std::min(cut_.value_or(loss.from), loss.from);
+  else losses_.push_back(loss);
+  stream_missing_ = stream_missing_ || (loss.from == Instant::min() && loss.to == Instant::max());
+}
+
+void Analyzer::take(const Record& record) {
+  switch (record.kind) {
+    case RecordKind::job_release: return release(record);
+    case RecordKind::job_start: return begin_part(record, &JobProgress::start);
+    case RecordKind::cpu_end: return end_part(record, &TaskBooks::before, GanttBar::Kind::before);
+    case RecordKind::device_begin: return begin_execution(record);
+    case RecordKind::device_end: return end_execution(record);
+    case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
+    case RecordKind::job_end:
+      if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal) tasks_[record.job.task].contradicted = true;
+      end_part(record, &TaskBooks::after, GanttBar::Kind::after);
+      return conclude(record, JobOutcome::in_time);
+    case RecordKind::job_miss: return miss(record);
+    case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
+    case RecordKind::job_skip:
+      if (TaskBooks* task = books(record.job.task)) task->skip(record.nominal);
+      return mark(GanttMark::Kind::dropped, record.job, record.nominal);
+    case RecordKind::swap_in_begin: return begin_transfer(record, Direction::in);
+    case RecordKind::swap_in_end: return end_transfer(record, Direction::in);
+    case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
+    case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
+    case RecordKind::scheduler_input:
+      decision_ = record.input.now;
+      return see_memory(decision_);
+    case RecordKind::scheduler_action: return order(record.action);
+    case RecordKind::throttle_begin:
+      if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size()) timeline_.cores[record.core].throttles.open({}, record.at);
+      return;
+    case RecordKind::throttle_end: return end_throttle(record);
+    case RecordKind::layer_begin:
+    case RecordKind::layer_end: return layer(record);
+    case RecordKind::run_end:
+      ended_ = true;
+      to_ = std::max(to_, record.at);
+      return;
+    case RecordKind::device_request: return request(record);
+    case RecordKind::job_overrun:
+    case RecordKind::device_fault:
+    case RecordKind::bandwidth_budget:
+    case RecordKind::other: return;
+  }
+}
+
+// ---- the way of a job -------------------------------------------------------------------------------------------------
+
+JobProgress* Analyzer::progress(const Record& record) {
+  to_ = std::max(to_, record.at);
+  TaskBooks* task = books(record.job.task);
+  if (task == nullptr) return nullptr;
+  if (task->open && task->open->job() == record.job) return &*task->open;
+  task->stray(record.job);
+  return nullptr;
+}
+
+void Analyzer::release(const Record& record) {
+  if (!std::exchange(released_, true))
+    for (auto& orders : orders_) orders.clear(); // of rehearsals
+  if (!from_) from_ = record.nominal;
+  to_ = std::max(to_, record.at);
+  TaskBooks* task = books(record.job.task);
+  if (task == nullptr) return;
+  forget_unanswered(*task, false);
+  task->release(record.job, record.nominal, record.at, record.deadline);
+  task->open_written = record.time;
+  task->contradicted = record.deadline != record.nominal + task->setup().deadline;
+  mark(GanttMark::Kind::release, record.job, record.nominal);
+  mark(GanttMark::Kind::deadline, record.job, record.deadline);
+}
+
+void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgress::* milestone) {
+  JobProgress* job = progress(record);
+  if (job == nullptr) return;
+  TaskBooks& task = tasks_[record.job.task];
+  take_step(task, milestone, record.at);
+  task.contradicted = task.contradicted || task.device_failed;
+  timeline_.cores[job->core].parts.open({record.job, job->core_rank}, record.at);
+}
+
+void Analyzer::end_part(const Record& record, Stage TaskBooks::* stage, GanttBar::Kind kind) {
+  TaskBooks* task = books(record.job.task);
+  JobProgress* job = progress(record);
+  if (job == nullptr) return;
+  const bool first = kind == GanttBar::Kind::before;
+  if (first) take_step(*task, &JobProgress::cpu_end, record.at);
+  (first ? job->executed_before : job->executed_after) = record.executed;
+  (task->*stage).add(record.executed, record.job.number, record.at);
+  const auto* part = timeline_.cores[job->core].parts.close([&](const CorePart& each) { return each.job == record.job; }, record.at);
+  if (part == nullptr) return;
+  const std::size_t lane = lane_of(GanttLane::Kind::core, job->core);
+  count(lane, record.executed, part->end - part->begin);
+  bar(kind, lane, record.job, record.job.task, part->begin, part->end);
+}
+
+void Analyzer::request(const Record& record) {
+  if (const JobProgress* job = progress(record); job != nullptr && (record.at != job->cpu_end || record.deadline != job->urgency.deadline))
+    tasks_[record.job.task].contradicted = true;
+}
+
+void Analyzer::begin_execution(const Record& record) {
+  if (books(record.job.task) == nullptr) return;
+  if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
+  timeline_.executions.forget_open(); // one at a time: the end of one before is not recorded
+  timeline_.executions.open(urgency(record.job), record.at);
+}
+
+void Analyzer::end_execution(const Record& record) {
+  const std::size_t device = lane_of(GanttLane::Kind::device);
+  const auto* execution = timeline_.executions.close([&](const Urgency& each) { return each.job == record.job; }, record.at);
+  JobProgress* job = progress(record);
+  if (execution == nullptr) return;
+  if (job != nullptr) {
+    take_step(tasks_[record.job.task], &JobProgress::device_end, record.at);
+    tasks_[record.job.task].device_failed = !record.ok;
+  }
+  if (TaskBooks* task = books(record.job.task); task != nullptr && record.ok) task->device.add(execution->end - execution->begin, record.job.number, record.at);
+  count(device, execution->end - execution->begin, execution->end - execution->begin);
+  bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
+}
+
+void Analyzer::conclude(const Record& record, JobOutcome outcome) {
+  JobProgress* job = progress(record);
+  if (job == nullptr) return;
+  if (outcome == JobOutcome::in_time && record.at > job->deadline) outcome = JobOutcome::late;
+  conclude(tasks_[record.job.task], outcome, record.at, record.time);
+}
+
+/// Of a job that has ended late or was abandoned; of any other it is the end: it has failed.
+void Analyzer::miss(const Record& record) {
+  TaskBooks* task = books(record.job.task);
+  if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
+  if (const JobProgress* job = progress(record); job != nullptr && record.deadline != job->deadline) task->contradicted = true;
+  conclude(record, JobOutcome::failed);
+}
+
+/// A job that is followed by the next one, or by the end, without an end of its own: it was cut off, or its end is not in the recording.
+void Analyzer::forget_unanswered(TaskBooks& task, bool cut_off) {
+  if (!task.open) return;
+  leave_core(*task.open, to_);
+  task.beside_loss += affected(task.open_written, written_);
+  const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin); // what executes is let end, but by the simulator
+  ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
+  task.forget_open();
+}
+
+void Analyzer::conclude(TaskBooks& task, JobOutcome outcome, Instant end, Instant written) {
+  const JobProgress job = *task.open;
+  task.beside_loss += affected(task.open_written, written);
+  const bool completed = outcome == JobOutcome::in_time || outcome == JobOutcome::late;
+  const bool contradicted = task.contradicted || (completed && !in_order(job, end));
+  task.forget_open();
+  leave_core(job, end);
+  if (outcome == JobOutcome::late || outcome == JobOutcome::aborted) task.miss_due = {job.job(), end, job.deadline};
+  if (contradicted) return void(++task.unknown);
+  JobBreakdown breakdown = attribution_.divide(job, end, timeline_);
+  breakdown.outcome = outcome;
+  note_overruns(breakdown, job);
+  for (Watcher* watcher : watchers_) watcher->job(breakdown);
+  bar(GanttBar::Kind::response, job.job().task, job.job(), job.job().task, job.nominal, end);
+  if (outcome != JobOutcome::in_time) {
+    mark(GanttMark::Kind::miss, job.job(), end);
+    keep_miss(breakdown);
+  }
+  task.end(std::move(breakdown), end);
+  if (++jobs_ % forget_every == 0) forget();
+}
+
+/// A part whose own end was not told ends with its job.
+void Analyzer::leave_core(const JobProgress& job, Instant at) {
+  timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.job(); }, at);
+}
+
+/// Whose execution took longer than its WCET, of those that the job waited for and of its own.
+void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) const {
+  if (job.outcome == JobOutcome::in_time) return;
+  for (Share& share : job.shares) {
+    if (share.where != Share::Where::execution || share.cause == Cause::overhead) continue;
+    const JobId whose = share.culprit.value_or(job.job);
+    timeline_.executions.overlapping(progress.nominal, Instant::max(), [&](const auto& execution) {
+      if (execution.what.job != whose || execution.end == Instant::max()) return;
+      share.overrun = std::max(Duration(0), execution.end - execution.begin - tasks_[whose.task].setup().wcet.device);
+    });
+  }
+}
+
+void Analyzer::keep_miss(const JobBreakdown& job) {
+  ++misses_;
+  if (missed_jobs_.size() < Analysis::most_misses) missed_jobs_.push_back(job);
+}
+
+/// What no job can ask for any more.
+void Analyzer::forget() {
+  Instant oldest = to_;
+  for (const TaskBooks& task : tasks_)
+    if (task.open) oldest = std::min(oldest, task.open->nominal);
+  timeline_.forget_before(oldest);
+}
+
+void Analyzer::layer(const Record& record) {
+  TaskBooks* task = books(record.job.task);
+  if (task == nullptr || !task->open || task->open->job() != record.job) return; // they may be told late
+  if (record.kind == RecordKind::layer_begin) {
+    task->layer_begun = record.at;
+    return;
+  }
+  const std::size_t known = setup_.tasks[record.job.task].layers.size();
+  if (!task->layer_begun || record.layer >= known) return;
+  task->layers.resize(known);
+  task->layers[record.layer].times.add(record.at - *task->layer_begun, record.job.number, record.at);
+  task->layer_begun.reset();
+}
+
+// ---- the way of a chunk -----------------------------------------------------------------------------------------------
+
+Urgency Analyzer::urgency(JobId job) const {
+  if (job.task >= tasks_.size()) return {.rank = 0, .deadline = Instant::min(), .job = job};
+  const TaskBooks& task = tasks_[job.task];
+  if (task.latest.job == job) return task.latest;
+  return {.rank = task.setup().device_rank, .deadline = Instant::min(), .job = job}; // an earlier job
+}
+
+void Analyzer::order(const Action& action) {
+  if (action.kind == Action::Kind::copy_in || action.kind == Action::Kind::copy_out)
+    orders_[action.kind == Action::Kind::copy_in ? 0 : 1].push_back({action, decision_});
+}
+
+void Analyzer::begin_transfer(const Record& record, Direction direction) {
+  if (books(record.job.task) == nullptr) return;
+  auto& engine = timeline_.engine(direction);
+  auto& orders = orders_[static_cast<std::size_t>(direction)];
+  const Action wanted{kind_of(direction), record.job, record.transfer};
+  if (const auto order = std::ranges::find(orders, wanted, &Order::action); order != orders.end()) {
+    engine.ordered.add(record.job, order->at, record.at);
+    orders.erase(orders.begin(), std::next(order));
+  }
+  auto& of = moved_for_[static_cast<std::size_t>(direction)]; // goes on being moved for when it has been abandoned, and the next one been released
+  if (!of || of->job != record.job) of = urgency(record.job);
+  engine.moves.forget_open();
+  engine.moves.open({record.transfer, *of}, record.at);
+}
+
+void Analyzer::end_transfer(const Record& record, Direction direction) {
+  const auto* move = timeline_.engine(direction).moves.close(
+      [&](const ChunkMove& each) { return each.transfer == record.transfer && each.of.job == record.job; }, record.at);
+  if (move == nullptr) return;
+  to_ = std::max(to_, record.at);
+  const Duration took = move->end - move->begin;
+  count_transfer(record, direction, took);
+  const std::size_t lane = lane_of(direction == Direction::in ? GanttLane::Kind::copy_in : GanttLane::Kind::copy_out);
+  count(lane, took, took);
+  bar(direction == Direction::in ? GanttBar::Kind::swap_in : GanttBar::Kind::swap_out, lane, record.job, record.transfer.task, move->begin, move->end);
+}
+
+void Analyzer::count_transfer(const Record& record, Direction direction, Duration took) {
+  if (!record.ok) return void(++swap_.failed);
+  if (direction == Direction::in) {
+    ++swap_.in;
+    swap_.in_bytes += Bytes{record.bytes};
+    return in_times_.add(took, record.job.number, record.at);
+  }
+  ++(record.bytes > 0 ? swap_.out : swap_.dropped);
+  swap_.out_bytes += Bytes{record.bytes};
+  out_times_.add(took, record.job.number, record.at);
+}
+
+void Analyzer::see_memory(Instant at) {
+  const auto frames = replay_->frames_in_use();
+  if (frames == frames_in_use_ || !released_) return;
+  frames_in_use_ = frames;
+  if (!frames || !setup_.swap) return;
+  for (Watcher* watcher : watchers_) watcher->memory({at, *frames * setup_.swap->chunk.count});
+}
+
+// ---- resources --------------------------------------------------------------------------------------------------------
+
+std::size_t Analyzer::lane_of(GanttLane::Kind kind, std::uint32_t index) const {
+  std::size_t lane = tasks_.size();
+  while (lane < lanes_.size() && (lanes_[lane].kind != kind || lanes_[lane].index != index)) ++lane;
+  return lane;
+}
+
+void Analyzer::count(std::size_t lane, Duration busy, Duration whole) {
+  if (lane == lanes_.size()) return;
+  ResourceAnalysis& resource = resources_[lane - tasks_.size()];
+  ++resource.parts;
+  resource.busy += busy;
+  resource.longest = std::max(resource.longest, whole);
+}
+
+void Analyzer::end_throttle(const Record& record) {
+  to_ = std::max(to_, record.at);
+  const auto* throttle = timeline_.cores[record.core].throttles.close([](std::monostate) { return true; }, record.at);
+  const std::size_t lane = lane_of(GanttLane::Kind::core, record.core);
+  if (throttle == nullptr || lane == lanes_.size()) return;
+  resources_[lane - tasks_.size()].throttled += throttle->end - throttle->begin;
+  bar(GanttBar::Kind::throttled, lane, {}, 0, throttle->begin, throttle->end);
+}
+
+void Analyzer::bar(GanttBar::Kind kind, std::size_t lane, JobId job, std::uint32_t owner, Instant begin, Instant end) {
+  if (lane == lanes_.size()) return;
+  for (Watcher* watcher : watchers_) watcher->bar({kind, static_cast<std::uint32_t>(lane), job, owner, begin, end});
+}
+
+void Analyzer::mark(GanttMark::Kind kind, JobId job, Instant at) {
+  for (Watcher* watcher : watchers_) watcher->mark({kind, job, at});
+}
+
+// ---- the end ----------------------------------------------------------------------------------------------------------
+
+bool Analyzer::affected(Instant from, Instant to) const {
+  return std::ranges::any_of(losses_, [&](const Loss& loss) { return loss.from <= to && loss.to >= from; });
+}
+
+Analysis Analyzer::finish(const ReadSummary& read) {
+  if (!started_) start();
+  for (TaskBooks& task : tasks_) {
+    forget_unanswered(task, !ended_);
+    if (ended_) task.end_run();
+  }
+  Analysis analysis;
+  analysis.setup = setup_;
+  analysis.events = read.events;
+  analysis.lost_events = read.lost.events;
+  analysis.lost_packets = read.lost.packets;
+  analysis.ended = ended_;
+  analysis.notes = read.notes;
+  analysis.from = from_.value_or(to_);
+  analysis.to = std::max(to_, analysis.from);
+  const Duration recorded = analysis.to - analysis.from;
+  for (const TaskBooks& task : tasks_) {
+    analysis.tasks.push_back(task.analysis(pwcet_, recorded));
+    analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);
+  }
+  finish_resources(analysis, recorded);
+  analysis.misses = misses_;
+  analysis.missed_jobs = std::move(missed_jobs_);
+  explain_jobs(analysis);
+  analysis.replay = replay_->finish(ended_ && losses_.empty() && !cut_, !losses_.empty());
+  analysis.breaches = breaches(analysis);
+  return analysis;
+}
+
+void Analyzer::finish_resources(Analysis& analysis, Duration recorded) const {
+  analysis.resources = resources_;
+  for (ResourceAnalysis& resource : analysis.resources)
+    resource.utilisation = recorded > Duration(0) ? static_cast<double>(resource.busy.count()) / static_cast<double>(recorded.count()) : 0;
+  if (!setup_.swap) return;
+  analysis.swap = swap_;
+  analysis.swap->in_times = in_times_.distribution();
+  analysis.swap->out_times = out_times_.distribution();
+}
+
+void Analyzer::explain_jobs(Analysis& analysis) {
+  for (JobBreakdown& job : analysis.missed_jobs) explain(job, tasks_);
+  for (TaskAnalysis& task : analysis.tasks)
+    if (task.worst) explain(*task.worst, tasks_);
+}
+
+} // namespace rtexec::traces

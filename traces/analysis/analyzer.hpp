@@ -1,0 +1,104 @@
+// Makes an Analysis of a recording's records, as they come: constant memory, whatever the length of the recording.
+//
+//   RunSetup setup;  Analyzer analyzer(setup);  const auto read = read_records(folder, setup, analyzer);  Analysis analysis = analyzer.finish(*read);
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+#include "traces/analysis/attribution.hpp"
+#include "traces/analysis/replay.hpp"
+#include "traces/analysis/task_books.hpp"
+#include "traces/analysis/timeline.hpp"
+#include "traces/analysis/watcher.hpp"
+#include "traces/reading/reader.hpp"
+#include "traces/reading/setup.hpp"
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace rtexec::traces {
+
+class Analyzer final : public RecordHandler {
+ public:
+  /// `setup` and `watchers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release is given.
+  explicit Analyzer(const RunSetup& setup, std::vector<Watcher*> watchers = {}, PwcetOptions pwcet = {})
+      : setup_(setup), watchers_(std::move(watchers)), pwcet_(std::move(pwcet)) {}
+
+  void record(const Record& record) override;
+  /// A loss that reaches to the end of the recording ends the analysis where it begins; any other makes the figures of tasks invalid that were active.
+  void loss(const Loss& loss) override;
+  /// To be called once.
+  [[nodiscard]] Analysis finish(const ReadSummary& read);
+
+ private:
+  struct Order {
+    policies::Action action;
+    Instant at{};
+  };
+
+  void start();
+  void take(const Record& record);
+  void release(const Record& record);
+  void begin_part(const Record& record, std::optional<Instant> JobProgress::* milestone);
+  void end_part(const Record& record, Stage TaskBooks::* stage, GanttBar::Kind kind);
+  void request(const Record& record);
+  void begin_execution(const Record& record);
+  void end_execution(const Record& record);
+  void order(const policies::Action& action);
+  void begin_transfer(const Record& record, Direction direction);
+  void end_transfer(const Record& record, Direction direction);
+  void end_throttle(const Record& record);
+  void layer(const Record& record);
+  void conclude(const Record& record, JobOutcome outcome);
+  void miss(const Record& record);
+  void forget_unanswered(TaskBooks& task, bool cut_off);
+  void conclude(TaskBooks& task, JobOutcome outcome, Instant end, Instant written);
+  void leave_core(const JobProgress& job, Instant at);
+  void note_overruns(JobBreakdown& job, const JobProgress& progress) const;
+  void keep_miss(const JobBreakdown& job);
+  void count_transfer(const Record& record, Direction direction, Duration took);
+  void count(std::size_t lane, Duration busy, Duration whole);
+  void forget();
+  void see_memory(Instant at);
+
+  [[nodiscard]] TaskBooks* books(std::uint32_t task) { return task < tasks_.size() ? &tasks_[task] : nullptr; }
+  /// The job of the record where it is the one in progress.
+  [[nodiscard]] JobProgress* progress(const Record& record);
+  [[nodiscard]] Urgency urgency(policies::JobId job) const;
+  [[nodiscard]] bool affected(Instant from, Instant to) const;
+  /// lanes_.size(): there is none.
+  [[nodiscard]] std::size_t lane_of(GanttLane::Kind kind, std::uint32_t index = 0) const;
+  void bar(GanttBar::Kind kind, std::size_t lane, policies::JobId job, std::uint32_t owner, Instant begin, Instant end);
+  void mark(GanttMark::Kind kind, policies::JobId job, Instant at);
+  void finish_resources(Analysis& analysis, Duration recorded) const;
+  void explain_jobs(Analysis& analysis);
+
+  const RunSetup& setup_;
+  std::vector<Watcher*> watchers_;
+  PwcetOptions pwcet_;
+  bool started_ = false, released_ = false, ended_ = false;
+  std::vector<GanttLane> lanes_;
+  std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
+  std::vector<TaskBooks> tasks_;
+  Timeline timeline_;
+  Attribution attribution_;
+  std::optional<Replay> replay_;
+  Instant decision_{}; // the last one's input
+  std::array<std::deque<Order>, 2> orders_;
+  std::array<std::optional<Urgency>, 2> moved_for_; // by Direction, the last job
+  std::vector<Loss> losses_;
+  std::optional<Instant> cut_;
+  bool stream_missing_ = false; // from the beginning to the end
+  Instant written_{};           // the last record
+  std::optional<std::uint32_t> frames_in_use_;
+  SwapAnalysis swap_;
+  DistributionBuilder in_times_, out_times_;
+  std::vector<JobBreakdown> missed_jobs_;
+  std::uint64_t misses_ = 0, events_ = 0, jobs_ = 0;
+  std::optional<Instant> from_;
+  Instant to_{};
+};
+
+} // namespace rtexec::traces

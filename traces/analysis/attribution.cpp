@@ -1,0 +1,134 @@
+#include "traces/analysis/attribution.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::traces {
+namespace {
+
+using Where = Share::Where;
+
+Where where_of(Direction direction) { return direction == Direction::in ? Where::swap_in : Where::swap_out; }
+
+/// Of what keeps a job from the device: the first of these that goes on.
+enum Rank : std::uint64_t { executes, own_in, own_out, engine_busy, engine_idle, others_in, others_out };
+
+} // namespace
+
+JobBreakdown Attribution::divide(const JobProgress& job, Instant end, const Timeline& timeline) {
+  timeline_ = &timeline;
+  now_ = job.nominal;
+  end = std::max(end, now_);
+  result_ = {};
+  result_.job = job.job();
+  result_.nominal = job.nominal;
+  result_.deadline = job.deadline - job.nominal;
+  result_.response = end - job.nominal;
+  const auto until = [end](const std::optional<Instant>& milestone) { return std::min(milestone.value_or(end), end); };
+  release(job, until(job.start));
+  compute(job, until(job.cpu_end), job.executed_before);
+  wait_for_device(job, until(job.device_begin));
+  advance(until(job.device_end), {Cause::execution, Where::execution, {}});
+  wait_for_core(job, until(job.after_begin), Cause::overhead);
+  compute(job, end, job.executed_after);
+  return std::move(result_);
+}
+
+void Attribution::give(const Owner& owner, Duration time) {
+  if (time <= Duration(0)) return;
+  result_.by_cause[static_cast<std::size_t>(owner.cause)] += time;
+  const auto same = std::ranges::find_if(result_.shares, [&](const Share& share) {
+    return share.cause == owner.cause && share.where == owner.where && share.culprit == owner.culprit;
+  });
+  if (same != result_.shares.end()) same->time += time;
+  else result_.shares.push_back({.cause = owner.cause, .where = owner.where, .culprit = owner.culprit, .time = time, .usual = {}, .overrun = {}});
+}
+
+void Attribution::advance(Instant until, const Owner& owner) {
+  if (until <= now_) return;
+  give(owner, until - now_);
+  now_ = until;
+}
+
+// ---- on its core ------------------------------------------------------------------------------------------------------
+
+void Attribution::release(const JobProgress& job, Instant until) {
+  if (job.before_it) advance(std::min(until, job.before_it_ended), {Cause::queueing, Where::core, job.before_it});
+  wait_for_core(job, until, Cause::release_latency);
+}
+
+/// Fills `cover_` from now to `until` with what keeps the job from its core.
+void Attribution::cover_core(const JobProgress& job, Instant until) {
+  cover_.start(now_, until);
+  const auto core = timeline_->cores.find(job.core);
+  if (core == timeline_->cores.end()) return;
+  core->second.throttles.overlapping(now_, until, [&](const auto& throttle) {
+    cover_.add(throttle.begin, throttle.end, 0, {Cause::throttled, Where::core, {}});
+  });
+  core->second.parts.overlapping(now_, until, [&](const auto& part) {
+    if (part.what.rank < job.core_rank) cover_.add(part.begin, part.end, std::uint64_t{1} + part.what.rank, {Cause::queueing, Where::core, part.what.job});
+  });
+}
+
+void Attribution::wait_for_core(const JobProgress& job, Instant until, Cause rest) {
+  if (until <= now_) return;
+  cover_core(job, until);
+  const Duration nobody = cover_.divide([this](const Owner& owner, Duration time) { give(owner, time); });
+  give({rest, Where::core, {}}, nobody);
+  now_ = until;
+}
+
+/// A part that took `executed` of CPU time was kept from its core for the rest: by what was there, as far as that goes.
+void Attribution::compute(const JobProgress& job, Instant until, std::optional<Duration> executed) {
+  if (until <= now_) return;
+  const Duration whole = until - now_;
+  cover_core(job, until);
+  Duration waited = executed ? whole - std::clamp(*executed, Duration(0), whole) : whole;
+  const Duration nobody = cover_.divide([&](const Owner& owner, Duration time) {
+    time = std::min(time, waited);
+    waited -= time;
+    give(owner, time);
+  });
+  const Duration unexplained = executed ? waited : waited - nobody;
+  give({Cause::overhead, Where::core, {}}, unexplained);
+  give({Cause::execution, Where::core, {}}, executed ? std::min(*executed, whole) : nobody);
+  now_ = until;
+}
+
+// ---- for the device ---------------------------------------------------------------------------------------------------
+
+void Attribution::wait_for_device(const JobProgress& job, Instant until) {
+  if (until <= now_) return;
+  cover_.start(now_, until);
+  timeline_->executions.overlapping(now_, until, [&](const auto& execution) {
+    const Urgency& other = execution.what;
+    if (other.job == job.job()) return;
+    const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_execution;
+    cover_.add(execution.begin, execution.end, executes, {cause, Where::execution, other.job});
+  });
+  for (const Direction direction : {Direction::in, Direction::out}) add_transfers(job, direction, until);
+  const Duration nobody = cover_.divide([this](const Owner& owner, Duration time) { give(owner, time); });
+  give({Cause::overhead, Where::execution, {}}, nobody);
+  now_ = until;
+}
+
+void Attribution::add_transfers(const JobProgress& job, Direction direction, Instant until) {
+  const bool in = direction == Direction::in;
+  const auto& engine = timeline_->engine(direction);
+  engine.moves.overlapping(now_, until, [&](const auto& move) {
+    const Urgency& other = move.what.of;
+    if (other.job == job.job()) return cover_.add(move.begin, move.end, in ? own_in : own_out, {in ? Cause::swap_in : Cause::swap_out, where_of(direction), {}});
+    const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_copy;
+    cover_.add(move.begin, move.end, in ? others_in : others_out, {cause, where_of(direction), other.job});
+  });
+  engine.ordered.overlapping(now_, until, [&](const auto& order) {
+    if (order.what != job.job()) return;
+    cover_.add(order.begin, order.end, engine_idle, {Cause::copy_engine, where_of(direction), {}});
+    engine.moves.overlapping(order.begin, order.end, [&](const auto& move) {
+      if (move.what.of.job == job.job()) return;
+      cover_.add(std::max(move.begin, order.begin), std::min(move.end, order.end), engine_busy, {Cause::copy_engine, where_of(direction), move.what.of.job});
+    });
+  });
+}
+
+} // namespace rtexec::traces

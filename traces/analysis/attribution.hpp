@@ -1,0 +1,52 @@
+// Divides the response time of one job among causes: each instant from its nominal release to its end has one, so that they sum to the response.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+#include "traces/analysis/cover.hpp"
+#include "traces/analysis/timeline.hpp"
+
+#include <optional>
+
+namespace rtexec::traces {
+
+/// How far a job has come; what did not happen is absent.
+struct JobProgress {
+  Urgency urgency; // its deadline is that of the device part
+  unsigned core = 0;
+  std::uint32_t core_rank = 0;
+  Instant nominal{}, deadline{};
+  std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
+  std::optional<Duration> executed_before, executed_after; // CPU time
+  std::optional<policies::JobId> before_it; // the task's job before,
+  Instant before_it_ended{};                // and when it ended
+  [[nodiscard]] policies::JobId job() const { return urgency.job; }
+};
+
+/// Keeps buffers from call to call. Not thread-safe.
+class Attribution {
+ public:
+  /// Of `job`, which ended at `end`; `timeline` reaches back to its nominal release.
+  [[nodiscard]] JobBreakdown divide(const JobProgress& job, Instant end, const Timeline& timeline);
+
+ private:
+  struct Owner {
+    Cause cause{};
+    Share::Where where{};
+    std::optional<policies::JobId> culprit;
+  };
+  void release(const JobProgress& job, Instant until);
+  void wait_for_core(const JobProgress& job, Instant until, Cause rest);
+  void compute(const JobProgress& job, Instant until, std::optional<Duration> executed);
+  void wait_for_device(const JobProgress& job, Instant until);
+  void add_transfers(const JobProgress& job, Direction direction, Instant until);
+  void cover_core(const JobProgress& job, Instant until);
+  void give(const Owner& owner, Duration time);
+  void advance(Instant until, const Owner& owner);
+
+  const Timeline* timeline_ = nullptr;
+  Instant now_{}; // attributed until then
+  JobBreakdown result_;
+  Cover<Owner> cover_;
+};
+
+} // namespace rtexec::traces

@@ -1,0 +1,36 @@
+// Counts durations as they come and makes a Distribution of them: memory grows with the number of powers of two that they span only.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+#include "traces/analysis/log_linear.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace rtexec::traces {
+
+class DistributionBuilder {
+ public:
+  /// A negative value counts as 0. `job` and `at` are told should it be the largest.
+  void add(Duration value, std::uint64_t job, Instant at);
+  [[nodiscard]] std::uint64_t count() const noexcept { return built_.count; }
+  [[nodiscard]] Duration min() const noexcept { return built_.min; }
+  [[nodiscard]] Duration max() const noexcept { return built_.max; }
+  [[nodiscard]] Duration sum() const noexcept { return Duration(static_cast<Duration::rep>(sum_)); }
+  [[nodiscard]] Distribution distribution() const;
+
+ private:
+  static constexpr std::size_t row = std::size_t{1} << log_linear::sub_bits;
+  static constexpr std::size_t rows = log_linear::classes / row;
+  /// Rises are remembered until then; later ones replace the last.
+  static constexpr std::size_t most_marks = 1000;
+
+  [[nodiscard]] std::vector<Distribution::Class> classes() const;
+
+  std::array<std::unique_ptr<std::array<std::uint64_t, row>>, rows> counts_;
+  std::uint64_t sum_ = 0;
+  Distribution built_;
+};
+
+} // namespace rtexec::traces

@@ -1,0 +1,95 @@
+#include "traces/analysis/gantt_windows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rtexec::traces {
+namespace {
+
+constexpr std::size_t most_missed = 8;
+
+/// A job, with half its response time on either side.
+Window around(const JobBreakdown& job, const Analysis& analysis) {
+  const Duration margin = job.response / 2;
+  const std::string& task = analysis.tasks[job.job.task].setup.name;
+  return {.title = "job " + std::to_string(job.job.number) + " of " + task + (job.outcome == JobOutcome::in_time ? ", its longest" : ", missed"),
+          .from = std::max(analysis.from, job.nominal - margin),
+          .to = std::min(analysis.to, job.nominal + job.response + margin),
+          .job = job.job};
+}
+
+/// Of the whole recording, as much as has about `pieces` of `all`.
+Window beginning(const Analysis& analysis, double part) {
+  const auto length = static_cast<Duration::rep>(static_cast<double>((analysis.to - analysis.from).count()) * part);
+  return {.title = "the beginning", .from = analysis.from, .to = analysis.from + Duration(length), .job = {}};
+}
+
+} // namespace
+
+std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces) {
+  if (pieces <= GanttCollector::most_whole) return {{.title = "the whole recording", .from = analysis.from, .to = analysis.to, .job = {}}};
+  std::vector<Window> windows;
+  for (const JobBreakdown& job : analysis.missed_jobs) {
+    if (windows.size() == most_missed) break;
+    windows.push_back(around(job, analysis));
+  }
+  for (const TaskAnalysis& task : analysis.tasks)
+    if (task.worst && std::ranges::find(windows, task.worst->job, &Window::job) == windows.end()) windows.push_back(around(*task.worst, analysis));
+  windows.push_back(beginning(analysis, static_cast<double>(GanttCollector::most_in_window) / static_cast<double>(pieces)));
+  return windows;
+}
+
+GanttCollector::GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most) : most_(windows.size() > 1 ? most_in_window : most) {
+  for (const Window& window : windows) {
+    Gantt& gantt = gantts_.emplace_back();
+    gantt.title = window.title;
+    gantt.origin = origin;
+    gantt.from = window.from;
+    gantt.to = window.to;
+  }
+}
+
+void GanttCollector::setup(const RunSetup& setup) {
+  for (Gantt& gantt : gantts_) {
+    const Gantt empty = empty_gantt(setup);
+    gantt.lanes = empty.lanes;
+    gantt.tasks = empty.tasks;
+    gantt.memory_capacity = empty.memory_capacity;
+  }
+}
+
+/// What does not fit any more ends the picture.
+bool GanttCollector::room(Gantt& gantt, Instant at) const {
+  if (gantt.bars.size() + gantt.marks.size() + gantt.memory.size() < most_) return true;
+  gantt.to = std::max(gantt.from, std::min(gantt.to, at));
+  return false;
+}
+
+void GanttCollector::bar(const GanttBar& bar) {
+  for (Gantt& gantt : gantts_)
+    if (bar.end > gantt.from && bar.begin < gantt.to && room(gantt, bar.begin)) gantt.bars.push_back(bar);
+}
+
+void GanttCollector::mark(const GanttMark& mark) {
+  for (Gantt& gantt : gantts_)
+    if (mark.at >= gantt.from && mark.at <= gantt.to && room(gantt, mark.at)) gantt.marks.push_back(mark);
+}
+
+void GanttCollector::memory(const GanttStep& step) {
+  for (Gantt& gantt : gantts_) {
+    if (step.at > gantt.to) continue;
+    if (step.at <= gantt.from) gantt.memory.assign(1, {gantt.from, step.bytes}); // what the window begins with
+    else if (room(gantt, step.at)) gantt.memory.push_back(step);
+  }
+}
+
+std::vector<Gantt> GanttCollector::take() {
+  for (Gantt& gantt : gantts_) { // of which `to` may have come down since
+    std::erase_if(gantt.bars, [&](const GanttBar& bar) { return bar.begin >= gantt.to; });
+    std::erase_if(gantt.marks, [&](const GanttMark& mark) { return mark.at > gantt.to; });
+    std::erase_if(gantt.memory, [&](const GanttStep& step) { return step.at > gantt.to; });
+  }
+  return std::move(gantts_);
+}
+
+} // namespace rtexec::traces

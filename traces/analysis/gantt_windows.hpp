@@ -1,0 +1,56 @@
+// Stretches of a recording for pictures: which are worth one, and what happened in them.
+#pragma once
+
+#include "traces/analysis/watcher.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::traces {
+
+struct Window {
+  std::string title; // "job 17 of front was 3.1 ms late"
+  Instant from{}, to{};
+  std::optional<policies::JobId> job; // that it is for
+};
+
+/// How many bars, marks and steps a picture of the whole recording would have.
+class PieceCounter final : public Watcher {
+ public:
+  void bar(const GanttBar&) override { ++count_; }
+  void mark(const GanttMark&) override { ++count_; }
+  void memory(const GanttStep&) override { ++count_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  std::uint64_t count_ = 0;
+};
+
+/// The whole recording where it has at most `most_whole` pieces; else its beginning, its first missed jobs, and the longest job of each task.
+[[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
+
+/// Fills a Gantt for each window; one that has more than `most_in_window` pieces ends where they are used up.
+class GanttCollector final : public Watcher {
+ public:
+  static constexpr std::uint64_t most_whole = 60'000;
+  static constexpr std::size_t most_in_window = 20'000;
+
+  GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most = most_whole);
+  void setup(const RunSetup& setup) override;
+  void bar(const GanttBar& bar) override;
+  void mark(const GanttMark& mark) override;
+  void memory(const GanttStep& step) override;
+  /// In the order of the windows. To be called once.
+  [[nodiscard]] std::vector<Gantt> take();
+
+ private:
+  [[nodiscard]] bool room(Gantt& gantt, Instant at) const;
+
+  std::vector<Gantt> gantts_;
+  std::size_t most_;
+};
+
+} // namespace rtexec::traces

@@ -1,0 +1,76 @@
+// Feeds the recorded inputs of the scheduler core to the same core, and holds each of its decisions against the recorded one; and holds both against
+// what threads and engines recorded of themselves. The first difference is kept, with what was expected.
+#pragma once
+
+#include "policies/device_scheduler.hpp"
+#include "traces/analysis/analysis.hpp"
+#include "traces/reading/record.hpp"
+#include "traces/reading/setup.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rtexec::traces {
+
+class Replay {
+ public:
+  explicit Replay(const RunSetup& setup);
+
+  /// In the order of the recording.
+  void see(const Record& record);
+
+  /// Frames that hold a chunk or are on their way to; absent where nothing is swapped, or nothing is replayed (any more).
+  [[nodiscard]] std::optional<std::uint32_t> frames_in_use() const;
+
+  /// `whole`: the recording holds the run to its end. `lost`: events are missing from it, so that a difference proves nothing.
+  [[nodiscard]] ReplayAnalysis finish(bool whole, bool lost);
+
+ private:
+  void take_request(const Record& record);
+  void take_input(const Record& record);
+  void take_action(const Record& record);
+  void check_cause(const policies::Event& input);
+  void expect_start(const policies::Action& action);
+  void begin(policies::Action::Kind kind, const Record& record);
+  void end(policies::Action::Kind kind, const Record& record);
+  void begin_in_the_middle();
+  void differ(std::string what);
+  [[nodiscard]] std::string task(std::uint32_t index) const;
+  [[nodiscard]] std::string text(const policies::Event& event) const;
+  [[nodiscard]] std::string text(const policies::Action& action) const;
+  [[nodiscard]] std::string text(policies::JobId job) const;
+  [[nodiscard]] bool over() const { return !result_.difference.empty() || !result_.not_replayed.empty(); }
+
+  /// An execution or a transfer that was ordered, on its way.
+  struct Engine {
+    std::deque<policies::Action> ordered;
+    std::optional<policies::Action> under_way;
+    std::deque<policies::Event> ended; // as its engine recorded it; the input is to come
+  };
+  [[nodiscard]] Engine& engine(policies::Action::Kind kind) { return engines_[static_cast<std::size_t>(kind)]; }
+
+  std::vector<std::string> names_;
+  std::uint32_t frames_ = 0;
+  policies::DeviceScheduler scheduler_;
+  policies::Actions actions_;
+  std::size_t next_action_ = 0; // of `actions_`, to be recorded
+  std::uint64_t next_input_ = 0;
+  bool cut_off_ = false;  // what is under way at the end of the run: a simulated one
+  bool released_ = false; // rehearsals, of which only decisions are recorded, are over
+  std::array<Engine, 3> engines_; // execution, copy in, copy out
+  std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_; // by task: the job that has ended its first part, and has not requested the device yet
+  struct Request {
+    policies::JobId job;
+    Instant at{}, deadline{};
+  };
+  std::optional<Request> requested_; // by the job that is given to the core next
+  ReplayAnalysis result_;
+};
+
+} // namespace rtexec::traces

@@ -1,0 +1,45 @@
+#include "traces/reading/babeltrace.hpp"
+
+namespace rtexec::traces {
+namespace {
+
+constexpr const char* class_name = "fs";
+
+} // namespace
+
+std::string take_last_error() {
+  const bt_error* error = bt_current_thread_take_error();
+  if (!error) return "";
+  std::string text = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
+  bt_error_release(error);
+  return text;
+}
+
+Result<CtfSource> CtfSource::find() {
+  const bt_plugin* plugin = nullptr;
+  const auto status = bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_FALSE, BT_FALSE, &plugin);
+  if (status == BT_PLUGIN_FIND_STATUS_OK && bt_plugin_borrow_source_component_class_by_name_const(plugin, class_name))
+    return CtfSource(Plugin(plugin));
+  return fail(Errc::refused, "the plug-in \"ctf\" of libbabeltrace2 is not installed: install the Debian package libbabeltrace2-0");
+}
+
+const bt_component_source* CtfSource::add_to(bt_graph* graph, const std::filesystem::path& folder) const {
+  const Value parameters(bt_value_map_create());
+  bt_value* inputs = nullptr;
+  if (!parameters || bt_value_map_insert_empty_array_entry(parameters.get(), "inputs", &inputs) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
+      bt_value_array_append_string_element(inputs, folder.c_str()) != BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK)
+    return nullptr;
+  const bt_component_source* source = nullptr;
+  bt_graph_add_source_component(graph, bt_plugin_borrow_source_component_class_by_name_const(plugin_.get(), class_name), folder.c_str(),
+                                parameters.get(), BT_LOGGING_LEVEL_NONE, &source);
+  return source;
+}
+
+std::string CtfSource::refusal(const std::filesystem::path& folder) const {
+  const Graph graph(bt_graph_create(0));
+  if (graph && add_to(graph.get(), folder)) return "";
+  const std::string reason = take_last_error();
+  return reason.empty() ? "no reason given" : reason;
+}
+
+} // namespace rtexec::traces

@@ -1,0 +1,300 @@
+#include "traces/reading/merge.hpp"
+
+#include "traces/reading/babeltrace.hpp"
+#include "traces/reading/salvage.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace rtexec::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+Instant instant(const bt_clock_snapshot* clock) { return Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(clock)))); }
+
+/// When the message was written, or what it tells began; absent for those that tell nothing of interest.
+std::optional<Instant> time_of(const bt_message* message) {
+  switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_EVENT: return instant(bt_message_event_borrow_default_clock_snapshot_const(message));
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS: return instant(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS: return instant(bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message));
+    default: return std::nullopt;
+  }
+}
+
+Loss loss_of(const bt_message* message) {
+  Loss loss{.from = *time_of(message)};
+  if (bt_message_get_type(message) == BT_MESSAGE_TYPE_DISCARDED_EVENTS) {
+    loss.to = instant(bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
+    if (bt_message_discarded_events_get_count(message, &loss.events) != BT_PROPERTY_AVAILABILITY_AVAILABLE) loss.events = 0;
+  } else {
+    loss.to = instant(bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
+    if (bt_message_discarded_packets_get_count(message, &loss.packets) != BT_PROPERTY_AVAILABILITY_AVAILABLE) loss.packets = 0;
+  }
+  return loss;
+}
+
+/// The messages of one stream, one after the other.
+class Stream {
+ public:
+  explicit Stream(bt_message_iterator* iterator) : iterator_(iterator) {}
+  Stream(Stream&& other) noexcept
+      : iterator_(std::exchange(other.iterator_, nullptr)), messages_(other.messages_), count_(std::exchange(other.count_, 0)), next_(other.next_),
+        time_(other.time_), name_(std::move(other.name_)), error_(std::move(other.error_)) {}
+  Stream& operator=(Stream&&) = delete;
+  ~Stream() {
+    while (next_ < count_) bt_message_put_ref(messages_[next_++]);
+    if (iterator_) bt_message_iterator_put_ref(iterator_);
+  }
+
+  [[nodiscard]] const bt_message* message() const { return messages_[next_]; }
+  [[nodiscard]] Instant time() const { return time_; }
+  /// Of its file; known once there has been a message.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Why it ended before its time; empty: it did not.
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  /// To the first message with a time; false: there is none.
+  [[nodiscard]] bool begin() { return find(); }
+  /// To the next one.
+  [[nodiscard]] bool advance() {
+    drop();
+    return find();
+  }
+
+ private:
+  void drop() { bt_message_put_ref(messages_[next_++]); }
+
+  bool find() {
+    for (;; drop()) {
+      if (next_ == count_ && !fill()) return false;
+      const auto time = time_of(message());
+      if (!time) {
+        if (bt_message_get_type(message()) == BT_MESSAGE_TYPE_STREAM_BEGINNING) read_name();
+        continue;
+      }
+      if (*time < time_) {
+        error_ = "time runs backwards in it";
+        return false;
+      }
+      time_ = *time;
+      return true;
+    }
+  }
+
+  /// An iterator that fails gives what it has first, but the failure is known by then, and libbabeltrace2 takes no call before it is taken.
+  bool fill() {
+    next_ = count_ = 0;
+    if (!error_.empty()) return false;
+    const auto status = bt_message_iterator_next(iterator_, &messages_, &count_);
+    error_ = take_last_error();
+    if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK) return true;
+    count_ = 0;
+    if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_END && error_.empty()) error_ = "no reason given";
+    return false;
+  }
+
+  void read_name() {
+    const char* path = bt_stream_get_name(bt_message_stream_beginning_borrow_stream_const(message()));
+    name_ = path ? fs::path(path).filename().string() : "";
+  }
+
+  bt_message_iterator* iterator_;
+  bt_message_array_const messages_ = nullptr;
+  std::uint64_t count_ = 0, next_ = 0;
+  Instant time_{};
+  std::string name_, error_;
+};
+
+/// What is said once: missing from it is no loss of what happened.
+bool of_setup(const std::string& stream) { return stream.starts_with("setup_"); }
+
+class Merge {
+ public:
+  Merge(EventSink& sink, std::vector<Gap> gaps) : sink_(sink), gaps_(std::move(gaps)) {}
+
+  void add(bt_message_iterator* iterator) { streams_.emplace_back(iterator); }
+
+  void run() {
+    for (const Gap& gap : gaps_)
+      if (gap.from_begin) {
+        summary_.notes.push_back("stream " + gap.stream + " " + gap.what);
+        if (!of_setup(gap.stream)) sink_.loss({});
+      }
+    std::vector<Stream*> order; // a heap, the earliest on top
+    for (Stream& stream : streams_)
+      if (stream.begin()) order.push_back(&stream);
+      else end(stream);
+    std::ranges::make_heap(order, later);
+    while (!order.empty() && !sink_.stops()) {
+      std::ranges::pop_heap(order, later);
+      Stream& stream = *order.back();
+      const Stream* next = order.size() > 1 ? order.front() : nullptr;
+      bool more = true;
+      do {
+        deliver(stream);
+        more = stream.advance();
+      } while (more && (!next || !later(&stream, next)) && !sink_.stops());
+      if (more) std::ranges::push_heap(order, later);
+      else {
+        end(stream);
+        order.pop_back();
+      }
+    }
+    streams_.clear(); // while the graph is there
+  }
+
+  [[nodiscard]] ReadSummary summary() && { return std::move(summary_); }
+
+ private:
+  /// A total order: the same trace gives the same sequence.
+  static bool later(const Stream* a, const Stream* b) { return a->time() != b->time() ? a->time() > b->time() : a > b; }
+
+  void deliver(const Stream& stream) {
+    const bt_message* message = stream.message();
+    if (bt_message_get_type(message) != BT_MESSAGE_TYPE_EVENT) {
+      const Loss loss = loss_of(message);
+      summary_.lost.events += loss.events;
+      summary_.lost.packets += loss.packets;
+      return sink_.loss(loss);
+    }
+    if (summary_.events++ == 0) summary_.first = stream.time();
+    summary_.last = stream.time();
+    sink_.event(bt_message_event_borrow_event_const(message), stream.time());
+  }
+
+  void end(const Stream& stream) {
+    const auto gap = std::ranges::find_if(gaps_, [&](const Gap& known) { return !known.from_begin && known.stream == stream.name(); });
+    if (gap == gaps_.end() && stream.error().empty()) return;
+    const std::string what = gap != gaps_.end() ? gap->what : "is damaged (" + stream.error() + ")";
+    summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : stream.name()) + " " + what + ": " + extent(stream));
+    if (!of_setup(stream.name())) sink_.loss({.from = stream.time(), .to = Instant::max()});
+  }
+
+  [[nodiscard]] std::string extent(const Stream& stream) const {
+    if (summary_.events == 0 || stream.time() < summary_.first) return "nothing of it can be read";
+    char text[64];
+    std::snprintf(text, sizeof text, "read until %.6f s", std::chrono::duration<double>(stream.time() - summary_.first).count());
+    return text;
+  }
+
+  EventSink& sink_;
+  std::vector<Gap> gaps_;
+  std::vector<Stream> streams_;
+  ReadSummary summary_;
+};
+
+/// The component that the streams end in. Its data is the Merge.
+using Self = bt_self_component_sink;
+
+Merge& merge_of(Self* self) { return *static_cast<Merge*>(bt_self_component_get_data(bt_self_component_sink_as_self_component(self))); }
+
+struct Ports {
+  Merge* merge;
+  std::uint64_t count;
+};
+
+bt_component_class_initialize_method_status initialize(Self* self, bt_self_component_sink_configuration*, const bt_value*, void* data) {
+  const auto& ports = *static_cast<const Ports*>(data);
+  bt_self_component_set_data(bt_self_component_sink_as_self_component(self), ports.merge);
+  for (std::uint64_t i = 0; i < ports.count; ++i)
+    if (bt_self_component_sink_add_input_port(self, std::to_string(i).c_str(), nullptr, nullptr) != BT_SELF_COMPONENT_ADD_PORT_STATUS_OK)
+      return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+  return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
+}
+
+bt_component_class_sink_graph_is_configured_method_status configured(Self* self) {
+  const std::uint64_t ports = bt_component_sink_get_input_port_count(bt_self_component_sink_as_component_sink(self));
+  for (std::uint64_t i = 0; i < ports; ++i) {
+    bt_message_iterator* iterator = nullptr;
+    if (bt_message_iterator_create_from_sink_component(self, bt_self_component_sink_borrow_input_port_by_index(self, i), &iterator) !=
+        BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK)
+      return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_ERROR;
+    merge_of(self).add(iterator);
+  }
+  return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_OK;
+}
+
+bt_component_class_sink_consume_method_status consume(Self* self) {
+  merge_of(self).run();
+  return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_END;
+}
+
+const bt_component_sink* add_sink(bt_graph* graph, Ports ports) {
+  const SinkClass type(bt_component_class_sink_create("merge", consume));
+  if (!type) return nullptr;
+  bt_component_class_sink_set_initialize_method(type.get(), initialize);
+  bt_component_class_sink_set_graph_is_configured_method(type.get(), configured);
+  const bt_component_sink* sink = nullptr;
+  bt_graph_add_sink_component_with_initialize_method_data(graph, type.get(), "merge", nullptr, &ports, BT_LOGGING_LEVEL_NONE, &sink);
+  return sink;
+}
+
+/// Each output port of `source` to an input port of its own.
+bool connect(bt_graph* graph, const bt_component_source* source, const bt_component_sink* sink) {
+  for (std::uint64_t i = 0; i < bt_component_source_get_output_port_count(source); ++i)
+    if (bt_graph_connect_ports(graph, bt_component_source_borrow_output_port_by_index_const(source, i),
+                               bt_component_sink_borrow_input_port_by_index_const(sink, i), nullptr) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
+      return false;
+  return true;
+}
+
+bool run(bt_graph* graph, const bt_component_source* source, Merge& merge) {
+  const std::uint64_t streams = bt_component_source_get_output_port_count(source);
+  if (streams == 0) {
+    merge.run(); // which tells the gaps
+    return true;
+  }
+  const bt_component_sink* sink = add_sink(graph, {&merge, streams});
+  return sink && connect(graph, source, sink) && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
+}
+
+std::unexpected<Error> several(const fs::path& folder, const std::vector<fs::path>& traces) {
+  std::string text = folder.string() + ": holds several recordings; choose one:";
+  for (const fs::path& trace : traces) text += "\n  " + trace.string();
+  return fail(Errc::bad_input, text);
+}
+
+/// The CTF trace under `folder`: a folder with a file "metadata".
+Result<fs::path> find_trace(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename() == "metadata") found.push_back(entry->path().parent_path());
+  if (error) return fail(Errc::bad_input, folder.string() + ": the trace cannot be read: " + error.message());
+  if (found.empty()) return fail(Errc::bad_input, folder.string() + ": holds no trace (no file named \"metadata\")");
+  std::ranges::sort(found);
+  if (found.size() > 1) return several(folder, found);
+  return found.front();
+}
+
+std::unexpected<Error> nothing_to_read(const fs::path& folder, const std::vector<std::string>& reasons) {
+  std::string text = folder.string() + ": nothing of the trace can be read";
+  for (const std::string& reason : reasons) text += "\n  " + reason;
+  return fail(Errc::bad_input, text);
+}
+
+} // namespace
+
+Result<ReadSummary> read_events(const fs::path& folder, EventSink& sink) {
+  const auto source = CtfSource::find();
+  if (!source) return std::unexpected(source.error());
+  const auto trace = find_trace(folder);
+  if (!trace) return std::unexpected(trace.error());
+  const auto readable = salvage(*trace, *source);
+  if (!readable) return std::unexpected(readable.error());
+
+  const Graph graph(bt_graph_create(0));
+  Merge merge(sink, readable->gaps);
+  const auto* component = graph ? source->add_to(graph.get(), readable->folder) : nullptr;
+  if (!component || !run(graph.get(), component, merge)) return nothing_to_read(folder, {take_last_error()});
+  if (sink.stops()) return fail(Errc::cancelled, folder.string() + ": not read to its end: stopped by a signal");
+
+  ReadSummary summary = std::move(merge).summary();
+  if (summary.events == 0 && !summary.notes.empty()) return nothing_to_read(folder, summary.notes);
+  summary.notes.insert(summary.notes.end(), readable->notes.begin(), readable->notes.end());
+  return summary;
+}
+
+} // namespace rtexec::traces

@@ -1,0 +1,22 @@
+// The events of all streams of a trace in order of time. Each stream has an input port of its own and they are merged here, which costs less than
+// libbabeltrace2's muxer; a stream that cannot be read further ends by itself, and the others go on.
+#pragma once
+
+#include "traces/reading/reader.hpp"
+
+namespace rtexec::traces {
+
+class EventSink {
+ public:
+  virtual void event(const bt_event* event, Instant time) = 0;
+  virtual void loss(const Loss& loss) = 0;
+  [[nodiscard]] virtual bool stops() const { return false; }
+
+ protected:
+  ~EventSink() = default;
+};
+
+/// Gives the recording in `folder` to `sink`. Errors as of read_records().
+[[nodiscard]] Result<ReadSummary> read_events(const std::filesystem::path& folder, EventSink& sink);
+
+} // namespace rtexec::traces

@@ -1,0 +1,172 @@
+#include "traces/reading/packets.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+namespace rtexec::traces {
+namespace {
+
+using State = StreamFile::State;
+
+class File {
+ public:
+  explicit File(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] bool open() const { return descriptor_ >= 0; }
+  [[nodiscard]] std::uint64_t size() const {
+    struct stat status{};
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+  /// Whether all of `to` could be read.
+  template <std::size_t n>
+  [[nodiscard]] bool read(std::array<unsigned char, n>& to, std::uint64_t offset) const {
+    return ::pread(descriptor_, to.data(), n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
+  }
+
+ private:
+  int descriptor_;
+};
+
+template <class T>
+T load(const unsigned char* from, bool big_endian) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  if (big_endian == (std::endian::native == std::endian::big)) return value;
+  if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
+  else return __builtin_bswap64(value);
+}
+
+/// The begin of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes.
+struct Header {
+  static constexpr std::size_t identity = 32, bytes = 64; // of `identity` all but the magic is the same in all packets of a stream
+  std::array<unsigned char, bytes> raw{};
+
+  [[nodiscard]] std::optional<bool> big_endian() const {
+    constexpr std::uint32_t magic = 0xC1FC1FC1;
+    for (const bool big : {false, true})
+      if (load<std::uint32_t>(raw.data(), big) == magic) return big;
+    return std::nullopt;
+  }
+  [[nodiscard]] std::uint64_t word(std::size_t offset) const { return load<std::uint64_t>(raw.data() + offset, *big_endian()); }
+  [[nodiscard]] std::uint64_t begin() const { return word(32); }
+  [[nodiscard]] std::uint64_t end() const { return word(40); }
+  [[nodiscard]] std::uint64_t content_bits() const { return word(48); }
+  [[nodiscard]] std::uint64_t packet_bits() const { return word(56); }
+
+  [[nodiscard]] bool plausible(const Header& first) const {
+    return big_endian() && big_endian() == first.big_endian() && std::memcmp(raw.data(), first.raw.data(), identity) == 0 &&
+           packet_bits() % 8 == 0 && packet_bits() >= bytes * 8 && content_bits() <= packet_bits() && content_bits() >= bytes * 8;
+  }
+};
+
+/// LTTng's index: big endian, a head of four words of 32 bits, the last of which is the length of an entry.
+class Index {
+ public:
+  explicit Index(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    there_ = file.is_open();
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    bytes_.assign(all.begin(), all.end());
+    if (bytes_.size() >= head) entry_ = load<std::uint32_t>(bytes_.data() + 12, true);
+  }
+  [[nodiscard]] bool there() const { return there_; }
+  [[nodiscard]] bool readable() const { return there_ && entry_ >= 56 && entry_ <= 4096 && (bytes_.size() - head) % entry_ == 0; }
+  [[nodiscard]] std::uint64_t packets() const { return readable() ? (bytes_.size() - head) / entry_ : 0; }
+  [[nodiscard]] bool lists(std::uint64_t packet, std::uint64_t offset, const Header& header) const {
+    if (packet >= packets()) return false;
+    const unsigned char* entry = bytes_.data() + head + packet * entry_;
+    const auto word = [&](std::size_t i) { return load<std::uint64_t>(entry + 8 * i, true); };
+    const std::uint32_t stream_class = load<std::uint32_t>(header.raw.data() + 20, *header.big_endian());
+    return word(0) == offset && word(1) == header.packet_bits() && word(2) == header.content_bits() && word(3) == header.begin() &&
+           word(4) == header.end() && word(3) <= word(4) && word(6) == stream_class;
+  }
+
+ private:
+  static constexpr std::size_t head = 16;
+  std::vector<unsigned char> bytes_;
+  std::uint64_t entry_ = 0;
+  bool there_ = false;
+};
+
+/// The end of a file that has more bytes after `whole`, which are not a whole packet.
+StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend = {}, std::uint64_t rest = 0) {
+  StreamFile file;
+  file.state = whole + rest > 0 ? State::damaged : State::useless;
+  file.what = std::move(what);
+  file.bytes = whole + rest;
+  file.mend = mend;
+  file.index_fits = false;
+  return file;
+}
+
+/// A packet of which `left` bytes are there.
+StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t left) {
+  constexpr std::uint64_t context = 84; // where the longest one that LTTng writes ends
+  const std::uint64_t content = std::min(header.content_bits(), left * 8) / 8;
+  if (left < context) return cut(offset, "ends in the head of a packet");
+  const char* what = content * 8 < header.content_bits() ? "ends in the middle of a packet" : "ends in what fills up a packet";
+  return cut(offset, what, Mend{offset, content * 8, *header.big_endian()}, content);
+}
+
+StreamFile useless(std::string what) { return cut(0, std::move(what)); }
+
+} // namespace
+
+StreamFile inspect(const std::filesystem::path& path, const std::filesystem::path& index_path) {
+  const File file(path);
+  if (!file.open()) return useless(std::string("cannot be read: ") + std::strerror(errno));
+  const std::uint64_t size = file.size();
+  if (size == 0) return useless("is empty");
+  const Index index(index_path);
+  Header first, header;
+  std::uint64_t packets = 0, offset = 0;
+  bool listed = index.readable();
+  for (; offset < size; ++packets) {
+    if (!file.read(header.raw, offset)) return cut(offset, "ends in the head of a packet");
+    if (packets == 0) first = header;
+    if (!header.plausible(first)) return packets == 0 ? useless("does not begin with a packet") : cut(offset, "holds garbage in place of a packet");
+    if (header.packet_bits() / 8 > size - offset) return cut_packet(offset, header, size - offset);
+    listed = listed && index.lists(packets, offset, header);
+    offset += header.packet_bits() / 8;
+  }
+  if (index.packets() > packets) return cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does");
+  StreamFile whole;
+  whole.bytes = size;
+  whole.index_fits = !index.there() || listed;
+  return whole;
+}
+
+std::string damage_of_metadata(const std::filesystem::path& path) {
+  constexpr std::uint32_t magic = 0x75D11D57;
+  constexpr std::size_t head = 37; // magic, trace, checksum, sizes of content and packet, five bytes
+  const File file(path);
+  if (!file.open()) return std::strerror(errno);
+  const std::uint64_t size = file.size();
+  std::array<unsigned char, head> raw{};
+  for (std::uint64_t offset = 0; offset < size;) {
+    const bool whole_head = file.read(raw, offset);
+    const bool big = load<std::uint32_t>(raw.data(), true) == magic;
+    if (!big && load<std::uint32_t>(raw.data(), false) != magic) return offset == 0 ? "" : "garbage in place of a packet";
+    const std::uint64_t content = load<std::uint32_t>(raw.data() + 24, big), packet = load<std::uint32_t>(raw.data() + 28, big);
+    if (!whole_head || packet / 8 > size - offset) return "it ends in the middle of a packet";
+    if (packet % 8 != 0 || content % 8 != 0 || content < head * 8 || content > packet) return "a packet of an impossible size";
+    offset += packet / 8;
+  }
+  return size == 0 ? "it is empty" : "";
+}
+
+} // namespace rtexec::traces

@@ -1,0 +1,70 @@
+// What a recording says about the run that it is of, before the first job.
+#pragma once
+
+#include "config/plan.hpp"
+#include "config/task_set.hpp"
+#include "config/units.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::traces {
+
+struct TaskSetup {
+  std::string name;
+  Criticality criticality = Criticality::real_time;
+  bool promised = false;
+  Duration period{0}, deadline{0}, offset{0};
+  unsigned core = 0;
+  unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
+  unsigned device_rank = 0; // see DeviceScheduler
+  Wcet wcet;                // configured
+  Duration ready_by{0}, device_done_by{0};
+  std::optional<Duration> response_bound;
+  std::uint32_t swap_slots = 0;
+  std::optional<std::uint32_t> resident_slots;
+  std::string memory_policy;
+  Bytes constant, scratch, state, fixed, swap_volume;
+  std::string workload;            // fingerprint of what ran,
+  std::vector<std::string> tuning; // and the ways to compute that it was given (config/profile.hpp)
+  std::vector<std::string> layers;
+};
+
+struct SwapSetup {
+  SwapPolicy policy = SwapPolicy::pipelined;
+  std::uint32_t frames = 0;
+  unsigned copy_engines = 1;
+  Bytes chunk;
+  std::string store;
+};
+
+struct TestSetup {
+  std::string name;
+  bool proved = false, baseline = false;
+  Duration left{0}, right{0}, slack{0};
+  std::string limiting_task;
+};
+
+struct ProbeSetup {
+  std::string service, found;
+};
+
+struct RunSetup {
+  std::string version;    // of the rtexec that recorded
+  std::string machine;
+  bool simulated = false; // instants are of a virtual clock
+  Instant start{};        // of the grid of releases
+  bool proved = false;
+  Order order = Order::edf;
+  Bytes demand, capacity, chunk;
+  std::string device;
+  std::vector<TaskSetup> tasks;
+  std::optional<SwapSetup> swap;
+  std::vector<TestSetup> tests;
+  std::vector<std::string> degraded;
+  std::vector<ProbeSetup> probes;
+};
+
+} // namespace rtexec::traces

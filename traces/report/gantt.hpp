@@ -1,0 +1,54 @@
+// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by svg.hpp and html.hpp.
+#pragma once
+
+#include "config/units.hpp"
+#include "policies/device_scheduler.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rtexec::traces {
+
+struct GanttLane {
+  enum class Kind : std::uint8_t { task, core, device, copy_in, copy_out };
+  Kind kind{};
+  std::uint32_t index = 0; // of the task or core
+  std::string name;
+};
+
+struct GanttBar {
+  enum class Kind : std::uint8_t { response, before, device, after, swap_in, swap_out, throttled };
+  Kind kind{};
+  std::uint32_t lane = 0; // index in Gantt::lanes
+  policies::JobId job;    // that it is of, or for
+  std::uint32_t owner = 0; // task whose memory moves; else the job's task
+  Instant begin{}, end{};
+};
+
+struct GanttMark {
+  enum class Kind : std::uint8_t { release, deadline, miss, dropped };
+  Kind kind{};
+  policies::JobId job;
+  Instant at{};
+};
+
+/// A step function: from `at` on, so many bytes of swapped memory are in use (frames that hold a chunk, on their way included).
+struct GanttStep {
+  Instant at{};
+  std::uint64_t bytes = 0;
+};
+
+struct Gantt {
+  std::string title; // what is shown, beside the stretch of time: "simulated run, swap policy pipelined"; may be empty
+  Instant origin{}; // that times are told from
+  Instant from{}, to{};
+  std::vector<std::string> tasks; // names
+  std::vector<GanttLane> lanes;
+  std::vector<GanttBar> bars;
+  std::vector<GanttMark> marks;
+  std::vector<GanttStep> memory; // empty: nothing is swapped
+  std::uint64_t memory_capacity = 0; // bytes of all frames
+};
+
+} // namespace rtexec::traces

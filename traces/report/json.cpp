@@ -1,0 +1,237 @@
+#include "traces/report/json.hpp"
+
+#include "config/names.hpp"
+#include "traces/report/names.hpp"
+
+#include <optional>
+
+namespace rtexec::traces {
+
+using nlohmann::json;
+
+namespace {
+
+template <class Range, class Function>
+json list(const Range& range, const Function& of) {
+  json result = json::array();
+  for (const auto& item : range) result.push_back(of(item));
+  return result;
+}
+
+json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
+json nullable(const std::string& reason) { return reason.empty() ? json(nullptr) : json(reason); }
+
+/// Everything that a Distribution says, with the instants that it holds told from `from`.
+json to_json(const Distribution& d, Instant from) {
+  return {{"count", d.count},         {"min_ns", d.min.count()},   {"mean_ns", d.mean.count()},   {"p50_ns", d.p50.count()},
+          {"p90_ns", d.p90.count()},  {"p99_ns", d.p99.count()},   {"p999_ns", d.p999.count()},   {"p9999_ns", d.p9999.count()},
+          {"max_ns", d.max.count()},  {"max_job", d.max_job},      {"max_at_ns", d.count ? json((d.max_at - from).count()) : json(nullptr)},
+          {"high_water", list(d.high_water, [](const auto& mark) { return json{{"count", mark.count}, {"value_ns", mark.value.count()}}; })},
+          {"histogram", list(d.classes, [](const auto& c) { return json{{"upper_ns", c.upper.count()}, {"count", c.count}}; })}};
+}
+
+// ---- probabilistic WCET ---------------------------------------------------------------------------------------------
+
+json to_json(const ApplicabilityTest& test) {
+  return {{"name", test.name}, {"property", test.property}, {"statistic", test.statistic}, {"p_value", test.p_value}, {"holds", test.holds}, {"rule", test.rule}};
+}
+
+json to_json(const Quantile& q) {
+  return {{"exceedance", q.exceedance}, {"value_ns", q.value}, {"low_ns", q.confidence.low}, {"high_ns", q.confidence.high}};
+}
+
+json tests_of(const std::vector<ApplicabilityTest>& tests) {
+  return list(tests, [](const ApplicabilityTest& test) { return to_json(test); });
+}
+
+json to_json(const TailModel& m) {
+  return {{"name", m.name},
+          {"location_ns", m.location},
+          {"scale_ns", m.scale},
+          {"shape", m.shape},
+          {"shape_low", m.shape_confidence.low},
+          {"shape_high", m.shape_confidence.high},
+          {"rate", m.rate},
+          {"used", m.used},
+          {"choice", m.choice},
+          {"fit", tests_of(m.fit)},
+          {"quantiles", list(m.quantiles, [](const Quantile& q) { return to_json(q); })},
+          {"refused", nullable(m.refused)}};
+}
+
+} // namespace
+
+json to_json(const Pwcet& p) {
+  return {{"samples", p.samples},
+          {"tests", tests_of(p.tests)},
+          {"pot", to_json(p.pot)},
+          {"maxima", to_json(p.maxima)},
+          {"bound", p.bound ? json{{"value_ns", p.bound->value}, {"exceedance", p.bound->exceedance}} : json(nullptr)},
+          {"refused", nullable(p.refused)}};
+}
+
+namespace {
+
+// ---- jobs and tasks -------------------------------------------------------------------------------------------------
+
+json to_json(const Share& share, const Analysis& analysis) {
+  json culprit = nullptr;
+  if (share.culprit) culprit = {{"task", task_name(analysis, share.culprit->task)}, {"job", share.culprit->number}};
+  return {{"cause", name(share.cause)}, {"where", name(share.where)}, {"culprit", culprit}, {"time_ns", share.time.count()}, {"usual_ns", share.usual.count()},
+          {"overrun_ns", share.overrun.count()}};
+}
+
+json to_json(const JobBreakdown& job, const Analysis& analysis) {
+  json by_cause = json::array();
+  for (std::size_t i = 0; i < causes; ++i) by_cause.push_back({{"cause", name(static_cast<Cause>(i))}, {"time_ns", job.by_cause[i].count()}});
+  return {{"task", task_name(analysis, job.job.task)},
+          {"job", job.job.number},
+          {"outcome", name(job.outcome)},
+          {"nominal_ns", (job.nominal - analysis.from).count()},
+          {"deadline_ns", job.deadline.count()},
+          {"response_ns", job.response.count()},
+          {"by_cause", by_cause},
+          {"shares", list(job.shares, [&](const Share& share) { return to_json(share, analysis); })},
+          {"blame", nullable(job.blame)}};
+}
+
+json to_json(const TaskSetup& t) {
+  return {{"criticality", spelling(t.criticality)},
+          {"promised", t.promised},
+          {"period_ns", t.period.count()},
+          {"deadline_ns", t.deadline.count()},
+          {"offset_ns", t.offset.count()},
+          {"core", t.core},
+          {"core_rank", t.core_rank},
+          {"device_rank", t.device_rank},
+          {"wcet_before_ns", t.wcet.before.count()},
+          {"wcet_device_ns", t.wcet.device.count()},
+          {"wcet_after_ns", t.wcet.after.count()},
+          {"ready_by_ns", t.ready_by.count()},
+          {"device_done_by_ns", t.device_done_by.count()},
+          {"response_bound_ns", nullable(t.response_bound)},
+          {"swap_slots", t.swap_slots},
+          {"resident_slots", t.resident_slots ? json(*t.resident_slots) : json(nullptr)},
+          {"memory_policy", nullable(t.memory_policy)},
+          {"constant_bytes", t.constant.count},
+          {"scratch_bytes", t.scratch.count},
+          {"state_bytes", t.state.count},
+          {"fixed_bytes", t.fixed.count},
+          {"swap_volume_bytes", t.swap_volume.count},
+          {"layers", t.layers}};
+}
+
+json to_json(const StageAnalysis& stage, Instant from) {
+  json result = to_json(stage.times, from);
+  result["name"] = stage.name;
+  result["configured_ns"] = nullable(stage.configured);
+  result["pwcet"] = to_json(stage.pwcet);
+  return result;
+}
+
+json to_json(const TaskAnalysis& task, const Analysis& analysis) {
+  const auto breakdown = [](const CauseAnalysis& c) {
+    return json{{"cause", name(c.cause)}, {"total_ns", c.total.count()}, {"mean_ns", c.mean.count()}, {"max_ns", c.max.count()}};
+  };
+  const auto layer = [&](const StageAnalysis& each) {
+    json result = to_json(each.times, analysis.from);
+    result["name"] = each.name;
+    return result;
+  };
+  return {{"name", task.setup.name},
+          {"setup", to_json(task.setup)},
+          {"released", task.released},
+          {"completed", task.completed},
+          {"missed", task.missed},
+          {"skipped", task.skipped},
+          {"aborted", task.aborted},
+          {"failed", task.failed},
+          {"unfinished", task.unfinished},
+          {"unknown", task.unknown},
+          {"invalid", nullable(task.invalid)},
+          {"release_latency", to_json(task.release_latency, analysis.from)},
+          {"inter_arrival", to_json(task.inter_arrival, analysis.from)},
+          {"release_jitter_ns", task.release_jitter.count()},
+          {"stages", list(task.stages, [&](const StageAnalysis& stage) { return to_json(stage, analysis.from); })},
+          {"layers", list(task.layers, layer)},
+          {"breakdown", list(task.breakdown, breakdown)},
+          {"utilisation_core", task.utilisation_core},
+          {"utilisation_device", task.utilisation_device},
+          {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)}};
+}
+
+// ---- the run --------------------------------------------------------------------------------------------------------
+
+json to_json(const TestSetup& test) {
+  return {{"name", test.name},           {"proved", test.proved},          {"baseline", test.baseline},          {"left", test.left.count()},
+          {"right", test.right.count()}, {"slack_ns", test.slack.count()}, {"limiting_task", nullable(test.limiting_task)}};
+}
+
+json to_json(const SwapSetup& swap) {
+  return {{"policy", spelling(swap.policy)}, {"frames", swap.frames}, {"copy_engines", swap.copy_engines}, {"chunk_bytes", swap.chunk.count}, {"store", swap.store}};
+}
+
+json to_json(const RunSetup& run, Instant from) {
+  return {{"version", run.version},
+          {"simulated", run.simulated},
+          {"start_ns", (run.start - from).count()},
+          {"verdict", run.proved ? "proved" : "not proved"},
+          {"order", spelling(run.order)},
+          {"demand_bytes", run.demand.count},
+          {"capacity_bytes", run.capacity.count},
+          {"chunk_bytes", run.chunk.count},
+          {"device", run.device},
+          {"swap", run.swap ? to_json(*run.swap) : json(nullptr)},
+          {"tests", list(run.tests, [](const TestSetup& test) { return to_json(test); })},
+          {"degraded", run.degraded},
+          {"probes", list(run.probes, [](const ProbeSetup& probe) { return json{{"service", probe.service}, {"found", probe.found}}; })}};
+}
+
+json to_json(const ResourceAnalysis& r) {
+  return {{"name", r.name}, {"parts", r.parts}, {"busy_ns", r.busy.count()}, {"longest_ns", r.longest.count()}, {"throttled_ns", r.throttled.count()}, {"utilisation", r.utilisation}};
+}
+
+json to_json(const SwapAnalysis& swap, Instant from) {
+  return {{"in", swap.in},           {"out", swap.out},
+          {"dropped", swap.dropped}, {"failed", swap.failed},
+          {"in_bytes", swap.in_bytes.count},
+          {"out_bytes", swap.out_bytes.count},
+          {"in_times", to_json(swap.in_times, from)},
+          {"out_times", to_json(swap.out_times, from)}};
+}
+
+json to_json(const Breach& breach) {
+  return {{"task", breach.task}, {"stage", breach.stage}, {"promised_ns", breach.promised.count()}, {"observed_ns", breach.observed.count()}, {"job", breach.job}, {"text", breach.text}};
+}
+
+json to_json(const ReplayAnalysis& replay) {
+  return {{"inputs", replay.inputs},
+          {"actions", replay.actions},
+          {"complete", replay.complete},
+          {"difference", nullable(replay.difference)},
+          {"not_replayed", nullable(replay.not_replayed)}};
+}
+
+} // namespace
+
+json to_json(const Analysis& a) {
+  return {{"folder", a.folder},
+          {"origin_ns", a.from.time_since_epoch().count()},
+          {"duration_ns", (a.to - a.from).count()},
+          {"events", a.events},
+          {"lost", {{"events", a.lost_events}, {"packets", a.lost_packets}}},
+          {"ended", a.ended},
+          {"notes", a.notes},
+          {"run", to_json(a.setup, a.from)},
+          {"tasks", list(a.tasks, [&](const TaskAnalysis& task) { return to_json(task, a); })},
+          {"resources", list(a.resources, [](const ResourceAnalysis& r) { return to_json(r); })},
+          {"swap", a.swap ? to_json(*a.swap, a.from) : json(nullptr)},
+          {"missed", a.misses},
+          {"misses", list(a.missed_jobs, [&](const JobBreakdown& job) { return to_json(job, a); })},
+          {"breaches", list(a.breaches, [](const Breach& breach) { return to_json(breach); })},
+          {"replay", to_json(a.replay)}};
+}
+
+std::string json_text(const json& value, int indent) { return value.dump(indent, ' ', false, json::error_handler_t::replace); }
+
+} // namespace rtexec::traces

@@ -1,0 +1,22 @@
+// An Analysis as JSON, all of it: the shape that scripts and the page rely on.
+//
+// Names end in their unit: lengths `_ns`, sizes `_bytes`; both are integers. Instants are `_ns` after the first instant of the recording, which
+// `origin_ns` tells (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are named ("swap-in"). What is absent, or an empty
+// reason, is null.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace rtexec::traces {
+
+[[nodiscard]] nlohmann::json to_json(const Analysis& analysis);
+[[nodiscard]] nlohmann::json to_json(const Pwcet& pwcet);
+
+/// As text: bytes that are not UTF-8, of names out of a recording, are replaced. `indent` -1: on one line.
+[[nodiscard]] std::string json_text(const nlohmann::json& json, int indent = -1);
+
+} // namespace rtexec::traces

@@ -1,0 +1,26 @@
+// How the outcomes, culprits, bars and marks of an analysis are named in its exports.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+#include "traces/report/gantt.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rtexec::traces {
+
+[[nodiscard]] std::string_view name(JobOutcome outcome);     // "in-time", "late", ...
+[[nodiscard]] std::string_view name(Share::Where where);     // "core", "execution", ...
+[[nodiscard]] std::string_view name(GanttBar::Kind kind);    // "response", "swap-in", ...
+[[nodiscard]] std::string_view name(GanttMark::Kind kind);   // "release", "deadline", ...
+[[nodiscard]] std::string_view name(GanttLane::Kind kind);   // "task", "copy-in", ...
+
+/// A recording cut off at its start may hold jobs of tasks that it does not name: "task 3".
+[[nodiscard]] std::string task_name(const Analysis& analysis, std::uint32_t task);
+[[nodiscard]] std::string task_name(std::span<const std::string> tasks, std::uint32_t task);
+/// What a bar or a mark tells beside its time: "front, job 17: swap-in of rear's chunk". `tasks` are their names.
+[[nodiscard]] std::string label(std::span<const std::string> tasks, const GanttBar& bar);
+[[nodiscard]] std::string label(std::span<const std::string> tasks, const GanttMark& mark);
+
+} // namespace rtexec::traces

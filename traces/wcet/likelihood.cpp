@@ -1,0 +1,22 @@
+#include "traces/wcet/likelihood.hpp"
+
+#include <limits>
+
+namespace rtexec::traces {
+
+double sum_log1p(double c, std::span<const double> y) {
+  constexpr std::size_t factors = 8; // one logarithm for as many: each is far below the eighth root of the largest double
+  double sum = 0;
+  for (std::size_t i = 0; i < y.size(); i += factors) {
+    double product = 1;
+    for (std::size_t j = i; j < std::min(i + factors, y.size()); ++j) {
+      const double factor = 1 + c * y[j];
+      if (factor <= 0) return -std::numeric_limits<double>::infinity();
+      product *= factor;
+    }
+    sum += std::log(product);
+  }
+  return sum;
+}
+
+} // namespace rtexec::traces
