@@ -6,8 +6,10 @@
 #include "policies/plan_memory.hpp"
 #include "policies/priorities.hpp"
 #include "policies/reservations.hpp"
+#include "policies/swap_charges.hpp"
 #include "policies/swap_volumes.hpp"
 #include "policies/verdicts.hpp"
+#include "policies/volume_search.hpp"
 
 #include <optional>
 #include <string>
@@ -157,16 +159,39 @@ class VolumeTrial {
   /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU parts may need
   /// volumes that leave it more.
   Plan run() {
-    for (const int eighths : {8, 7, 6, 4}) {
-      device_has_time_ = false;
-      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, order_, overflow_, eighths))
-        if (auto proved = tried(volumes)) return std::move(*proved);
-      if (!device_has_time_) break;
+    if (auto proved = searched({})) return std::move(*proved);
+    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what lands beside them.
+    for (const Nanos times : {1, 2, 64}) {
+      std::vector<Nanos> charged = charged_executions(*closest_, tasks_, board_);
+      if (!lacks_landing_room(*closest_, charged)) break;
+      for (Nanos& each : charged) each *= times;
+      if (auto proved = searched(charged)) return std::move(*proved);
     }
     return examined(std::move(*closest_), tasks_, board_, order_, Effort::full);
   }
 
  private:
+  std::optional<Plan> searched(std::span<const Nanos> charged) {
+    for (const int eighths : {8, 7, 6, 4}) {
+      device_has_time_ = false;
+      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, order_, overflow_, eighths, charged))
+        if (auto proved = tried(volumes)) return proved;
+      if (!device_has_time_) break;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool lacks_landing_room(const Plan& plan, std::span<const Nanos> charged) const {
+    if (rule_of(plan.swap->policy) != SwapRule::overlapped) return false;
+    DeviceSet set = device_set(plan, tasks_, board_, order_, overflow_);
+    Volumes volumes;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      set.tasks[i].charged = charged[order_[i]];
+      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[order_[i]].swap_slots.size()));
+    }
+    return without_landing_room(set, volumes).has_value();
+  }
+
   std::optional<Plan> tried(const Volumes& volumes) {
     if (std::ranges::find(seen_, volumes) != seen_.end()) return std::nullopt;
     seen_.push_back(volumes);

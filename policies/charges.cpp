@@ -246,6 +246,13 @@ ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& bo
   return service;
 }
 
+std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, const Board& board) {
+  const DeviceCharges charges(plan, tasks, board);
+  std::vector<Nanos> executions;
+  for (const Task& task : tasks.tasks) executions.push_back(charges.execution(task));
+  return executions;
+}
+
 NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
   const DeviceCharges charges(plan, tasks, board);
   std::optional<SwapCharges> swap;

@@ -16,6 +16,7 @@ struct DeviceTask {
   Nanos period = 1;
   Nanos deadline = 0;          // at most the period
   Nanos execution = 0;         // C
+  Nanos charged = 0;           // what an end-to-end analysis makes of C, for (M) while volumes are searched; 0: C
   std::uint32_t least = 0;     // chunks that are swapped: given where least == most, else chosen up to `most`
   std::uint32_t most = 0;
   std::uint32_t constants = 0; // the first so many are dropped, and not copied out

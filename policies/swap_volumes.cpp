@@ -153,8 +153,10 @@ Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& boar
                                     (by_hand ? " or swap_volume" : ""));
 }
 
-std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow, int eighths) {
+std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow, int eighths,
+                                  std::span<const Nanos> charged) {
   DeviceSet set = device_set(plan, tasks, board, order, overflow);
+  for (std::size_t i = 0; i < charged.size(); ++i) set.tasks[i].charged = charged[order[i]];
   for (DeviceTask& task : set.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
   std::vector<Volumes> found = volumes_for(set, test_for(plan.swap->policy, plan.order), plan.order);
   for (Volumes& volumes : found) volumes = by_task(volumes, order);

@@ -26,7 +26,9 @@ namespace rtexec::policies {
 
 /// Numbers of swap slots by task under which everything fits, each different, the most promising first; at least one after check_volumes().
 /// Volumes that tasks give are kept, in whole chunks. lru: one, all that may be swapped. For `eighths` of what CPU parts leave of the deadlines.
-[[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow, int eighths = 8);
+/// `charged`: executions as the analysis charges them, by task, for condition (M); empty: as they are.
+[[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow, int eighths = 8,
+                                                std::span<const Nanos> charged = {});
 
 /// Gives each task its swap slots and their volume, and the plan its frames. `volumes` must be of swap_volumes(); may be called again with others.
 void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint32_t> volumes, std::uint32_t overflow);

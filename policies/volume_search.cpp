@@ -25,7 +25,8 @@ Nanos alpha_of(const DeviceSet& set, bool copies_out) {
 }
 
 /// The frames that are to land beside a task's own, while it executes; more than there are: never enough.
-std::uint64_t landing_room(Nanos execution, Nanos alpha) {
+std::uint64_t landing_room(const DeviceTask& task, Nanos alpha) {
+  const Nanos execution = std::max(task.execution, task.charged);
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
   return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) / static_cast<std::uint64_t>(alpha);
@@ -320,14 +321,14 @@ class PipelinedSearch {
     if (all <= set_.overflow) return 0;
     std::uint64_t beside = largest;
     for (const DeviceTask& task : set_.tasks)
-      if (const std::uint64_t room = landing_room(task.execution, alpha_); room < all) beside = std::max(beside, room);
+      if (const std::uint64_t room = landing_room(task, alpha_); room < all) beside = std::max(beside, room);
     return std::min(largest + beside, all - set_.overflow);
   }
 
   void try_shape(std::uint64_t frames, std::uint64_t highest, Nanos lambda) {
     for (std::size_t i = 0; i < caps_.size(); ++i) {
       const DeviceTask& task = set_.tasks[i];
-      const std::uint64_t room = landing_room(task.execution, alpha_);
+      const std::uint64_t room = landing_room(task, alpha_);
       const std::uint64_t beside = frames - std::min({frames, room, highest});
       caps_[i] = given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, beside}));
     }
@@ -457,7 +458,7 @@ std::optional<std::size_t> without_landing_room(const DeviceSet& set, const Volu
   for (std::size_t k = 0; k < volumes.size(); ++k) {
     const std::uint64_t own = volumes[k];
     const std::uint32_t other = own == largest ? second : largest;
-    if (own > 0 && own + other > frames && own + landing_room(set.tasks[k].execution, alpha) > frames) return k;
+    if (own > 0 && own + other > frames && own + landing_room(set.tasks[k], alpha) > frames) return k;
   }
   return std::nullopt;
 }
