@@ -297,10 +297,9 @@ int analyze_trace(const Options& options) {
   std::ostream& out = text_output(options.json);
   print_analysis(out, *analysis, options.misses);
   Result<> done = close_streams(streams, *analysis);
-  for (const auto& step : {+[](const Options& o, const Analysis& a, const Streams& s, std::ostream&) { return draw(o, a, s.pieces.count()); },
-                           +[](const Options& o, const Analysis& a, const Streams&, std::ostream&) { return write_json(o.json, traces::to_json(a)); },
-                           +[](const Options& o, const Analysis& a, const Streams&, std::ostream& text) { return write_measured(o, a, text); }})
-    if (done) done = step(options, *analysis, streams, out);
+  if (done) done = draw(options, *analysis, streams.pieces.count());
+  if (done) done = write_json(options.json, traces::to_json(*analysis));
+  if (done) done = write_measured(options, *analysis, out);
   return done ? verdict(*analysis) : report(done.error());
 }
 

@@ -56,7 +56,6 @@ void Analyzer::start() {
 }
 
 void Analyzer::record(const Record& record) {
-  ++events_;
   if (record.kind == RecordKind::other || (cut_ && record.time >= *cut_) || absurd(record)) return;
   if (!started_) start();
   written_ = record.time;

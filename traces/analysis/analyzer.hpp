@@ -96,7 +96,7 @@ class Analyzer final : public RecordHandler {
   SwapAnalysis swap_;
   DistributionBuilder in_times_, out_times_;
   std::vector<JobBreakdown> missed_jobs_;
-  std::uint64_t misses_ = 0, events_ = 0, jobs_ = 0;
+  std::uint64_t misses_ = 0, jobs_ = 0;
   std::optional<Instant> from_;
   Instant to_{};
 };
