@@ -280,7 +280,7 @@ run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six netwo
 borders: | $(BUILD)/.packages-BUILD
 	@test/check-borders
 
-check: all borders $(TEST_PROGRAMS) $(SOUNDNESS) $(BUILD)/venv/.made ## build and run all tests
+check: all borders $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 check-sanitizers: check-asan check-tsan ## the unit tests under the address, undefined-behaviour and thread sanitizers
@@ -324,11 +324,22 @@ BENCHES := $(patsubst test/bench/%_bench.cpp,$(B)/test/%-bench,$(wildcard test/b
 $(B)/test/%-bench: $(B)/test/bench/%_bench.o $(ARCHIVES) | $(BUILD)/.packages-BENCH
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all) -lbenchmark
-$(BENCHES:$(B)/test/%-bench=$(B)/test/bench/%_bench.o): | $(BUILD)/.packages-BENCH
+# This one is part of the checks too: it does without the benchmarks' library.
+$(B)/test/bandwidth-bench: $(B)/test/bench/bandwidth_bench.o $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
+$(patsubst $(B)/test/%-bench,$(B)/test/bench/%_bench.o,$(filter-out %/bandwidth-bench,$(BENCHES))): | $(BUILD)/.packages-BENCH
 bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what the README claims, as ratios within one run
-	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench,$(BENCHES))
+	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench %/bandwidth-bench %/winograd-bench,$(BENCHES))
 
 $(B)/test/analyze-bench: $(call object,test/support/ctf_writer.cpp test/support/trace_writer.cpp)
+.PHONY: bench-bandwidth
+bench-bandwidth: $(B)/test/bandwidth-bench ## what regulating memory bandwidth costs, beside a bare thread on perf_event, by a stand-in event
+	@$< costs
+.PHONY: bench-winograd
+bench-winograd: $(B)/test/winograd-bench ## Winograd convolutions of 256 to 2048: throughput and worst case (WINOGRAD="--runs 100000 --device cuda")
+	@$< $(WINOGRAD)
+
 .PHONY: bench-analyze
 bench-analyze: $(B)/test/analyze-bench ## events per second and memory of reading a trace, beside babeltrace2's dummy sink (ANALYZE_EVENTS=20000000)
 	@mkdir -p $(BUILD)/analyze && $< $(BUILD)/analyze

@@ -54,10 +54,26 @@ std::vector<Key<SwapCost>> cost_keys() {
   return keys;
 }
 
+std::vector<Key<MemoryFacts>> memory_keys() {
+  using M = MemoryFacts;
+  return {key<M>("core_bandwidth", bandwidth(Bandwidth{0}), "not known", "that one core reaches alone, the fastest of them", &M::core_bandwidth),
+          key<M>("saturation", bandwidth(Bandwidth{0}), "not known", "that all cores reach together", &M::saturation)};
+}
+
+std::vector<Key<CounterFacts>> counter_keys() {
+  using C = CounterFacts;
+  return {key<C>("event", text(), required, "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &C::event),
+          optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
+          key<C>("line", bytes(), "that each event moves", &C::line),
+          key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all that no other counter names", "that it counts", &C::cores),
+          key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster)};
+}
+
 Section<Board> swap_cost_section() { return list<Board>("swap_cost", &Board::swap_costs, unnamed, cost_keys(), as_read); }
 
 const Schema<Board>& board_schema() {
-  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys()), swap_cost_section()});
+  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys()), table<Board>("memory", &Board::memory, memory_keys()),
+                                                       list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
   return instance;
 }
 
@@ -82,6 +98,10 @@ void check_rules(const Board& board, Report& report) {
   if (board.device == DeviceKind::host && board.ordinal > 0)
     report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
   check_swap_costs(board.swap_costs, report);
+  for (std::size_t i = 0; i < board.counters.size(); ++i)
+    if (board.counters[i].cluster && board.counters[i].cores.empty())
+      report.relation({Place{.table = "counter", .index = i, .key = "cluster"}, Place{.table = "counter", .index = i, .key = "cores"}},
+                      "cluster = true: needs cores beside it: those that share the counter");
   if (report.is_bad(chunk)) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
     report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);
@@ -104,6 +124,18 @@ std::string not_found(std::string_view name, std::span<const BuiltinBoard> built
 } // namespace
 
 bool config::is_board_path(std::string_view name_or_path) { return name_or_path.contains('/') || name_or_path.ends_with(".toml"); }
+
+CounterFacts counter_of(unsigned core, const Board& board, std::string_view event) {
+  constexpr Bytes page_of_memory{4096};
+  CounterFacts facts{.event = "cache-misses", .write_event = {}, .cores = {}};
+  for (const CounterFacts& counter : board.counters)
+    if (counter.cores.empty()) facts = counter;
+  for (const CounterFacts& counter : board.counters)
+    if (std::ranges::find(counter.cores, core) != counter.cores.end()) facts = counter;
+  if (!event.empty()) facts = {.event = std::string(event), .write_event = {}, .line = facts.line, .cores = {}};
+  if (facts.event == "page-faults") facts.line = page_of_memory;
+  return facts;
+}
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
   const auto document = parse_document(toml, file.string());

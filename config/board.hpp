@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtexec {
@@ -25,6 +26,21 @@ struct SwapCost {
   Duration residual{0};       // the most by which a measured operation exceeded the fit, before the margin
 };
 
+/// What counts the memory traffic of some cores. What it really counts is proved by trying (hal/bandwidth_counter.hpp).
+struct CounterFacts {
+  std::string event;           // of reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU), "carmel_pmu/0x2a4"
+  std::string write_event;     // of writes, counted apart; empty: not counted
+  Bytes line{64};              // moved by each event
+  std::vector<unsigned> cores; // that it is for; empty: all that no other counter names
+  bool cluster = false;        // one counter, and so one budget, for all of `cores`
+};
+
+/// The memory that cores and device share (0: not known).
+struct MemoryFacts {
+  Bandwidth core_bandwidth{0}; // that one core reaches alone, the fastest of them
+  Bandwidth saturation{0};     // that all cores reach together
+};
+
 struct Board {
   std::filesystem::path file;
   std::string name;
@@ -37,6 +53,8 @@ struct Board {
   bool unified_memory = false;                 // CPU and GPU share one memory: swapping to host memory would win nothing
   std::vector<SwapCost> swap_costs;            // by store and chunk size
   std::vector<MemoryPolicy> memory_policies;   // that a task may ask for
+  MemoryFacts memory;
+  std::vector<CounterFacts> counters;          // of memory traffic; empty: the machine's generic event
   std::optional<unsigned> compute_core;        // of the compute engine's thread; absent: the last online core
   std::optional<unsigned> service_core;        // scheduler and copy engines; absent: the last but one of four or more, else the first
   std::vector<unsigned> cores;                 // of the machine, for tasks that name none; not in the file: who plans settles them; empty: core 0
@@ -45,5 +63,9 @@ struct Board {
   Duration dispatch{0};                        // job requested to device start, and device done to thread ready, each
   Duration release_latency{0};                 // timer to thread running
 };
+
+/// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core, else the one that names none, else
+/// the machine's cache misses. Its line is a page for page faults.
+[[nodiscard]] CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
 
 } // namespace rtexec

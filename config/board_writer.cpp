@@ -112,6 +112,59 @@ class Rewriter {
   std::optional<std::size_t> place_; // in kept_
 };
 
+/// As Rewriter, for the facts of [memory].
+class MemoryRewriter {
+ public:
+  explicit MemoryRewriter(const MemoryFacts& facts) {
+    if (facts.core_bandwidth != Bandwidth{}) facts_.emplace_back("core_bandwidth", toml_string(to_string(facts.core_bandwidth)));
+    if (facts.saturation != Bandwidth{}) facts_.emplace_back("saturation", toml_string(to_string(facts.saturation)));
+  }
+
+  void put(std::string_view statement) {
+    const Result<Table> content = parse_document(statement, "board");
+    const std::string_view key = content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
+    const bool header = is_header(statement);
+    if (header) section_ = key == "memory" ? memory : other;
+    if (section_ == top && key == "memory") return; // {...}, or a dotted key
+    const auto fact = section_ == memory ? std::ranges::find(facts_, key, &Fact::first) : facts_.end();
+    if (fact != facts_.end()) {
+      text_ += with_value(statement, fact->second);
+      facts_.erase(fact);
+    } else {
+      text_ += statement;
+    }
+    if (section_ == memory && !key.empty()) place_ = text_.size();
+  }
+
+  [[nodiscard]] std::string finish(std::string_view line_end) {
+    if (facts_.empty()) return text_;
+    const std::string end(line_end);
+    std::string added = place_ ? "" : end + "[memory]" + end;
+    for (const auto& [key, value] : facts_) added += key + " = " + value + end;
+    const std::size_t place = place_.value_or(text_.size());
+    if (place > 0 && text_[place - 1] != '\n') added.insert(0, end);
+    return text_.insert(place, added);
+  }
+
+ private:
+  using Fact = std::pair<std::string, std::string>; // key, value
+  enum { top, memory, other } section_ = top;
+  std::vector<Fact> facts_; // not yet written
+  std::string text_;
+  std::optional<std::size_t> place_; // behind the table's last key
+};
+
+/// Puts the statements of `toml` in, one after the other.
+void put_all(std::string_view toml, auto& rewriter) {
+  while (!toml.empty()) {
+    const std::size_t end = end_of_statement(toml);
+    rewriter.put(toml.substr(0, end));
+    toml.remove_prefix(end);
+  }
+}
+
+std::string_view line_end_of(std::string_view toml) { return toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n"; }
+
 std::string with_line_ends(std::string_view text, std::string_view line_end) {
   std::string result;
   for (const char c : text) {
@@ -135,18 +188,24 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
 
 std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
   Rewriter rewriter(chunk);
-  for (std::string_view rest = toml; !rest.empty();) {
-    const std::size_t end = end_of_statement(rest);
-    rewriter.put(rest.substr(0, end));
-    rest.remove_prefix(end);
-  }
-  const std::string_view line_end = toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n";
+  put_all(toml, rewriter);
+  const std::string_view line_end = line_end_of(toml);
   return rewriter.finish(with_line_ends(swap_cost_tables(costs), line_end), line_end);
 }
 
 Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
   if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
   std::string text = replace_swap_costs(board_toml, chunk, costs);
+  if (const auto after = parse_board(text, "board"); !after)
+    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
+  return text;
+}
+
+Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured) {
+  if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
+  MemoryRewriter rewriter(measured);
+  put_all(board_toml, rewriter);
+  std::string text = rewriter.finish(line_end_of(board_toml));
   if (const auto after = parse_board(text, "board"); !after)
     return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
   return text;

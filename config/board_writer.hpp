@@ -23,8 +23,13 @@ namespace rtexec {
 /// size; but not where the capacity is not whole chunks of it. With nothing measured, the text as it is. Set-up only. Errors: as with_swap_costs.
 [[nodiscard]] Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured);
 
+/// `board_toml` with the facts of `measured` that are known (not 0) in its [memory] table, each in place of its value there, or behind what the table has;
+/// a table that is not there goes to the end. One in another form (memory = {...}, memory.saturation = ...) is written anew, and loses what
+/// `measured` does not know. Other lines stay as they are, byte for byte. Set-up only. bad_input: the text is no right board.
+[[nodiscard]] Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured);
+
 namespace config {
-/// The same of any right TOML text, whatever other tables stand in it.
+/// with_swap_costs() of any right TOML text, whatever other tables stand in it.
 [[nodiscard]] std::string replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs);
 }
 

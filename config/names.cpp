@@ -18,7 +18,10 @@ constexpr Spelling<OnOverrun> overruns[] = {{"skip", OnOverrun::skip},
                                             {"abort-job", OnOverrun::abort_job},
                                             {"stop", OnOverrun::stop}};
 
-constexpr Spelling<WorkloadKind> workloads[] = {{"dnn", WorkloadKind::dnn}, {"synthetic", WorkloadKind::synthetic}};
+constexpr Spelling<WorkloadKind> workloads[] = {{"dnn", WorkloadKind::dnn},
+                                                  {"synthetic", WorkloadKind::synthetic},
+                                                  {"traffic", WorkloadKind::traffic},
+                                                  {"winograd", WorkloadKind::winograd}};
 
 constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::automatic},
                                                       {"D", MemoryPolicy::device},
@@ -45,6 +48,26 @@ constexpr Spelling<Precision> precisions[] = {{"fp32", Precision::fp32}, {"tf32"
 
 constexpr Spelling<Completion> completions[] = {{"block", Completion::block}, {"spin", Completion::spin}};
 
+constexpr Spelling<TrafficPattern> traffic_patterns[] = {{"write", TrafficPattern::write},
+                                                         {"read", TrafficPattern::read},
+                                                         {"copy", TrafficPattern::copy},
+                                                         {"latency", TrafficPattern::latency}};
+
+constexpr Spelling<RegulateWhile> regulate_whiles[] = {{"device-works", RegulateWhile::device_works},
+                                                       {"device-busy", RegulateWhile::device_busy},
+                                                       {"always", RegulateWhile::always}};
+
+constexpr Spelling<BandwidthSharing> bandwidth_sharings[] = {{"none", BandwidthSharing::none},
+                                                             {"spare", BandwidthSharing::spare},
+                                                             {"proportional", BandwidthSharing::proportional}};
+
+constexpr Spelling<Overshoot> overshoots[] = {{"carry", Overshoot::carry}, {"forgive", Overshoot::forgive}};
+
+constexpr Spelling<CounterBackEnd> counter_back_ends[] = {{"auto", CounterBackEnd::automatic},
+                                                          {"core", CounterBackEnd::core},
+                                                          {"thread", CounterBackEnd::thread},
+                                                          {"polling", CounterBackEnd::polling}};
+
 } // namespace
 
 template <> std::span<const Spelling<Order>> spellings() { return orders; }
@@ -61,5 +84,10 @@ template <> std::span<const Spelling<ThreadPolicy>> spellings() { return thread_
 template <> std::span<const Spelling<DeviceKind>> spellings() { return device_kinds; }
 template <> std::span<const Spelling<Precision>> spellings() { return precisions; }
 template <> std::span<const Spelling<Completion>> spellings() { return completions; }
+template <> std::span<const Spelling<TrafficPattern>> spellings() { return traffic_patterns; }
+template <> std::span<const Spelling<RegulateWhile>> spellings() { return regulate_whiles; }
+template <> std::span<const Spelling<BandwidthSharing>> spellings() { return bandwidth_sharings; }
+template <> std::span<const Spelling<Overshoot>> spellings() { return overshoots; }
+template <> std::span<const Spelling<CounterBackEnd>> spellings() { return counter_back_ends; }
 
 } // namespace rtexec

@@ -32,6 +32,11 @@ template <> std::span<const Spelling<ThreadPolicy>> spellings();
 template <> std::span<const Spelling<DeviceKind>> spellings();
 template <> std::span<const Spelling<Precision>> spellings();
 template <> std::span<const Spelling<Completion>> spellings();
+template <> std::span<const Spelling<TrafficPattern>> spellings();
+template <> std::span<const Spelling<RegulateWhile>> spellings();
+template <> std::span<const Spelling<BandwidthSharing>> spellings();
+template <> std::span<const Spelling<Overshoot>> spellings();
+template <> std::span<const Spelling<CounterBackEnd>> spellings();
 
 /// "edf", "best-effort", "D", ...
 template <class Enum>

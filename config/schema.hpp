@@ -75,6 +75,15 @@ template <class S, class T, class Member>
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
 }
 
+/// A key of a text of which S may hold none: the empty one.
+template <class S>
+[[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning, std::string S::*member) {
+  return key<S>(
+      name, text(), fallback, meaning,
+      [=](const S& source) { return (source.*member).empty() ? std::nullopt : std::optional(source.*member); },
+      [=](S& target, const std::string& value) { target.*member = value; });
+}
+
 template <class Root>
 struct Section {
   std::string_view name; // a literal; empty: the file's top

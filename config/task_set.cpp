@@ -84,6 +84,42 @@ std::vector<Key<SwapOptions>> swap_keys() {
   };
 }
 
+constexpr Duration shortest_regulation = 100us;
+constexpr Duration longest_regulation = 1s;
+constexpr Bandwidth least_budget{1000};
+constexpr double greatest_slowdown = 100;
+constexpr unsigned smallest_picture = 16;
+constexpr unsigned largest_picture = 2896; // whose offsets fit 32 bits
+
+std::vector<Key<BandwidthOptions>> bandwidth_keys() {
+  using B = BandwidthOptions;
+  return {
+      key<B>("period", duration(shortest_regulation, longest_regulation), "of regulation: budgets are given anew in each", &B::period),
+      key<B>("best_effort", word_or("unlimited", bandwidth(least_budget)),
+             "memory bandwidth of each core that serves no real-time task and not the device, in the time that `while` says", &B::best_effort),
+      key<B>("while", one_of<RegulateWhile>(),
+             "when best_effort is in force: device-works: a job executes on the device or chunks are copied; device-busy: a job wants the device or has it",
+             &B::regulate_while),
+      key<B>("reclaim", boolean(), "cores donate what they are predicted not to use, and those that need more take it", &B::reclaim),
+      key<B>("sharing", one_of<BandwidthSharing>(),
+             "once every regulated core has used its budget up: none: all stand still until the period ends; spare: all go on without a limit; "
+             "proportional: a new period begins", &B::sharing),
+      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is taken off the next ones, or forgotten", &B::overshoot),
+      key<B>("slowdown", real(1, greatest_slowdown), "best_effort is fixed",
+             "wanted at most of device executions, in times of their undisturbed length: a closed loop sets best_effort by it", &B::slowdown),
+      key<B>("floor", bandwidth(least_budget), "the closed loop sets best_effort no lower", &B::floor),
+      key<B>("counter", one_of<CounterBackEnd>(),
+             "who counts, and who stops: core: a counter of each core and a thread that holds it; thread: each thread of this process stops itself; "
+             "polling: as core, but the counter is read several times in a period", &B::counter),
+      optional_text<B>("event", "the board's", "what is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &B::event),
+  };
+}
+
+std::vector<Key<CoreBudget>> core_budget_keys() {
+  return {key<CoreBudget>("core", integer<unsigned>(0, last_core), required, "unique", &CoreBudget::core),
+          key<CoreBudget>("budget", bandwidth(least_budget), required, "memory bandwidth of this core, in force always", &CoreBudget::budget)};
+}
+
 /// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
 Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
   return key<Task>(
@@ -139,6 +175,12 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks", &Task::swap_volume),
       key<Task>("resident", bytes(), "what others leave, tasks in turn", "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
                 &Task::resident),
+      key<Task>("traffic_before", bytes(), "not known; required for traffic",
+                "to and from memory in the CPU part before, at most (traffic: exactly): admission charges a regulated core's stalls for it", &Task::traffic_before),
+      key<Task>("traffic_after", bytes(), "0B where traffic_before is given", "in the CPU part after", &Task::traffic_after),
+      key<Task>("pattern", one_of<TrafficPattern>(), "traffic: how it moves memory, line by line", &Task::pattern),
+      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: the memory that it sweeps", &Task::buffer),
+      key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture), "winograd: side of the square picture that it convolves", &Task::resolution),
       key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic",
                 "when jobs are released, from the start, in ascending order and at least a period apart; only for `rtexec simulate`", &Task::releases),
   };
@@ -163,6 +205,8 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>(
           "device.swap_cost", [](auto& set) -> auto& { return set.device.swap_cost; }, swap_cost_keys<SwapCostOptions>("the board's")),
       table<TaskSet>("swap", &TaskSet::swap, swap_keys()),
+      table<TaskSet>("bandwidth", &TaskSet::bandwidth, bandwidth_keys()),
+      list<TaskSet>("bandwidth.core", &TaskSet::core_budgets, unnamed, core_budget_keys(), as_read),
       list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task),
   });
   return instance;
@@ -213,13 +257,34 @@ void check_dnn(const Task& task, std::size_t i, Report& report) {
                         ": of a dnn task it is what a footprint adds to its network: needs footprint beside it");
 }
 
-void check_synthetic(const Task& task, std::size_t i, Report& report) {
+void check_no_dnn(const Task& task, std::size_t i, Report& report) {
   const Place workload = of_task(i, "workload");
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
     if (!file.empty()) report.relation({of_task(i, key), workload}, assignment(key, file) + ": only for dnn tasks");
   if (task.precision != Precision::fp32)
     report.relation({of_task(i, "precision"), workload},
-                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a synthetic one computes nothing");
+                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a " + std::string(spelling(task.workload)) +
+                        " one " + (task.workload == WorkloadKind::winograd ? "computes in fp32" : "computes nothing"));
+}
+
+void check_traffic(const Task& task, std::size_t i, Report& report) {
+  const Place workload = of_task(i, "workload");
+  if (task.workload == WorkloadKind::traffic && !task.traffic_before)
+    report.relation({of_task(i, "traffic_before"), workload}, "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
+  if (task.traffic_after && !task.traffic_before)
+    report.relation({of_task(i, "traffic_after"), of_task(i, "traffic_before")},
+                    assignment("traffic_after", *task.traffic_after) + ": needs traffic_before beside it, 0B where there is none");
+  if (task.buffer && task.workload != WorkloadKind::traffic)
+    report.relation({of_task(i, "buffer"), workload}, assignment("buffer", *task.buffer) + ": only for traffic tasks");
+}
+
+void check_footprint(const Task& task, std::size_t i, Report& report) {
+  if (task.footprint) report.relation({of_task(i, "footprint"), of_task(i, "workload")},
+                                      assignment("footprint", *task.footprint) + ": only for synthetic and dnn tasks");
+}
+
+void check_synthetic(const Task& task, std::size_t i, Report& report) {
+  const Place workload = of_task(i, "workload");
   if (!task.wcet) report.relation({of_task(i, "wcet"), workload}, "wcet: a synthetic task needs one, as a duration");
   if (!task.footprint || *task.footprint == Bytes{0})
     report.relation({of_task(i, "footprint"), workload}, "footprint: a synthetic task needs one, at least 1B");
@@ -294,13 +359,38 @@ void check_device(const DeviceOptions& device, Report& report) {
     report.relation({capacity, chunk}, assignment("capacity", *device.capacity) + ": " + problem);
 }
 
+void check_workload(const Task& task, std::size_t i, Report& report) {
+  if (task.workload == WorkloadKind::dnn) return check_dnn(task, i, report);
+  check_no_dnn(task, i, report);
+  if (task.workload == WorkloadKind::synthetic) return check_synthetic(task, i, report);
+  check_footprint(task, i, report);
+}
+
+void check_bandwidth(const TaskSet& set, Report& report) {
+  const BandwidthOptions& asked = set.bandwidth;
+  const auto of_bandwidth = [](std::string_view key) { return Place{.table = "bandwidth", .index = 0, .key = key}; };
+  const auto of_core = [](std::size_t i) { return Place{.table = "bandwidth.core", .index = i, .key = "core"}; };
+  if (asked.slowdown && !asked.best_effort)
+    report.relation({of_bandwidth("slowdown"), of_bandwidth("best_effort")}, "slowdown: needs best_effort beside it, where the closed loop begins");
+  if (asked.slowdown && asked.best_effort && asked.floor > *asked.best_effort)
+    report.relation({of_bandwidth("floor"), of_bandwidth("best_effort")},
+                    "floor = " + toml_string(to_string(asked.floor)) + ": more than best_effort, " + to_string(*asked.best_effort));
+  for (std::size_t i = 0; i < set.core_budgets.size(); ++i) {
+    const auto first = static_cast<std::size_t>(std::ranges::find(set.core_budgets, set.core_budgets[i].core, &CoreBudget::core) - set.core_budgets.begin());
+    if (first != i)
+      report.relation({of_core(i), of_core(first)},
+                      "core = " + std::to_string(set.core_budgets[i].core) + ": already that of bandwidth.core " + std::to_string(first + 1));
+  }
+}
+
 void check_rules(const TaskSet& set, Report& report) {
   if (set.tasks.empty()) report.relation({Place{}, of_task(0, "")}, "no task: write at least one [[task]]");
   check_device(set.device, report);
+  check_bandwidth(set, report);
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     check_times(set.tasks[i], i, report);
-    if (set.tasks[i].workload == WorkloadKind::dnn) check_dnn(set.tasks[i], i, report);
-    else check_synthetic(set.tasks[i], i, report);
+    check_workload(set.tasks[i], i, report);
+    check_traffic(set.tasks[i], i, report);
     check_memory(set.tasks[i], i, report);
     check_releases(set.tasks[i], i, report);
     check_priority(set.tasks[i], i, set.executive.priorities, report);

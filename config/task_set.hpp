@@ -29,7 +29,15 @@ enum class OnOverrun {
   stop,      // the executive stops
 };
 
-enum class WorkloadKind { dnn, synthetic };
+enum class WorkloadKind { dnn, synthetic, traffic, winograd };
+
+/// How a traffic task moves memory.
+enum class TrafficPattern {
+  write,   // one word of each cache line is written (the thesis's generator, Algorithm 2)
+  read,    // one word of each cache line is read
+  copy,    // whole lines, from one half of the buffer to the other
+  latency, // each line's address is read from the line before
+};
 
 /// Where a task's device memory lives: device memory (D), managed (M), or host memory mapped to the device (H).
 enum class MemoryPolicy { automatic, device, managed, host };
@@ -43,6 +51,34 @@ enum class Precision {
 
 /// How the engines' threads wait for a GPU.
 enum class Completion { block, spin };
+
+/// When the limit of best-effort cores is in force.
+enum class RegulateWhile {
+  device_works, // a job executes on the device or chunks are copied (bw_lock)
+  device_busy,  // a job is anywhere between its request for the device and the end of its device part (gpu_busy)
+  always,
+};
+
+/// What cores may do once every regulated core has used up its budget before the period's end.
+enum class BandwidthSharing {
+  none,         // they stand still
+  spare,        // all go on without a limit until the period ends (MemGuard's best-effort sharing)
+  proportional, // a new period begins at once: what is spare is shared in proportion to the budgets
+};
+
+/// What becomes of memory traffic beyond the budget of a period.
+enum class Overshoot {
+  carry,   // it is taken off the next periods' budgets: the rate holds in the long run
+  forgive,
+};
+
+/// How memory traffic is counted, and who stops whom.
+enum class CounterBackEnd {
+  automatic, // the first of these that the machine proves to have
+  core,      // a counter of the whole core, and a thread of high priority that holds the core
+  thread,    // a counter on each thread of this process, which stops itself
+  polling,   // a counter that is read several times in a period, and a thread that holds the core
+};
 
 /// How tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
@@ -99,6 +135,11 @@ struct Task {
   MemoryClass memory_class = MemoryClass::state; // of a synthetic task's swappable memory, or of what the footprint adds to a network
   std::optional<Bytes> swap_volume; // how much is swapped; absent: planned
   std::optional<Bytes> resident;    // of the swap volume, on the device at the start; absent: what is left, tasks in turn
+  std::optional<Bytes> traffic_before; // to and from memory in the CPU part before, at most; a traffic task moves exactly that
+  std::optional<Bytes> traffic_after;  // in the CPU part after
+  TrafficPattern pattern = TrafficPattern::write; // of a traffic task
+  std::optional<Bytes> buffer;         // that a traffic task sweeps; absent: four times the last-level cache
+  unsigned resolution = 512;           // of a winograd task: the side of its square picture
   std::optional<std::vector<Duration>> releases; // from the start, for the simulator alone; absent: periodic
 };
 
@@ -144,13 +185,36 @@ struct SwapOptions {
   bool verify = false;            // each chunk's digest is compared after it was loaded
 };
 
+/// Memory bandwidth of cores beside the device (README: bandwidth budgets). Regulated as soon as any limit is given.
+struct BandwidthOptions {
+  Duration period{std::chrono::milliseconds(1)}; // of regulation
+  std::optional<Bandwidth> best_effort; // of each core without a promise to keep, while the device works; absent: unlimited
+  RegulateWhile regulate_while = RegulateWhile::device_works;
+  bool reclaim = false;                 // cores donate what they are predicted not to use
+  BandwidthSharing sharing = BandwidthSharing::none;
+  Overshoot overshoot = Overshoot::carry;
+  std::optional<double> slowdown;       // wanted of device executions, at most: `best_effort` is then where the closed loop begins
+  Bandwidth floor{10'000'000};          // the closed loop never goes below
+  CounterBackEnd counter = CounterBackEnd::automatic;
+  std::string event;                    // empty: the board's
+};
+
+/// The budget of one core, in force always.
+struct CoreBudget {
+  unsigned core = 0;
+  Bandwidth budget{0};
+};
+
 struct TaskSet {
   std::filesystem::path file; // where it was read from; empty when built in code
   std::string board = "host";
   ExecutiveOptions executive;
   DeviceOptions device;
   SwapOptions swap;
+  BandwidthOptions bandwidth;
+  std::vector<CoreBudget> core_budgets;
   std::vector<Task> tasks;
+  [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
 
 } // namespace rtexec

@@ -135,6 +135,14 @@ Type<Bytes> bytes() {
           .problem = [](const Bytes&) { return std::string{}; }};
 }
 
+Type<Bandwidth> bandwidth(Bandwidth least) {
+  return {.name = "bandwidth, at least " + to_string(least),
+          .unit = "B/s, kB/s, MB/s, MiB/s, GB/s, GiB/s",
+          .read = [](const Value& value) { return read_quantity(value, parse_bandwidth, "MB/s"); },
+          .write = [](const Bandwidth& value) { return toml_string(to_string(value)); },
+          .problem = [=](const Bandwidth& value) { return value < least ? "must be at least " + to_string(least) : std::string{}; }};
+}
+
 Type<Bytes> pages() {
   Type<Bytes> type = bytes();
   type.name = "size, a multiple of " + to_string(page);

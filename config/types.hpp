@@ -49,6 +49,7 @@ inline constexpr unsigned last_core = 1023;                         // of a kern
 [[nodiscard]] Type<std::filesystem::path> path();
 [[nodiscard]] Type<Duration> duration(Duration least, Duration most);
 [[nodiscard]] Type<Bytes> bytes();
+[[nodiscard]] Type<Bandwidth> bandwidth(Bandwidth least);
 /// At least one page, and whole pages.
 [[nodiscard]] Type<Bytes> pages();
 

@@ -13,6 +13,8 @@
 struct io_uring; // of liburing.h
 struct io_uring_cqe;
 struct iovec;
+struct perf_event_attr;
+struct pollfd;
 
 namespace rtexec::hal {
 
@@ -45,6 +47,7 @@ struct System {
   void* (*mmap)(void* address, std::size_t size, int protection, int flags, int file, off_t offset);
   int (*munmap)(void* address, std::size_t size);
   int (*mprotect)(void* address, std::size_t size, int protection);
+  int (*madvise)(void* address, std::size_t size, int advice);
   int (*mincore)(void* address, std::size_t size, unsigned char* resident);
   int (*memfd_create)(const char* name, unsigned flags);
   int (*ftruncate)(int file, off_t size);
@@ -68,6 +71,11 @@ struct System {
   int (*ring_register_buffers)(io_uring* ring, const iovec* buffers, unsigned count);
   int (*ring_submit)(io_uring* ring); // how many were submitted
   int (*ring_wait)(io_uring* ring, io_uring_cqe** completion);
+  // counters
+  int (*perf_event_open)(perf_event_attr* attributes, pid_t thread, int core, unsigned long flags);
+  int (*perf_event_control)(int counter, unsigned long request, const std::uint64_t* argument); // ioctl
+  int (*signal_owner)(int counter, int signal, pid_t thread); // fcntl: F_SETOWN_EX, F_SETSIG, O_ASYNC
+  int (*ppoll)(pollfd* files, std::size_t count, const timespec* timeout);
   // time
   int (*clock_nanosleep)(clockid_t clock, int flags, const timespec* request, timespec* remaining);
 };

@@ -21,6 +21,22 @@ bool real_time(const Task& task) { return task.criticality == Criticality::real_
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
+/// Of memory; a line of nothing cannot be counted.
+bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
+bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
+
+void check_regulation(const TaskSet& tasks, const Board& board, const auto& complain) {
+  if (tasks.core_budgets.empty()) return;
+  if (!in_range(tasks.bandwidth.period) || tasks.bandwidth.period == Duration::zero())
+    complain("[bandwidth] period must be above 0 and at most " + readable(Duration(longest_time)));
+  for (const CounterFacts& counter : board.counters)
+    if (!is_line(counter.line))
+      complain("board '" + board.name + "': a line of " + to_string(counter.line) + ", moved by each event " + counter.event + ", is out of range");
+  for (const Task& task : tasks.tasks)
+    for (const std::optional<Bytes>& traffic : {task.traffic_before, task.traffic_after})
+      if (traffic && !in_range(*traffic)) complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
+}
+
 Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   std::string errors;
   const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
@@ -43,6 +59,7 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
     if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && real_time(task) && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
+  check_regulation(tasks, board, complain);
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
@@ -119,6 +136,7 @@ void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<co
   plan.proved = analysis.end_to_end.proved;
   for (TestVerdict* verdict : {&analysis.device, &analysis.end_to_end})
     if (!named.names.empty()) verdict->explanation += named.swapping;
+  for (const auto& [core, budget] : named.regulated) analysis.end_to_end.explanation += budget;
   plan.tests.push_back(std::move(analysis.device));
   std::ranges::move(analysis.cores, std::back_inserter(plan.tests));
   plan.tests.push_back(std::move(analysis.end_to_end));

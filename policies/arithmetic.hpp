@@ -2,7 +2,7 @@
 //
 // Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every iteration stops at
 // `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its charges at most 2^57, and a sum over the
-// two parts of 2^10 tasks below 2^126.
+// two parts of 2^10 tasks below 2^126; so are sums of memory lines, of which a part moves at most 2^55.
 #pragma once
 
 #include "config/units.hpp"
@@ -25,6 +25,7 @@ struct Load {
   Nanos period = 1;
   Nanos cost = 0;
   Nanos jitter = 0;
+  Nanos lines = 0; // of memory, that each job moves on a regulated core
 };
 
 /// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) / period).

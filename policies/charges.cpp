@@ -1,5 +1,6 @@
 #include "policies/charges.hpp"
 
+#include "policies/bandwidth_charges.hpp"
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
@@ -280,6 +281,7 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
     }
   }
   if (swap) add_swapping(named, *swap, plan, tasks, board, charges);
+  add_regulation(named, plan, tasks, board, order);
   return named;
 }
 

@@ -9,16 +9,35 @@
 
 namespace rtexec::policies {
 
-/// Longest time from a part becoming ready to its end: `own` of work, and whatever `higher` brings meanwhile.
-[[nodiscard]] inline FixedPoint core_window(Nanos own, std::span<const Load> higher, Nanos limit) {
-  return least_fixed_point(own, limit, [&](Nanos window) {
-    Wide work = own;
-    for (const Load& load : higher) work += jobs_in(load, window) * load.cost;
-    return work;
+/// What a window is for.
+struct CorePart {
+  Nanos work = 0;
+  Nanos lines = 0;      // of memory, moved by it
+  unsigned windows = 1; // that it joins, with time off the core in between
+};
+
+/// How long a regulated core stands still in so many windows in which `lines` are moved.
+[[nodiscard]] inline Wide stalls(const RegulatedCore& core, Wide lines, unsigned windows) {
+  const Wide periods = (lines + core.overshoot * windows) / core.budget;
+  return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
+}
+
+/// Longest time from a part on `core` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
+[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, unsigned core, const CorePart& own, std::span<const Load> higher, Nanos limit) {
+  const auto regulated = std::ranges::find(set.regulated, core, &RegulatedCore::core);
+  return least_fixed_point(own.work, limit, [&](Nanos window) {
+    Wide work = own.work;
+    Wide lines = own.lines;
+    for (const Load& load : higher) {
+      const Wide jobs = jobs_in(load, window);
+      work += jobs * load.cost;
+      lines += jobs * load.lines;
+    }
+    return regulated == set.regulated.end() ? work : work + stalls(*regulated, lines, own.windows);
   });
 }
 
-/// What service threads bring to a core.
+/// What service threads bring to a core, without the one that regulates it.
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
@@ -26,15 +45,23 @@ namespace rtexec::policies {
   return loads;
 }
 
-/// What the tasks above `task` and service threads bring to its core; the first `task` entries of `bounds` say when their last parts become
+/// The same with the thread that regulates it.
+[[nodiscard]] inline std::vector<Load> threads_on(const StagedSet& set, unsigned core) {
+  std::vector<Load> loads = service_on(set, core);
+  for (const RegulatedCore& each : set.regulated)
+    if (each.core == core) loads.push_back(each.tick);
+  return loads;
+}
+
+/// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their last parts become
 /// ready.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task, std::span<const StageBounds> bounds) {
-  std::vector<Load> loads = service_on(set, set.tasks[task].core);
+  std::vector<Load> loads = threads_on(set, set.tasks[task].core);
   for (std::size_t j = 0; j < task; ++j) {
     const StagedTask& other = set.tasks[j];
     if (other.core != set.tasks[task].core) continue;
-    loads.push_back({other.period, other.before, set.release_jitter});
-    loads.push_back({other.period, other.after, std::max(bounds[j].device_done, Nanos{0})});
+    loads.push_back({other.period, other.before, set.release_jitter, other.lines_before});
+    loads.push_back({other.period, other.after, std::max(bounds[j].device_done, Nanos{0}), other.lines_after});
   }
   return loads;
 }

@@ -28,8 +28,8 @@ class SplitSearch {
     for (std::size_t i = 0; i < set_.tasks.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
       const std::vector<Load> loads = loads_above(set_, i, splits);
-      const FixedPoint first = core_window(task.before, loads, task.deadline);
-      const FixedPoint last = core_window(task.after, loads, task.deadline);
+      const FixedPoint first = core_window(set_, task.core, {task.before, task.lines_before}, loads, task.deadline);
+      const FixedPoint last = core_window(set_, task.core, {task.after, task.lines_after}, loads, task.deadline);
       StageBounds& split = splits.emplace_back();
       split.ready = set_.release_jitter + first.value;
       split.last_window = last.value;

@@ -25,6 +25,8 @@ struct StagedTask {
   Nanos load = 0;     // of its chunks, beside the execution of another job (overlap.hpp); 0: never
   Nanos lead = 0;     // of `device`, until whose end jobs of higher priority go first
   std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
+  Nanos lines_before = 0;          // of memory, that the parts move on a regulated core
+  Nanos lines_after = 0;
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
 };
@@ -35,6 +37,17 @@ struct CoreLoad {
   Load load;
 };
 
+/// A core with a memory bandwidth budget. It stands still where its budget is used up: in a window in which the counted parts move M lines
+/// for at most once + stall * floor((M + overshoot) / budget).
+struct RegulatedCore {
+  unsigned core = 0;
+  Nanos budget = 1;   // lines in a period
+  Nanos stall = 0;    // X
+  Nanos once = 0;     // what began before the window
+  Wide overshoot = 0; // lines that were moved before the window and are taken off the budgets in it
+  Load tick;          // the regulating thread
+};
+
 struct StagedSet {
   std::vector<StagedTask> tasks; // the most urgent first: the priorities on cores and, under static priority, on the device
   Nanos release_jitter = 0;      // of the first part
@@ -42,6 +55,7 @@ struct StagedSet {
   Nanos background_load = 0;     // longest load of best-effort tasks
   Nanos device_delay = 0;        // the device may stand still for so long, once in a window
   std::vector<CoreLoad> service{};
+  std::vector<RegulatedCore> regulated{};
   /// Whether one of the `first` most urgent tasks is loaded.
   [[nodiscard]] bool loads(std::size_t first) const {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });

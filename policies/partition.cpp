@@ -22,20 +22,23 @@ enum class Fit { first, emptiest, fullest };
 /// Real-time tasks go before others; of them those with the largest share of a core, or the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// The preferred cores, then the service core; the compute core only where there is no other.
+/// The preferred cores, then the service core, then those with a memory bandwidth budget; the compute core only where there is no other.
 struct Cores {
   std::vector<unsigned> all;
   std::size_t preferred = 0; // the first so many
 };
 
-Cores cores_of(const Board& board) {
+Cores cores_of(const TaskSet& tasks, const Board& board) {
   Cores cores;
   const std::vector<unsigned> there = board.cores.empty() ? std::vector<unsigned>{0} : board.cores;
+  const auto regulated = [&](unsigned core) { return std::ranges::find(tasks.core_budgets, core, &CoreBudget::core) != tasks.core_budgets.end(); };
   for (const unsigned core : there)
-    if (core != board.compute_core && core != board.service_core) cores.all.push_back(core);
+    if (core != board.compute_core && core != board.service_core && !regulated(core)) cores.all.push_back(core);
   cores.preferred = cores.all.size();
   if (board.service_core && board.service_core != board.compute_core && std::ranges::find(there, *board.service_core) != there.end())
     cores.all.push_back(*board.service_core);
+  for (const unsigned core : there)
+    if (core != board.compute_core && core != board.service_core && regulated(core)) cores.all.push_back(core);
   if (cores.all.empty()) cores.all = there;
   if (cores.preferred == 0) cores.preferred = cores.all.size();
   return cores;
@@ -110,7 +113,7 @@ class Packer {
 } // namespace
 
 std::vector<Partition> partitions(const TaskSet& tasks, const Board& board) {
-  const Cores cores = cores_of(board);
+  const Cores cores = cores_of(tasks, board);
   const Cores alike{.all = cores.all, .preferred = cores.all.size()};
   Packer packer(tasks, board);
   std::vector<Partition> found;

@@ -45,7 +45,7 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   const std::vector<Load> loads = loads_above(set, i, above);
   StageBounds bounds;
 
-  const FixedPoint first = core_window(task.before, loads, task.deadline);
+  const FixedPoint first = core_window(set, task.core, {task.before, task.lines_before}, loads, task.deadline);
   bounds.ready = set.release_jitter + first.value;
   bounds.device_done = bounds.ready + task.on_device();
   bounds.last_window = task.after;
@@ -58,8 +58,9 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   if (!device.settled) return bounds;
 
   // Either the last part has a window of its own, or one window spans all parts, with the time on the device as execution.
-  const FixedPoint last = core_window(task.after, loads, task.deadline);
-  const FixedPoint whole = core_window(task.before + device.from_request + task.after, loads, task.deadline);
+  const FixedPoint last = core_window(set, task.core, {task.after, task.lines_after}, loads, task.deadline);
+  const CorePart joined{.work = task.before + device.from_request + task.after, .lines = task.lines_before + task.lines_after, .windows = 2};
+  const FixedPoint whole = core_window(set, task.core, joined, loads, task.deadline);
   bounds.last_window = last.value;
   bounds.settled = last.settled || whole.settled;
   const Nanos separate = bounds.device_done + last.value;
@@ -93,12 +94,13 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
   std::vector<FixedPoint> responses;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const StagedTask& task = set.tasks[i];
-    std::vector<Load> loads = service_on(set, task.core);
+    std::vector<Load> loads = threads_on(set, task.core);
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
-      if (other.core == task.core) loads.push_back({other.period, other.before + other.after, set.release_jitter});
+      if (other.core == task.core)
+        loads.push_back({other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
     }
-    FixedPoint response = core_window(task.before + task.after, loads, task.deadline);
+    FixedPoint response = core_window(set, task.core, {task.before + task.after, task.lines_before + task.lines_after}, loads, task.deadline);
     response.value += set.release_jitter;
     response.settled = response.settled && response.value <= task.deadline;
     responses.push_back(response);

@@ -203,7 +203,9 @@ std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> boun
 }
 
 TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const FixedPoint> responses) {
-  TestVerdict verdict = test(core_named(core), "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)");
+  const bool regulated = named.regulated.contains(core);
+  TestVerdict verdict = test(core_named(core), std::string("R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)") +
+                                                   (regulated ? " + X (1 + floor((lines moved + overshoot)/budget))" : ""));
   if (core == named.compute_core && on_compute_core(verdict, named)) return verdict;
 
   NamedSet alone;
@@ -220,7 +222,8 @@ TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const F
     set_verdict(verdict, false, named.names[i], response, task.deadline,
                 "the CPU parts of " + task_named(named.names[i]) + ", " + in_ms(task.before) + " with their charges, end after " +
                     (responses[i].settled ? "" : "at least ") + in_ms(response) + " of " + in_ms(task.deadline) + " if the device takes no time" +
-                    (service_on(named.set, core).empty() ? "" : ", beside what moving chunks takes of this core"));
+                    (service_on(named.set, core).empty() ? "" : ", beside what moving chunks takes of this core") +
+                    (regulated ? named.regulated.at(core) : ""));
   }
   verdict.proved = proved;
   if (!proved) static_cast<void>(overloaded(verdict, alone, parts_of(alone, &StagedTask::before), verdict.name));

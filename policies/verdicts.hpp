@@ -6,6 +6,7 @@
 #include "policies/reservations.hpp"
 #include "policies/swap_charges.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,7 @@ struct NamedSet {
   std::optional<unsigned> compute_core;  // that executes device parts
   std::optional<SwapRule> rule;          // absent: nothing is swapped
   std::string swapping;                  // what is swapped, to be added to an explanation
+  std::map<unsigned, std::string> regulated; // by core: its budget, to be added to an explanation
   std::optional<Obstacle> obstacle;
 };
 

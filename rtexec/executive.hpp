@@ -19,6 +19,7 @@
 #include "hal/backing_store.hpp"
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
+#include "rtexec/bandwidth_report.hpp"
 #include "tasks/workload.hpp"
 
 #include <cstdint>
@@ -116,6 +117,7 @@ struct Report {
   std::vector<ThreadReport> threads;
   std::optional<DeviceReport> device;        // absent before the start
   std::optional<SwapReport> swap;            // where the plan swaps
+  std::optional<BandwidthReport> bandwidth;  // where the set limits any
   std::optional<DeviceFaultReport> device_fault;
   std::vector<std::string> degraded;         // what the machine could not give
   std::optional<TraceReport> trace;          // filled in by who recorded,

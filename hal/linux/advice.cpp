@@ -24,7 +24,8 @@ std::string fifo_advice(int error, int priority) {
   return "Needs CAP_SYS_NICE or RLIMIT_RTPRIO >= " + wanted + " (now " + limit_text(RLIMIT_RTPRIO) + "): " + std::string(capability) +
          " (or `--ulimit rtprio=99`), or raise the limit with `ulimit -r " + wanted +
          "` (a line `USER - rtprio 99` in /etc/security/limits.conf). Where the kernel groups real-time tasks (cgroup v1 `cpu`), the group "
-         "needs a share: write cpu.rt_runtime_us. Some servers refuse SCHED_FIFO to everyone: use SCHED_DEADLINE there.";
+         "needs a share: write cpu.rt_runtime_us, or lift RT throttling for all of them (sysctl -w kernel.sched_rt_runtime_us=-1; a thread that never "
+         "sleeps then keeps its core for good). Some servers refuse SCHED_FIFO to everyone: use SCHED_DEADLINE there.";
 }
 
 std::string deadline_advice(int error, bool pinned, bool in_partition) {

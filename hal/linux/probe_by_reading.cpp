@@ -166,6 +166,8 @@ std::vector<Finding> findings_by_reading(const Machine& machine) {
   return findings;
 }
 
+std::vector<Finding> Machine::real_time_limits() const { return {rt_throttling(*this), fair_server(*this)}; }
+
 std::vector<Finding> Machine::probe() const {
   auto findings = findings_by_trying(*this);
   for (auto& finding : findings_by_reading(*this)) findings.push_back(std::move(finding));

@@ -30,6 +30,12 @@ Result<Mapping> Mapping::anonymous(Bytes size, int protection, int flags, std::s
   return call_failed(std::string("mapping ") + readable(size) + " for " + std::string(what), error, advice, Errc::out_of_memory);
 }
 
+Result<Mapping> Mapping::of_file(int file, Bytes size, int protection, int flags, std::string_view what) {
+  void* base = sys().mmap(nullptr, size.count, protection, flags, file, 0);
+  if (base != MAP_FAILED) return Mapping(static_cast<std::byte*>(base), size);
+  return call_failed("mapping " + std::string(what), errno, "", Errc::out_of_memory);
+}
+
 Result<> Mapping::unmap() {
   if (base_ == nullptr) return {};
   void* base = std::exchange(base_, nullptr);

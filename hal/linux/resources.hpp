@@ -37,12 +37,14 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-/// A private anonymous mapping, unmapped with everything that was mapped over it.
+/// A mapping of whole pages, unmapped with everything that was mapped over it.
 class Mapping {
  public:
   Mapping() = default;
   /// `size` in whole pages. `what` names it in the error.
   [[nodiscard]] static Result<Mapping> anonymous(Bytes size, int protection, int flags, std::string_view what);
+  /// Of a file's begin.
+  [[nodiscard]] static Result<Mapping> of_file(int file, Bytes size, int protection, int flags, std::string_view what);
   Mapping(Mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, Bytes{})) {}
   Mapping& operator=(Mapping&& other) noexcept {
     std::swap(base_, other.base_);

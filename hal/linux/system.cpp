@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <liburing.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -46,6 +48,7 @@ constexpr System real{
     },
     .munmap = [](void* address, std::size_t size) { return ::munmap(address, size); },
     .mprotect = [](void* address, std::size_t size, int protection) { return ::mprotect(address, size, protection); },
+    .madvise = [](void* address, std::size_t size, int advice) { return ::madvise(address, size, advice); },
     .mincore = [](void* address, std::size_t size, unsigned char* resident) { return ::mincore(address, size, resident); },
     .memfd_create = [](const char* name, unsigned flags) { return ::memfd_create(name, flags); },
     .ftruncate = [](int file, off_t size) { return ::ftruncate(file, size); },
@@ -69,6 +72,17 @@ constexpr System real{
     },
     .ring_submit = [](io_uring* ring) { return as_result(::io_uring_submit(ring)); },
     .ring_wait = [](io_uring* ring, io_uring_cqe** completion) { return as_result(::io_uring_wait_cqe(ring, completion)); },
+    .perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
+      return static_cast<int>(::syscall(SYS_perf_event_open, attributes, thread, core, -1, flags));
+    },
+    .perf_event_control = [](int counter, unsigned long request, const std::uint64_t* argument) { return ::ioctl(counter, request, argument); },
+    .signal_owner = [](int counter, int signal, pid_t thread) {
+      const f_owner_ex owner{.type = F_OWNER_TID, .pid = thread};
+      if (::fcntl(counter, F_SETOWN_EX, &owner) != 0 || ::fcntl(counter, F_SETSIG, signal) != 0) return -1;
+      const int flags = ::fcntl(counter, F_GETFL);
+      return flags < 0 ? -1 : ::fcntl(counter, F_SETFL, flags | O_ASYNC);
+    },
+    .ppoll = [](pollfd* files, std::size_t count, const timespec* timeout) { return ::ppoll(files, count, timeout, nullptr); },
     .clock_nanosleep = [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
       return as_errno(::clock_nanosleep(clock, flags, request, remaining));
     },

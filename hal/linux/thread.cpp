@@ -68,7 +68,8 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
   return attributes;
 }
 
-/// Pinning and joining a partition are refused to a SCHED_DEADLINE thread, so every change starts here.
+/// Pinning and joining a partition are refused to a SCHED_DEADLINE thread, so every change starts here, and such a thread gets its class last.
+/// Others get it before: without it, a thread that comes to a core which a FIFO thread fills would never run again.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return std::unexpected(current.error());
@@ -148,7 +149,8 @@ Result<Mapping> prefaulted_stack(Bytes size) {
 } // namespace
 
 Result<> apply(const ThreadSettings& settings) {
-  for (const auto step : {check, rename, leave_real_time, pin, schedule}) {
+  const bool pinned_first = settings.reservation.has_value();
+  for (const auto step : {check, rename, leave_real_time, pinned_first ? pin : schedule, pinned_first ? schedule : pin}) {
     if (auto done = step(settings); !done) return done;
   }
   return {};

@@ -1,12 +1,12 @@
 #include "config/board_writer.hpp"
 #include "config/files.hpp"
-#include "config/names.hpp"
 #include "config/reader.hpp"
+#include "rtexec/command/board_target.hpp"
+#include "rtexec/command/calibrate_bandwidth.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/calibrator.hpp"
-#include "rtexec/executive/loaded_set.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,8 +20,6 @@ namespace rtexec::command {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 
 struct Options {
   std::string board = "host";
@@ -54,48 +52,6 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   else if (options.store != "pinned")
     return fail(Errc::bad_input, "--store " + options.store + ": use pinned, pageable or file:PATH");
   return result;
-}
-
-/// The board that is measured, and the text that takes its costs. A file that is there already is both: its facts and costs are its owner's.
-struct Target {
-  std::string board; // by name or path
-  std::string toml;
-  fs::path output;
-};
-
-/// A file of one's own takes its costs itself, a board that the program carries in itself is written to the current folder.
-fs::path output_of(const Options& options, bool carried) {
-  if (!options.output.empty()) return options.output;
-  return carried ? options.board + ".toml" : options.board;
-}
-
-/// `output` is there already, and it was asked to measure `board`.
-Result<Target> existing_target(const fs::path& output, const Board& board) {
-  auto text = config::read_file(output, max_board_bytes);
-  if (!text) return std::unexpected(text.error());
-  const std::string there = output.string() + ": error: cannot write costs into it: it is there already, ";
-  const auto owned = parse_board(*text, output);
-  if (!owned) return fail(Errc::bad_input, there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
-  if (owned->device != board.device)
-    return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) + "\", and that of board '" + board.name + "' is \"" +
-                                     std::string(spelling(board.device)) + "\"; name another file with -o");
-  return Target{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output};
-}
-
-/// Tells now, not after minutes of measuring, that the output cannot be written or merged into.
-Result<Target> target_of(const Options& options) {
-  const auto builtin = executive::builtin_boards();
-  const auto board = read_board(options.board, builtin);
-  if (!board) return std::unexpected(board.error());
-  const auto known = std::ranges::find(builtin, options.board, &BuiltinBoard::name);
-  const bool carried = known != builtin.end();
-  const fs::path output = output_of(options, carried);
-  if (const auto writable = AtomicFile::create(output); !writable) return std::unexpected(writable.error());
-  if (std::error_code error; fs::exists(output, error)) return existing_target(output, *board);
-  if (carried) return Target{options.board, std::string(known->toml), output};
-  auto text = config::read_file(options.board, max_board_bytes);
-  if (!text) return std::unexpected(text.error());
-  return Target{options.board, std::move(*text), output};
 }
 
 void print(std::ostream& out, const executive::Calibration& calibration) {
@@ -139,7 +95,7 @@ nlohmann::json to_json(const executive::Calibration& calibration, const fs::path
 int calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   if (!wanted) return report(wanted.error());
-  const auto target = target_of(options);
+  const auto target = board_target(options.board, options.output);
   if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
   if (target->board != options.board) out << "measures the board of " << target->output.string() << ", which is there already\n";
@@ -163,7 +119,7 @@ int calibrate(const Options& options) {
 } // namespace
 
 void add_calibrate(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("calibrate", "Measure what swapping costs on a board and write it into the board's file");
+  auto* command = program.add_subcommand("calibrate", "Measure what swapping costs on a board, or (bandwidth) what its memory gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
   command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file that is there already is "
@@ -182,7 +138,12 @@ void add_calibrate(CLI::App& program, int& exit_code) {
       ->type_name("FACTOR");
   command->add_flag("--keep-awake", options->calibration.keep_awake, "Keep the cores from going idle, as task sets with keep_awake = true do");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
+  CLI::App* bandwidth = add_calibrate_bandwidth(*command, exit_code);
+  for (CLI::Option* option : command->get_options())
+    if (option != command->get_help_ptr() && option != command->get_help_all_ptr()) bandwidth->excludes(option); // they are of swapping
+  command->callback([options, bandwidth, &exit_code] {
+    if (!bandwidth->parsed()) exit_code = calibrate(*options);
+  });
 }
 
 } // namespace rtexec::command

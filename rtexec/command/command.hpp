@@ -16,6 +16,7 @@ void add_check(CLI::App& program, int& exit_code);
 void add_run(CLI::App& program, int& exit_code);
 void add_simulate(CLI::App& program, int& exit_code);
 void add_sweep(CLI::App& program, int& exit_code);
+void add_experiment(CLI::App& program, int& exit_code);
 void add_profile(CLI::App& program, int& exit_code);
 void add_calibrate(CLI::App& program, int& exit_code);
 void add_model(CLI::App& program, int& exit_code);

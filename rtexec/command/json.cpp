@@ -123,6 +123,33 @@ json to_json(const std::optional<SwapReport>& swap) {
           {"failure", moved.failure.empty() ? json(nullptr) : json(moved.failure)}};
 }
 
+json to_json(const Percentiles& values) { return {{"p50", values.p50}, {"p99", values.p99}, {"max", values.max}, {"samples", values.samples}}; }
+
+json to_json(const DomainReport& domain) {
+  return {{"cores", domain.cores},
+          {"counter", domain.counter},
+          {"line_bytes", domain.line.count},
+          {"counted_lines", domain.reads},
+          {"counted_writes", domain.writes},
+          {"periods", domain.periods},
+          {"missed_periods", domain.missed_periods},
+          {"throttled_periods", domain.throttled_periods},
+          {"throttled_ns", domain.throttled.count()},
+          {"overshoot_lines", to_json(domain.overshoot)},
+          {"late_ns", to_json(domain.late)},
+          {"lost_overflows", domain.lost_overflows},
+          {"lost", domain.lost}};
+}
+
+json to_json(const BandwidthReport& bandwidth) {
+  json domains = json::array();
+  for (const auto& domain : bandwidth.domains) domains.push_back(to_json(domain));
+  return {{"period_ns", bandwidth.period.count()},
+          {"limit_bytes_per_second", bandwidth.limit ? json(bandwidth.limit->bytes_per_second) : json(nullptr)},
+          {"domains", domains},
+          {"reasons", bandwidth.reasons}};
+}
+
 json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }
 
 json to_json(const StatusPageReport& page) {
@@ -178,6 +205,7 @@ json to_json(const Report& report) {
                  {"device", nullable(report.device)},
                  {"device_fault", nullable(report.device_fault)},
                  {"swap", to_json(report.swap)},
+                 {"bandwidth", nullable(report.bandwidth)},
                  {"status_page", nullable(report.status_page)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});

@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
   add_top(program, exit_code);
   add_simulate(program, exit_code);
   add_sweep(program, exit_code);
+  add_experiment(program, exit_code);
   add_profile(program, exit_code);
   add_calibrate(program, exit_code);
   add_model(program, exit_code);

@@ -1,3 +1,4 @@
+#include "hal/bandwidth_counter.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
@@ -62,20 +63,68 @@ std::vector<Finding> probe_device(const Board& board, const std::string& subject
   return findings;
 }
 
-Result<std::vector<Finding>> probe_device(const std::string& name) {
+constexpr std::string_view counter_subject = "bandwidth counter";
+constexpr const char* other_events = "Budgets of memory bandwidth need an event that counts it: name another one in the board's [[counter]], or in [bandwidth] event. "
+                                     "page-faults counts everywhere and shows how regulation works, but is no memory traffic.";
+
+/// One event on one core: of the whole core, which regulation prefers, or of single threads.
+Finding probe_counter(const CounterFacts& facts, const std::string& event, unsigned core) {
+  Finding finding{.subject = std::string(counter_subject), .grade = Finding::Grade::note, .state = {}, .advice = other_events};
+  finding.state = "core " + std::to_string(core) + ", " + event + ": ";
+  const auto found = hal::find_event(event);
+  if (!found) return finding.state += found.error().what, finding;
+  auto probed = hal::probe_counter(*found, facts.line, core, true);
+  if (!probed) probed = hal::probe_counter(*found, facts.line, core, false);
+  if (!probed) {
+    const std::string& what = probed.error().what;
+    const std::size_t end = std::min(what.find('\n'), what.size());
+    return finding.state += what.substr(0, end), finding;
+  }
+  finding.state += probed->what;
+  if (!probed->counts) return finding;
+  if (probed->overflows) finding.grade = Finding::Grade::ok;
+  finding.advice = probed->overflows ? "" : "Regulation must poll it: [bandwidth] counter = \"polling\".";
+  return finding;
+}
+
+/// Each event of the board on the first core that it is for, and page faults, which need no PMU.
+std::vector<Finding> probe_counters(const Board& board) {
+  std::vector<Finding> findings;
+  std::vector<std::string> tried;
+  const auto cores = hal::Machine().online_cores();
+  const auto probe = [&](const CounterFacts& facts, const std::string& event, unsigned core) {
+    const std::string which = event + " " + hal::core_list(facts.cores);
+    if (event.empty() || std::ranges::find(tried, which) != tried.end()) return;
+    tried.push_back(which);
+    findings.push_back(probe_counter(facts, event, core));
+  };
+  for (const unsigned core : cores) {
+    const CounterFacts facts = counter_of(core, board, "");
+    probe(facts, facts.event, core);
+    probe(facts, facts.write_event, core);
+  }
+  const CounterFacts pages = counter_of(cores.front(), board, "page-faults");
+  probe(pages, pages.event, cores.front());
+  return findings;
+}
+
+Result<std::vector<Finding>> probe_board(const std::string& name) {
   const auto board = read_board(name.empty() ? "rtx" : name, executive::builtin_boards());
   if (!board) return std::unexpected(board.error());
-  return name.empty() ? probe_device(*board, "GPU", Finding::Grade::note)
-                      : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
+  auto findings = probe_counters(*board);
+  const auto device = name.empty() ? probe_device(*board, "GPU", Finding::Grade::note)
+                                   : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
+  findings.insert(findings.end(), device.begin(), device.end());
+  return findings;
 }
 
 int probe(const Options& options) {
   std::ostream& out = text_output(options.json);
   nlohmann::json json = nlohmann::json::array();
   auto findings = hal::Machine(options.root).probe();
-  const auto device = probe_device(options.board);
-  if (!device) return report(device.error());
-  findings.insert(findings.end(), device->begin(), device->end());
+  const auto board = probe_board(options.board);
+  if (!board) return report(board.error());
+  findings.insert(findings.end(), board->begin(), board->end());
   for (const Finding& finding : findings) {
     out << "[" << name(finding.grade) << "] " << finding.subject << ": " << finding.state << '\n';
     if (!finding.advice.empty()) out << "    " << finding.advice << '\n';
@@ -93,7 +142,9 @@ void add_probe(CLI::App& program, int& exit_code) {
   command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  command->add_option("--board", options->board, "Open the device of this board, a name or a file; without it, any NVIDIA GPU")->type_name("BOARD");
+  command->add_option("--board", options->board, "Open the device of this board, a name or a file, and try its counters of memory traffic; without it, any NVIDIA GPU, and "
+                                                  "cache misses")
+      ->type_name("BOARD");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = probe(*options); });
 }

@@ -19,6 +19,8 @@ void stop_on_signals() {
   std::signal(SIGTERM, [](int) { interrupted.store(true); });
 }
 
+bool stop_wanted() { return interrupted.load(); }
+
 Progress::Progress(std::ostream& out) : out_(out), terminal_(&out == &std::cout && ::isatty(STDOUT_FILENO) != 0) {}
 
 bool Progress::operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit) {
@@ -31,7 +33,7 @@ bool Progress::operator()(const std::string& what, std::uint64_t done, std::uint
   shown_ = tenth;
   what_ = what;
   if (terminal_ && done == wanted) out_ << '\n';
-  return !interrupted.load();
+  return !stop_wanted();
 }
 
 } // namespace rtexec::command

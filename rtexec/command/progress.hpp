@@ -9,6 +9,8 @@ namespace rtexec::command {
 
 /// From here on SIGINT and SIGTERM are wishes that Progress tells of.
 void stop_on_signals();
+/// Whether such a wish came.
+[[nodiscard]] bool stop_wanted();
 
 /// A line of progress that is drawn over on a terminal, and printed every tenth of the way elsewhere.
 class Progress {

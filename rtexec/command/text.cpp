@@ -1,6 +1,7 @@
 #include "rtexec/command/text.hpp"
 
 #include "config/names.hpp"
+#include "hal/machine.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -58,6 +59,19 @@ void print_swap(std::ostream& out, const SwapReport& swap) {
 void print_snapshots(std::ostream& out, const FlightReport& flight) {
   for (const auto& snapshot : flight.snapshots) out << "Snapshot " << snapshot.folder.string() << ": " << snapshot.reason << '\n';
   if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
+}
+
+void print_bandwidth(std::ostream& out, const BandwidthReport& bandwidth) {
+  out << "Memory bandwidth, in periods of " << readable(bandwidth.period);
+  if (bandwidth.limit) out << "; best-effort cores at most " << to_string(*bandwidth.limit) << " each";
+  out << '\n';
+  Table table({"cores", "moved", "periods", "held in", "held for", "overshoot p50", "p99", "max", "lost overflows", ""});
+  for (const auto& domain : bandwidth.domains)
+    table.add({hal::core_list(domain.cores), readable(domain.line * (domain.reads + domain.writes)), std::to_string(domain.periods),
+               std::to_string(domain.throttled_periods), readable(domain.throttled), std::to_string(domain.overshoot.p50), std::to_string(domain.overshoot.p99),
+               std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows), domain.lost ? "NO LONGER REGULATED" : ""});
+  if (!bandwidth.domains.empty()) table.print(out);
+  for (const std::string& reason : bandwidth.reasons) out << "  " << reason << '\n';
 }
 
 } // namespace
@@ -148,6 +162,7 @@ void print_report(std::ostream& out, const Report& report) {
     out << "Page faults of " << report.threads.size() << " real-time threads after start: " << faults << '\n';
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
+  if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
   if (report.status_page && !report.status_page->failure.empty()) out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);

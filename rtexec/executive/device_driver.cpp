@@ -3,6 +3,7 @@
 #include "traces/emit.hpp"
 
 #include <cassert>
+#include <utility>
 
 namespace rtexec::executive {
 
@@ -16,17 +17,36 @@ constexpr std::size_t movers_per_direction = policies::DeviceScheduler::transfer
 
 } // namespace
 
+/// One piece of work of the device, for whoever is limited meanwhile. On one engine's thread.
+class DeviceDriver::Working {
+ public:
+  void begin(BandwidthControl* bandwidth) noexcept {
+    bandwidth_ = bandwidth;
+    if (bandwidth_ != nullptr) bandwidth_->device_works();
+  }
+  /// Also of work that never began.
+  void end() noexcept {
+    if (auto* bandwidth = std::exchange(bandwidth_, nullptr)) bandwidth->device_rests();
+  }
+
+ private:
+  BandwidthControl* bandwidth_ = nullptr;
+};
+
 /// The way of one task to the device and back.
 struct DeviceDriver::Lane {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   policies::JobId executing;
+  Working work;
+  bool wants_device = false; // between its request and the end of its device part; scheduler thread, then compute engine
   Ring<Event, 8> events; // from the task's release thread: at most a stale withdrawal, a request and its withdrawal
   std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
 
   void count_move(int by) noexcept { moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed); }
 
   Status execute() noexcept {
+    work.begin(driver->options_.bandwidth);
     if (driver->recording()) traces::device_begin(executing, hal::now());
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
     return client->execute(executing.number);
@@ -34,6 +54,9 @@ struct DeviceDriver::Lane {
 
   void executed(Status outcome, Instant begin, Instant end) noexcept {
     if (driver->recording()) traces::device_end(executing, end, outcome);
+    work.end();
+    if (outcome && driver->options_.bandwidth != nullptr) driver->options_.bandwidth->executed(executing.task, end - begin);
+    driver->left(*this);
     // The completion must be queued before the task can request its next job: see take_events().
     const policies::JobId job = executing;
     const bool queued = driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}});
@@ -50,6 +73,7 @@ struct DeviceDriver::Mover {
   Direction* direction = nullptr;
   std::optional<Action> action;
   Bytes copied;
+  Working work;
 
   [[nodiscard]] bool out() const noexcept { return direction == &driver->out_; }
 
@@ -62,6 +86,7 @@ struct DeviceDriver::Mover {
   Status move() noexcept {
     copied = {};
     if (!action) return driver->memory_.exercise(out());
+    work.begin(driver->options_.bandwidth);
     if (driver->recording()) traces::swap_begin(*action, hal::now());
     const auto moved = out() ? driver->memory_.save(action->transfer) : driver->memory_.load(action->transfer);
     if (!moved) return std::unexpected(moved.error());
@@ -70,6 +95,7 @@ struct DeviceDriver::Mover {
   }
 
   void moved(Status outcome, Instant begin, Instant end) noexcept {
+    work.end();
     if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
     if (const auto& observer = driver->options_.observer; action && observer.ended) observer.ended(observer.self, *action, begin, end);
     Moved moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in, .job = {}, .now = end, .deadline = {}}, .error = {}};
@@ -177,6 +203,7 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
 }
 
 void DeviceDriver::decide(const Event& event) noexcept {
+  if (event.kind == Event::Kind::job_requested) wanted(*lanes_[event.job.task]);
   if (recording() && event.kind == Event::Kind::job_requested) traces::device_request(event.job, event.now, event.deadline);
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
@@ -210,7 +237,17 @@ void DeviceDriver::carry_out(const Action& action) noexcept {
 
 void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
   const Instant now = hal::now();
+  left(*lanes_[job.task]);
   lanes_[job.task]->client->executed(job.number, std::unexpected(why), now, now);
+}
+
+void DeviceDriver::wanted(Lane& lane) noexcept {
+  if (options_.bandwidth == nullptr || std::exchange(lane.wants_device, true)) return;
+  options_.bandwidth->device_wanted();
+}
+
+void DeviceDriver::left(Lane& lane) noexcept {
+  if (std::exchange(lane.wants_device, false)) options_.bandwidth->device_left();
 }
 
 void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {

@@ -5,6 +5,7 @@
 #include "hal/device.hpp"
 #include "hal/thread.hpp"
 #include "policies/device_scheduler.hpp"
+#include "rtexec/executive/bandwidth_control.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/ring.hpp"
 
@@ -36,6 +37,7 @@ class DeviceDriver {
   struct Options {
     bool exercise = false; // while a job executes, copy engines without a transfer copy all the same, to measure beside it
     TransferObserver observer = {};
+    BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
   };
   DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory, const std::vector<DeviceClient*>& clients,
                const Options& options);
@@ -59,6 +61,7 @@ class DeviceDriver {
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
 
  private:
+  class Working;
   struct Lane;
   struct Mover;
   struct Moved {
@@ -83,6 +86,8 @@ class DeviceDriver {
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void exercise(Direction& direction) noexcept;
   void not_executed(policies::JobId job, Errc why) noexcept;
+  void wanted(Lane& lane) noexcept;
+  void left(Lane& lane) noexcept;
 
   policies::DeviceScheduler scheduler_;
   policies::Actions actions_;

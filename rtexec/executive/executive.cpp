@@ -4,6 +4,7 @@
 #include "hal/core_claim.hpp"
 #include "hal/idle_states.hpp"
 #include "hal/machine.hpp"
+#include "rtexec/executive/bandwidth_control.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/engine_call.hpp"
@@ -44,6 +45,21 @@ std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::siz
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
 
+/// Where real-time parts execute, and the threads that feed the device.
+std::set<unsigned> serving_cores(const executive::Placement& placement, const std::vector<Task>& tasks) {
+  std::set<unsigned> cores;
+  const auto use = [&](const hal::ThreadSettings& thread) {
+    if (thread.core) cores.insert(*thread.core);
+  };
+  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out}) use(*service);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (tasks[i].criticality == Criticality::best_effort) continue;
+    use(placement.release[i]);
+    use(placement.completion[i]);
+  }
+  return cores;
+}
+
 /// Where the parts of jobs execute.
 std::set<unsigned> cores_of_jobs(const executive::Placement& placement) {
   std::set<unsigned> cores;
@@ -82,6 +98,7 @@ class Executive::Implementation {
     end_threads();
     publisher_.reset();
     driver_.reset();
+    bandwidth_.reset();
     memory_.reset();
     runs_.clear();
     set_.workloads.clear();
@@ -113,6 +130,7 @@ class Executive::Implementation {
   Result<> accept(Result<> outcome);
   Result<> claim_cores(const executive::Placement& placement);
   Result<> keep_awake(const executive::Placement& placement);
+  Result<> regulate(const executive::Placement& placement);
   Result<> open_device(const executive::Placement& placement);
   Result<> prepare_engines();
   Result<> fill_device();
@@ -138,6 +156,7 @@ class Executive::Implementation {
   hal::KeepAwake awake_;
   std::unique_ptr<hal::Device> device_;
   policies::DeviceScheduler scheduler_{plan_}; // until the driver takes it
+  std::unique_ptr<executive::BandwidthControl> bandwidth_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::vector<std::unique_ptr<executive::TaskRun>> runs_;
   std::unique_ptr<executive::DeviceDriver> driver_;
@@ -172,6 +191,7 @@ Result<> Executive::Implementation::start() {
   if (const auto kept = accept(keep_awake(*placement)); !kept) return kept;
   degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
   if (const auto opened = open_device(*placement); !opened) return opened;
+  if (const auto regulated = regulate(*placement); !regulated) return regulated;
   record_plan();
   record_probes(*placement);
   if (const auto started = start_threads(*placement); !started) return started;
@@ -217,6 +237,14 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
   if (!awake) return std::unexpected(awake.error());
   awake_ = std::move(*awake);
+  return {};
+}
+
+/// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does not run.
+Result<> Executive::Implementation::regulate(const executive::Placement& placement) {
+  auto control = executive::BandwidthControl::start(set_.tasks, set_.board, serving_cores(placement, set_.tasks.tasks));
+  if (!control) return control.error().code == Errc::bad_input ? std::unexpected(control.error()) : accept(std::unexpected(control.error()));
+  bandwidth_ = std::move(*control);
   return {};
 }
 
@@ -294,11 +322,12 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
   std::vector<executive::DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
   driver_ = std::make_unique<executive::DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
-                                                      executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap, .observer = setup_.observe_transfers});
+                                                      executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap, .observer = setup_.observe_transfers, .bandwidth = bandwidth_.get()});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     executive::TaskRun& run = *runs_[i];
     run.connect(*driver_);
+    if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
     // The completion thread first: a release thread alone would wait for its rehearsal for ever.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started) return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
@@ -316,6 +345,8 @@ Result<> Executive::Implementation::rehearse() {
     const std::uint32_t seen = control_.rehearsal_ended.value();
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
   }
+  if (control_.unregulated.load())
+    if (const auto accepted = accept(fail(Errc::refused, "memory traffic of a task's thread cannot be counted, and so its budget not kept")); !accepted) return accepted;
   const std::string nothing = " the job that rehearses it before the start; nothing was released";
   if (device_failed())
     return fail(Errc::device_fault, "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);
@@ -369,6 +400,8 @@ void Executive::Implementation::record_probes(const executive::Placement& placem
   std::ranges::for_each(placement.completion, thread);
   probe("device", device_->name() + ", " + readable(device_->capacity()) + " in chunks of " + readable(device_->chunk_size()));
   for (const std::string& finding : device_->capabilities().findings) probe("device", finding);
+  if (bandwidth_)
+    for (const std::string& reason : bandwidth_->report().reasons) probe("bandwidth", reason);
   if (memory_->store() == nullptr) return;
   probe("store", memory_->store()->description());
   if (const std::string fallback = memory_->store()->fallback(); !fallback.empty()) probe("store", "fell back: " + fallback);
@@ -479,6 +512,7 @@ Report Executive::Implementation::report() const {
   report.device = device_report_;
   report.device_fault = device_fault_;
   report.swap = swap_report();
+  if (bandwidth_) report.bandwidth = bandwidth_->report();
   report.status_page = status_page_;
   if (publisher_ && report.status_page->failure.empty()) report.status_page->failure = publisher_->failure();
   for (const auto& run : runs_) {
@@ -504,6 +538,7 @@ Report Executive::Implementation::stop() {
   device_failed();
   Report alive = report();
   end_threads();
+  if (bandwidth_) bandwidth_->end();
   device_failed(); // by the last job
   final_report_ = report();
   if (const auto& swap = final_report_->swap) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);

@@ -57,6 +57,7 @@ void TaskRun::record_jobs(std::size_t most) { records_.resize(most); }
 
 void TaskRun::release_loop() noexcept {
   traces::prepare_thread();
+  join_regulation();
   rehearse();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
@@ -73,7 +74,16 @@ void TaskRun::release_loop() noexcept {
     const std::uint32_t seen = wake_.value();
     if (outstanding()) wake_.wait(seen);
   }
+  leave_regulation();
   no_releases();
+}
+
+void TaskRun::join_regulation() noexcept {
+  if (bandwidth_ != nullptr && !bandwidth_->join(core_)) control_.unregulated.store(true);
+}
+
+void TaskRun::leave_regulation() noexcept {
+  if (bandwidth_ != nullptr) bandwidth_->leave(core_);
 }
 
 void TaskRun::no_releases() noexcept {
@@ -232,12 +242,13 @@ void TaskRun::note_fault(std::uint64_t job, Errc error) noexcept {
 
 void TaskRun::completion_loop() noexcept {
   traces::prepare_thread();
+  join_regulation();
   for (;;) {
     const std::uint32_t seen = ready_.value();
     if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire))
       end_job();
     else if (releases_over_.load(std::memory_order_acquire))
-      return;
+      return leave_regulation();
     else
       ready_.wait(seen);
   }

@@ -35,6 +35,7 @@ struct RunControl {
   std::atomic<std::uint32_t> rehearsed{0}; // release threads that are ready
   std::atomic<const TaskRun*> rehearsal_failed{nullptr};
   hal::Signal rehearsal_ended;
+  std::atomic<bool> unregulated{false}; // a thread could not be counted
   hal::Signal missed;                   // raised for each miss that is to be told
   std::atomic<bool> told_enough{false}; // no miss will follow
 
@@ -49,6 +50,11 @@ class TaskRun final : public DeviceClient {
   TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control);
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
+  /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
+  void regulate(BandwidthControl& bandwidth, unsigned core) {
+    bandwidth_ = &bandwidth;
+    core_ = core;
+  }
   /// Layer events of this task go to the trace.
   void trace_layers();
   /// Keeps records of the first `most` jobs.
@@ -93,6 +99,8 @@ class TaskRun final : public DeviceClient {
   using Counter = std::atomic<std::uint64_t>;
 
   [[nodiscard]] policies::JobId id() const noexcept { return {.task = index_, .number = job_.number}; }
+  void join_regulation() noexcept;
+  void leave_regulation() noexcept;
   void rehearse() noexcept;
   std::optional<Instant> await_start() noexcept;
   void release_jobs(policies::ReleaseGate& gate, Instant end) noexcept;
@@ -116,6 +124,8 @@ class TaskRun final : public DeviceClient {
   tasks::Workload& workload_;
   RunControl& control_;
   DeviceDriver* driver_ = nullptr;
+  BandwidthControl* bandwidth_ = nullptr;
+  unsigned core_ = 0;
 
   hal::Signal wake_;  // release thread: a job ended, or the run stops
   hal::Signal ready_; // completion thread: the device part ended, or the run stops

@@ -95,7 +95,7 @@ TEST_P(BuiltinBoardText, ReadsAsItWasWhenItsOwnCostsAreWritten) {
   EXPECT_EQ(without_residuals, text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText, testing::Values("host.toml", "h200.toml", "rtx.toml"),
+INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText, testing::Values("host.toml", "h200.toml", "rtx.toml", "tx2.toml", "xavier.toml"),
                          [](const auto& board) { return std::string(board.param, std::string_view(board.param).find('.')); });
 
 /// Valid as it stands, without costs.
@@ -323,6 +323,65 @@ TEST(BoardWriter, ChangesNothingElseInAnyText) {
                              seed % 4 == 0 ? std::vector<SwapCost>{} : two_costs);
     EXPECT_EQ(comment_lines(with_swap_costs(text, Bytes{4u << 20}, two_costs).value()), comment_lines(text)) << text;
     ASSERT_FALSE(HasFailure()) << "seed " << seed << ":\n" << text;
+  }
+}
+
+// ---- [memory] ---------------------------------------------------------------------------------------------------------------
+
+const std::string chunked = "chunk = '2MiB'\n" + facts;
+constexpr MemoryFacts measured_memory{.core_bandwidth = Bandwidth{4'012'000'000}, .saturation = Bandwidth{14'400'000'000}};
+const std::string core_line = "core_bandwidth = \"4012MB/s\"", saturation_line = "saturation = \"14.4GB/s\"";
+
+/// A second time changes nothing.
+std::string with_measured_memory(const std::string& text, const MemoryFacts& memory = measured_memory) {
+  const std::string once = with_memory(text, memory).value();
+  EXPECT_EQ(with_memory(once, memory).value(), once);
+  EXPECT_EQ(parsed(once).memory.saturation, memory.saturation) << once;
+  EXPECT_EQ(parsed(once).memory.core_bandwidth, memory.core_bandwidth) << once;
+  return once;
+}
+
+TEST(MemoryFactsOfABoard, GoToTheEndOfAFileWithoutThem) {
+  EXPECT_EQ(with_measured_memory(chunked + "# end"), chunked + "# end\n\n[memory]\n" + core_line + "\n" + saturation_line + "\n");
+}
+
+TEST(MemoryFactsOfABoard, ReplaceValuesAndKeepCommentsAndOtherTables) {
+  const std::string after = "\n# of swapping\n[[swap_cost]]\n" + old_table;
+  EXPECT_EQ(with_measured_memory(chunked + "# measured in March\n[ 'memory' ] # shared\nsaturation = '1GB/s' # all\n # within\ncore_bandwidth='2GB/s'\n" + after),
+            chunked + "# measured in March\n[ 'memory' ] # shared\n" + saturation_line + " # all\n # within\ncore_bandwidth=\"4012MB/s\"\n" + after);
+}
+
+TEST(MemoryFactsOfABoard, JoinTheFactThatIsThere) {
+  EXPECT_EQ(with_measured_memory(chunked + "[memory]\nsaturation = '1GB/s'\n\n[[counter]]\nevent = 'r3'\n"),
+            chunked + "[memory]\n" + saturation_line + "\n" + core_line + "\n\n[[counter]]\nevent = 'r3'\n");
+  EXPECT_EQ(with_measured_memory(chunked + "[memory]"), chunked + "[memory]\n" + core_line + "\n" + saturation_line + "\n");
+}
+
+TEST(MemoryFactsOfABoard, TakeThePlaceOfOtherForms) {
+  const std::string table = "\n[memory]\n" + core_line + "\n" + saturation_line + "\n";
+  EXPECT_EQ(with_measured_memory("memory = { saturation = '1GB/s' }\n" + chunked), chunked + table);
+  EXPECT_EQ(with_measured_memory("memory.saturation = '1GB/s'\nmemory.core_bandwidth = '1GB/s'\n" + chunked), chunked + table);
+}
+
+TEST(MemoryFactsOfABoard, LeaveWhatIsNotKnown) {
+  EXPECT_EQ(with_memory(chunked, {}).value(), chunked);
+  const std::string there = chunked + "[memory]\ncore_bandwidth = '2GB/s'\n";
+  EXPECT_EQ(with_memory(there, {.core_bandwidth = {}, .saturation = Bandwidth{14'400'000'000}}).value(), there + saturation_line + "\n");
+  EXPECT_THAT(problem(with_memory("name = 3", measured_memory)), HasSubstr("board:1:8: error: name = 3: not a string"));
+}
+
+TEST(MemoryFactsOfABoard, KeepWindowsLines) {
+  const std::string text = "chunk = '2MiB'\r\n" + facts;
+  EXPECT_EQ(with_measured_memory(text), text + "\r\n[memory]\r\n" + core_line + "\r\n" + saturation_line + "\r\n");
+}
+
+TEST(MemoryFactsOfABoard, ChangeNothingElseInBuiltinBoards) {
+  for (const char* name : {"host.toml", "h200.toml", "rtx.toml", "tx2.toml"}) {
+    const std::string text = test::read_text(boards / name);
+    const Board before = parsed(text), after = parsed(with_measured_memory(text));
+    EXPECT_EQ(other_facts(after), other_facts(before));
+    EXPECT_EQ(costs_of(after), costs_of(before));
+    EXPECT_EQ(after.counters.size(), before.counters.size());
   }
 }
 

@@ -43,7 +43,12 @@ std::vector<Document> variants(FileKind kind) {
       full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
                    {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
                    {"swappable", "'512KiB'"}, {"class", "'constant'"}, {"swap_volume", "'512KiB'"}});
-      return {{{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
+      const Keys traffic = {{"name", "'a'"}, {"workload", "'traffic'"}, {"period", "'100ms'"}, {"traffic_before", "'4MB'"}, {"traffic_after", "'1MB'"},
+                            {"pattern", "'copy'"}, {"buffer", "'16MiB'"}};
+      const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
+      return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
+              {{"[[task]]", winograd}},
+              {{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
               {{"[[task]]", listed}},
               {{"", {{"board", "'host'"}}},
                {"[executive]",
@@ -52,6 +57,10 @@ std::vector<Document> variants(FileKind kind) {
                {"[device.swap_cost]", swap_cost},
                {"[swap]",
                 {{"policy", "'lru'"}, {"store", "'pinned'"}, {"candidates", "'largest-first'"}, {"skip_unchanged", "true"}, {"verify", "true"}}},
+               {"[bandwidth]",
+                {{"period", "'1ms'"}, {"best_effort", "'100MB/s'"}, {"while", "'device-busy'"}, {"reclaim", "true"}, {"sharing", "'spare'"}, {"overshoot", "'forgive'"},
+                 {"floor", "'10MB/s'"}, {"counter", "'core'"}, {"event", "'page-faults'"}}},
+               {"[[bandwidth.core]]", {{"core", "3"}, {"budget", "'1GB/s'"}}},
                {"[[task]]", full}}};
     }
     case FileKind::board: {
@@ -61,6 +70,8 @@ std::vector<Document> variants(FileKind kind) {
                 {{"name", "'b'"}, {"description", "'d'"}, {"device", "'cuda'"}, {"ordinal", "0"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
                  {"copy_engines", "2"}, {"unified_memory", "true"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
                  {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}},
+               {"[memory]", {{"core_bandwidth", "'11.3GB/s'"}, {"saturation", "'14.4GB/s'"}}},
+               {"[[counter]]", {{"event", "'r17'"}, {"write_event", "'r18'"}, {"line", "'64B'"}, {"cores", "[0, 1]"}, {"cluster", "true"}}},
                {"[[swap_cost]]", measured}}};
     }
     case FileKind::profile:

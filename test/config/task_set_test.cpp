@@ -66,7 +66,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.swap.candidates, SwapCandidates::largest_first);
   EXPECT_TRUE(set.swap.skip_unchanged);
   EXPECT_TRUE(set.swap.verify);
-  ASSERT_EQ(set.tasks.size(), 2u);
+  ASSERT_EQ(set.tasks.size(), 4u);
   const Task& front = set.tasks[0];
   EXPECT_EQ(front.name, "Front_camera-1.0");
   EXPECT_EQ(front.workload, WorkloadKind::dnn);
@@ -98,6 +98,31 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(load.swap_volume, Bytes{576ULL << 20});
   EXPECT_EQ(load.resident, Bytes{64ULL << 20});
   EXPECT_FALSE(load.releases);
+  EXPECT_EQ(load.traffic_before, Bytes{4'000'000});
+  EXPECT_EQ(load.traffic_after, Bytes{0});
+  const BandwidthOptions& bandwidth = set.bandwidth;
+  EXPECT_TRUE(set.regulated());
+  EXPECT_EQ(bandwidth.period, 500us);
+  EXPECT_EQ(bandwidth.best_effort, Bandwidth{100'000'000});
+  EXPECT_EQ(bandwidth.regulate_while, RegulateWhile::always);
+  EXPECT_TRUE(bandwidth.reclaim);
+  EXPECT_EQ(bandwidth.sharing, BandwidthSharing::proportional);
+  EXPECT_EQ(bandwidth.overshoot, Overshoot::forgive);
+  EXPECT_EQ(bandwidth.slowdown, 1.25);
+  EXPECT_EQ(bandwidth.floor, Bandwidth{20'000'000});
+  EXPECT_EQ(bandwidth.counter, CounterBackEnd::thread);
+  EXPECT_EQ(bandwidth.event, "armv8_pmuv3/0x17");
+  ASSERT_EQ(set.core_budgets.size(), 2u);
+  EXPECT_EQ(set.core_budgets[0].core, 2u);
+  EXPECT_EQ(set.core_budgets[0].budget, Bandwidth{1'500'000'000});
+  EXPECT_EQ(set.core_budgets[1].budget, Bandwidth{2ULL << 30});
+  const Task& noise = set.tasks[2];
+  EXPECT_EQ(noise.workload, WorkloadKind::traffic);
+  EXPECT_EQ(noise.pattern, TrafficPattern::latency);
+  EXPECT_EQ(noise.traffic_after, Bytes{512u << 10});
+  EXPECT_EQ(noise.buffer, Bytes{16u << 20});
+  EXPECT_EQ(set.tasks[3].workload, WorkloadKind::winograd);
+  EXPECT_EQ(set.tasks[3].resolution, 2048u);
 }
 
 TEST(TaskSetFile, ListsReleases) {

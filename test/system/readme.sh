@@ -21,4 +21,4 @@ for program in shared static; do
   ./$program tasks.toml
 done
 man --warnings -l "$stage/share/man/man1/rtexec.1" >/dev/null 2>&1 || command -v man >/dev/null || true
-for word in check run simulate analyze top profile calibrate model infer config probe; do grep -q "$word" "$stage/share/man/man1/rtexec.1" || { echo "man page lacks $word"; exit 1; }; done
+for word in check run simulate analyze top profile calibrate model infer config probe experiment; do grep -q "$word" "$stage/share/man/man1/rtexec.1" || { echo "man page lacks $word"; exit 1; }; done

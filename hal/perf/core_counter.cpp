@@ -1,0 +1,145 @@
+// Back ends `core` and `polling`: a counter of all that runs on a core, and a thread of high priority that holds the core.
+#include "hal/perf/counters.hpp"
+#include "hal/perf/perf_event.hpp"
+#include "hal/system.hpp"
+#include "hal/thread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <sched.h>
+
+namespace rtexec::hal {
+namespace {
+
+inline void pause_core() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Of which the thread that holds a core makes as many as any other.
+bool made_by_time(const CounterEvent& event) {
+  if (event.type == PERF_TYPE_SOFTWARE) return event.config == PERF_COUNT_SW_CPU_CLOCK;
+  return event.type == PERF_TYPE_HARDWARE && (event.config == PERF_COUNT_HW_CPU_CYCLES || event.config == PERF_COUNT_HW_INSTRUCTIONS ||
+                                              event.config == PERF_COUNT_HW_BUS_CYCLES);
+}
+
+class CoreCounter final : public BandwidthCounter {
+ public:
+  CoreCounter(const CounterSettings& settings, PerfEvent reads, std::optional<PerfEvent> writes)
+      : settings_(settings), reads_(std::move(reads)), writes_(std::move(writes)) {}
+
+  Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
+    const auto now = count();
+    if (!now) return std::unexpected(now.error());
+    limit_ = {.reads = beyond(now->reads, reads), .writes = beyond(now->writes, writes)};
+    if (polling()) return {};
+    if (const Status armed = rearm(reads_, reads, armed_.reads); !armed) return armed;
+    return writes_ ? rearm(*writes_, writes, armed_.writes) : Status();
+  }
+
+  std::expected<TrafficCount, Errc> count() noexcept override {
+    TrafficCount counted;
+    const auto reads = reads_.count();
+    if (!reads) return std::unexpected(reads.error());
+    counted.reads = *reads - held_;
+    if (!writes_) return counted;
+    const auto writes = writes_->count();
+    if (!writes) return std::unexpected(writes.error());
+    counted.writes = *writes;
+    return counted;
+  }
+
+  Wake wait(Instant until) noexcept override {
+    if (limit_.reads == no_limit && limit_.writes == no_limit) return wait_without_limit(until);
+    const Duration step = polling() ? Duration(settings_.period / settings_.polls) : settings_.period;
+    for (;;) {
+      const Instant now = hal::now();
+      const bool over = now >= until;
+      const bool told = !over && sleep(std::min(until, now + step) - now);
+      if (::sched_getcpu() != static_cast<int>(settings_.core)) return Wake::lost;
+      const auto counted = count();
+      if (!counted) return Wake::lost;
+      reads_.clear();
+      if (writes_) writes_->clear();
+      if (counted->reads >= limit_.reads || counted->writes >= limit_.writes) {
+        if (!told && !polling()) lost_overflows_.fetch_add(1, std::memory_order_relaxed);
+        return Wake::overflow;
+      }
+      if (over) return Wake::time;
+    }
+  }
+
+  void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
+    if (!made_by_time(settings_.reads)) return spin(until, over, self);
+    // What the spinning itself makes is nobody's traffic, and must not interrupt it.
+    static_cast<void>(rearm(reads_, no_limit, armed_.reads));
+    const auto before = reads_.count();
+    spin(until, over, self);
+    if (const auto after = reads_.count(); before && after) held_ += *after - *before;
+  }
+
+  std::string description() const override {
+    return std::string(polling() ? "polled: " : "core: ") + settings_.reads.name + (settings_.writes ? " and " + settings_.writes->name : "");
+  }
+  std::uint64_t lost_overflows() const noexcept override { return lost_overflows_.load(std::memory_order_relaxed); }
+
+ private:
+  [[nodiscard]] bool polling() const noexcept { return settings_.back_end == CounterBackEnd::polling; }
+  static std::uint64_t beyond(std::uint64_t count, std::uint64_t more) noexcept { return more > no_limit - count ? no_limit : count + more; }
+
+  static void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
+    while (hal::now() < until && !over(self)) pause_core();
+  }
+
+  /// Who may count nothing asks at once, and needs not be told. Without a limit twice in turn, nothing has to change.
+  static Status rearm(const PerfEvent& event, std::uint64_t events, std::uint64_t& armed) noexcept {
+    if (events == 0) events = no_limit;
+    if (events == no_limit && armed == no_limit) return {};
+    armed = events;
+    return event.arm(events);
+  }
+
+  Wake wait_without_limit(Instant until) noexcept {
+    sleep_until(until);
+    return ::sched_getcpu() == static_cast<int>(settings_.core) ? Wake::time : Wake::lost;
+  }
+
+  /// Whether the kernel told of an overflow, perhaps an old one: the counts decide.
+  bool sleep(Duration at_most) noexcept {
+    const timespec timeout{.tv_sec = at_most.count() / 1'000'000'000, .tv_nsec = at_most.count() % 1'000'000'000};
+    std::array<pollfd, 2> files{pollfd{.fd = polling() ? -1 : reads_.file(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = writes_ && !polling() ? writes_->file() : -1, .events = POLLIN, .revents = 0}};
+    return sys().ppoll(files.data(), files.size(), &timeout) > 0;
+  }
+
+  CounterSettings settings_;
+  PerfEvent reads_;
+  std::optional<PerfEvent> writes_;
+  std::uint64_t held_ = 0; // reads that holding the core made
+  TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // that count() is to reach
+  TrafficCount armed_{.reads = no_limit, .writes = no_limit}; // what the kernel was last told
+  std::atomic<std::uint64_t> lost_overflows_{0};
+};
+
+} // namespace
+
+Result<std::unique_ptr<BandwidthCounter>> open_core_counter(const CounterSettings& settings) {
+  const auto tells = settings.back_end == CounterBackEnd::polling ? PerfEvent::Tells::nothing : PerfEvent::Tells::poll;
+  auto reads = PerfEvent::open(settings.reads, settings.core, tells);
+  if (!reads) return std::unexpected(reads.error());
+  std::optional<PerfEvent> writes;
+  if (settings.writes) {
+    auto opened = PerfEvent::open(*settings.writes, settings.core, tells);
+    if (!opened) return std::unexpected(opened.error());
+    writes = std::move(*opened);
+  }
+  return std::make_unique<CoreCounter>(settings, std::move(*reads), std::move(writes));
+}
+
+} // namespace rtexec::hal

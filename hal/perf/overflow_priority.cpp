@@ -1,0 +1,69 @@
+#include "hal/bandwidth_counter.hpp"
+#include "hal/linux/resources.hpp"
+#include "hal/system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+namespace rtexec::hal {
+namespace {
+
+constexpr std::string_view thread_name = "irq_work/";
+
+Result<int> fifo_priority_of(int kernel_id) {
+  SchedulingAttributes attributes;
+  if (sys().sched_getattr(kernel_id, &attributes, sizeof attributes, 0) != 0)
+    return call_failed("reading the scheduling class of the kernel's thread " + std::to_string(kernel_id), errno);
+  return attributes.policy == SCHED_FIFO ? static_cast<int>(attributes.priority) : 0;
+}
+
+Result<> set_fifo_priority(int kernel_id, int priority) {
+  SchedulingAttributes wanted;
+  wanted.policy = priority > 0 ? SCHED_FIFO : SCHED_OTHER;
+  wanted.priority = static_cast<std::uint32_t>(priority);
+  const std::string what = "giving the kernel's thread " + std::string(thread_name) + " (" + std::to_string(kernel_id) + ") FIFO priority " + std::to_string(priority);
+  if (sys().sched_setattr(kernel_id, &wanted, 0) != 0)
+    return call_failed(what, errno, "Needs CAP_SYS_NICE; without it an overflow is told only once no thread of a higher priority runs on its core.");
+  const auto found = fifo_priority_of(kernel_id);
+  if (!found) return std::unexpected(found.error());
+  if (*found != priority) return fail(Errc::refused, what + ": the kernel reports " + std::to_string(*found));
+  return {};
+}
+
+/// The core of "irq_work/3".
+std::optional<unsigned> core_of(std::string_view name) {
+  if (!name.starts_with(thread_name)) return std::nullopt;
+  unsigned core = 0;
+  const auto [end, error] = std::from_chars(name.data() + thread_name.size(), name.data() + name.size(), core);
+  return error == std::errc() && end == name.data() + name.size() ? std::optional(core) : std::nullopt;
+}
+
+} // namespace
+
+Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores, int fifo_priority, const Machine& machine) {
+  OverflowPriority raised;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(machine.under_root("/proc"), error)) {
+    int kernel_id = 0;
+    const std::string id = entry.path().filename();
+    if (std::from_chars(id.data(), id.data() + id.size(), kernel_id).ptr != id.data() + id.size()) continue;
+    const auto name = machine.read("/proc/" + id + "/comm");
+    const auto core = name ? core_of(*name) : std::nullopt;
+    if (!core || std::ranges::find(cores, *core) == cores.end()) continue;
+    const auto before = fifo_priority_of(kernel_id);
+    if (!before) return std::unexpected(before.error());
+    if (*before >= fifo_priority) continue;
+    if (const auto set = set_fifo_priority(kernel_id, fifo_priority); !set) return std::unexpected(set.error());
+    raised.before_.push_back({.kernel_id = kernel_id, .fifo_priority = *before});
+  }
+  return raised;
+}
+
+OverflowPriority::~OverflowPriority() {
+  // A destructor has nobody to tell.
+  for (const Before& thread : before_) static_cast<void>(set_fifo_priority(thread.kernel_id, thread.fifo_priority));
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,223 @@
+// Back end `thread`: each thread that joined has a counter of its own, which sends it a signal when it has used up its share; the thread then
+// stops itself in the signal's handler until the period's end. All threads of a domain draw on one budget.
+#include "hal/perf/counters.hpp"
+#include "hal/perf/perf_event.hpp"
+#include "hal/system.hpp"
+#include "hal/thread.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <linux/perf_event.h>
+#include <mutex>
+#include <unistd.h>
+
+namespace rtexec::hal {
+namespace {
+
+constexpr int trap_of_perf = 6; // TRAP_PERF, which glibc 2.36 does not name
+
+class ThreadCounter;
+
+/// The counter of a thread that joined.
+struct Meter {
+  explicit Meter(PerfEvent opened) : event(std::move(opened)) {}
+  const PerfEvent event;
+  std::atomic<std::uint64_t> seen{0}; // of its count, taken off the budget
+};
+
+/// A place for a thread that joined.
+struct Member {
+  ThreadCounter* counter = nullptr;
+  std::atomic<Meter*> meter{nullptr}; // null: free
+};
+
+void on_overflow(int signal, siginfo_t* info, void* context);
+
+/// Whoever had SIGTRAP before gets what is not ours.
+struct sigaction& previous_action() {
+  static struct sigaction action {};
+  return action;
+}
+
+Result<> install_handlers() {
+  static const Result<> installed = []() -> Result<> {
+    struct sigaction ours {};
+    ours.sa_sigaction = on_overflow;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    if (::sigaction(SIGTRAP, &ours, &previous_action()) != 0 || ::sigaction(PerfEvent::old_signal(), &ours, nullptr) != 0)
+      return call_failed("installing the handler of overflows", errno);
+    return {};
+  }();
+  return installed;
+}
+
+Member*& joined() noexcept {
+  static thread_local Member* member = nullptr;
+  return member;
+}
+
+class ThreadCounter final : public BandwidthCounter {
+ public:
+  static constexpr std::size_t most_members = 64;
+
+  explicit ThreadCounter(const CounterSettings& settings) : settings_(settings) {}
+  ~ThreadCounter() override {
+    ending_.store(true);
+    gate_.raise();
+  }
+
+  Status arm(std::uint64_t reads, std::uint64_t) noexcept override {
+    Status outcome = settle();
+    left_.store(reads == no_limit ? endless : static_cast<std::int64_t>(std::min<std::uint64_t>(reads, endless)), std::memory_order_release);
+    const std::uint64_t share = share_of(left_.load(std::memory_order_relaxed));
+    for (Member& member : members_)
+      if (const Meter* meter = member.meter.load(std::memory_order_acquire))
+        if (const Status armed = meter->event.arm(share); !armed) outcome = armed;
+    gate_.raise();
+    return outcome;
+  }
+
+  /// Never less than before, whoever leaves meanwhile.
+  std::expected<TrafficCount, Errc> count() noexcept override {
+    if (const Status settled = settle(); !settled) return std::unexpected(settled.error());
+    return TrafficCount{.reads = counted_.load(std::memory_order_acquire), .writes = 0};
+  }
+
+  Wake wait(Instant until) noexcept override {
+    for (;;) {
+      const std::uint32_t seen = exhausted_.value();
+      if (left_.load(std::memory_order_acquire) <= 0) return Wake::overflow;
+      if (!exhausted_.wait_until(seen, until) || hal::now() >= until) break;
+    }
+    if (!settle()) return Wake::lost;
+    if (left_.load(std::memory_order_acquire) > 0) return Wake::time;
+    ++lost_overflows_;
+    return Wake::overflow;
+  }
+
+  /// The threads have stopped themselves, and go on when they are armed anew.
+  void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
+    const Duration step = std::max(Duration(settings_.period / 20), Duration(20'000));
+    for (Instant now = hal::now(); now < until && !over(self); now = hal::now()) sleep_until(std::min(until, now + step));
+  }
+
+  Result<> join() override {
+    if (const auto installed = install_handlers(); !installed) return installed;
+    auto opened = PerfEvent::open(settings_.reads, std::nullopt, PerfEvent::Tells::signal);
+    if (!opened) return std::unexpected(opened.error());
+    const std::lock_guard guard(joining_);
+    const auto place = std::ranges::find_if(members_, [](const Member& each) { return each.meter.load() == nullptr; });
+    if (place == members_.end()) return fail(Errc::out_of_memory, "at most " + std::to_string(most_members) + " threads share the budget of a core");
+    Meter& meter = *opened_.emplace_back(std::make_unique<Meter>(std::move(*opened)));
+    place->counter = this;
+    joined() = &*place; // before the first signal
+    place->meter.store(&meter, std::memory_order_release);
+    if (!meter.event.arm(share_of(left_.load(std::memory_order_acquire)))) return fail(Errc::io_error, "a thread's counter of " + settings_.reads.name + " cannot be armed");
+    return {};
+  }
+
+  void leave() noexcept override {
+    Member* member = std::exchange(joined(), nullptr);
+    if (member == nullptr) return;
+    Meter* meter = member->meter.exchange(nullptr, std::memory_order_acq_rel);
+    static_cast<void>(meter->event.arm(no_limit));
+    static_cast<void>(take_off(*meter));
+  }
+
+  std::string description() const override { return "threads: " + settings_.reads.name; }
+  std::uint64_t lost_overflows() const noexcept override { return lost_overflows_.load(std::memory_order_relaxed); }
+
+  /// In the handler, on the thread that used its share up.
+  void used_up(Member& member) noexcept {
+    Meter* meter = member.meter.load(std::memory_order_acquire);
+    if (meter == nullptr) return;
+    static_cast<void>(take_off(*meter));
+    for (;;) {
+      const std::int64_t left = left_.load(std::memory_order_acquire);
+      if (ending_.load()) return;
+      if (left > 0) return static_cast<void>(meter->event.arm(share_of(left)));
+      const std::uint32_t seen = gate_.value();
+      exhausted_.raise();
+      if (left_.load(std::memory_order_acquire) > 0) continue;
+      // Nobody gives budgets any more: better unregulated than held for ever.
+      if (!gate_.wait_until(seen, hal::now() + patience * settings_.period)) return static_cast<void>(meter->event.arm(no_limit));
+    }
+  }
+
+ private:
+  static constexpr std::int64_t endless = INT64_MAX / 2;
+  static constexpr int patience = 4; // periods
+
+  /// One thread has all of it; several ask again after a quarter of an even share.
+  [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
+    if (left >= endless / 2) return no_limit;
+    const auto active = static_cast<std::uint64_t>(std::ranges::count_if(members_, [](const Member& each) { return each.meter.load(std::memory_order_relaxed) != nullptr; }));
+    const auto lines = static_cast<std::uint64_t>(std::max<std::int64_t>(left, 1));
+    return active <= 1 ? lines : std::max<std::uint64_t>(1, lines / (4 * active));
+  }
+
+  /// Its own thread and the regulating one may come at once: each event is taken off once.
+  Status take_off(Meter& meter) noexcept {
+    const auto counted = meter.event.count();
+    if (!counted) return std::unexpected(counted.error());
+    std::uint64_t before = meter.seen.load(std::memory_order_relaxed);
+    while (before < *counted && !meter.seen.compare_exchange_weak(before, *counted, std::memory_order_acq_rel)) {}
+    if (before >= *counted) return {};
+    left_.fetch_sub(static_cast<std::int64_t>(*counted - before), std::memory_order_acq_rel);
+    counted_.fetch_add(*counted - before, std::memory_order_acq_rel);
+    return {};
+  }
+
+  Status settle() noexcept {
+    Status outcome;
+    for (Member& member : members_)
+      if (Meter* meter = member.meter.load(std::memory_order_acquire))
+        if (const Status taken = take_off(*meter); !taken) outcome = taken;
+    return outcome;
+  }
+
+  CounterSettings settings_;
+  std::array<Member, most_members> members_;
+  std::mutex joining_; // of threads that join; never taken by others
+  std::vector<std::unique_ptr<Meter>> opened_; // until the end: the regulating thread may still look at one whose thread left
+  std::atomic<std::int64_t> left_{endless}; // of the budget
+  std::atomic<std::uint64_t> counted_{0};   // of all threads, those that left too
+  std::atomic<bool> ending_{false};
+  Signal gate_;      // threads wait for a new budget
+  Signal exhausted_; // the regulating thread waits for this
+  std::atomic<std::uint64_t> lost_overflows_{0};
+};
+
+void on_overflow(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  if (signal != SIGTRAP || info->si_code == trap_of_perf) {
+    if (Member* member = joined()) member->counter->used_up(*member);
+  } else if (const auto& previous = previous_action(); (previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL) {
+    ::sigaction(SIGTRAP, &previous, nullptr);
+    ::raise(SIGTRAP);
+  } else if (previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  }
+  errno = error;
+}
+
+} // namespace
+
+Result<std::unique_ptr<BandwidthCounter>> open_thread_counter(const CounterSettings& settings) {
+  if (settings.writes)
+    return fail(Errc::unsupported, "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
+  // Tried here, on whatever thread this is: threads join later, when nobody can be told of an error.
+  const auto tried = PerfEvent::open(settings.reads, std::nullopt, PerfEvent::Tells::signal);
+  if (!tried) return std::unexpected(tried.error());
+  return std::make_unique<ThreadCounter>(settings);
+}
+
+Result<std::unique_ptr<BandwidthCounter>> open_counter(const CounterSettings& settings) {
+  return settings.back_end == CounterBackEnd::thread ? open_thread_counter(settings) : open_core_counter(settings);
+}
+
+} // namespace rtexec::hal

@@ -1,0 +1,48 @@
+#include "rtexec/command/board_target.hpp"
+
+#include "config/files.hpp"
+#include "config/names.hpp"
+#include "config/reader.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+
+#include <algorithm>
+
+namespace rtexec::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
+
+/// `output` is there already, and it was asked to measure `board`.
+Result<BoardTarget> existing_target(const fs::path& output, const Board& board) {
+  auto text = config::read_file(output, max_board_bytes);
+  if (!text) return std::unexpected(text.error());
+  const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
+  const auto owned = parse_board(*text, output);
+  if (!owned) return fail(Errc::bad_input, there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
+  if (owned->device != board.device)
+    return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) + "\", and that of board '" + board.name + "' is \"" +
+                                     std::string(spelling(board.device)) + "\"; name another file with -o");
+  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output};
+}
+
+} // namespace
+
+Result<BoardTarget> board_target(const std::string& name, const std::string& wanted) {
+  const auto builtin = executive::builtin_boards();
+  const auto board = read_board(name, builtin);
+  if (!board) return std::unexpected(board.error());
+  const auto known = std::ranges::find(builtin, name, &BuiltinBoard::name);
+  const bool carried = known != builtin.end();
+  const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
+  if (const auto writable = AtomicFile::create(output); !writable) return std::unexpected(writable.error());
+  if (std::error_code error; fs::exists(output, error)) return existing_target(output, *board);
+  if (carried) return BoardTarget{name, std::string(known->toml), output};
+  auto text = config::read_file(name, max_board_bytes);
+  if (!text) return std::unexpected(text.error());
+  return BoardTarget{name, std::move(*text), output};
+}
+
+} // namespace rtexec::command

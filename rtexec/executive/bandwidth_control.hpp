@@ -1,0 +1,50 @@
+// What a run does about memory bandwidth: regulates the cores that the task set limits, tells everyone while its device works, and where a slowdown
+// is asked for, sets the limit by the executions that it sees.
+#pragma once
+
+#include "policies/bandwidth.hpp"
+#include "rtexec/bandwidth_lock.hpp"
+#include "rtexec/executive.hpp"
+#include "rtexec/regulation/regulation.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace rtexec::executive {
+
+class BandwidthControl {
+ public:
+  /// Nothing where the set limits nothing. `own`: cores of real-time parts, and of the threads that feed the device.
+  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board, const std::set<unsigned>& own);
+  ~BandwidthControl();
+
+  // Any thread; neither blocks nor allocates. Nested.
+  void device_works() noexcept { locks_.lock(); }      // bw_lock: an execution or a copy
+  void device_rests() noexcept { locks_.unlock(); }
+  void device_wanted() noexcept { locks_.gpu_busy(); } // gpu_busy: from a job's request to the end of its device part
+  void device_left() noexcept { locks_.gpu_not_busy(); }
+  /// From the compute engine's thread.
+  void executed(std::uint32_t task, Duration execution) noexcept;
+
+  /// By a thread of the run on `core`, before its first job and after its last one.
+  [[nodiscard]] Result<> join(unsigned core) { return regulation_->join(core); }
+  void leave(unsigned core) noexcept { regulation_->leave(core); }
+
+  [[nodiscard]] BandwidthReport report() const;
+  /// No core is held any more. Once the run's threads have ended; the report stays.
+  void end();
+
+ private:
+  BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board, regulation::RegulationPlan plan);
+
+  BandwidthLocks locks_;
+  BandwidthReport first_; // what stays as it is; after the end all of it
+  regulation::RegulationPlan plan_;
+  std::optional<policies::BandwidthLoop> loop_;
+  std::atomic<std::uint64_t> limit_{0}; // bytes a second; 0: as asked
+  std::unique_ptr<regulation::Regulation> regulation_;
+};
+
+} // namespace rtexec::executive

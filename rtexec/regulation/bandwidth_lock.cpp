@@ -1,0 +1,149 @@
+#include "rtexec/bandwidth_lock.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec {
+
+/// Of one user. Whoever has it, also has the file's lock on its byte, which the kernel takes back when the process ends: process numbers, which
+/// others get later and other namespaces count anew, prove nothing.
+struct alignas(64) BandwidthLocks::Place {
+  std::atomic<std::int32_t> process{0}; // 0: free
+  std::atomic<std::uint32_t> locks{0}, busy{0};
+
+  void clear() noexcept {
+    process.store(0);
+    locks.store(0);
+    busy.store(0);
+  }
+};
+
+/// All of it is zero in a new file, which is then a page that nobody holds.
+struct BandwidthLocks::Page {
+  std::atomic<std::uint64_t> layout{0};
+  std::array<Place, most_processes> places;
+};
+
+namespace {
+
+constexpr std::uint64_t this_layout = 0x7274'6578'6563'0001; // "rtexec", version 1
+
+/// Of the open file, not of the process: so it also tells two users in one process apart.
+bool own(int file, std::size_t place, short type) noexcept {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(place);
+  range.l_len = 1;
+  return ::fcntl(file, F_OFD_SETLK, &range) == 0;
+}
+
+std::unexpected<Error> failed(const std::filesystem::path& file, const std::string& why) {
+  return fail(Errc::refused, "the page of bandwidth locks, " + file.string() + ": " + why);
+}
+
+/// -1 and errno. A file that is there is opened without O_CREAT, which fs.protected_regular refuses to other users than its owner.
+int open_page(const std::filesystem::path& file) {
+  constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (const int there = ::open(file.c_str(), flags); there >= 0 || errno != ENOENT) return there;
+    const int made = ::open(file.c_str(), flags | O_CREAT | O_EXCL, 0666);
+    if (made >= 0) ::fchmod(made, 0666); // whatever the umask: every user's processes may hold locks
+    if (made >= 0 || errno != EEXIST) return made;
+  }
+  return ::open(file.c_str(), flags);
+}
+
+/// Its memory is there from now on: a write to a page that a full /dev/shm cannot give would end the process.
+int grow(int file, std::size_t size) {
+  if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return 0;
+  struct stat found {};
+  if (errno != EOPNOTSUPP || ::fstat(file, &found) != 0) return -1;
+  return found.st_size >= static_cast<off_t>(size) ? 0 : ::ftruncate(file, static_cast<off_t>(size));
+}
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+void count_down(std::atomic<std::uint32_t>& held) noexcept {
+  std::uint32_t now = held.load(std::memory_order_relaxed);
+  while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
+}
+
+} // namespace
+
+Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder) {
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  const std::filesystem::path file = folder / "rtexec-bandwidth-locks";
+  BandwidthLocks locks;
+  locks.file_ = open_page(file);
+  if (locks.file_ < 0 || grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));
+  void* memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, locks.file_, 0);
+  if (memory == MAP_FAILED) return failed(file, reason(errno));
+  locks.page_ = static_cast<Page*>(memory);
+  std::uint64_t layout = 0;
+  if (!locks.page_->layout.compare_exchange_strong(layout, this_layout) && layout != this_layout)
+    return failed(file, "it is of another version of rtexec; end its users and delete it");
+  for (std::size_t i = 0; i < most_processes; ++i) {
+    if (!own(locks.file_, i, F_WRLCK)) continue;
+    locks.place_ = &locks.page_->places[i];
+    locks.place_->clear(); // of one that died
+    locks.place_->process.store(::getpid());
+    locks.forget_dead();
+    return locks;
+  }
+  return failed(file, std::to_string(most_processes) + " processes hold a place already");
+}
+
+BandwidthLocks::~BandwidthLocks() {
+  // A forked child has its parent's place, and leaves it alone.
+  if (place_ != nullptr && place_->process.load() == ::getpid()) {
+    place_->clear();
+    own(file_, static_cast<std::size_t>(place_ - page_->places.data()), F_UNLCK);
+  }
+  if (page_ != nullptr) ::munmap(page_, sizeof(Page));
+  if (file_ >= 0) ::close(file_);
+}
+
+BandwidthLocks::BandwidthLocks(BandwidthLocks&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), page_(std::exchange(other.page_, nullptr)), place_(std::exchange(other.place_, nullptr)) {}
+
+BandwidthLocks& BandwidthLocks::operator=(BandwidthLocks&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(page_, other.page_);
+  std::swap(place_, other.place_);
+  return *this;
+}
+
+void BandwidthLocks::lock() noexcept { place_->locks.fetch_add(1, std::memory_order_acq_rel); }
+void BandwidthLocks::unlock() noexcept { count_down(place_->locks); }
+void BandwidthLocks::gpu_busy() noexcept { place_->busy.fetch_add(1, std::memory_order_acq_rel); }
+void BandwidthLocks::gpu_not_busy() noexcept { count_down(place_->busy); }
+
+BandwidthHolders BandwidthLocks::holders() const noexcept {
+  BandwidthHolders held;
+  for (const Place& place : page_->places) {
+    if (place.process.load(std::memory_order_relaxed) == 0) continue;
+    held.locks += place.locks.load(std::memory_order_acquire);
+    held.busy += place.busy.load(std::memory_order_acquire);
+  }
+  return held;
+}
+
+void BandwidthLocks::forget_dead() noexcept {
+  for (std::size_t i = 0; i < most_processes; ++i) {
+    Place& place = page_->places[i];
+    if (&place == place_ || place.process.load() == 0 || !own(file_, i, F_WRLCK)) continue;
+    place.clear();
+    own(file_, i, F_UNLCK);
+  }
+}
+
+} // namespace rtexec

@@ -1,0 +1,161 @@
+#include "rtexec/study/bandwidth_calibration.hpp"
+
+#include "hal/thread.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace rtexec::study {
+namespace {
+
+constexpr std::uint64_t megabyte = 1'000'000;
+
+Bandwidth whole_megabytes(Bandwidth value) { return {value.bytes_per_second / megabyte * megabyte}; }
+
+Bandwidth rate(double bytes, Duration time) { return {static_cast<std::uint64_t>(bytes / std::chrono::duration<double>(time).count())}; }
+
+class Calibrator {
+ public:
+  explicit Calibrator(const CalibratedCores& machine) : machine_(machine) {}
+
+  Result<CoreTraffic> alone(unsigned core) {
+    const auto counter = open(core);
+    if (!counter) return std::unexpected(counter.error());
+    auto generator = machine_.corun(core, hooks_of(counter->get()));
+    if (!generator) return std::unexpected(generator.error());
+    machine_.rest(machine_.settling);
+    const Instant begin = machine_.now();
+    const Bytes moved_before = (*generator)->moved();
+    const auto counted_before = count(counter->get());
+    machine_.rest(machine_.length);
+    const Bytes moved = (*generator)->moved() - moved_before;
+    const auto counted = count(counter->get());
+    const Duration time = machine_.now() - begin;
+    if (!counted_before || !counted) return fail(Errc::io_error, "core " + std::to_string(core) + ": its counter cannot be read");
+    CoreTraffic traffic{.core = core, .reported = rate(static_cast<double>(moved.count), time), .counted = {}};
+    if (*counter == nullptr) return traffic;
+    const std::uint64_t lines = *counted - *counted_before;
+    traffic.counted = {.lines = lines, .bandwidth = rate(static_cast<double>(lines) * static_cast<double>(counter_of(core)->line.count), time)};
+    return traffic;
+  }
+
+  Result<Bandwidth> together(std::size_t count) {
+    std::vector<std::unique_ptr<Corunner>> generators;
+    for (const unsigned core : std::span(machine_.cores).first(count)) {
+      auto generator = machine_.corun(core, {});
+      if (!generator) return std::unexpected(generator.error());
+      generators.push_back(std::move(*generator));
+    }
+    const auto moved_by_all = [&] {
+      Bytes moved;
+      for (const auto& each : generators) moved += each->moved();
+      return moved;
+    };
+    machine_.rest(machine_.settling);
+    const Instant begin = machine_.now();
+    const Bytes before = moved_by_all();
+    machine_.rest(machine_.length);
+    const Bytes moved = moved_by_all() - before;
+    return rate(static_cast<double>(moved.count), machine_.now() - begin);
+  }
+
+ private:
+  const hal::CounterChoice* counter_of(unsigned core) const {
+    const auto counts = [&](const hal::CounterChoice& each) { return std::ranges::find(each.cores, core) != each.cores.end(); };
+    const auto found = std::ranges::find_if(machine_.counters, counts);
+    return found == machine_.counters.end() ? nullptr : &*found;
+  }
+
+  /// Null where nothing counts.
+  Result<std::unique_ptr<hal::BandwidthCounter>> open(unsigned core) const {
+    const hal::CounterChoice* choice = counter_of(core);
+    if (choice == nullptr) return nullptr;
+    return machine_.open_counter(choice->settings);
+  }
+
+  static tasks::GeneratorHooks hooks_of(hal::BandwidthCounter* counter) {
+    if (counter == nullptr) return {};
+    return {.begin = [counter] { return counter->join(); }, .end = [counter] { counter->leave(); }};
+  }
+
+  /// What the generator caused: reads, or where the counters of writes see more of it, those.
+  static std::expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
+    if (counter == nullptr) return 0;
+    const auto counted = counter->count();
+    if (!counted) return std::unexpected(counted.error());
+    return std::max(counted->reads, counted->writes);
+  }
+
+  const CalibratedCores& machine_;
+};
+
+} // namespace
+
+CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line) {
+  CalibratedCores machine;
+  machine.corun = corunners_of_this_machine(kind, line);
+  machine.open_counter = [](const hal::CounterSettings& settings) { return hal::open_counter(settings); };
+  machine.now = [] { return hal::now(); };
+  machine.rest = [](Duration length) { hal::sleep_until(hal::now() + length); };
+  return machine;
+}
+
+std::optional<double> CoreTraffic::accuracy() const {
+  if (!counted || reported == Bandwidth{}) return std::nullopt;
+  return 100 * static_cast<double>(counted->bandwidth.bytes_per_second) / static_cast<double>(reported.bytes_per_second);
+}
+
+MemoryFacts BandwidthCalibration::facts() const {
+  MemoryFacts facts;
+  for (const CoreTraffic& each : alone) facts.core_bandwidth = std::max(facts.core_bandwidth, each.reported);
+  facts.saturation = facts.core_bandwidth;
+  for (const Bandwidth each : together) facts.saturation = std::max(facts.saturation, each);
+  return {.core_bandwidth = whole_megabytes(facts.core_bandwidth), .saturation = whole_megabytes(facts.saturation)};
+}
+
+std::size_t count_measurements(const CalibratedCores& cores) { return 2 * cores.cores.size(); }
+
+Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, const std::function<bool()>& going_on) {
+  constexpr const char* cancelled = "the calibration was cancelled";
+  Calibrator calibrator(cores);
+  BandwidthCalibration calibration;
+  for (const unsigned core : cores.cores) {
+    const auto traffic = calibrator.alone(core);
+    if (!traffic) return std::unexpected(traffic.error());
+    calibration.alone.push_back(*traffic);
+    if (!going_on()) return fail(Errc::cancelled, cancelled);
+  }
+  for (std::size_t count = 1; count <= cores.cores.size(); ++count) {
+    const auto moved = calibrator.together(count);
+    if (!moved) return std::unexpected(moved.error());
+    calibration.together.push_back(*moved);
+    if (!going_on()) return fail(Errc::cancelled, cancelled);
+  }
+  return calibration;
+}
+
+BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std::optional<Bandwidth> demand) {
+  constexpr Bandwidth to_begin_with{100 * megabyte};
+  const std::size_t others = std::max<std::size_t>(cores, 2) - 1;
+  BudgetProposal proposal;
+  proposal.each = whole_megabytes({facts.saturation.bytes_per_second / std::max<std::size_t>(cores, 1)});
+  if (!demand) {
+    proposal.best_effort = to_begin_with;
+    proposal.reason = "what the device needs is not given (--demand): Nigam's thesis gained most of its detectors' speed back at 100 to 512 MB/s a "
+                      "core; `rtexec experiment isolation` measures what is best here";
+    return proposal;
+  }
+  const std::uint64_t left = facts.saturation.bytes_per_second - std::min(facts.saturation, *demand).bytes_per_second;
+  const std::string need = to_string(*demand) + " of the " + to_string(facts.saturation) + " that all cores together reach";
+  if (const Bandwidth share = whole_megabytes({left / others}); share > Bandwidth{}) {
+    proposal.best_effort = share;
+    const std::string who = others == 1 ? "the core that does" : "the " + std::to_string(others) + " cores that do";
+    proposal.reason = "the device needs " + need + ", and " + who + " not feed it share the rest";
+  } else {
+    proposal.reason = "the device needs " + need + ": nothing is left for other cores";
+  }
+  return proposal;
+}
+
+} // namespace rtexec::study

@@ -1,0 +1,31 @@
+// A program beside what is measured: a traffic generator on a core of its own. Seen through an interface, so that studies are tested without a
+// machine.
+#pragma once
+
+#include "config/result.hpp"
+#include "config/units.hpp"
+#include "tasks/traffic/generator_thread.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace rtexec::study {
+
+/// Runs until it is destroyed.
+class Corunner {
+ public:
+  virtual ~Corunner() = default;
+  [[nodiscard]] virtual Bytes moved() const = 0; // since its start; any thread
+};
+
+enum class CorunnerKind {
+  lines, // sweeps a buffer that is larger than the caches, and writes a word of each line (Nigam's thesis, Algorithm 2)
+  pages, // touches pages for the first time: for machines that count page faults, and no memory traffic
+};
+
+using StartCorunner = std::function<Result<std::unique_ptr<Corunner>>(unsigned core, tasks::GeneratorHooks hooks)>;
+
+/// Of this machine, without real-time priority. `line`: of memory, as its counter counts it.
+[[nodiscard]] StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line);
+
+} // namespace rtexec::study

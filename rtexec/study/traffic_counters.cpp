@@ -1,0 +1,60 @@
+#include "rtexec/study/traffic_counters.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rtexec::study {
+namespace {
+
+constexpr std::string_view page_faults = "page-faults", generic = "cache-misses";
+
+/// Of hal::find_event(); none of them is memory traffic.
+constexpr std::array<std::string_view, 6> stand_ins{page_faults, "context-switches", "cpu-clock", "cycles", "instructions", "bus-cycles"};
+
+/// What stands for `event` of BandwidthOptions; empty: the board's.
+std::vector<std::string> candidates(const Board& board, const std::string& event, std::span<const unsigned> cores) {
+  if (!event.empty()) return {event};
+  const auto is_generic = [&](unsigned core) { return counter_of(core, board, "").event == generic; };
+  if (std::ranges::all_of(cores, is_generic)) return {""};
+  return {"", std::string(generic)};
+}
+
+std::string names_of(std::span<const hal::CounterChoice> choices) {
+  std::vector<std::string> names;
+  for (const hal::CounterChoice& each : choices)
+    if (std::ranges::find(names, each.settings.reads.name) == names.end()) names.push_back(each.settings.reads.name);
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " and ") + name;
+  return text;
+}
+
+} // namespace
+
+bool is_stand_in(std::string_view event) { return std::ranges::find(stand_ins, event) != stand_ins.end(); }
+
+Result<TrafficCounters> find_counters(const Board& board, const std::string& event, std::span<const unsigned> cores,
+                                      const regulation::RegulatedMachine& machine) {
+  if (event == "context-switches")
+    return fail(Errc::bad_input, "event \"context-switches\": a traffic generator causes none; use page-faults as a stand-in");
+  std::string tried;
+  for (const std::string& name : candidates(board, event, cores)) {
+    BandwidthOptions options;
+    options.event = name;
+    auto choices = machine.choose(board, options, cores, machine.holds);
+    if (!choices && choices.error().code == Errc::bad_input) return std::unexpected(choices.error());
+    if (!choices) {
+      tried += "\n  " + choices.error().what.substr(0, choices.error().what.find('\n'));
+      continue;
+    }
+    TrafficCounters found;
+    found.event = names_of(*choices);
+    found.stand_in = std::ranges::any_of(*choices, [](const hal::CounterChoice& each) { return is_stand_in(each.settings.reads.name); });
+    const bool pages = std::ranges::all_of(*choices, [](const hal::CounterChoice& each) { return each.settings.reads.name == page_faults; });
+    found.corunners = pages ? CorunnerKind::pages : CorunnerKind::lines;
+    found.choices = std::move(*choices);
+    return found;
+  }
+  return fail(Errc::refused, "nothing counts the memory traffic of this machine's cores; tried:" + tried);
+}
+
+} // namespace rtexec::study

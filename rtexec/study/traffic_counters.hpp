@@ -1,0 +1,33 @@
+// What counts the memory traffic of some cores of a machine: events are tried in turn, and an error tells of each.
+#pragma once
+
+#include "config/board.hpp"
+#include "config/result.hpp"
+#include "hal/bandwidth_counter.hpp"
+#include "rtexec/regulation/regulation.hpp"
+#include "rtexec/study/corunner.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::study {
+
+struct TrafficCounters {
+  std::vector<hal::CounterChoice> choices; // one for each domain
+  std::string event;                       // of all domains: "r3", "r17 and r3"
+  bool stand_in = false;                   // the event is no memory traffic
+  CorunnerKind corunners = CorunnerKind::lines; // that cause it
+  [[nodiscard]] Bytes line() const { return choices.front().line; }
+};
+
+/// Page faults, cycles and the like: counted in proportion to a sweep, but of something else.
+[[nodiscard]] bool is_stand_in(std::string_view event);
+
+/// Of `event`; where it is empty, of the board's counters, then of cache misses. bad_input: no such event, or no co-runner causes it; refused:
+/// none counts on every one of `cores`, with a line for each that was tried.
+[[nodiscard]] Result<TrafficCounters> find_counters(const Board& board, const std::string& event, std::span<const unsigned> cores,
+                                                    const regulation::RegulatedMachine& machine);
+
+} // namespace rtexec::study

@@ -1,0 +1,102 @@
+#include "tasks/winograd/cudnn_convolution.hpp"
+
+#include "tasks/dnn/cuda/library.hpp"
+
+#include <array>
+#include <string>
+
+namespace rtexec::tasks {
+namespace {
+
+using cuda::CudnnFunctions;
+
+constexpr int channels_first = 0;             // CUDNN_TENSOR_NCHW
+constexpr int side_of_filter = 3;
+constexpr std::size_t first_with_choice = 8000; // before, nothing but multiply-add units computes floats
+
+Result<CudnnFunctions> load() {
+  static constexpr std::array names{"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so.7"};
+  const auto library = cuda::Library::open(names, "Install cuDNN 7, 8 or 9 for the GPU's driver.");
+  if (!library) return fail(library.error().code, "cuDNN: " + library.error().what);
+  CudnnFunctions f{};
+  Result<> found;
+  const auto find = [&](auto*& function, const char* name) {
+    if (found) found = library->find(function, name);
+  };
+  find(f.version, "cudnnGetVersion");
+  find(f.error_text, "cudnnGetErrorString");
+  find(f.create, "cudnnCreate");
+  find(f.destroy, "cudnnDestroy");
+  find(f.set_stream, "cudnnSetStream");
+  find(f.create_tensor, "cudnnCreateTensorDescriptor");
+  find(f.destroy_tensor, "cudnnDestroyTensorDescriptor");
+  find(f.set_tensor, "cudnnSetTensor4dDescriptorEx");
+  find(f.create_filter, "cudnnCreateFilterDescriptor");
+  find(f.destroy_filter, "cudnnDestroyFilterDescriptor");
+  find(f.set_filter, "cudnnSetFilter4dDescriptor");
+  find(f.create_convolution, "cudnnCreateConvolutionDescriptor");
+  find(f.destroy_convolution, "cudnnDestroyConvolutionDescriptor");
+  find(f.set_convolution, "cudnnSetConvolution2dDescriptor");
+  find(f.set_math, "cudnnSetConvolutionMathType");
+  find(f.workspace, "cudnnGetConvolutionForwardWorkspaceSize");
+  find(f.forward, "cudnnConvolutionForward");
+  if (!found) return std::unexpected(found.error());
+  return f;
+}
+
+} // namespace
+
+Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(int channels, int side, hal::cuda::Stream stream) {
+  static const Result<CudnnFunctions> functions = load();
+  if (!functions) return std::unexpected(functions.error());
+  return open(*functions, channels, side, stream);
+}
+
+Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(const CudnnFunctions& functions, int channels, int side, hal::cuda::Stream stream) {
+  std::unique_ptr<CudnnConvolution> convolution(new CudnnConvolution(functions));
+  if (const auto described = convolution->describe(channels, side, stream); !described) return std::unexpected(described.error());
+  return convolution;
+}
+
+Result<> CudnnConvolution::describe(int channels, int side, hal::cuda::Stream stream) {
+  const int plane = side * side, math = call_.version() >= first_with_choice ? CudnnFunctions::multiply_add : CudnnFunctions::default_math;
+  int status = call_.create(&handle_);
+  const auto then = [&](auto step) {
+    if (status == 0) status = step();
+  };
+  then([&] { return call_.set_stream(handle_, stream); });
+  then([&] { return call_.create_tensor(&tensor_); });
+  then([&] { return call_.set_tensor(tensor_, CudnnFunctions::data_float, 1, channels, side, side, channels * plane, plane, side, 1); });
+  then([&] { return call_.create_filter(&filter_); });
+  then([&] { return call_.set_filter(filter_, CudnnFunctions::data_float, channels_first, channels, channels, side_of_filter, side_of_filter); });
+  then([&] { return call_.create_convolution(&convolution_); });
+  then([&] { return call_.set_convolution(convolution_, 1, 1, 1, 1, 1, 1, CudnnFunctions::cross_correlation, CudnnFunctions::data_float); });
+  then([&] { return call_.set_math(convolution_, math); });
+  return checked(status, "describing a convolution");
+}
+
+CudnnConvolution::~CudnnConvolution() {
+  if (convolution_) (void)call_.destroy_convolution(convolution_);
+  if (filter_) (void)call_.destroy_filter(filter_);
+  if (tensor_) (void)call_.destroy_tensor(tensor_);
+  if (handle_) (void)call_.destroy(handle_);
+}
+
+Result<> CudnnConvolution::checked(int status, const char* what) const {
+  if (status == 0) return {};
+  return fail(Errc::unsupported, "cuDNN (" + std::to_string(call_.version()) + "): " + what + " failed: " + call_.error_text(status) + " (" + std::to_string(status) + ")");
+}
+
+Result<std::size_t> CudnnConvolution::workspace(int algorithm) const {
+  std::size_t bytes = 0;
+  if (const auto known = checked(call_.workspace(handle_, tensor_, filter_, convolution_, tensor_, algorithm, &bytes), "asking for its workspace"); !known)
+    return std::unexpected(known.error());
+  return bytes;
+}
+
+Result<> CudnnConvolution::compute(int algorithm, const std::byte* x, const std::byte* filters, std::byte* y, std::byte* workspace, std::size_t workspace_bytes) const {
+  constexpr float one = 1, zero = 0;
+  return checked(call_.forward(handle_, &one, tensor_, x, filter_, filters, convolution_, algorithm, workspace, workspace_bytes, &zero, tensor_, y), "a convolution");
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,485 @@
+// What regulation of memory bandwidth keeps, and what it costs, with a stand-in event that every Linux machine counts.
+//
+//   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a neighbour on another core
+//   bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event; overshoot; what an unused budget costs; lost overflows
+//
+// --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
+#include "hal/machine.hpp"
+#include "rtexec/regulation/regulation.hpp"
+#include "test/bench/statistics.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <string>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace rtexec::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Options {
+  std::string mode;
+  std::string event = "page-faults";
+  double seconds = 10;
+  unsigned core = 1;
+  unsigned other_core = 0;
+  Duration period = 1ms;
+  std::string back_ends = "core,thread";
+};
+
+[[noreturn]] void skip(const std::string& why) {
+  std::printf("skipped: %s\n", why.c_str());
+  std::exit(77);
+}
+
+
+/// RT throttling would stop a FIFO thread that never sleeps, and the regulating thread beside it, for 5 % of the time.
+class WithoutRtThrottling {
+ public:
+  WithoutRtThrottling() : before_(hal::Machine().read(file).value_or("-1")) { lifted_ = before_ == "-1" || hal::Machine().write(file, "-1").has_value(); }
+  ~WithoutRtThrottling() {
+    if (lifted_ && before_ != "-1") static_cast<void>(hal::Machine().write(file, before_));
+  }
+  [[nodiscard]] bool lifted() const { return lifted_; }
+
+ private:
+  static constexpr const char* file = "/proc/sys/kernel/sched_rt_runtime_us";
+  std::string before_;
+  bool lifted_ = false;
+};
+
+/// Events in turn, as fast as it goes, each with the instant just before it.
+class Greedy {
+ public:
+  virtual ~Greedy() = default;
+  virtual void step() noexcept = 0;
+};
+
+class PageToucher final : public Greedy {
+ public:
+  PageToucher() {
+    memory_ = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (memory_ == MAP_FAILED) skip("no memory");
+    ::madvise(memory_, size, MADV_NOHUGEPAGE);
+  }
+  ~PageToucher() override { ::munmap(memory_, size); }
+  void step() noexcept override {
+    if (next_ == 0) ::madvise(memory_, size, MADV_DONTNEED);
+    static_cast<volatile char*>(memory_)[next_] = 1;
+    next_ = (next_ + page) % size;
+  }
+
+ private:
+  static constexpr std::size_t page = 4096, size = 256 * page;
+  char* memory_ = nullptr;
+  std::size_t next_ = 0;
+};
+
+/// For events that time makes.
+class Spinner final : public Greedy {
+ public:
+  void step() noexcept override {
+    for (int i = 0; i < 64; ++i) value_ = value_ * 5 + 1;
+  }
+
+ private:
+  volatile std::uint64_t value_ = 1;
+};
+
+std::unique_ptr<Greedy> greedy_for(const std::string& event) {
+  if (event == "page-faults") return std::make_unique<PageToucher>();
+  return std::make_unique<Spinner>();
+}
+
+/// A thread that steps until it is stopped.
+class GreedyThread {
+ public:
+  static constexpr std::size_t stamps = 1 << 20;
+
+  GreedyThread(const Options& options, int fifo, bool stamped, regulation::Regulation* regulation, unsigned core) : stamped_(stamped) {
+    if (stamped) stamps_.resize(stamps);
+    auto thread = hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}}, [&options, this, regulation, core] {
+      const auto greedy = greedy_for(options.event);
+      if (regulation != nullptr && !regulation->join(core)) failed_.store(true);
+      while (!stop_.load(std::memory_order_relaxed)) {
+        const std::uint64_t number = steps_.load(std::memory_order_relaxed);
+        if (stamped_) stamps_[number % stamps] = hal::now().time_since_epoch().count();
+        greedy->step();
+        steps_.store(number + 1, std::memory_order_release);
+      }
+      if (regulation != nullptr) regulation->leave(core);
+    });
+    if (!thread) skip(thread.error().what);
+    thread_ = std::move(*thread);
+  }
+  ~GreedyThread() {
+    stop_.store(true);
+    thread_.join();
+    if (failed_.load()) skip("the greedy thread cannot be counted");
+  }
+  [[nodiscard]] std::uint64_t steps() const { return steps_.load(std::memory_order_acquire); }
+  [[nodiscard]] Instant stamp(std::uint64_t number) const { return Instant(Duration(stamps_[number % stamps])); }
+
+ private:
+  std::atomic<std::uint64_t> steps_{0};
+  std::atomic<bool> stop_{false}, failed_{false};
+  bool stamped_;
+  std::vector<std::int64_t> stamps_;
+  hal::Thread thread_;
+};
+
+hal::CounterSettings counter_of(const Options& options, CounterBackEnd back_end) {
+  auto event = hal::find_event(options.event);
+  if (!event) skip(event.error().what);
+  return {.back_end = back_end, .reads = *event, .writes = {}, .core = options.core, .period = options.period};
+}
+
+regulation::RegulatedDomain domain_of(const Options& options, CounterBackEnd back_end, std::optional<double> events_per_second) {
+  regulation::RegulatedDomain domain{.cores = {options.core}, .counter = counter_of(options, back_end), .line = Bytes{64}, .budget = {}, .always = true};
+  if (events_per_second) domain.budget = Bandwidth{static_cast<std::uint64_t>(*events_per_second * 64)};
+  return domain;
+}
+
+using OpenCounter = std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)>;
+
+std::unique_ptr<regulation::Regulation> regulate(const regulation::RegulatedDomain& domain, const Options& options, BandwidthLocks& locks, OpenCounter open = {}) {
+  regulation::RegulationSettings settings{.period = options.period, .rules = {}, .regulate_while = RegulateWhile::always, .observer = {}, .open_counter = std::move(open)};
+  auto started = regulation::Regulation::start(std::span(&domain, 1), settings, locks);
+  if (!started) skip(started.error().what);
+  return std::move(*started);
+}
+
+double since(Instant begin) { return std::chrono::duration<double>(hal::now() - begin).count(); }
+void sleep(double seconds) { hal::sleep_until(hal::now() + Duration(static_cast<std::int64_t>(seconds * 1e9))); }
+
+BandwidthLocks open_locks() {
+  auto locks = BandwidthLocks::open();
+  if (!locks) skip(locks.error().what);
+  return std::move(*locks);
+}
+
+/// How much of its core a thread gets that never rests. Of FIFO class: other programs that run meanwhile do not count.
+class Neighbour {
+ public:
+  explicit Neighbour(unsigned core) {
+    auto thread = hal::Thread::start({.name = "neighbour", .core = core, .fifo_priority = 1, .reservation = {}}, [this] {
+      const Instant begin = hal::now();
+      const Duration before = executed();
+      while (!stop_.load(std::memory_order_relaxed)) {}
+      share_ = static_cast<double>((executed() - before).count()) / static_cast<double>((hal::now() - begin).count());
+    });
+    if (!thread) skip(thread.error().what);
+    thread_ = std::move(*thread);
+  }
+  double stop() {
+    stop_.store(true);
+    thread_.join();
+    return share_;
+  }
+
+ private:
+  static Duration executed() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+  }
+
+  std::atomic<bool> stop_{false};
+  double share_ = 0;
+  hal::Thread thread_;
+};
+
+// ---- rates ------------------------------------------------------------------------------------------------------------
+
+/// Events per second that the greedy thread counts without a limit.
+double unlimited_rate(const Options& options, int fifo, BandwidthLocks& locks) {
+  const auto regulation = regulate(domain_of(options, CounterBackEnd::core, {}), options, locks);
+  GreedyThread greedy(options, fifo, false, nullptr, options.core);
+  sleep(0.1);
+  const auto before = regulation->report().front().reads;
+  const Instant begin = hal::now();
+  sleep(0.5);
+  return static_cast<double>(regulation->report().front().reads - before) / since(begin);
+}
+
+bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, int fifo, BandwidthLocks& locks) {
+  Options own = options;
+  const auto domain = domain_of(own, back_end, rate);
+  const double wanted = static_cast<double>(policies::lines_of(*domain.budget, domain.line, own.period)) / std::chrono::duration<double>(own.period).count();
+  const auto regulation = regulate(domain, own, locks);
+  GreedyThread greedy(own, fifo, false, regulation.get(), own.core);
+  sleep(std::max(0.2, 2 * std::chrono::duration<double>(own.period).count()));
+  Neighbour neighbour(own.other_core);
+  const auto before = regulation->report().front();
+  const Instant begin = hal::now();
+  sleep(own.seconds);
+  const auto after = regulation->report().front();
+  const double reached = static_cast<double>(after.reads - before.reads) / since(begin);
+  const double beside = neighbour.stop();
+  const double error = reached / wanted - 1;
+  // Time in which something else ran on the core (the fair server's threads, the host's other machines) is nobody's fault below the budget.
+  const double taken = static_cast<double>(after.missed_periods - before.missed_periods) * std::chrono::duration<double>(own.period).count() / since(begin);
+  const bool kept = error >= -0.05 - taken && error <= 0.05 && beside >= 0.9;
+  std::printf("%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows %llu  neighbour has %5.1f %% of its core  %s\n",
+              back_end == CounterBackEnd::core ? "core" : back_end == CounterBackEnd::thread ? "thread" : "polling", wanted, reached, 100 * error,
+              100 * std::chrono::duration<double>(after.throttled - before.throttled).count() / since(begin), 100 * taken,
+              static_cast<unsigned long long>(after.lost_overflows - before.lost_overflows), 100 * beside, kept ? "ok" : "NOT KEPT");
+  return kept;
+}
+
+int rates(const Options& options) {
+  const WithoutRtThrottling throttling;
+  BandwidthLocks locks = open_locks();
+  // A thread of FIFO class: those without priority get their share of a held core from the fair server, where the kernel has one.
+  constexpr int fifo = 10;
+  const double most = unlimited_rate(options, fifo, locks);
+  std::printf("greedy thread on core %u, %s: %.0f /s without a limit; periods of %lld us; budgets across two decades, %.0f s each\n", options.core,
+              options.event.c_str(), most, static_cast<long long>(options.period.count() / 1000), options.seconds);
+  bool kept = true;
+  for (const auto& [name, back_end] : {std::pair("core", CounterBackEnd::core), std::pair("thread", CounterBackEnd::thread)}) {
+    if (options.back_ends.find(name) == std::string::npos) continue;
+    if (back_end == CounterBackEnd::core && !throttling.lifted()) {
+      std::printf("core: skipped: RT throttling takes 5 %% of a core that FIFO threads fill, and cannot be lifted here\n");
+      continue;
+    }
+    for (const double share : {0.006, 0.06, 0.6}) kept = keeps_rate(options, back_end, share * most, fifo, locks) && kept;
+  }
+  std::printf("%s\n", kept ? "every budget was kept within 5 %" : "A BUDGET WAS NOT KEPT");
+  return kept ? 0 : 1;
+}
+
+// ---- costs ------------------------------------------------------------------------------------------------------------
+
+/// Looks on while a counter regulates: from the event that used the budget up to the thread that stands on the core.
+class Timed final : public hal::BandwidthCounter {
+ public:
+  Timed(std::unique_ptr<hal::BandwidthCounter> counter, const GreedyThread*& greedy, std::vector<double>& latencies)
+      : counter_(std::move(counter)), greedy_(greedy), latencies_(latencies) {}
+
+  Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
+    crossing_ = greedy_ == nullptr || reads == hal::no_limit ? 0 : greedy_->steps() + reads - 1;
+    return counter_->arm(reads, writes);
+  }
+  std::expected<hal::TrafficCount, Errc> count() noexcept override { return counter_->count(); }
+  Wake wait(Instant until) noexcept override { return counter_->wait(until); }
+  void hold(Instant until, bool (*over)(void*) noexcept, void* self) noexcept override {
+    if (crossing_ > 0 && greedy_->steps() >= crossing_ && latencies_.size() < latencies_.capacity())
+      latencies_.push_back(static_cast<double>((hal::now() - greedy_->stamp(crossing_)).count()));
+    counter_->hold(until, over, self);
+  }
+  std::string description() const override { return counter_->description(); }
+  std::uint64_t lost_overflows() const noexcept override { return counter_->lost_overflows(); }
+
+ private:
+  std::unique_ptr<hal::BandwidthCounter> counter_;
+  const GreedyThread*& greedy_;
+  std::vector<double>& latencies_;
+  std::uint64_t crossing_ = 0;
+};
+
+constexpr std::size_t most_samples = 1 << 20;
+
+struct Stops {
+  std::vector<double> latency; // ns
+  DomainReport report;
+};
+
+Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& locks) {
+  Stops stops;
+  stops.latency.reserve(most_samples);
+  const GreedyThread* watched = nullptr;
+  const auto open = [&](const hal::CounterSettings& settings) -> Result<std::unique_ptr<hal::BandwidthCounter>> {
+    auto counter = hal::open_counter(settings);
+    if (!counter) return counter;
+    return std::make_unique<Timed>(std::move(*counter), watched, stops.latency);
+  };
+  const auto regulation = regulate(domain_of(options, CounterBackEnd::core, rate), options, locks, open);
+  GreedyThread greedy(options, 10, true, nullptr, options.core);
+  sleep(0.05);
+  watched = &greedy;
+  sleep(seconds);
+  stops.report = regulation->report().front();
+  watched = nullptr;
+  return stops;
+}
+
+/// The peer: nothing but a FIFO thread that waits for the counter, stops the core until the period ends, and arms again.
+Stops bare(const Options& options, std::uint64_t budget, double seconds) {
+  Stops stops;
+  stops.latency.reserve(most_samples);
+  GreedyThread greedy(options, 10, true, nullptr, options.core);
+  auto thread = hal::Thread::start({.name = "bare", .core = options.core, .fifo_priority = 99, .reservation = {}}, [&] {
+    const auto event = hal::find_event(options.event);
+    perf_event_attr attributes{};
+    attributes.size = sizeof attributes;
+    attributes.type = event->type;
+    attributes.config = event->config;
+    attributes.sample_period = budget;
+    attributes.wakeup_events = 1;
+    const int file = static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, options.core, -1, 0));
+    if (file < 0) return;
+    void* ring = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const Instant end = hal::now() + Duration(static_cast<std::int64_t>(seconds * 1e9));
+    for (Instant next = hal::now() + options.period; hal::now() < end; next += options.period) {
+      ::ioctl(file, PERF_EVENT_IOC_DISABLE, 0);
+      ::ioctl(file, PERF_EVENT_IOC_PERIOD, &budget);
+      ::ioctl(file, PERF_EVENT_IOC_ENABLE, 0);
+      const std::uint64_t crossing = greedy.steps() + budget - 1;
+      const Duration left = next - hal::now();
+      const timespec timeout{.tv_sec = 0, .tv_nsec = std::max<long>(left.count(), 0)};
+      pollfd waits{.fd = file, .events = POLLIN, .revents = 0};
+      if (::ppoll(&waits, 1, &timeout, nullptr) > 0 && greedy.steps() >= crossing && stops.latency.size() < most_samples)
+        stops.latency.push_back(static_cast<double>((hal::now() - greedy.stamp(crossing)).count()));
+      while (hal::now() < next) {}
+    }
+    ::munmap(ring, 8192);
+    ::close(file);
+  });
+  if (!thread) skip(thread.error().what);
+  thread->join();
+  return stops;
+}
+
+/// A thread that never rests, and how far it came in each of short slices.
+class Worker {
+ public:
+  struct Slice {
+    Instant begin, end;
+    double steps = 0;
+  };
+  explicit Worker(unsigned core) {
+    slices_.reserve(1 << 16);
+    auto thread = hal::Thread::start({.name = "worker", .core = core, .fifo_priority = 1, .reservation = {}}, [this] {
+      volatile std::uint64_t value = 1;
+      while (!stop_.load() && slices_.size() < slices_.capacity()) {
+        Slice slice{.begin = hal::now(), .end = {}};
+        for (slice.end = slice.begin; slice.end - slice.begin < 2ms; slice.end = hal::now(), ++slice.steps)
+          for (int i = 0; i < 300; ++i) value = value * 5 + 1;
+        slice.steps /= static_cast<double>((slice.end - slice.begin).count());
+        slices_.push_back(slice);
+      }
+    });
+    if (!thread) skip(thread.error().what);
+    thread_ = std::move(*thread);
+  }
+  const std::vector<Slice>& stop() {
+    stop_.store(true);
+    thread_.join();
+    return slices_;
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<Slice> slices_;
+  hal::Thread thread_;
+};
+
+double median_speed(const std::vector<Worker::Slice>& slices, Instant begin, Instant end) {
+  std::vector<double> speeds;
+  for (const Worker::Slice& slice : slices)
+    if (slice.begin >= begin && slice.end <= end) speeds.push_back(slice.steps);
+  return median(speeds);
+}
+
+/// What a thread on the core loses to a budget that it never uses up: its speed in short turns with and without, each beside the next, so that
+/// clocks that drift cancel out.
+double cost_of_unused(const Options& options, Duration period, double seconds, BandwidthLocks& locks) {
+  Options own = options;
+  own.period = period;
+  struct Turn {
+    Instant begin, end;
+  };
+  std::vector<Turn> with, without;
+  const auto turn = [&](std::vector<Turn>& turns) {
+    sleep(0.01);
+    const Instant begin = hal::now();
+    sleep(0.06);
+    turns.push_back({begin, hal::now()});
+  };
+  Worker worker(own.core);
+  for (const Instant begin = hal::now(); since(begin) < seconds;) {
+    {
+      const auto regulation = regulate(domain_of(own, CounterBackEnd::core, 1e8), own, locks);
+      turn(with);
+    }
+    turn(without);
+  }
+  const auto& slices = worker.stop();
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < with.size(); ++i)
+    ratios.push_back(median_speed(slices, with[i].begin, with[i].end) / median_speed(slices, without[i].begin, without[i].end));
+  return 1 - median(ratios);
+}
+
+int costs(const Options& options) {
+  const WithoutRtThrottling throttling;
+  BandwidthLocks locks = open_locks();
+  const double most = unlimited_rate(options, 10, locks);
+  const double rate = most * 0.2;
+  const auto budget = static_cast<std::uint64_t>(rate * std::chrono::duration<double>(options.period).count());
+  std::vector<double> our_latency, bare_latency;
+  DomainReport last;
+  std::uint64_t lost = 0;
+  for (int turn = 0; turn < 5; ++turn) {
+    const Stops own = ours(options, rate, options.seconds / 10, locks);
+    our_latency.insert(our_latency.end(), own.latency.begin(), own.latency.end());
+    last = own.report;
+    lost += last.lost_overflows;
+    const Stops peer = bare(options, budget, options.seconds / 10);
+    bare_latency.insert(bare_latency.end(), peer.latency.begin(), peer.latency.end());
+  }
+  const auto us = [](const std::vector<double>& values, double share) { return percentile(values, share) / 1000; };
+  std::printf("overflow to stop     rtexec p50 %6.1f us  p99 %6.1f us  (%zu)   bare FIFO thread p50 %6.1f us  p99 %6.1f us  (%zu)   ratio p50 %.2f  p99 %.2f  (goal 1.2)\n",
+              us(our_latency, 0.5), us(our_latency, 0.99), our_latency.size(), us(bare_latency, 0.5), us(bare_latency, 0.99), bare_latency.size(),
+              us(our_latency, 0.5) / us(bare_latency, 0.5), us(our_latency, 0.99) / us(bare_latency, 0.99));
+  const auto percent = [&](std::int64_t lines) { return 100.0 * static_cast<double>(lines) / static_cast<double>(budget); };
+  std::printf("overshoot per period p50 %lld lines (%.2f %%)  p99 %lld (%.2f %%)  max %lld (%.2f %%)  of %llu, in %llu periods\n",
+              static_cast<long long>(last.overshoot.p50), percent(last.overshoot.p50), static_cast<long long>(last.overshoot.p99), percent(last.overshoot.p99),
+              static_cast<long long>(last.overshoot.max), percent(last.overshoot.max), static_cast<unsigned long long>(budget),
+              static_cast<unsigned long long>(last.overshoot.samples));
+  // What was moved beyond all budgets and one overshoot: traffic that no period was charged for.
+  const double allowed = static_cast<double>(budget) * static_cast<double>(last.periods + last.missed_periods + 1) + static_cast<double>(last.overshoot.max);
+  const double uncorrected = std::max(0.0, static_cast<double>(last.reads) - allowed);
+  std::printf("lost overflows       %llu found by the cross-check; lines beyond all budgets and one overshoot: %.0f (goal 0)\n",
+              static_cast<unsigned long long>(lost), uncorrected);
+  for (const auto& [period, goal] : {std::pair<Duration, double>(1ms, 0.5), std::pair<Duration, double>(100us, 5)})
+    std::printf("unused budget        %.2f %% of a core in periods of %lld us (goal %.1f %%)\n", 100 * cost_of_unused(options, period, options.seconds, locks),
+                static_cast<long long>(period.count() / 1000), goal);
+  return 0;
+}
+
+int run(const Options& options) {
+  const auto cores = hal::Machine().online_cores();
+  if (cores.size() < 2) skip("needs two cores");
+  // Above the threads that fill cores here, and below those that hold them: where no fair server helps, this one would not get on otherwise.
+  if (const auto applied = hal::apply({.name = "bandwidth-bench", .core = {}, .fifo_priority = 20, .reservation = {}}); !applied) skip(applied.error().what);
+  if (options.mode == "rates") return rates(options);
+  if (options.mode == "costs") return costs(options);
+  std::printf("use: bandwidth-bench rates|costs [--seconds N] [--event NAME] [--period US] [--back-ends core,thread]\n");
+  return 2;
+}
+
+} // namespace
+} // namespace rtexec::bench
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // each line as soon as it is known
+  rtexec::bench::Options options;
+  if (argc > 1) options.mode = argv[1];
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string key = argv[i];
+    if (key == "--seconds") options.seconds = std::atof(argv[i + 1]);
+    else if (key == "--event") options.event = argv[i + 1];
+    else if (key == "--period") options.period = std::chrono::microseconds(std::atol(argv[i + 1]));
+    else if (key == "--back-ends") options.back_ends = argv[i + 1];
+    else options.mode.clear();
+  }
+  return rtexec::bench::run(options);
+}
