@@ -333,6 +333,10 @@ bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what t
 	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench %/bandwidth-bench %/winograd-bench,$(BENCHES))
 
 $(B)/test/analyze-bench: $(call object,test/support/ctf_writer.cpp test/support/trace_writer.cpp)
+.PHONY: check-qemu
+check-qemu: ## regulation of memory bandwidth on a PREEMPT_RT kernel for arm64, emulated (downloads a kernel once)
+	@test/qemu/check $(BUILD)
+
 .PHONY: bench-bandwidth
 bench-bandwidth: $(B)/test/bandwidth-bench ## what regulating memory bandwidth costs, beside a bare thread on perf_event, by a stand-in event
 	@$< costs

@@ -60,7 +60,7 @@ class BandwidthCounter {
     lost,     // it counts no more: the core went offline, or the PMU was taken away. The domain is no longer regulated
   };
 
-  /// From now on: wait() returns at once when this many more events were counted. Errors: io_error.
+  /// wait() returns at once when this many more events were counted than count() last told. Errors: io_error.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Also while another thread waits.
   [[nodiscard]] virtual std::expected<TrafficCount, Errc> count() noexcept = 0;

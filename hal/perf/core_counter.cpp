@@ -35,24 +35,22 @@ class CoreCounter final : public BandwidthCounter {
       : settings_(settings), reads_(std::move(reads)), writes_(std::move(writes)) {}
 
   Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
-    const auto now = count();
-    if (!now) return std::unexpected(now.error());
-    limit_ = {.reads = beyond(now->reads, reads), .writes = beyond(now->writes, writes)};
-    if (polling()) return {};
-    if (const Status armed = rearm(reads_, reads, armed_.reads); !armed) return armed;
-    return writes_ ? rearm(*writes_, writes, armed_.writes) : Status();
+    if (elsewhere_.load(std::memory_order_relaxed)) return std::unexpected(Errc::io_error);
+    limit_ = {.reads = beyond(last_.reads, reads), .writes = beyond(last_.writes, writes)};
+    return polling() ? Status() : be_told(last_);
   }
 
   std::expected<TrafficCount, Errc> count() noexcept override {
+    if (elsewhere_.load(std::memory_order_relaxed)) return std::unexpected(Errc::io_error);
     TrafficCount counted;
     const auto reads = reads_.count();
     if (!reads) return std::unexpected(reads.error());
     counted.reads = *reads - held_;
-    if (!writes_) return counted;
+    if (!writes_) return last_ = counted;
     const auto writes = writes_->count();
     if (!writes) return std::unexpected(writes.error());
     counted.writes = *writes;
-    return counted;
+    return last_ = counted;
   }
 
   Wake wait(Instant until) noexcept override {
@@ -60,9 +58,8 @@ class CoreCounter final : public BandwidthCounter {
     const Duration step = polling() ? Duration(settings_.period / settings_.polls) : settings_.period;
     for (;;) {
       const Instant now = hal::now();
-      const bool over = now >= until;
-      const bool told = !over && sleep(std::min(until, now + step) - now);
-      if (::sched_getcpu() != static_cast<int>(settings_.core)) return Wake::lost;
+      const bool told = now < until && sleep(std::min(until, now + step) - now);
+      if (!here()) return Wake::lost;
       const auto counted = count();
       if (!counted) return Wake::lost;
       reads_.clear();
@@ -71,14 +68,16 @@ class CoreCounter final : public BandwidthCounter {
         if (!told && !polling()) lost_overflows_.fetch_add(1, std::memory_order_relaxed);
         return Wake::overflow;
       }
-      if (over) return Wake::time;
+      if (hal::now() >= until) return Wake::time;
+      if (!polling() && !be_told(*counted)) return Wake::lost;
     }
   }
 
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     if (!made_by_time(settings_.reads)) return spin(until, over, self);
     // What the spinning itself makes is nobody's traffic, and must not interrupt it.
-    static_cast<void>(rearm(reads_, no_limit, armed_.reads));
+    told_at_.reads = no_limit;
+    static_cast<void>(reads_.arm(no_limit));
     const auto before = reads_.count();
     spin(until, over, self);
     if (const auto after = reads_.count(); before && after) held_ += *after - *before;
@@ -93,21 +92,31 @@ class CoreCounter final : public BandwidthCounter {
   [[nodiscard]] bool polling() const noexcept { return settings_.back_end == CounterBackEnd::polling; }
   static std::uint64_t beyond(std::uint64_t count, std::uint64_t more) noexcept { return more > no_limit - count ? no_limit : count + more; }
 
-  static void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
-    while (hal::now() < until && !over(self)) pause_core();
+  /// A thread whose core went offline is moved to another one, which it must not hold.
+  void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
+    while (hal::now() < until && !over(self)) {
+      if (!here()) return elsewhere_.store(true, std::memory_order_relaxed);
+      pause_core();
+    }
   }
+  [[nodiscard]] bool here() const noexcept { return ::sched_getcpu() == static_cast<int>(settings_.core); }
 
-  /// Who may count nothing asks at once, and needs not be told. Without a limit twice in turn, nothing has to change.
-  static Status rearm(const PerfEvent& event, std::uint64_t events, std::uint64_t& armed) noexcept {
-    if (events == 0) events = no_limit;
-    if (events == no_limit && armed == no_limit) return {};
-    armed = events;
-    return event.arm(events);
+  /// The kernel tells of both limits, or of less: what it tells too early costs a look at the counts, and what it was told before needs no change.
+  Status be_told(const TrafficCount& now) noexcept {
+    if (const Status told = be_told(reads_, now.reads, limit_.reads, told_at_.reads); !told) return told;
+    return writes_ ? be_told(*writes_, now.writes, limit_.writes, told_at_.writes) : Status();
+  }
+  static Status be_told(const PerfEvent& event, std::uint64_t now, std::uint64_t limit, std::uint64_t& told_at) noexcept {
+    const bool reached = limit <= now; // who may count nothing asks at once
+    const bool pending = told_at > now && told_at <= limit;
+    if (reached || pending) return {};
+    told_at = limit;
+    return event.arm(limit == no_limit ? no_limit : limit - now);
   }
 
   Wake wait_without_limit(Instant until) noexcept {
     sleep_until(until);
-    return ::sched_getcpu() == static_cast<int>(settings_.core) ? Wake::time : Wake::lost;
+    return here() ? Wake::time : Wake::lost;
   }
 
   /// Whether the kernel told of an overflow, perhaps an old one: the counts decide.
@@ -121,9 +130,11 @@ class CoreCounter final : public BandwidthCounter {
   CounterSettings settings_;
   PerfEvent reads_;
   std::optional<PerfEvent> writes_;
+  TrafficCount last_;      // that count() told
   std::uint64_t held_ = 0; // reads that holding the core made
   TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // that count() is to reach
-  TrafficCount armed_{.reads = no_limit, .writes = no_limit}; // what the kernel was last told
+  TrafficCount told_at_{.reads = no_limit, .writes = no_limit}; // counts at which the kernel tells next, if that is still to come
+  std::atomic<bool> elsewhere_{false}; // the holding thread found itself on another core
   std::atomic<std::uint64_t> lost_overflows_{0};
 };
 

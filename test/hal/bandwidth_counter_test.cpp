@@ -193,6 +193,18 @@ TEST(CoreCounter, IsLostWhereItsThreadRunsElsewhere) {
   });
 }
 
+TEST(CoreCounter, HoldsNoOtherCore) {
+  const auto cores = Machine().online_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
+  on_core(cores[1], [&] {
+    const Instant far = now() + 100s;
+    counter.hold(far, [](void*) noexcept { return false; }, nullptr);
+    EXPECT_LT(now(), far);
+    EXPECT_FALSE(counter.count()) << "it is lost";
+  });
+}
+
 TEST(CoreCounter, IsLostWhereItCannotBeRead) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
@@ -214,13 +226,15 @@ TEST(PollingCounter, FindsThatTheBudgetIsUsedUp) {
 
 TEST(Hold, EndsWithThePeriodOrBefore) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
-  const Instant until = now() + 2ms;
-  counter.hold(until, [](void*) noexcept { return false; }, nullptr);
-  EXPECT_GE(now(), until);
-  int asked = 0;
-  const Instant far = now() + 10s;
-  counter.hold(far, [](void* self) noexcept { return ++*static_cast<int*>(self) == 3; }, &asked);
-  EXPECT_LT(now(), far);
+  on_core(a_core(), [&] {
+    const Instant until = now() + 2ms;
+    counter.hold(until, [](void*) noexcept { return false; }, nullptr);
+    EXPECT_GE(now(), until);
+    int asked = 0;
+    const Instant far = now() + 10s;
+    counter.hold(far, [](void* self) noexcept { return ++*static_cast<int*>(self) == 3; }, &asked);
+    EXPECT_LT(now(), far);
+  });
 }
 
 /// What threads do under a budget that is given anew `periods` times: the touches that each period let through.
