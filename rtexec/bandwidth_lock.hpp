@@ -9,6 +9,7 @@
 #pragma once
 
 #include "config/result.hpp"
+#include "config/units.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +21,8 @@ namespace rtexec {
 struct BandwidthHolders {
   std::uint32_t locks = 0; // fine: device executions and copies, or whatever took the lock
   std::uint32_t busy = 0;  // coarse
+  Instant unlocked{};      // when a process last gave back all of its locks,
+  Instant left{};          // and was last busy
 };
 
 class BandwidthLocks {

@@ -74,6 +74,7 @@ BandwidthReport BandwidthControl::report() const {
 }
 
 void BandwidthControl::end() {
+  regulation_->end();
   first_ = report();
   regulation_.reset();
 }

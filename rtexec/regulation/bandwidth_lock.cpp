@@ -1,8 +1,10 @@
 #include "rtexec/bandwidth_lock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <fcntl.h>
 #include <string>
 #include <sys/mman.h>
@@ -18,11 +20,14 @@ namespace rtexec {
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // 0: free
   std::atomic<std::uint32_t> locks{0}, busy{0};
+  std::atomic<std::int64_t> unlocked_at{0}, left_at{0}; // the last time that one of them became 0, ns on CLOCK_MONOTONIC
 
   void clear() noexcept {
     process.store(0);
     locks.store(0);
     busy.store(0);
+    unlocked_at.store(0);
+    left_at.store(0);
   }
 };
 
@@ -34,7 +39,7 @@ struct BandwidthLocks::Page {
 
 namespace {
 
-constexpr std::uint64_t this_layout = 0x7274'6578'6563'0001; // "rtexec", version 1
+constexpr std::uint64_t this_layout = 0x7274'6578'6563'0002; // "rtexec", version 2
 
 /// Of the open file, not of the process: so it also tells two users in one process apart.
 bool own(int file, std::size_t place, short type) noexcept {
@@ -72,8 +77,9 @@ int grow(int file, std::size_t size) {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-void count_down(std::atomic<std::uint32_t>& held) noexcept {
+void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
+  if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release); // before it is seen to end
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }
 
@@ -123,9 +129,9 @@ BandwidthLocks& BandwidthLocks::operator=(BandwidthLocks&& other) noexcept {
 }
 
 void BandwidthLocks::lock() noexcept { place_->locks.fetch_add(1, std::memory_order_acq_rel); }
-void BandwidthLocks::unlock() noexcept { count_down(place_->locks); }
+void BandwidthLocks::unlock() noexcept { count_down(place_->locks, place_->unlocked_at); }
 void BandwidthLocks::gpu_busy() noexcept { place_->busy.fetch_add(1, std::memory_order_acq_rel); }
-void BandwidthLocks::gpu_not_busy() noexcept { count_down(place_->busy); }
+void BandwidthLocks::gpu_not_busy() noexcept { count_down(place_->busy, place_->left_at); }
 
 BandwidthHolders BandwidthLocks::holders() const noexcept {
   BandwidthHolders held;
@@ -133,6 +139,8 @@ BandwidthHolders BandwidthLocks::holders() const noexcept {
     if (place.process.load(std::memory_order_relaxed) == 0) continue;
     held.locks += place.locks.load(std::memory_order_acquire);
     held.busy += place.busy.load(std::memory_order_acquire);
+    held.unlocked = std::max(held.unlocked, Instant(Duration(place.unlocked_at.load(std::memory_order_acquire))));
+    held.left = std::max(held.left, Instant(Duration(place.left_at.load(std::memory_order_acquire))));
   }
   return held;
 }

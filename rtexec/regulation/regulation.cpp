@@ -37,6 +37,8 @@ class SpinLock {
   std::atomic_flag held_;
 };
 
+constexpr Duration shortest_rest = std::chrono::microseconds(100);
+
 /// What all domains share.
 struct Shared {
   Shared(const RegulationSettings& asked, std::span<const policies::BandwidthDomain> domains, BandwidthLocks& page)
@@ -45,10 +47,14 @@ struct Shared {
   [[nodiscard]] bool in_force() const noexcept {
     if (settings.regulate_while == RegulateWhile::always) return true;
     const BandwidthHolders held = locks.holders();
-    return held.locks > 0 || (settings.regulate_while == RegulateWhile::device_busy && held.busy > 0);
+    const Instant since = hal::now() - grace;
+    if (held.locks > 0 || held.unlocked > since) return true;
+    return settings.regulate_while == RegulateWhile::device_busy && (held.busy > 0 || held.left > since);
   }
 
   const RegulationSettings settings;
+  /// From one job to the next, or from a copy to the execution that it is for, the device does not rest.
+  const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
   BandwidthLocks& locks;
   SpinLock lock;                          // of the regulator
   policies::BandwidthRegulator regulator;
@@ -314,7 +320,9 @@ class Running final : public Regulation {
   Running(std::span<const RegulatedDomain> planned, const RegulationSettings& settings, BandwidthLocks& locks)
       : shared_(settings, domains_of(planned, settings.period), locks) {}
 
-  ~Running() override {
+  ~Running() override { end(); }
+
+  void end() override {
     shared_.stopping.store(true, std::memory_order_release);
     shared_.started.raise();
     for (const auto& domain : domains_) domain->wake();

@@ -53,7 +53,9 @@ class Regulation {
   /// Opens the counters, starts the threads; returns once every one of them runs. `locks` outlives this. refused: what the machine does not give.
   [[nodiscard]] static Result<std::unique_ptr<Regulation>> start(std::span<const RegulatedDomain> domains, const RegulationSettings& settings,
                                                                  BandwidthLocks& locks);
-  virtual ~Regulation() = default; // ends: no core is held any more
+  virtual ~Regulation() = default; // ends
+  /// No core is held any more; the report is complete. Once is enough.
+  virtual void end() = 0;
 
   /// A new budget of every domain that is not `always`, from its next period on. Any thread; does not block.
   virtual void set_limit(std::optional<Bandwidth> limit) noexcept = 0;

@@ -78,6 +78,7 @@ class Machine : public IsolatedWorkload {
       machine.limited = false;
       machine.memory.log.push_back("free");
     }
+    void end() override {}
     void set_limit(std::optional<Bandwidth>) noexcept override {}
     std::vector<DomainReport> report() const override {
       DomainReport report;
