@@ -1,8 +1,5 @@
 #include "tasks/winograd/cudnn_convolution.hpp"
 
-#include "tasks/dnn/cuda/library.hpp"
-
-#include <array>
 #include <string>
 
 namespace rtexec::tasks {
@@ -14,40 +11,10 @@ constexpr int channels_first = 0;             // CUDNN_TENSOR_NCHW
 constexpr int side_of_filter = 3;
 constexpr std::size_t first_with_choice = 8000; // before, nothing but multiply-add units computes floats
 
-Result<CudnnFunctions> load() {
-  static constexpr std::array names{"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so.7"};
-  const auto library = cuda::Library::open(names, "Install cuDNN 7, 8 or 9 for the GPU's driver.");
-  if (!library) return fail(library.error().code, "cuDNN: " + library.error().what);
-  CudnnFunctions f{};
-  Result<> found;
-  const auto find = [&](auto*& function, const char* name) {
-    if (found) found = library->find(function, name);
-  };
-  find(f.version, "cudnnGetVersion");
-  find(f.error_text, "cudnnGetErrorString");
-  find(f.create, "cudnnCreate");
-  find(f.destroy, "cudnnDestroy");
-  find(f.set_stream, "cudnnSetStream");
-  find(f.create_tensor, "cudnnCreateTensorDescriptor");
-  find(f.destroy_tensor, "cudnnDestroyTensorDescriptor");
-  find(f.set_tensor, "cudnnSetTensor4dDescriptorEx");
-  find(f.create_filter, "cudnnCreateFilterDescriptor");
-  find(f.destroy_filter, "cudnnDestroyFilterDescriptor");
-  find(f.set_filter, "cudnnSetFilter4dDescriptor");
-  find(f.create_convolution, "cudnnCreateConvolutionDescriptor");
-  find(f.destroy_convolution, "cudnnDestroyConvolutionDescriptor");
-  find(f.set_convolution, "cudnnSetConvolution2dDescriptor");
-  find(f.set_math, "cudnnSetConvolutionMathType");
-  find(f.workspace, "cudnnGetConvolutionForwardWorkspaceSize");
-  find(f.forward, "cudnnConvolutionForward");
-  if (!found) return std::unexpected(found.error());
-  return f;
-}
-
 } // namespace
 
 Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(int channels, int side, hal::cuda::Stream stream) {
-  static const Result<CudnnFunctions> functions = load();
+  const auto& functions = cuda::cudnn_functions();
   if (!functions) return std::unexpected(functions.error());
   return open(*functions, channels, side, stream);
 }

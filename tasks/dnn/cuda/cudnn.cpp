@@ -128,8 +128,13 @@ class Cudnn::Description {
   int type_;
 };
 
-Result<std::unique_ptr<Cudnn>> Cudnn::open(hal::cuda::Stream stream) {
+const Result<CudnnFunctions>& cudnn_functions() {
   static const Result<CudnnFunctions> functions = load();
+  return functions;
+}
+
+Result<std::unique_ptr<Cudnn>> Cudnn::open(hal::cuda::Stream stream) {
+  const auto& functions = cudnn_functions();
   if (!functions) return std::unexpected(functions.error());
   return open(*functions, stream);
 }

@@ -51,6 +51,9 @@ struct CudnnFunctions {
   static constexpr int algorithms = 8, implicit_precomputed_gemm = 1;      // cudnnConvolutionFwdAlgo_t
 };
 
+/// Those of the cuDNN on this machine, looked for once. unsupported: it is not installed, and what to install.
+[[nodiscard]] const Result<CudnnFunctions>& cudnn_functions();
+
 class Cudnn {
  public:
   /// cuDNN of this machine, working in `stream`, with the context current. unsupported: it is not installed, and what to install.
