@@ -47,14 +47,14 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   std::string temporary = target.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return fail(Errc::refused, path.string() + ": error: cannot write it: " + error_text(errno));
-  return AtomicFile(target, temporary, fd);
+  return AtomicFile(target, temporary, fd, std::filesystem::exists(found));
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd)
-    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces)
+    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), replaces_(replaces) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(std::exchange(other.fd_, -1)), replaces_(other.replaces_) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
@@ -85,7 +85,7 @@ Result<> AtomicFile::commit() {
 }
 
 std::unexpected<Error> AtomicFile::failure(int error) const {
-  return fail(Errc::refused, path_.string() + ": error: cannot write it, the old one stays as it was: " + error_text(error));
+  return fail(Errc::refused, path_.string() + ": error: cannot write it" + (replaces_ ? ", the old one stays as it was: " : ": ") + error_text(error));
 }
 
 namespace config {

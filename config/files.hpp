@@ -30,11 +30,12 @@ class AtomicFile {
   [[nodiscard]] std::unexpected<Error> failure(int error) const;
 
  private:
-  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd);
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces);
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int fd_ = -1;
+  bool replaces_ = false; // an older one
 };
 
 namespace config {

@@ -110,7 +110,7 @@ template <class T>
             const auto* text = std::get_if<std::string>(&value.content);
             if (text != nullptr && *text == word) return std::nullopt;
             const auto read = type.read(value);
-            if (!read) return std::unexpected(read.error() + ", and not " + toml_string(word));
+            if (!read) return std::unexpected(read.error() + ", or write " + toml_string(word));
             return *read;
           },
           .write = [=](const std::optional<T>& value) { return value ? type.write(*value) : toml_string(word); },

@@ -59,13 +59,17 @@ class BandwidthCounter {
     time,
     lost,     // it counts no more: the core went offline, or the PMU was taken away. The domain is no longer regulated
   };
+  struct Waited {
+    Wake wake = Wake::lost;
+    TrafficCount counted{}; // so far; nothing where it is lost
+  };
 
-  /// wait() returns at once when this many more events were counted than count() last told. Errors: io_error.
+  /// wait() returns at once when this many more events were counted than count() or wait() last told. Errors: io_error.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Also while another thread waits.
   [[nodiscard]] virtual std::expected<TrafficCount, Errc> count() noexcept = 0;
   /// Until an overflow of what arm() said, or `until`. Cross-checks by reading, once in a period at least: so an overflow that the kernel lost is found.
-  [[nodiscard]] virtual Wake wait(Instant until) noexcept = 0;
+  [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
   /// Lets the domain's cores stand still until `over(self)` or `until`. `core`: a spinning call on the core's thread.
   virtual void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept = 0;

@@ -70,8 +70,8 @@ class Machine {
   /// on the machine that runs, whatever the root.
   [[nodiscard]] std::vector<Finding> probe() const;
 
-  /// Of these findings, what others may take from threads of FIFO priority: RT throttling, the fair server.
-  [[nodiscard]] std::vector<Finding> real_time_limits() const;
+  /// What others may take from threads of FIFO priority on `core`: RT throttling, the fair server.
+  [[nodiscard]] std::vector<Finding> real_time_limits(unsigned core) const;
 
   /// Locks the frequency of each core to its maximum (governor "performance", read back). A core without cpufreq has nothing to lock:
   /// firmware or a hypervisor decides there, which probe() tells.

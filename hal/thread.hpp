@@ -84,6 +84,8 @@ class Signal {
 
 /// Sleeps until an absolute instant on CLOCK_MONOTONIC; restarts after signals.
 void sleep_until(Instant when) noexcept;
+/// On which core the calling thread runs. A pinned thread whose core goes offline is moved to another one.
+[[nodiscard]] unsigned current_core() noexcept;
 [[nodiscard]] Instant now() noexcept;
 
 } // namespace rtexec::hal

@@ -28,7 +28,8 @@ struct BandwidthHolders {
 class BandwidthLocks {
  public:
   static constexpr std::size_t most_processes = 64;
-  /// The page of the machine, made where there is none. refused: /dev/shm cannot be used, or all places are taken. One for each process is enough;
+  /// The page of the machine, made where there is none, for this user and group. Whoever may write it can end those who use it. refused: it cannot be used,
+  /// belongs to a user who is neither this one nor root, or all places are taken. One for each process is enough;
   /// any thread may use it. A forked child opens its own; until it does, or ends, it keeps what its parent held when that dies.
   [[nodiscard]] static Result<BandwidthLocks> open(const std::filesystem::path& folder = "/dev/shm");
   ~BandwidthLocks(); // gives back what is held

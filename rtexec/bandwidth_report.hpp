@@ -20,6 +20,7 @@ struct DomainReport {
   std::vector<unsigned> cores;
   std::string counter;                 // as it describes itself
   Bytes line{64};                      // that an event stands for
+  std::optional<Bandwidth> budget;     // as planned; absent: none. Of best-effort cores in force only in the time that `while` says
   std::uint64_t reads = 0, writes = 0; // lines counted since the start; reads are all where writes are not counted apart
   std::uint64_t periods = 0;
   std::uint64_t missed_periods = 0;    // in which the regulating thread did not run: others had taken the core

@@ -44,6 +44,9 @@ void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, By
 /// Where a run swaps: `store` as the backing store describes itself.
 void swap_plan(const SwapPlan& plan, const char* store) noexcept;
 
+/// For each core whose memory bandwidth is regulated.
+void regulated_core(std::uint32_t core, Duration period) noexcept;
+
 // The way of a job. Instants are on CLOCK_MONOTONIC; `deadline` is the absolute one of the job, or of its device part; `executed` is
 // the CPU time of the part that ended.
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept;

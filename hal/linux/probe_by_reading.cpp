@@ -2,6 +2,8 @@
 #include "hal/linux/probe.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <sstream>
 
 namespace rtexec::hal {
@@ -33,11 +35,11 @@ bool kernel_has_fair_server(const Machine& machine) {
   return major > 6 || (major == 6 && minor >= 12);
 }
 
-Finding fair_server(const Machine& machine) {
+Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) {
   const char* subject = "fair server";
   std::string taxed;
   bool found = false;
-  for (const unsigned core : machine.online_cores()) {
+  for (const unsigned core : cores) {
     const auto runtime = machine.read("/sys/kernel/debug/sched/fair_server/cpu" + std::to_string(core) + "/runtime");
     if (!runtime) continue;
     found = true;
@@ -52,6 +54,8 @@ Finding fair_server(const Machine& machine) {
   return note(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
               std::string("As root: ") + mount_debugfs + ", and probe again.");
 }
+
+Finding fair_server(const Machine& machine) { return fair_server_of(machine.online_cores(), machine); }
 
 /// "none voluntary (full)": the one in brackets is in force.
 std::string chosen(const std::string& text) {
@@ -166,7 +170,7 @@ std::vector<Finding> findings_by_reading(const Machine& machine) {
   return findings;
 }
 
-std::vector<Finding> Machine::real_time_limits() const { return {rt_throttling(*this), fair_server(*this)}; }
+std::vector<Finding> Machine::real_time_limits(unsigned core) const { return {rt_throttling(*this), fair_server_of(std::array{core}, *this)}; }
 
 std::vector<Finding> Machine::probe() const {
   auto findings = findings_by_trying(*this);

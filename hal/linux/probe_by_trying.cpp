@@ -87,7 +87,9 @@ Counted count_event(std::uint32_t type, std::uint64_t config) {
 }
 
 std::string perf_advice(const Machine& machine, int error) {
-  if (error == ENOENT || error == EOPNOTSUPP) return "The core shows no counter (a virtual machine without a PMU?): regulation falls back to software events.";
+  if (error == ENOENT || error == EOPNOTSUPP)
+    return "The core shows no counter (a virtual machine without a PMU?): nothing counts its memory traffic, and budgets of memory bandwidth are in force only by an "
+           "event that [bandwidth] event names and that counts here, such as page-faults, a stand-in.";
   return "Needs CAP_PERFMON, or kernel.perf_event_paranoid at most 1 (now " + machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("absent") +
          "); containers also block perf_event_open by seccomp.";
 }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <climits>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,8 @@ bool Signal::wait_until(std::uint32_t seen, Instant deadline) const noexcept {
   const auto outcome = ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, seen, &absolute, nullptr, FUTEX_BITSET_MATCH_ANY);
   return outcome == 0 || errno != ETIMEDOUT;
 }
+
+unsigned current_core() noexcept { return static_cast<unsigned>(::sched_getcpu()); }
 
 void sleep_until(Instant when) noexcept {
   const timespec absolute = to_timespec(when);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <sched.h>
 
 namespace rtexec::hal {
 namespace {
@@ -53,23 +52,23 @@ class CoreCounter final : public BandwidthCounter {
     return last_ = counted;
   }
 
-  Wake wait(Instant until) noexcept override {
+  Waited wait(Instant until) noexcept override {
     if (limit_.reads == no_limit && limit_.writes == no_limit) return wait_without_limit(until);
     const Duration step = polling() ? Duration(settings_.period / settings_.polls) : settings_.period;
     for (;;) {
       const Instant now = hal::now();
       const bool told = now < until && sleep(std::min(until, now + step) - now);
-      if (!here()) return Wake::lost;
+      if (!here()) return {};
       const auto counted = count();
-      if (!counted) return Wake::lost;
+      if (!counted) return {};
       reads_.clear();
       if (writes_) writes_->clear();
       if (counted->reads >= limit_.reads || counted->writes >= limit_.writes) {
         if (!told && !polling()) lost_overflows_.fetch_add(1, std::memory_order_relaxed);
-        return Wake::overflow;
+        return {Wake::overflow, *counted};
       }
-      if (hal::now() >= until) return Wake::time;
-      if (!polling() && !be_told(*counted)) return Wake::lost;
+      if (hal::now() >= until) return {Wake::time, *counted};
+      if (!polling() && !be_told(*counted)) return {};
     }
   }
 
@@ -99,7 +98,7 @@ class CoreCounter final : public BandwidthCounter {
       pause_core();
     }
   }
-  [[nodiscard]] bool here() const noexcept { return ::sched_getcpu() == static_cast<int>(settings_.core); }
+  [[nodiscard]] bool here() const noexcept { return current_core() == settings_.core; }
 
   /// The kernel tells of both limits, or of less: what it tells too early costs a look at the counts, and what it was told before needs no change.
   Status be_told(const TrafficCount& now) noexcept {
@@ -114,9 +113,10 @@ class CoreCounter final : public BandwidthCounter {
     return event.arm(limit == no_limit ? no_limit : limit - now);
   }
 
-  Wake wait_without_limit(Instant until) noexcept {
+  Waited wait_without_limit(Instant until) noexcept {
     sleep_until(until);
-    return here() ? Wake::time : Wake::lost;
+    const auto counted = here() ? count() : std::unexpected(Errc::io_error);
+    return counted ? Waited{Wake::time, *counted} : Waited{};
   }
 
   /// Whether the kernel told of an overflow, perhaps an old one: the counts decide.

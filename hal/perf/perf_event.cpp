@@ -74,6 +74,7 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
   auto ring = Mapping::of_file(opened.file(), page_size() + page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, "the notices of a counter");
   if (!ring) return std::unexpected(ring.error());
   opened.ring_ = std::move(*ring);
+  opened.clear(); // most kernels map its pages at the first read and the first write: not on a real-time thread
   return opened;
 }
 

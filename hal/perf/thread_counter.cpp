@@ -85,16 +85,18 @@ class ThreadCounter final : public BandwidthCounter {
     return TrafficCount{.reads = counted_.load(std::memory_order_acquire), .writes = 0};
   }
 
-  Wake wait(Instant until) noexcept override {
-    for (;;) {
+  Waited wait(Instant until) noexcept override {
+    bool told = false;
+    for (bool over = false; !told && !over;) {
       const std::uint32_t seen = exhausted_.value();
-      if (left_.load(std::memory_order_acquire) <= 0) return Wake::overflow;
-      if (!exhausted_.wait_until(seen, until) || hal::now() >= until) break;
+      told = left_.load(std::memory_order_acquire) <= 0;
+      over = !told && (!exhausted_.wait_until(seen, until) || hal::now() >= until);
     }
-    if (!settle()) return Wake::lost;
-    if (left_.load(std::memory_order_acquire) > 0) return Wake::time;
-    ++lost_overflows_;
-    return Wake::overflow;
+    const auto counted = count();
+    if (!counted) return {};
+    if (!told && left_.load(std::memory_order_acquire) > 0) return {Wake::time, *counted};
+    if (!told) ++lost_overflows_;
+    return {Wake::overflow, *counted};
   }
 
   /// The threads have stopped themselves, and go on when they are armed anew.

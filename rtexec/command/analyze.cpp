@@ -103,8 +103,11 @@ class Output {
   }
   [[nodiscard]] std::ostream& stream() { return *stream_; }
   [[nodiscard]] Result<> close() {
+    const bool failed = !*stream_;
+    stream_->clear();
     errno = 0;
-    if (*stream_ << std::flush) return {};
+    if (failed) *stream_ << '\n'; // fails as well, and says why
+    if (*stream_ << std::flush && !failed) return {};
     return fail(Errc::refused, "cannot write '" + file_.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
   }
 

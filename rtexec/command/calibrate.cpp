@@ -6,6 +6,7 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/validators.hpp"
 #include "rtexec/executive/calibrator.hpp"
 
 #include <CLI/CLI.hpp>
@@ -134,7 +135,7 @@ void add_calibrate(CLI::App& program, int& exit_code) {
       ->type_name("N");
   command->add_option("--margin", options->calibration.margin, "What is measured counts this many times")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(number_within(1.0, 100.0))
       ->type_name("FACTOR");
   command->add_flag("--keep-awake", options->calibration.keep_awake, "Keep the cores from going idle, as task sets with keep_awake = true do");
   add_json_option(*command, options->json);

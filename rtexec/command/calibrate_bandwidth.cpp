@@ -7,6 +7,7 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/validators.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/study/bandwidth_calibration.hpp"
 #include "rtexec/study/traffic_counters.hpp"
@@ -62,6 +63,7 @@ study::CalibratedCores cores_of(const Options& options, const Counting& counting
   auto machine = study::cores_of_this_machine(kind, counting.counters ? counting.counters->line() : tasks::cache_facts().line);
   machine.cores = cores;
   if (counting.counters) machine.counters = counting.counters->choices;
+  machine.going_on = [] { return !stop_wanted(); };
   machine.length = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.seconds));
   return machine;
 }
@@ -196,12 +198,14 @@ CLI::App* add_calibrate_bandwidth(CLI::App& calibrating, int& exit_code) {
   command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")->type_name("FILE.toml");
   command->add_option("--event", options->event,
                       "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, generators touch pages and nothing is written")
+      ->check(not_empty())
       ->type_name("EVENT");
   command->add_option("--seconds", options->seconds, "Of each measurement: one for each core, and one for each number of cores")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(number_within(0.01, 3600.0))
       ->type_name("S");
   command->add_option("--demand", options->demand, "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+      ->check(not_empty())
       ->type_name("BANDWIDTH");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = calibrate(*options); });

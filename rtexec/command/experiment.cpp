@@ -6,6 +6,7 @@
 #include "rtexec/command/isolation_chart.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/validators.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/study/isolation.hpp"
 #include "rtexec/study/isolation_machine.hpp"
@@ -349,11 +350,26 @@ std::vector<std::pair<std::string, std::string>> files_of(std::span<const Isolat
   return files;
 }
 
-Result<> make_folder(const std::string& folder) {
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  return error ? fail(Errc::refused, folder + ": cannot make this folder: " + error.message()) : Result<>();
-}
+/// Is made before anything long begins, and gone again where nothing came into it.
+class ResultFolder {
+ public:
+  explicit ResultFolder(const std::filesystem::path& folder) {
+    std::error_code error;
+    for (auto each = folder; !each.empty() && !std::filesystem::exists(each, error) && !error; each = each.parent_path()) made_.push_back(each);
+    if (!folder.empty()) std::filesystem::create_directories(folder, error_);
+  }
+  ~ResultFolder() {
+    std::error_code not_empty;
+    for (const auto& each : made_) std::filesystem::remove(each, not_empty);
+  }
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+  [[nodiscard]] const std::error_code& error() const { return error_; }
+
+ private:
+  std::vector<std::filesystem::path> made_; // innermost first
+  std::error_code error_;
+};
 
 Result<> save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
   if (folder.empty()) return {};
@@ -445,7 +461,8 @@ int isolation(const Options& options) {
   if (!subject) return report(subject.error());
   const auto study = study_of(options, *subject->plants.front(), floor && floor->machine.device_on_cores ? runs_on_cores : runs_of_thesis);
   if (!study) return report(study.error());
-  if (const auto made = make_folder(options.folder); !made) return report(made.error());
+  const ResultFolder folder(options.folder);
+  if (folder.error()) return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
   if (options.json != "-")
     if (const auto writable = write_json(options.json, nullptr); !writable) return report(writable.error());
   std::ostream& out = text_output(options.json);
@@ -472,11 +489,12 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
       ->add_option("--event", options->event,
                    "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners touch pages and no memory traffic is limited")
       ->excludes(simulate)
+      ->check(not_empty())
       ->type_name("EVENT");
   command->add_option("--seconds", options->seconds, "Of each measurement on a machine, at least")
       ->capture_default_str()
       ->excludes(simulate)
-      ->check(CLI::Range(0.01, 3600.0))
+      ->check(number_within(0.01, 3600.0))
       ->type_name("S");
   command->add_option("--model", options->models, "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
       ->excludes(simulate)
@@ -493,7 +511,7 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
                    "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; on a machine those of --model (default: all)")
       ->delimiter(',')
       ->type_name("LIST");
-  command->add_option("--limits", options->limits, "Of each core, ascending; no limit is measured as well")
+  command->add_option("--limits", options->limits, "Of each core, ascending, at least 1MB/s; no limit is measured as well")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("LIST");
@@ -506,7 +524,7 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
                    "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where the device is a core 1000)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{10'000'000}))
       ->type_name("N");
-  command->add_option("--runs-limit", options->runs_limit, "Of each core, for these")->capture_default_str()->type_name("BANDWIDTH");
+  command->add_option("--runs-limit", options->runs_limit, "Of each core, for these; at least 1MB/s")->capture_default_str()->type_name("BANDWIDTH");
   command->add_option("--seed", options->seed, "Of the noise in the model: the same seed gives the same executions")
       ->capture_default_str()
       ->type_name("N");

@@ -129,6 +129,7 @@ json to_json(const DomainReport& domain) {
   return {{"cores", domain.cores},
           {"counter", domain.counter},
           {"line_bytes", domain.line.count},
+          {"budget_bytes_per_second", domain.budget ? json(domain.budget->bytes_per_second) : json(nullptr)},
           {"counted_lines", domain.reads},
           {"counted_writes", domain.writes},
           {"periods", domain.periods},

@@ -5,14 +5,26 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 
 namespace rtexec::command {
 namespace {
+
+/// Where the help of all commands is asked for, that of commands of commands belongs to it, which CLI11 only lists.
+class Help final : public CLI::Formatter {
+ public:
+  std::string make_expanded(const CLI::App* command) const override {
+    std::string text = CLI::Formatter::make_expanded(command);
+    for (const CLI::App* nested : command->get_subcommands({})) text += "\n" + command->get_name() + " " + make_expanded(nested);
+    return text;
+  }
+};
 
 int run(int argc, char** argv) {
   int exit_code = 0;
   CLI::App program{"Runs periodic DNN tasks on pinned cores and one device, and keeps their deadlines."};
   program.name("rtexec");
+  program.formatter(std::make_shared<Help>());
   program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
   program.require_subcommand(1);

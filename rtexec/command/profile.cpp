@@ -5,6 +5,7 @@
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/validators.hpp"
 #include "rtexec/executive/profiler.hpp"
 
 #include <CLI/CLI.hpp>
@@ -78,7 +79,7 @@ void add_profile(CLI::App& program, int& exit_code) {
       ->type_name("N");
   command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(number_within(1.0, 100.0))
       ->type_name("FACTOR");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = profile(*options); });

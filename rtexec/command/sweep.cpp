@@ -6,6 +6,7 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/validators.hpp"
 #include "rtexec/study/outcome_file.hpp"
 #include "rtexec/study/presets.hpp"
 
@@ -415,9 +416,9 @@ void add_tasks(CLI::App& command, Options& options) {
   command.add_option("--period", options.period, "FROM..TO: periods, and deadlines")->type_name("DURATIONS");
   command.add_option("--periods", options.periods, "How they are distributed (default: log-uniform)")->check(CLI::IsMember({"uniform", "log-uniform"}))->type_name("HOW");
   command.add_option("--footprint", options.footprint, "FROM..TO: device memory of a task, uniform; not with presets")->type_name("BYTES");
-  command.add_option("--swappable", options.swappable, "Share of the footprint that may be swapped (default: 1); not with presets")->check(CLI::Range(0.0, 1.0))->type_name("SHARE");
+  command.add_option("--swappable", options.swappable, "Share of the footprint that may be swapped (default: 1); not with presets")->check(number_within(0.0, 1.0))->type_name("SHARE");
   command.add_option("--constants", options.constants, "For tests classes and one-process: share of that which is weights, the rest is scratch (default: 0.5); not with presets")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_within(0.0, 1.0))
       ->type_name("SHARE");
 }
 

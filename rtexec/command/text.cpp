@@ -61,15 +61,24 @@ void print_snapshots(std::ostream& out, const FlightReport& flight) {
   if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
 }
 
+/// Moved by the domain, over all of its periods.
+Bytes a_second(const DomainReport& domain, Duration period) {
+  const double seconds = std::chrono::duration<double>(period).count() * static_cast<double>(domain.periods + domain.missed_periods);
+  const Bytes moved = domain.line * (domain.reads + domain.writes);
+  return seconds > 0 ? Bytes{static_cast<std::uint64_t>(static_cast<double>(moved.count) / seconds)} : Bytes{0};
+}
+
 void print_bandwidth(std::ostream& out, const BandwidthReport& bandwidth) {
   out << "Memory bandwidth, in periods of " << readable(bandwidth.period);
   if (bandwidth.limit) out << "; best-effort cores at most " << to_string(*bandwidth.limit) << " each";
   out << '\n';
-  Table table({"cores", "moved", "periods", "held in", "held for", "overshoot p50", "p99", "max", "lost overflows", ""});
+  Table table({"cores", "budget", "moved", "a second", "periods", "missed", "held in", "held for", "overshoot p50", "p99", "max", "lost overflows", "late by at most", ""});
   for (const auto& domain : bandwidth.domains)
-    table.add({hal::core_list(domain.cores), readable(domain.line * (domain.reads + domain.writes)), std::to_string(domain.periods),
+    table.add({hal::core_list(domain.cores), domain.budget ? to_string(*domain.budget) : "-", readable(domain.line * (domain.reads + domain.writes)),
+               readable(a_second(domain, bandwidth.period)), std::to_string(domain.periods), std::to_string(domain.missed_periods),
                std::to_string(domain.throttled_periods), readable(domain.throttled), std::to_string(domain.overshoot.p50), std::to_string(domain.overshoot.p99),
-               std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows), domain.lost ? "NO LONGER REGULATED" : ""});
+               std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows), readable(Duration(domain.late.max)),
+               domain.lost ? "NO LONGER REGULATED" : ""});
   if (!bandwidth.domains.empty()) table.print(out);
   for (const std::string& reason : bandwidth.reasons) out << "  " << reason << '\n';
 }

@@ -2,11 +2,17 @@
 
 #include "traces/emit.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string>
+
 namespace rtexec::executive {
 
 namespace {
 
-constexpr Bandwidth beyond_any_core{1'000'000'000'000};
+/// Where the board does not say.
+constexpr Bandwidth beyond_any_core{100'000'000'000};
 
 regulation::RegulationObserver to_trace() {
   return {.thread_begins = [](void*) noexcept { traces::prepare_thread(); },
@@ -26,6 +32,33 @@ policies::BandwidthLoop::Settings loop_settings(const TaskSet& tasks, const Boar
           .kinds = tasks.tasks.size()};
 }
 
+std::string lines_of(std::span<const std::string> texts) {
+  std::string lines;
+  for (const std::string& text : texts) lines += (lines.empty() ? "" : "\n") + text;
+  return lines;
+}
+
+/// A core that is held is no other run's. Where another run has it already, it is not regulated, if the set does not name it.
+Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan, const std::set<unsigned>& claimed) {
+  std::vector<hal::CoreClaim> claims;
+  std::vector<regulation::RegulatedDomain> own;
+  for (regulation::RegulatedDomain& domain : plan.domains) {
+    std::vector<unsigned> cores;
+    if (domain.counter.back_end != CounterBackEnd::thread)
+      std::ranges::copy_if(domain.cores, std::back_inserter(cores), [&](unsigned core) { return !claimed.contains(core); });
+    auto claim = hal::CoreClaim::take(cores);
+    if (!claim && domain.always) return std::unexpected(claim.error());
+    if (!claim) {
+      plan.reasons.push_back("not regulated: " + claim.error().what);
+      continue;
+    }
+    claims.push_back(std::move(*claim));
+    own.push_back(std::move(domain));
+  }
+  plan.domains = std::move(own);
+  return claims;
+}
+
 } // namespace
 
 BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board, regulation::RegulationPlan plan)
@@ -33,16 +66,23 @@ BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, c
   first_.period = tasks.bandwidth.period;
   first_.limit = tasks.bandwidth.best_effort;
   first_.reasons = plan_.reasons;
-  if (tasks.bandwidth.slowdown) loop_.emplace(loop_settings(tasks, board));
+  if (!tasks.bandwidth.slowdown) return;
+  const policies::BandwidthLoop::Settings settings = loop_settings(tasks, board);
+  loop_.emplace(settings);
+  first_.reasons.push_back("best_effort is set by the closed loop, from " + to_string(settings.floor) + " to " + to_string(settings.ceiling));
 }
 
 BandwidthControl::~BandwidthControl() = default;
 
-Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet& tasks, const Board& board, const std::set<unsigned>& own) {
+Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet& tasks, const Board& board, const RegulatedRun& run) {
   if (!tasks.regulated()) return nullptr;
-  const std::vector<unsigned> serving(own.begin(), own.end());
+  const std::vector<unsigned> serving(run.serving.begin(), run.serving.end());
   auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
   if (!plan) return std::unexpected(plan.error());
+  if (!run.proved) plan->degraded.clear();
+  if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return fail(Errc::refused, lines_of(plan->degraded));
+  auto claims = claim_cores(*plan, run.claimed);
+  if (!claims) return std::unexpected(claims.error());
   auto locks = BandwidthLocks::open();
   if (!locks) return std::unexpected(locks.error());
   std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), tasks, board, std::move(*plan)));
@@ -54,13 +94,16 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   auto regulation = regulation::Regulation::start(control->plan_.domains, settings, control->locks_);
   if (!regulation) return std::unexpected(regulation.error());
   control->regulation_ = std::move(*regulation);
-  if (control->loop_) control->executed(0, Duration(0));
+  control->claims_ = std::move(*claims);
+  if (control->loop_) control->set_limit(control->loop_->limit());
   return control;
 }
 
 void BandwidthControl::executed(std::uint32_t task, Duration execution) noexcept {
-  if (!loop_) return;
-  const Bandwidth limit = execution > Duration(0) ? loop_->executed(task, execution) : loop_->limit();
+  if (loop_) set_limit(loop_->executed(task, execution));
+}
+
+void BandwidthControl::set_limit(Bandwidth limit) noexcept {
   if (limit.bytes_per_second == limit_.load(std::memory_order_relaxed)) return;
   limit_.store(limit.bytes_per_second, std::memory_order_relaxed);
   regulation_->set_limit(limit);

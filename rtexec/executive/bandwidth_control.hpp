@@ -2,6 +2,7 @@
 // is asked for, sets the limit by the executions that it sees.
 #pragma once
 
+#include "hal/core_claim.hpp"
 #include "policies/bandwidth.hpp"
 #include "rtexec/bandwidth_lock.hpp"
 #include "rtexec/executive.hpp"
@@ -11,13 +12,23 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace rtexec::executive {
 
+/// What regulation has to know of the run that it serves.
+struct RegulatedRun {
+  std::set<unsigned> serving; // cores of real-time parts, and of the threads that feed the device
+  std::set<unsigned> claimed; // cores that the run holds against other runs already
+  bool proved = false;
+};
+
 class BandwidthControl {
  public:
-  /// Nothing where the set limits nothing. `own`: cores of real-time parts, and of the threads that feed the device.
-  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board, const std::set<unsigned>& own);
+  /// Nothing where the set limits nothing. Claims the cores that it may hold. Errors: those of plan_regulation() and Regulation::start(); refused: what
+  /// was proved need not hold here (and no allow_degraded), or another run has a core that the set gives a budget.
+  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board, const RegulatedRun& run);
   ~BandwidthControl();
 
   // Any thread; neither blocks nor allocates. Nested.
@@ -33,15 +44,19 @@ class BandwidthControl {
   void leave(unsigned core) noexcept { regulation_->leave(core); }
 
   [[nodiscard]] BandwidthReport report() const;
+  /// Why bounds that were proved need not hold.
+  [[nodiscard]] const std::vector<std::string>& degraded() const { return plan_.degraded; }
   /// No core is held any more. Once the run's threads have ended; the report stays.
   void end();
 
  private:
   BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board, regulation::RegulationPlan plan);
+  void set_limit(Bandwidth limit) noexcept;
 
   BandwidthLocks locks_;
   BandwidthReport first_; // what stays as it is; after the end all of it
   regulation::RegulationPlan plan_;
+  std::vector<hal::CoreClaim> claims_;
   std::optional<policies::BandwidthLoop> loop_;
   std::atomic<std::uint64_t> limit_{0}; // bytes a second; 0: as asked
   std::unique_ptr<regulation::Regulation> regulation_;

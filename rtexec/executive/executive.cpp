@@ -45,6 +45,12 @@ std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::siz
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
 
+void record_regulation(const BandwidthReport& regulation) {
+  for (const std::string& reason : regulation.reasons) traces::probe("bandwidth", reason.c_str());
+  for (const DomainReport& domain : regulation.domains)
+    for (const unsigned core : domain.cores) traces::regulated_core(core, regulation.period);
+}
+
 /// Where real-time parts execute, and the threads that feed the device.
 std::set<unsigned> serving_cores(const executive::Placement& placement, const std::vector<Task>& tasks) {
   std::set<unsigned> cores;
@@ -242,9 +248,12 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
 
 /// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does not run.
 Result<> Executive::Implementation::regulate(const executive::Placement& placement) {
-  auto control = executive::BandwidthControl::start(set_.tasks, set_.board, serving_cores(placement, set_.tasks.tasks));
-  if (!control) return control.error().code == Errc::bad_input ? std::unexpected(control.error()) : accept(std::unexpected(control.error()));
+  const executive::RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks), .claimed = cores_of_jobs(placement), .proved = plan_.proved};
+  auto control = executive::BandwidthControl::start(set_.tasks, set_.board, run);
+  if (!control && control.error().code == Errc::bad_input) return std::unexpected(control.error());
+  if (!control) return accept(fail(control.error().code, "no memory bandwidth budget can be in force: " + control.error().what));
   bandwidth_ = std::move(*control);
+  if (bandwidth_) degraded_.insert(degraded_.end(), bandwidth_->degraded().begin(), bandwidth_->degraded().end());
   return {};
 }
 
@@ -400,8 +409,7 @@ void Executive::Implementation::record_probes(const executive::Placement& placem
   std::ranges::for_each(placement.completion, thread);
   probe("device", device_->name() + ", " + readable(device_->capacity()) + " in chunks of " + readable(device_->chunk_size()));
   for (const std::string& finding : device_->capabilities().findings) probe("device", finding);
-  if (bandwidth_)
-    for (const std::string& reason : bandwidth_->report().reasons) probe("bandwidth", reason);
+  if (bandwidth_) record_regulation(bandwidth_->report());
   if (memory_->store() == nullptr) return;
   probe("store", memory_->store()->description());
   if (const std::string fallback = memory_->store()->fallback(); !fallback.empty()) probe("store", "fell back: " + fallback);

@@ -4,6 +4,7 @@
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/executive/placement.hpp"
+#include "rtexec/regulation/regulation.hpp"
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>
@@ -123,6 +124,8 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
   board->cores = cores;
   if (!board->compute_core) board->compute_core = cores.back();
   if (!board->service_core) board->service_core = default_service_core(cores);
+
+  if (const auto checked = regulation::check_budgets(tasks, *board); !checked) return std::unexpected(checked.error());
 
   LoadedSet set;
   set.tasks = std::move(tasks);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <span>
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,12 +35,13 @@ struct alignas(64) BandwidthLocks::Place {
 /// All of it is zero in a new file, which is then a page that nobody holds.
 struct BandwidthLocks::Page {
   std::atomic<std::uint64_t> layout{0};
+  std::atomic<std::uint32_t> used{0}; // places that anyone ever had: regulating threads look at no others
   std::array<Place, most_processes> places;
 };
 
 namespace {
 
-constexpr std::uint64_t this_layout = 0x7274'6578'6563'0002; // "rtexec", version 2
+constexpr std::uint64_t this_layout = 0x7274'6578'6563'0003; // "rtexec", version 3
 
 /// Of the open file, not of the process: so it also tells two users in one process apart.
 bool own(int file, std::size_t place, short type) noexcept {
@@ -60,11 +62,19 @@ int open_page(const std::filesystem::path& file) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (const int there = ::open(file.c_str(), flags); there >= 0 || errno != ENOENT) return there;
-    const int made = ::open(file.c_str(), flags | O_CREAT | O_EXCL, 0666);
-    if (made >= 0) ::fchmod(made, 0666); // whatever the umask: every user's processes may hold locks
+    const int made = ::open(file.c_str(), flags | O_CREAT | O_EXCL, 0660);
+    if (made >= 0) ::fchmod(made, 0660); // whatever the umask
     if (made >= 0 || errno != EEXIST) return made;
   }
   return ::open(file.c_str(), flags);
+}
+
+/// Whoever can write the file can shorten it, and so end every process that has it mapped. Empty: only the super-user, this user, and whom they let.
+std::string mistrust(int file) {
+  struct stat found {};
+  if (::fstat(file, &found) != 0) return std::generic_category().message(errno);
+  if (found.st_uid == 0 || found.st_uid == ::geteuid()) return {};
+  return "it belongs to user " + std::to_string(found.st_uid) + ", who could end this process by shortening it; end its users and delete it";
 }
 
 /// Its memory is there from now on: a write to a page that a full /dev/shm cannot give would end the process.
@@ -76,6 +86,11 @@ int grow(int file, std::size_t size) {
 }
 
 std::string reason(int error) { return std::generic_category().message(error); }
+
+void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept {
+  std::uint32_t now = highest.load();
+  while (now < value && !highest.compare_exchange_weak(now, value)) {}
+}
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
@@ -90,7 +105,11 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   const std::filesystem::path file = folder / "rtexec-bandwidth-locks";
   BandwidthLocks locks;
   locks.file_ = open_page(file);
-  if (locks.file_ < 0 || grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));
+  if (locks.file_ < 0 && errno == EACCES)
+    return failed(file, "this user may not write it; to share it, make it beforehand: install -m 660 -o root -g GROUP /dev/null " + file.string());
+  if (locks.file_ < 0) return failed(file, reason(errno));
+  if (const std::string why = mistrust(locks.file_); !why.empty()) return failed(file, why);
+  if (grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));
   void* memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, locks.file_, 0);
   if (memory == MAP_FAILED) return failed(file, reason(errno));
   locks.page_ = static_cast<Page*>(memory);
@@ -101,6 +120,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
     locks.place_->clear(); // of one that died
+    raise_to(locks.page_->used, static_cast<std::uint32_t>(i + 1));
     locks.place_->process.store(::getpid());
     locks.forget_dead();
     return locks;
@@ -135,7 +155,8 @@ void BandwidthLocks::gpu_not_busy() noexcept { count_down(place_->busy, place_->
 
 BandwidthHolders BandwidthLocks::holders() const noexcept {
   BandwidthHolders held;
-  for (const Place& place : page_->places) {
+  const std::size_t used = std::min<std::size_t>(page_->used.load(std::memory_order_acquire), most_processes);
+  for (const Place& place : std::span(page_->places).first(used)) {
     if (place.process.load(std::memory_order_relaxed) == 0) continue;
     held.locks += place.locks.load(std::memory_order_acquire);
     held.busy += place.busy.load(std::memory_order_acquire);

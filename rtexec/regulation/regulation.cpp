@@ -85,11 +85,12 @@ class Domain {
   }
 
   /// The body of the threads on the domain's other cores, which stand still with the first.
-  void follow() noexcept {
+  void follow(unsigned core) noexcept {
     for (;;) {
       const std::uint32_t seen = following_.value();
       if (shared_.stopping.load(std::memory_order_acquire)) return;
-      while (holding_.load(std::memory_order_acquire) && !shared_.stopping.load(std::memory_order_acquire)) {}
+      while (holding_.load(std::memory_order_acquire) && !shared_.stopping.load(std::memory_order_acquire))
+        if (hal::current_core() != core) return; // its own went offline
       following_.wait(seen);
     }
   }
@@ -101,6 +102,7 @@ class Domain {
     return {.cores = planned_.cores,
             .counter = counter_->description(),
             .line = planned_.line,
+            .budget = planned_.budget,
             .reads = reads_.load(),
             .writes = writes_.load(),
             .periods = periods_.load(),
@@ -140,17 +142,23 @@ class Domain {
     increment(missed_periods_, ended - 1);
     end_ = next;
     let_go_ = throttled_in_period_ = false;
-    const auto counted = counter_->count();
-    if (!counted) return lose();
-    if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = *counted; // what came before is nobody's
-    note_overshoot(*counted);
-    const Lines used = moved_since_begin(*counted);
-    begin_ = *counted;
-    store_counts(*counted);
+    if (!std::exchange(counted_at_end_, false) && !count()) return;
+    if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_; // what came before is nobody's
+    note_overshoot(counted_);
+    const Lines used = moved_since_begin(counted_);
+    begin_ = counted_;
+    store_counts(counted_);
     increment(periods_);
     const bool in_force = planned_.always || shared_.in_force();
     allow(begin_period(used, in_force, ended));
     serve();
+  }
+
+  bool count() noexcept {
+    const auto counted = counter_->count();
+    if (counted) counted_ = *counted;
+    else lose();
+    return counted.has_value();
   }
 
   Lines begin_period(Lines used, bool in_force, std::uint64_t ended) noexcept {
@@ -187,8 +195,10 @@ class Domain {
         released();
         continue;
       }
-      switch (counter_->wait(end_)) {
-        case hal::BandwidthCounter::Wake::time: return;
+      const auto waited = counter_->wait(end_);
+      counted_ = waited.counted;
+      switch (waited.wake) {
+        case hal::BandwidthCounter::Wake::time: counted_at_end_ = true; return;
         case hal::BandwidthCounter::Wake::lost: return lose();
         case hal::BandwidthCounter::Wake::overflow: ask(); break;
       }
@@ -202,17 +212,16 @@ class Domain {
     return true;
   }
 
+  /// All that was allowed is counted.
   void ask() noexcept {
-    const auto counted = counter_->count();
-    if (!counted) return lose();
-    const Lines used = moved_since_begin(*counted);
+    const Lines used = moved_since_begin(counted_);
     using Kind = policies::BandwidthRegulator::Answer::Kind;
     const auto answer = used_up(used);
     switch (answer.kind) {
       case Kind::more:
         if (answer.lines == policies::unlimited) return go_on();
         allowed_ = used + answer.lines;
-        if (!counter_->arm(allowed_ - (counted->reads - begin_.reads), writes_allowed(allowed_ - std::min(allowed_, counted->writes - begin_.writes)))) lose();
+        if (!counter_->arm(allowed_ - (counted_.reads - begin_.reads), writes_allowed(allowed_ - std::min(allowed_, counted_.writes - begin_.writes)))) lose();
         return;
       case Kind::hold: return hold();
       case Kind::go_on:
@@ -255,7 +264,7 @@ class Domain {
   /// Before the period's end: others left it something, or the device works no more.
   void released() noexcept {
     if (hal::now() < Instant(Duration(shared_.free_until.load(std::memory_order_acquire)))) return go_on();
-    ask();
+    if (count()) ask();
   }
 
   [[nodiscard]] bool may_go_on() noexcept {
@@ -302,7 +311,8 @@ class Domain {
   Shared& shared_;
   std::int64_t grid_ = 0;
   Instant end_{};                  // of the period
-  hal::TrafficCount base_, begin_; // counted at the start, and at the begin of the period
+  hal::TrafficCount base_, begin_, counted_; // at the start, at the begin of the period, and last
+  bool counted_at_end_ = false;              // of the period: that count also begins the next one
   Lines allowed_ = policies::unlimited; // in this period, so far
   Lines told_ = 0;
   bool let_go_ = false; // it stood still in this period, and does no more
@@ -388,19 +398,23 @@ class Running final : public Regulation {
     return domains;
   }
 
-  /// A thread that lets others stop themselves needs no core of its own, and does without FIFO where that is refused: late, it only
+  /// A thread that lets others stop themselves needs no core of its own, and does without priority where that is refused: late, it only
   /// gives them their next budget late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;
     if (!holds && !leads) return {};
     hal::ThreadSettings settings{.name = "regulate-" + std::to_string(core), .core = core, .fifo_priority = shared_.settings.priority, .reservation = {}};
-    const auto body = [&domain, leads] { leads ? domain.regulate() : domain.follow(); };
+    const auto body = [&domain, leads, core] { leads ? domain.regulate() : domain.follow(core); };
     auto thread = hal::Thread::start(settings, body);
     if (!thread && !holds) {
       settings.fifo_priority = 0;
       settings.core.reset();
       settings.reservation = hal::Reservation{.runtime = shared_.settings.period / 10, .deadline = shared_.settings.period, .period = shared_.settings.period};
+      thread = hal::Thread::start(settings, body);
+    }
+    if (!thread && !holds) {
+      settings.reservation.reset();
       thread = hal::Thread::start(settings, body);
     }
     if (!thread) return std::unexpected(thread.error());

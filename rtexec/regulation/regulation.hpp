@@ -71,20 +71,25 @@ class Regulation {
 struct RegulationPlan {
   std::vector<RegulatedDomain> domains; // empty: nothing is regulated
   std::vector<std::string> reasons;     // a line for each domain: what was chosen, and why; and what limits the guarantee
+  std::vector<std::string> degraded;    // why bounds that were proved need not hold on a core with real-time parts
 };
+
+/// Whether what a set asks of a board can be had, on whatever machine. bad_input: a budget that the board's memory cannot give or a period cannot
+/// express; an event that is none.
+[[nodiscard]] Result<> check_budgets(const TaskSet& tasks, const Board& board);
 
 /// The machine as far as regulation depends on it; functions, so that tests need none.
 struct RegulatedMachine {
   std::vector<unsigned> online;
   bool holds = false; // threads may have FIFO priority
-  std::vector<std::string> limits; // of the guarantee: what others may take from FIFO threads
+  std::function<std::vector<std::string>(unsigned core)> limits = [](unsigned) { return std::vector<std::string>(); }; // what is taken from FIFO threads there
   std::function<Result<std::vector<hal::CounterChoice>>(const Board&, const BandwidthOptions&, std::span<const unsigned> cores, bool holds)> choose;
 };
 [[nodiscard]] RegulatedMachine this_machine();
 
 /// `own`: cores of real-time parts, and of the threads that feed the device: [[bandwidth.core]] alone limits them, and they never
-/// donate. Errors: bad_input: a budget that the board's memory cannot give or a period cannot express, a core that is not
-/// there; unsupported: nothing counts the traffic of a core, with what was tried.
+/// donate. Errors: those of check_budgets(); bad_input: a core that is not there, two budgets for one counter; unsupported: nothing counts the traffic of a core,
+/// with what was tried.
 [[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own,
                                                      const RegulatedMachine& machine);
 

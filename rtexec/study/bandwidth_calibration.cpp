@@ -1,6 +1,7 @@
 #include "rtexec/study/bandwidth_calibration.hpp"
 
 #include "hal/thread.hpp"
+#include "rtexec/study/rest.hpp"
 
 #include <algorithm>
 #include <span>
@@ -15,20 +16,52 @@ Bandwidth whole_megabytes(Bandwidth value) { return {value.bytes_per_second / me
 
 Bandwidth rate(double bytes, Duration time) { return {static_cast<std::uint64_t>(bytes / std::chrono::duration<double>(time).count())}; }
 
+constexpr const char* cancelled = "the calibration was cancelled";
+constexpr unsigned attempts = 3; // to find a core that is not busy with something else
+
+Bandwidth sum_of(std::span<const Bandwidth> values) {
+  Bandwidth sum;
+  for (const Bandwidth each : values) sum.bytes_per_second += each.bytes_per_second;
+  return sum;
+}
+
+bool moves(Bandwidth reported) { return whole_megabytes(reported) > Bandwidth{}; }
+
 class Calibrator {
  public:
   explicit Calibrator(const CalibratedCores& machine) : machine_(machine) {}
 
   Result<CoreTraffic> alone(unsigned core) {
+    for (unsigned i = 0; i < attempts; ++i) {
+      auto traffic = measure_alone(core);
+      if (!traffic || moves(traffic->reported)) return traffic;
+    }
+    return fail_of_idle(core);
+  }
+
+  Result<Bandwidth> together(std::size_t count) {
+    std::optional<unsigned> idle;
+    for (unsigned i = 0; i < attempts; ++i) {
+      const auto each = measure_together(count);
+      if (!each) return std::unexpected(each.error());
+      const auto at = std::ranges::find_if_not(*each, moves);
+      if (at == each->end()) return sum_of(*each);
+      idle = machine_.cores[static_cast<std::size_t>(at - each->begin())];
+    }
+    return fail_of_idle(*idle);
+  }
+
+ private:
+  Result<CoreTraffic> measure_alone(unsigned core) const {
     const auto counter = open(core);
     if (!counter) return std::unexpected(counter.error());
     auto generator = machine_.corun(core, hooks_of(counter->get()));
     if (!generator) return std::unexpected(generator.error());
-    machine_.rest(machine_.settling);
+    if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
     const Instant begin = machine_.now();
     const Bytes moved_before = (*generator)->moved();
     const auto counted_before = count(counter->get());
-    machine_.rest(machine_.length);
+    if (!rest(machine_.length)) return fail(Errc::cancelled, cancelled);
     const Bytes moved = (*generator)->moved() - moved_before;
     const auto counted = count(counter->get());
     const Duration time = machine_.now() - begin;
@@ -40,27 +73,36 @@ class Calibrator {
     return traffic;
   }
 
-  Result<Bandwidth> together(std::size_t count) {
+  /// By core.
+  Result<std::vector<Bandwidth>> measure_together(std::size_t count) const {
     std::vector<std::unique_ptr<Corunner>> generators;
     for (const unsigned core : std::span(machine_.cores).first(count)) {
+      if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
       auto generator = machine_.corun(core, {});
       if (!generator) return std::unexpected(generator.error());
       generators.push_back(std::move(*generator));
     }
-    const auto moved_by_all = [&] {
-      Bytes moved;
-      for (const auto& each : generators) moved += each->moved();
-      return moved;
-    };
-    machine_.rest(machine_.settling);
+    if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
     const Instant begin = machine_.now();
-    const Bytes before = moved_by_all();
-    machine_.rest(machine_.length);
-    const Bytes moved = moved_by_all() - before;
-    return rate(static_cast<double>(moved.count), machine_.now() - begin);
+    std::vector<Bytes> before;
+    for (const auto& each : generators) before.push_back(each->moved());
+    if (!rest(machine_.length)) return fail(Errc::cancelled, cancelled);
+    std::vector<Bytes> moved;
+    for (std::size_t i = 0; i < count; ++i) moved.push_back(generators[i]->moved() - before[i]);
+    const Duration time = machine_.now() - begin;
+    std::vector<Bandwidth> reported;
+    for (const Bytes each : moved) reported.push_back(rate(static_cast<double>(each.count), time));
+    return reported;
   }
 
- private:
+  [[nodiscard]] bool rest(Duration length) const { return rest_while(machine_.going_on, machine_.rest, length); }
+
+  std::unexpected<Error> fail_of_idle(unsigned core) const {
+    return fail(Errc::refused, "core " + std::to_string(core) + ": a traffic generator moved less than 1MB/s there in " + to_string(machine_.length) + ", " +
+                                   std::to_string(attempts) +
+                                   " times: other programs keep this core busy. End them, leave the core out (taskset), or measure for longer (--seconds)");
+  }
+
   const hal::CounterChoice* counter_of(unsigned core) const {
     const auto counts = [&](const hal::CounterChoice& each) { return std::ranges::find(each.cores, core) != each.cores.end(); };
     const auto found = std::ranges::find_if(machine_.counters, counts);
@@ -109,6 +151,7 @@ std::optional<double> CoreTraffic::accuracy() const {
 MemoryFacts BandwidthCalibration::facts() const {
   MemoryFacts facts;
   for (const CoreTraffic& each : alone) facts.core_bandwidth = std::max(facts.core_bandwidth, each.reported);
+  if (!together.empty()) facts.core_bandwidth = std::max(facts.core_bandwidth, together.front());
   facts.saturation = facts.core_bandwidth;
   for (const Bandwidth each : together) facts.saturation = std::max(facts.saturation, each);
   return {.core_bandwidth = whole_megabytes(facts.core_bandwidth), .saturation = whole_megabytes(facts.saturation)};
@@ -117,7 +160,6 @@ MemoryFacts BandwidthCalibration::facts() const {
 std::size_t count_measurements(const CalibratedCores& cores) { return 2 * cores.cores.size(); }
 
 Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, const std::function<bool()>& going_on) {
-  constexpr const char* cancelled = "the calibration was cancelled";
   Calibrator calibrator(cores);
   BandwidthCalibration calibration;
   for (const unsigned core : cores.cores) {
@@ -150,8 +192,8 @@ BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std:
   const std::string need = to_string(*demand) + " of the " + to_string(facts.saturation) + " that all cores together reach";
   if (const Bandwidth share = whole_megabytes({left / others}); share > Bandwidth{}) {
     proposal.best_effort = share;
-    const std::string who = others == 1 ? "the core that does" : "the " + std::to_string(others) + " cores that do";
-    proposal.reason = "the device needs " + need + ", and " + who + " not feed it share the rest";
+    const std::string who = others == 1 ? "the core that does not feed it gets" : "the " + std::to_string(others) + " cores that do not feed it share";
+    proposal.reason = "the device needs " + need + ", and " + who + " the rest";
   } else {
     proposal.reason = "the device needs " + need + ": nothing is left for other cores";
   }

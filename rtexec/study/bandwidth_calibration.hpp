@@ -26,6 +26,7 @@ struct CalibratedCores {
   std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
+  std::function<bool()> going_on = [] { return true; }; // false: the user wants no more; asked while it measures
 };
 /// Of this machine, but for cores and counters.
 [[nodiscard]] CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line);
@@ -46,13 +47,14 @@ struct CoreTraffic {
 struct BandwidthCalibration {
   std::vector<CoreTraffic> alone;  // by core
   std::vector<Bandwidth> together; // by generators, from 1 on; as they report
-  /// The fastest core alone, and the most that any number of them reaches; rounded down to 1 MB/s.
+  /// The fastest core alone, in either table, and the most that any number of them reaches; rounded down to 1 MB/s.
   [[nodiscard]] MemoryFacts facts() const;
 };
 
 /// How many measurements that is: a call of `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const CalibratedCores& cores);
-/// cancelled: `going_on` returned false; the generators' and the counters' errors; io_error: a counter cannot be read.
+/// cancelled: `going_on`, or that of `cores`, returned false; the generators' and the counters' errors; io_error: a counter cannot be read; refused: a
+/// core's generator moved nothing, however often it was measured.
 [[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, const std::function<bool()>& going_on);
 
 /// Where to begin; rounded down to 1 MB/s.

@@ -5,6 +5,7 @@
 #include "policies/bandwidth.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/engine_call.hpp"
+#include "rtexec/study/rest.hpp"
 #include "rtexec/study/traffic_counters.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
 #include "tasks/workload.hpp"
@@ -20,6 +21,7 @@ namespace {
 using regulation::RegulatedDomain;
 using regulation::Regulation;
 
+constexpr const char* cancelled = "the experiment was cancelled";
 constexpr std::string_view winograd_prefix = "winograd-";
 constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // 4.2 of the thesis
 
@@ -73,7 +75,7 @@ class MachinePlant final : public IsolationPlant {
     if (!corunners) return std::unexpected(corunners.error());
     const Instant begin = machine_.now();
     const Bytes before = moved_by(*corunners);
-    machine_.rest(machine_.length);
+    if (!rest_while(machine_.going_on, machine_.rest, machine_.length)) return fail(Errc::cancelled, cancelled);
     const Bytes moved = moved_by(*corunners) - before;
     return rate(moved, machine_.now() - begin);
   }
@@ -105,12 +107,13 @@ class MachinePlant final : public IsolationPlant {
     std::optional<GpuBusy> busy;
     if (thesis()) busy.emplace(locks_);
     if (const auto rehearsed = workload.run(locks_, [](Duration) { return false; }); !rehearsed) return rehearsed;
+    if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
     bool stopped = false;
     const auto ran = workload.run(locks_, [&](Duration execution) {
       stopped = !machine_.going_on();
       return more(execution) && !stopped;
     });
-    if (ran && stopped) return fail(Errc::cancelled, "the experiment was cancelled");
+    if (ran && stopped) return fail(Errc::cancelled, cancelled);
     return ran;
   }
 
@@ -190,6 +193,7 @@ class MachinePlant final : public IsolationPlant {
   Result<Corunners> start(unsigned count, Regulation* regulation) {
     Corunners corunners;
     for (unsigned i = 0; i < count; ++i) {
+      if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
       const unsigned core = machine_.corunners[i];
       tasks::GeneratorHooks hooks;
       if (regulation != nullptr) {
@@ -219,12 +223,12 @@ class MachinePlant final : public IsolationPlant {
 /// Placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
-  static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task, unsigned core) {
+  static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task, const hal::ThreadSettings& thread) {
     auto made = tasks::make_workload(task, board.device);
     if (!made) return std::unexpected(made.error());
     std::unique_ptr<DeviceWorkload> own(new DeviceWorkload);
     own->workload_ = std::move(*made);
-    if (const auto opened = own->open(board, core); !opened) return std::unexpected(opened.error());
+    if (const auto opened = own->open(board, thread); !opened) return std::unexpected(opened.error());
     if (task.workload == WorkloadKind::winograd && board.device == DeviceKind::cuda)
       if (const auto tuned = own->workload_->tune(*own->device_, {}); !tuned) return std::unexpected(tuned.error());
     if (const auto bound = own->bind(); !bound) return std::unexpected(bound.error());
@@ -259,13 +263,13 @@ class DeviceWorkload final : public IsolatedWorkload {
  private:
   DeviceWorkload() = default;
 
-  Result<> open(const Board& board, unsigned core) {
+  Result<> open(const Board& board, const hal::ThreadSettings& thread) {
     const Bytes needed = round_up(workload_->memory().constant, board.chunk) + round_up(workload_->memory().scratch, board.chunk) +
                          round_up(workload_->memory().state, board.chunk);
     auto device = hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk), board.chunk);
     if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
-    return device_->engine(hal::EngineKind::compute).configure({.name = "isolated", .core = core, .reservation = {}});
+    return device_->engine(hal::EngineKind::compute).configure(thread);
   }
 
   Result<> bind() {
@@ -296,7 +300,8 @@ class DeviceWorkload final : public IsolatedWorkload {
 /// What a board's device runs, one workload at a time.
 class DeviceWorkloads {
  public:
-  DeviceWorkloads(const IsolationRequest& request, unsigned core) : board_(request.board), core_(core), models_(request.models) {}
+  DeviceWorkloads(const IsolationRequest& request, hal::ThreadSettings thread)
+      : board_(request.board), thread_(std::move(thread)), models_(request.models) {}
 
   std::vector<IsolationWorkload> list(std::vector<std::string>& notes) const {
     std::vector<IsolationWorkload> known;
@@ -316,7 +321,7 @@ class DeviceWorkloads {
     if (name == name_) return workload_.get();
     name_.clear();
     workload_.reset(); // its memory is needed
-    auto made = DeviceWorkload::make(board_, task_of(name), core_);
+    auto made = DeviceWorkload::make(board_, task_of(name), thread_);
     if (!made) return fail(made.error().code, "workload " + name + ": " + made.error().what);
     workload_ = std::move(*made);
     name_ = name;
@@ -348,7 +353,7 @@ class DeviceWorkloads {
   }
 
   Board board_;
-  unsigned core_;
+  hal::ThreadSettings thread_;
   std::vector<std::filesystem::path> models_;
   std::string name_;
   std::unique_ptr<DeviceWorkload> workload_;
@@ -373,6 +378,27 @@ void take_counters(IsolationMachine& machine, TrafficCounters counters, const st
   }
   for (const hal::CounterChoice& each : counters.choices) machine.notes.push_back(each.reason);
   machine.counters = std::move(counters.choices);
+}
+
+void note_let_go(IsolationMachine& machine, const regulation::RegulatedMachine& regulated) {
+  const auto held = [](const hal::CounterChoice& each) { return each.settings.back_end != CounterBackEnd::thread; };
+  if (std::ranges::none_of(machine.counters, held)) return;
+  for (const std::string& limit : regulated.limits(machine.corunners.front()))
+    machine.notes.push_back("co-runners may move more than their limit: a core that is held is let go for this: " + limit);
+}
+
+/// With the priority of the executive's compute engine, where this machine gives it, and takes nothing from a core that plays the device and never rests.
+hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board, const regulation::RegulatedMachine& regulated) {
+  hal::ThreadSettings settings{.name = "isolated", .core = machine.feeder, .fifo_priority = 97, .reservation = {}};
+  const auto limits = regulated.limits(machine.feeder);
+  const bool stopped = board.device == DeviceKind::host && !limits.empty();
+  if (!stopped && regulated.holds && hal::Thread::start(settings, [] {})) return settings;
+  settings.fifo_priority = 0;
+  machine.notes.push_back("jobs run without real-time priority: " +
+                          (stopped ? "the kernel stops threads that have it and never rest (" + limits.front() + ")"
+                                   : std::string("SCHED_FIFO is refused (`rtexec probe` says why)")) +
+                          ", so other programs on core " + std::to_string(machine.feeder) + " lengthen them");
+  return settings;
 }
 
 /// For the thesis's mode. Not an error where it cannot be counted: that mode is then not there.
@@ -413,8 +439,9 @@ Result<IsolationMachine> isolation_machine(const IsolationRequest& request, cons
   take_counters(machine, std::move(*counters), others, regulated.online);
   if (machine.corunners.empty())
     return fail(Errc::refused, "no core is left for a co-runner: each shares a counter, and so a budget, with " + feeder_text(machine));
+  note_let_go(machine, regulated);
   add_counter_of_feeder(machine, request, regulated);
-  const auto workloads = std::make_shared<DeviceWorkloads>(request, machine.feeder);
+  const auto workloads = std::make_shared<DeviceWorkloads>(request, feeder_settings(machine, request.board, regulated));
   machine.workloads = workloads->list(machine.notes);
   machine.kernel = std::string(winograd_prefix) + std::to_string(winograd_sizes[0]) + "p";
   machine.prepare = [workloads](const std::string& name) { return workloads->prepare(name); };

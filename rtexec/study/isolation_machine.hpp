@@ -51,7 +51,7 @@ struct IsolationMachine {
       regulate;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
-  std::function<bool()> going_on;            // false: the user wants no more
+  std::function<bool()> going_on;            // false: the user wants no more; any thread
 };
 
 enum class MachineMode {

@@ -1,4 +1,5 @@
 #include "config/files.hpp"
+#include "test/support/file_size_limit.hpp"
 #include "test/support/files.hpp"
 
 #include <filesystem>
@@ -37,6 +38,16 @@ TEST(AtomicFile, FollowsASymbolicLink) {
   ASSERT_TRUE(config::replace_file(folder / "link", "new"));
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(test::read_text(folder / "target"), "new");
+}
+
+TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "old", "old");
+  const test::FileSizeLimit full(0);
+  for (const auto& [name, kept] : {std::pair{"old", ", the old one stays as it was: "}, std::pair{"new", ": "}})
+    EXPECT_EQ(config::replace_file(folder / name, "content").error().what,
+              (folder / name).string() + ": error: cannot write it" + kept + "File too large");
+  EXPECT_FALSE(fs::exists(folder / "new"));
 }
 
 } // namespace

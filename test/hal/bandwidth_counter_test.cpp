@@ -143,14 +143,14 @@ TEST(CoreCounter, TellsWhenTheBudgetIsUsedUp) {
     ASSERT_TRUE(counter.arm(20, no_limit));
     const auto before = counter.count();
     pages.touch(30);
-    EXPECT_EQ(counter.wait(now() + 1s), BandwidthCounter::Wake::overflow);
+    EXPECT_EQ(counter.wait(now() + 1s).wake, BandwidthCounter::Wake::overflow);
     EXPECT_GE(counter.count()->reads - before->reads, 30u);
     EXPECT_EQ(counter.lost_overflows(), 0u);
     ASSERT_TRUE(counter.arm(1'000'000, no_limit));
-    EXPECT_EQ(counter.wait(now() + 5ms), BandwidthCounter::Wake::time);
+    EXPECT_EQ(counter.wait(now() + 5ms).wake, BandwidthCounter::Wake::time);
     ASSERT_TRUE(counter.arm(no_limit, no_limit));
     pages.touch(100);
-    EXPECT_EQ(counter.wait(now() + 5ms), BandwidthCounter::Wake::time);
+    EXPECT_EQ(counter.wait(now() + 5ms).wake, BandwidthCounter::Wake::time);
   });
 }
 
@@ -162,7 +162,7 @@ TEST(CoreCounter, CountsEachBudgetFromItsStart) {
     for (int period = 0; period < 50; ++period) {
       ASSERT_TRUE(counter.arm(1000, no_limit));
       pages.touch(10);
-      EXPECT_EQ(counter.wait(now() + 200us), BandwidthCounter::Wake::time) << period;
+      EXPECT_EQ(counter.wait(now() + 200us).wake, BandwidthCounter::Wake::time) << period;
     }
   });
 }
@@ -178,7 +178,7 @@ TEST(CoreCounter, FindsAnOverflowThatTheKernelLost) {
     Pages pages;
     ASSERT_TRUE(counter.arm(10, no_limit));
     pages.touch(20);
-    EXPECT_EQ(counter.wait(now() + 2ms), BandwidthCounter::Wake::overflow);
+    EXPECT_EQ(counter.wait(now() + 2ms).wake, BandwidthCounter::Wake::overflow);
     EXPECT_EQ(counter.lost_overflows(), 1u);
   });
 }
@@ -189,7 +189,7 @@ TEST(CoreCounter, IsLostWhereItsThreadRunsElsewhere) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(cores[1], [&] {
     ASSERT_TRUE(counter.arm(1000, no_limit));
-    EXPECT_EQ(counter.wait(now() + 2ms), BandwidthCounter::Wake::lost) << "as after its core went offline";
+    EXPECT_EQ(counter.wait(now() + 2ms).wake, BandwidthCounter::Wake::lost) << "as after its core went offline";
   });
 }
 
@@ -210,7 +210,7 @@ TEST(CoreCounter, IsLostWhereItCannotBeRead) {
   on_core(a_core(), [&] {
     ASSERT_TRUE(counter.arm(1000, no_limit));
     const Failing<&System::read> fails(EIO);
-    EXPECT_EQ(counter.wait(now() + 2ms), BandwidthCounter::Wake::lost);
+    EXPECT_EQ(counter.wait(now() + 2ms).wake, BandwidthCounter::Wake::lost);
   });
 }
 
@@ -220,7 +220,7 @@ TEST(PollingCounter, FindsThatTheBudgetIsUsedUp) {
     Pages pages;
     ASSERT_TRUE(counter.arm(10, no_limit));
     pages.touch(20);
-    EXPECT_EQ(counter.wait(now() + 1s), BandwidthCounter::Wake::overflow);
+    EXPECT_EQ(counter.wait(now() + 1s).wake, BandwidthCounter::Wake::overflow);
   });
 }
 
@@ -256,7 +256,7 @@ std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::ui
   std::vector<std::uint64_t> seen;
   std::uint64_t before = 0;
   for (int period = 0; period < periods; ++period) {
-    EXPECT_EQ(counter.wait(now() + 10s), BandwidthCounter::Wake::overflow);
+    EXPECT_EQ(counter.wait(now() + 10s).wake, BandwidthCounter::Wake::overflow);
     // All have stopped themselves when nothing is touched any more.
     std::uint64_t last = touched.load();
     for (;;) {

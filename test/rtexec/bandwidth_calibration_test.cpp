@@ -28,7 +28,7 @@ class PartialCounter final : public hal::BandwidthCounter {
     if (share_ < 0) return std::unexpected(Errc::io_error);
     return hal::TrafficCount{.reads = static_cast<std::uint64_t>(static_cast<double>(memory_.moved_on(core_).count) * share_ / 64), .writes = 0};
   }
-  Wake wait(Instant) noexcept override { return Wake::time; }
+  Waited wait(Instant) noexcept override { return {Wake::time}; }
   void hold(Instant, bool (*)(void*) noexcept, void*) noexcept override {}
   std::string description() const override { return "partial"; }
   std::uint64_t lost_overflows() const noexcept override { return 0; }
@@ -100,6 +100,52 @@ TEST(BandwidthCalibration, TakesOneCoreThatIsFasterThanAllForTheirSaturation) {
   EXPECT_EQ(calibration.facts().saturation, MB(5123));
 }
 
+TEST(BandwidthCalibration, TakesTheFasterMeasurementOfOneGenerator) {
+  const BandwidthCalibration calibration{.alone = {{.core = 0, .reported = MB(6784), .counted = {}}, {.core = 1, .reported = MB(6457), .counted = {}}},
+                                         .together = {{7'289'900'000}, MB(7100)}};
+  EXPECT_EQ(calibration.facts().core_bandwidth, MB(7289)) << "admission supposes that no core is faster";
+}
+
+TEST(BandwidthCalibration, MeasuresAnewWhereACoreWasBusy) {
+  Bench bench({0, 1});
+  bench.memory.busy = {1};
+  bench.cores.rest = [&](Duration length) {
+    if (bench.memory.log.size() > 4) bench.memory.busy.clear(); // each core was measured once
+    bench.memory.advance(length);
+  };
+  const auto calibration = calibrate_bandwidth(bench.cores, always);
+  ASSERT_TRUE(calibration) << calibration.error().what;
+  EXPECT_EQ(calibration->alone[1].reported, MB(4000));
+}
+
+TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
+  Bench alone({0, 1});
+  alone.memory.busy = {1};
+  EXPECT_TRUE(fails(calibrate_bandwidth(alone.cores, always), Errc::refused, "core 1: a traffic generator moved less than 1MB/s there in 1s, 3 times"));
+  EXPECT_EQ(alone.memory.running(), 0u);
+  Bench together({0, 1});
+  const auto both_begin = [&] {
+    if (together.memory.running() == 2) together.memory.busy = {0};
+  };
+  together.cores.rest = [&](Duration length) {
+    both_begin();
+    together.memory.advance(length);
+  };
+  EXPECT_TRUE(fails(calibrate_bandwidth(together.cores, always), Errc::refused, "core 0: a traffic generator moved less"));
+}
+
+TEST(BandwidthCalibration, EndsWithinAMeasurement) {
+  for (const auto stopped_after : {30s, 90s, 150s, 210s}) { // alone: each core for a minute; then both
+    Bench bench({0, 1});
+    bench.cores.length = 60s;
+    const Instant begin = bench.memory.now();
+    bench.cores.going_on = [&] { return bench.memory.now() - begin < stopped_after; };
+    EXPECT_TRUE(fails(calibrate_bandwidth(bench.cores, always), Errc::cancelled, "cancelled"));
+    EXPECT_LE(bench.memory.now() - begin, stopped_after + 100ms);
+    EXPECT_EQ(bench.memory.running(), 0u);
+  }
+}
+
 TEST(BandwidthCalibration, TellsWhatFailed) {
   Bench generators({0, 1});
   generators.memory.broken = 1;
@@ -119,6 +165,8 @@ TEST(BudgetProposal, SharesWhatTheDeviceLeaves) {
   EXPECT_EQ(proposal.best_effort, MB(880));
   EXPECT_THAT(proposal.reason, HasSubstr("the 5 cores that do not feed it"));
 }
+
+TEST(BudgetProposal, IsOfOneOtherCore) { EXPECT_THAT(propose_budgets(tx2, 2, MB(10'000)).reason, HasSubstr("the core that does not feed it gets the rest")); }
 
 TEST(BudgetProposal, BeginsWith100MegabytesWhereTheDemandIsNotKnown) {
   const BudgetProposal proposal = propose_budgets(tx2, 6, {});

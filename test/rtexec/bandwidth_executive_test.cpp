@@ -150,7 +150,10 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
     EXPECT_FALSE(domain->lost);
     if (regulate_while == RegulateWhile::always) {
       EXPECT_GT(report.tasks[1].response.max, 50ms) << "200 pages, of which a period has 20";
-      EXPECT_LT(domain->reads, (domain->periods + 5) * 20 * 2) << "of other programs on this core, too";
+      // Where the kernel's fair server let other programs run, they faulted too.
+      if (domain->missed_periods == 0) {
+        EXPECT_LT(domain->reads, (domain->periods + 5) * 20 * 2) << "of other programs on this core, too";
+      }
     }
     for (const ThreadReport& thread : report.threads)
       if (thread.name != "greedy" && thread.policy.starts_with("FIFO")) {
@@ -366,16 +369,14 @@ TEST_F(EveryEnd, OfTransfers) {
 TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
   TaskSet asked = set(20);
   asked.bandwidth.event = "cachemisses";
-  Executive misspelt = made(asked, greedy());
-  EXPECT_TRUE(fails(misspelt.start(), Errc::bad_input, "\"cachemisses\" is not known"));
+  EXPECT_TRUE(fails(Executive::create(asked, greedy()), Errc::bad_input, "\"cachemisses\" is not known"));
   asked = set(20);
   asked.core_budgets = {{.core = 999, .budget = Bandwidth{100'000'000}}};
   EXPECT_FALSE(Executive::create(asked, greedy()) && made(asked, greedy()).start());
   asked = set(20);
   asked.bandwidth.period = 100us;
   asked.bandwidth.best_effort = Bandwidth{10'000'000};
-  Executive small = made(asked, greedy());
-  EXPECT_TRUE(fails(small.start(), Errc::bad_input, "less than one line"));
+  EXPECT_TRUE(fails(Executive::create(asked, greedy()), Errc::bad_input, "less than one line"));
 }
 
 TEST_F(Budgets, WhereTheKernelCountsNothingARunMayGoOnDegraded) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -75,7 +76,7 @@ class Other {
 TEST_F(Locks, OfANewPageAreHeldByNobody) {
   EXPECT_TRUE(held(opened(), 0, 0));
   const auto permissions = std::filesystem::status(page()).permissions();
-  EXPECT_EQ(permissions, std::filesystem::perms(0666)) << "every user's processes may hold locks, whatever the umask";
+  EXPECT_EQ(permissions, std::filesystem::perms(0660)) << "whoever may write it can end its users";
 }
 
 TEST_F(Locks, Nest) {
@@ -275,15 +276,22 @@ TEST_F(Locks, OfAPageThatOthersMayNotWriteAreRefused) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   const auto as_nobody = [&] {
     return Other([&]() -> char {
-             if (::setuid(65534) != 0) return 9;
+             if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) return 9;
              const auto locks = BandwidthLocks::open(folder.path());
              return locks ? 0 : locks.error().code == Errc::refused ? 1 : 2;
            })
         .outcome();
   };
-  EXPECT_EQ(as_nobody(), 0);
-  std::filesystem::permissions(page(), std::filesystem::perms(0600));
   EXPECT_EQ(as_nobody(), 1);
+  std::filesystem::permissions(page(), std::filesystem::perms(0666));
+  EXPECT_EQ(as_nobody(), 0);
+}
+
+TEST_F(Locks, OfAPageOfAnotherUserAreRefused) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root has files of another user";
+  static_cast<void>(opened());
+  ASSERT_EQ(::chown(page().c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "belongs to user 65534"));
 }
 
 } // namespace

@@ -214,6 +214,18 @@ TEST(MachinePlant, EndsWhenTheUserWantsNoMore) {
   EXPECT_LT(machine.jobs, 10u);
 }
 
+TEST(MachinePlant, EndsWithinASweep) {
+  Machine machine({1, 2});
+  machine.machine.length = 60s;
+  const Instant begin = machine.memory.now();
+  machine.machine.going_on = [&] { return machine.memory.now() - begin < 10s; };
+  EXPECT_TRUE(fails(machine.plant(MachineMode::rtexec)->sweep(2), Errc::cancelled, "cancelled"));
+  EXPECT_LE(machine.memory.now() - begin, 10s + 100ms);
+  EXPECT_EQ(machine.memory.running(), 0u);
+  EXPECT_TRUE(fails(machine.plant(MachineMode::rtexec)->measure(beside_two), Errc::cancelled, "cancelled"));
+  EXPECT_EQ(machine.jobs, 0u);
+}
+
 TEST(MachineModes, LimitTheFeederWhereItIsNotTheDeviceAndCounts) {
   Machine machine({1});
   EXPECT_THAT(modes_of(machine.machine), ElementsAre(MachineMode::thesis, MachineMode::rtexec));
@@ -305,6 +317,12 @@ TEST(IsolationMachine, PutsCorunnersOnOtherCores) {
   Board other_core = board_with("r3");
   other_core.compute_core = 4;
   EXPECT_THAT(machine_of(other_core, cores_that_count({0, 1, 4}, {"r3"}))->corunners, ElementsAre(0, 1));
+}
+
+TEST(IsolationMachine, SaysThatJobsHaveNoPriority) {
+  auto cores = cores_that_count({0, 1}, {"r3"});
+  cores.holds = false;
+  EXPECT_THAT(machine_of(board_with("r3"), cores)->notes, testing::Contains(HasSubstr("SCHED_FIFO is refused")));
 }
 
 TEST(IsolationMachine, CountsTheFeederOfAGpu) {

@@ -80,11 +80,12 @@ class Scripted final : public BandwidthCounter {
     if (script_.broken) return std::unexpected(Errc::io_error);
     return hal::TrafficCount{.reads = script_.reads, .writes = script_.written};
   }
-  Wake wait(Instant until) noexcept override {
+  Waited wait(Instant until) noexcept override {
     for (;;) {
-      if (script_.broken) return Wake::lost;
-      if (script_.reads >= reads_limit_ || script_.written >= writes_limit_) return Wake::overflow;
-      if (hal::now() >= until) return Wake::time;
+      const auto counted = count();
+      if (!counted) return {};
+      if (counted->reads >= reads_limit_ || counted->writes >= writes_limit_) return {Wake::overflow, *counted};
+      if (hal::now() >= until) return {Wake::time, *counted};
       hal::sleep_until(std::min(until, hal::now() + step));
       (script_.writes ? script_.written : script_.reads) += script_.pace + script_.at_once.exchange(0);
     }
@@ -702,10 +703,43 @@ TEST_F(Planning, SaysThatNoCoreIsLeftToRegulate) {
 }
 
 TEST_F(Planning, WhatOthersMayTakeFromHeldCoresIsSaidWhereCoresAreHeld) {
-  machine.limits = {"a core that is held is let go"};
-  EXPECT_THAT(plan()->reasons, Contains(machine.limits[0]));
+  machine.limits = [](unsigned) { return std::vector<std::string>{"RT throttling"}; };
+  EXPECT_THAT(plan()->reasons, testing::Contains(HasSubstr("RT throttling")).Times(1));
+  EXPECT_THAT(plan()->degraded, IsEmpty()) << "nothing was proved of these cores";
   back_end = CounterBackEnd::thread;
-  EXPECT_THAT(plan()->reasons, testing::Not(Contains(machine.limits[0])));
+  EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("RT throttling"))));
+}
+
+TEST_F(Planning, WhatIsProvedOfAServingCoreNeedsAMachineThatTakesNothingFromIt) {
+  own = {1};
+  tasks.core_budgets = {{.core = 1, .budget = megabyte}};
+  EXPECT_THAT(plan()->degraded, IsEmpty());
+  machine.limits = [](unsigned core) { return std::vector<std::string>(core == 1 ? 2 : 0, "fair server"); };
+  EXPECT_THAT(plan()->degraded, testing::SizeIs(2));
+  EXPECT_THAT(plan()->degraded, testing::Each(HasSubstr("fair server")));
+  own = {1, 2};
+  tasks.core_budgets = {{.core = 2, .budget = megabyte}};
+  EXPECT_THAT(plan()->degraded, IsEmpty()) << "that core loses nothing";
+  tasks.core_budgets = {{.core = 1, .budget = megabyte}};
+  tasks.executive.threads = ThreadPolicy::deadline;
+  EXPECT_THAT(plan()->degraded, IsEmpty()) << "reservations are not held";
+}
+
+TEST_F(Planning, SharingWhatIsSpareOfOneDomainLimitsNothing) {
+  tasks.bandwidth.sharing = BandwidthSharing::spare;
+  EXPECT_THAT(plan()->reasons, testing::Not(Contains(HasSubstr("limits nothing"))));
+  own = {0, 1, 2};
+  EXPECT_THAT(plan()->reasons, Contains(HasSubstr("limits nothing")));
+}
+
+TEST_F(Planning, RefusesAnEventThatIsNone) {
+  for (const char* event : {"nonsense", "rZZ", "../../etc/0x1"}) {
+    tasks.bandwidth.event = event;
+    EXPECT_TRUE(fails(check_budgets(tasks, board), Errc::bad_input, "is not known")) << event;
+    EXPECT_TRUE(fails(plan(), Errc::bad_input, "is not known")) << event;
+  }
+  tasks.bandwidth.event = "pmu_of_another_machine/0x17";
+  EXPECT_TRUE(check_budgets(tasks, board));
 }
 
 TEST_F(Planning, RefusesABudgetThatLimitsNothing) {
@@ -721,7 +755,7 @@ TEST_F(Planning, RefusesABudgetThatLimitsNothing) {
 
 TEST_F(Planning, RefusesABudgetBelowOneLineInAPeriod) {
   tasks.bandwidth.period = 100us;
-  line = Bytes{4096};
+  tasks.bandwidth.event = "page-faults"; // a page each
   tasks.bandwidth.best_effort = Bandwidth{40'959'999};
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "less than one line"));
   tasks.bandwidth.best_effort = Bandwidth{40'960'000};
@@ -747,15 +781,15 @@ TEST_F(Planning, NamesEveryMistakeAtOnce) {
   EXPECT_TRUE(fails(planned, Errc::bad_input, "core = 2: "));
 }
 
-TEST_F(Planning, RefusesAServingCoreWhoseProofHasNothingToRestOn) {
+TEST_F(Planning, SaysWhereTheProofOfAServingCoreHasNothingToRestOn) {
   own = {1};
   tasks.core_budgets = {{.core = 1, .budget = megabyte}};
   for (const auto weaker : {CounterBackEnd::thread, CounterBackEnd::polling}) {
     back_end = weaker;
-    EXPECT_TRUE(fails(plan(), Errc::refused, "core 1 has real-time parts and a budget"));
+    EXPECT_THAT(plan()->degraded, ElementsAre(HasSubstr("core 1 has real-time parts and a budget")));
   }
   back_end = CounterBackEnd::core;
-  EXPECT_TRUE(plan());
+  EXPECT_THAT(plan()->degraded, IsEmpty());
 }
 
 TEST_F(Planning, WhatCannotBeCountedIsTheErrorOfWhoeverTried) {

@@ -4,6 +4,7 @@
 #include "rtexec/study/corunner.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,13 @@ class SharedMemory {
   Bandwidth core = MB(4000), saturation = MB(9000);
   std::vector<std::string> log;  // "start 1", "end 1": co-runners
   unsigned broken = UINT32_MAX;  // core where none starts
+  std::set<unsigned> busy;       // cores where they move nothing
 
   [[nodiscard]] Instant now() const { return now_; }
   void advance(Duration length) {
     const Bytes each = moved_in(length, running_.size());
-    for (auto* one : running_) one->bytes += each;
+    for (auto* one : running_)
+      if (!busy.contains(one->number)) one->bytes += each;
     now_ += length;
   }
   /// By whoever runs on that core now.

@@ -8,3 +8,12 @@ expect() { # CODES PATTERN COMMAND...
   grep -qw "$status" <<<"$codes" || { echo "expected exit $codes, got $status: $*"; echo "$out"; bad=1; }
   grep -qE -- "$pattern" <<<"$out" || { echo "expected /$pattern/ from: $*"; echo "$out"; bad=1; }
 }
+# A background program that a signal cancels: it ends within half a minute, and says so.
+expect_cancelled() { # SIGNAL PID LOG
+  local signal=$1 pid=$2 log=$3 status i
+  kill -"$signal" "$pid"
+  for ((i = 0; i < 300; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+  kill -KILL "$pid" 2>/dev/null
+  wait "$pid"; status=$?
+  [ $status = 5 ] && grep -q 'was cancelled' "$log" || { echo "SIG$signal: exit $status"; cat "$log"; bad=1; }
+}

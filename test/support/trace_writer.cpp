@@ -127,7 +127,7 @@ CtfField enumeration(const char* name) {
   return field;
 }
 
-enum SetupEvent : std::size_t { run_begin, plan, task_info, task_memory, task_workload, task_tuning, layer_info, swap_plan, admission_test, degraded, probe, device_memory };
+enum SetupEvent : std::size_t { run_begin, plan, task_info, task_memory, task_workload, task_tuning, layer_info, swap_plan, admission_test, degraded, probe, device_memory, regulated_core };
 
 CtfChannel setup_events() {
   const auto lengths = [](std::initializer_list<const char*> names, Type type = Type::i64) {
@@ -156,7 +156,8 @@ CtfChannel setup_events() {
                                          lengths({"left", "right", "slack"}) + Fields{{"limiting_task", Type::text}}},
            {"rtexec:degraded", {{"what", Type::text}}},
            {"rtexec:probe", {{"service", Type::text}, {"found", Type::text}}},
-           {"rtexec:device_memory", {{"name", Type::text}, {"used_bytes", Type::u64}}}}};
+           {"rtexec:device_memory", {{"name", Type::text}, {"used_bytes", Type::u64}}},
+           {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
 }
 
 std::vector<CtfChannel> channels(TraceVersion version) {
@@ -198,6 +199,7 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
     put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(), test.slack.count(),
                          test.limiting_task});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i) write_task(ctf_, ns(time), n(i), setup.tasks[i]);
+  for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});
   for (const std::string& what : setup.degraded) put(degraded, {what});
   for (const traces::ProbeSetup& found : setup.probes) put(probe, {found.service, found.found});
   if (!setup.device.empty()) put(device_memory, {setup.device, std::int64_t{0}});

@@ -118,9 +118,48 @@ expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.to
 for command in check run top simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
+# The man page has every command, and commands of commands, with every option of theirs.
+rm -f "$folder/rtexec.1" # -o: the program is not made anew, and so nor would be a page that is older
+(cd "$OLDPWD" && make --no-print-directory -o "$rtexec" BUILD="${folder%/*}" "$folder/rtexec.1" >/dev/null) || bad=1
+python3 - "$rtexec" "$folder/rtexec.1" <<'EOP' || bad=1
+import re, subprocess, sys
+page = re.sub(r"\\f.|\\[/,]", "", open(sys.argv[2]).read()).replace("\\-", "-")
+commands, seen = [[]], 0
+while commands:
+    command = commands.pop()
+    text = subprocess.run([sys.argv[1], *command, "--help"], check=True, capture_output=True, text=True).stdout
+    part = page if not command else re.search(rf"^{' '.join(command)}\n(.*?)(?=^[a-z]+( [a-z]+)?\n\.IP|\Z)", page, re.M | re.S)
+    if part is None: sys.exit(f"the man page lacks '{' '.join(command)}'")
+    there = part if not command else part[1]
+    for option in re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M):
+        seen += 1
+        if option not in ("--help", "--help-all") and not re.search(option + r"\b", there): sys.exit(f"the man page lacks {option} of '{' '.join(command)}'")
+    nested = text.partition("Subcommands:\n")[2]
+    commands += [[*command, name] for name in re.findall(r"^  ([a-z]+)\b", nested, re.M)]
+assert seen > 100, seen
+EOP
+
+# A number is one.
+for seconds in nan -nan inf -1 0 1e9 x ''; do
+  for command in 'calibrate bandwidth' 'experiment isolation'; do expect 2 'seconds' "$rtexec" $command --seconds "$seconds"; done
+done
+expect 2 'margin' "$rtexec" calibrate --margin nan -o calibrated.toml
+expect 2 'margin' "$rtexec" profile measured.toml --margin nan
+expect 2 'swappable' "$rtexec" sweep --swappable nan
+for command in 'calibrate bandwidth' 'experiment isolation'; do expect 2 'event: must not be empty' "$rtexec" $command --event ''; done
+
+# What memory gives takes long to measure, and ends at once when nobody wants it any more.
+for signal in INT TERM; do
+  "$rtexec" calibrate bandwidth --seconds 3600 -o cancelled.toml >cancelled.log 2>&1 & pid=$!
+  for ((i = 0; i < 300; i++)); do grep -qs corun- /proc/$pid/task/*/comm && break; sleep 0.1; done
+  expect_cancelled $signal $pid cancelled.log
+  [ ! -e cancelled.toml ] || { echo "a cancelled calibration was written"; bad=1; }
+done
+
 # The same set from somewhere else, and into a trace; a trace is never written over another one.
 mkdir elsewhere && (cd elsewhere && expect '0 4' '0 lost' "$rtexec" run ../good.toml --trace t)
 expect 2 'elsewhere/t' "$rtexec" run good.toml --trace elsewhere/t
+for picture in --html --svg; do expect 5 'No space left' "$rtexec" analyze elsewhere/t $picture /dev/full; done
 
 # One line for each job, as many as the report counts.
 expect '0 4' 'Verdict' "$rtexec" run good.toml --jobs jobs.csv --json jobs.json

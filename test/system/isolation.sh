@@ -90,6 +90,13 @@ expect 2 '' "$rtexec" experiment isolation --simulate --runs -1
 expect 5 'cannot make this folder' "$rtexec" experiment isolation --simulate $few -o /dev/null/x
 expect 5 'No space left' "$rtexec" experiment isolation --simulate $few --json /dev/full
 expect 0 'simulate' "$rtexec" experiment isolation --help
+expect 0 '--limits.*at least 1MB/s' bash -c "'$rtexec' experiment isolation --help | tr '\n' ' '"
+expect 2 'only cores for 5' "$rtexec" experiment isolation --simulate --corunners 6 -o none/of/these
+"$rtexec" experiment isolation --simulate --runs 10000000 -o none/of/these >cancelled.log 2>&1 & pid=$!
+for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
+[ -d none/of/these ] || { echo "no folder before the first measurement"; bad=1; }
+expect_cancelled INT $pid cancelled.log
+[ ! -e none ] || { echo "a cancelled experiment leaves a folder behind"; bad=1; }
 
 # This machine. Where nothing counts memory traffic, all of it is exercised by page faults.
 briefly="--corunners 1 --seconds 0.05"
@@ -144,6 +151,22 @@ EOP
 import json; result = json.load(open('pages.json'))
 assert result['stand_in'] and all(core['lines'] > 0 and core['accuracy_percent'] > 50 for core in result['alone']) and 'file' not in result, result" || bad=1
   expect 2 'leave out -o' "$rtexec" calibrate bandwidth --seconds 0.05 --event page-faults -o pages.toml
+fi
+
+# A job's thread has the priority that the executive gives to it, if the kernel does not stop a thread that never rests; a measurement, however long, ends when nobody wants it any more.
+if grep -q '^.ok. bandwidth counter: core [0-9]*, page-faults' probed && grep -qE '^.ok. SCHED_FIFO' probed && [ "$(nproc)" -gt 1 ]; then
+  "$rtexec" experiment isolation --event page-faults --seconds 0.3 --limits 100MB/s --workloads winograd-256p --runs 10000000 >cancelled.log 2>&1 & pid=$!
+  for ((i = 0; i < 300; i++)); do grep -qsx isolated /proc/$pid/task/*/comm && break; sleep 0.1; done
+  wanted=97; grep -qE '^.note. (RT throttling|fair server)' probed && wanted=0
+  expect 0 "^$wanted\$" python3 - $pid <<'EOP'
+import pathlib, sys
+for task in pathlib.Path(f"/proc/{sys.argv[1]}/task").iterdir():
+    if (task / "comm").read_text() == "isolated\n": print((task / "stat").read_text().rpartition(")")[2].split()[37])
+EOP
+  expect_cancelled INT $pid cancelled.log
+  "$rtexec" experiment isolation --event page-faults --seconds 3600 >cancelled.log 2>&1 & pid=$!
+  for ((i = 0; i < 300; i++)); do grep -qs corun- /proc/$pid/task/*/comm && break; sleep 0.1; done
+  expect_cancelled INT $pid cancelled.log
 fi
 
 # What memory gives goes into the board's file, beside what its owner wrote.

@@ -230,6 +230,17 @@ TEST(Breakdown, AThrottledCoreIsNoPreemption) {
   EXPECT_EQ(sum(job), job.response);
 }
 
+TEST(Breakdown, ThrottlingOfACoreWithoutTasksIsTold) {
+  Script script(two());
+  script.setup.regulated_cores = {7};
+  script.add(RecordKind::throttle_begin, 2).core = 7;
+  script.add(RecordKind::throttle_end, 8).core = 7;
+  const Analysis analysis = script.analyze({});
+  const auto core = std::ranges::find(analysis.resources, "core 7", &ResourceAnalysis::name);
+  ASSERT_NE(core, analysis.resources.end());
+  EXPECT_EQ(core->throttled, 6us);
+}
+
 TEST(Breakdown, ThrottlingOfAnotherCoreDoesNotMatter) {
   Script script(two());
   script.release(front, 0, 0);

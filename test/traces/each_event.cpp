@@ -97,13 +97,15 @@ std::vector<ExpectedEvent> scheduling() {
 }
 
 void emit_bandwidth() {
+  regulated_core(5, 1ms);
   bandwidth_budget(5, at(600), {4'000'000'005}, 1ms);
   throttle_begin(5, at(610));
   throttle_end(5, at(620));
 }
 
 std::vector<ExpectedEvent> bandwidth() {
-  return {{"bandwidth_budget", {{"core", 5}, {"at", 600}, {"bytes", 4'000'000'005}, {"period", 1'000'000}}, {}},
+  return {{"regulated_core", {{"core", 5}, {"period", 1'000'000}}, {}},
+          {"bandwidth_budget", {{"core", 5}, {"at", 600}, {"bytes", 4'000'000'005}, {"period", 1'000'000}}, {}},
           {"throttle_begin", {{"core", 5}, {"at", 610}}, {}},
           {"throttle_end", {{"core", 5}, {"at", 620}}, {}}};
 }

@@ -5,7 +5,7 @@
 namespace rtexec::traces {
 
 std::vector<GanttLane> lanes_of(const RunSetup& setup) {
-  std::set<unsigned> cores;
+  std::set<unsigned> cores = setup.regulated_cores;
   for (const TaskSetup& task : setup.tasks) cores.insert(task.core);
   std::vector<GanttLane> lanes;
   for (std::uint32_t i = 0; i < setup.tasks.size(); ++i) lanes.push_back({GanttLane::Kind::task, i, setup.tasks[i].name});

@@ -104,6 +104,8 @@ void swap_plan(const SwapPlan& plan, const char* store) noexcept {
   lttng_ust_tracepoint(rtexec, swap_plan, byte(plan.policy), plan.frames, plan.copy_engines, plan.cost.chunk.count, store);
 }
 
+void regulated_core(std::uint32_t core, Duration period) noexcept { lttng_ust_tracepoint(rtexec, regulated_core, core, period.count()); }
+
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept {
   lttng_ust_tracepoint(rtexec, job_release, job.task, job.number, ns(nominal), ns(actual), ns(deadline));
 }

@@ -196,6 +196,12 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, swap_plan,
     lttng_ust_field_integer(std::uint64_t, chunk_bytes, chunk)
     lttng_ust_field_string(store, store)))
 
+LTTNG_UST_TRACEPOINT_EVENT(rtexec, regulated_core,
+  LTTNG_UST_TP_ARGS(std::uint32_t, core, std::int64_t, period),
+  LTTNG_UST_TP_FIELDS(
+    lttng_ust_field_integer(std::uint32_t, core, core)
+    lttng_ust_field_integer(std::int64_t, period, period)))
+
 LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, begin_of_swap,
   LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at),
   LTTNG_UST_TP_FIELDS(

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct RunSetup {
   std::string device;
   std::vector<TaskSetup> tasks;
   std::optional<SwapSetup> swap;
+  std::set<unsigned> regulated_cores; // in their memory bandwidth
   std::vector<TestSetup> tests;
   std::vector<std::string> degraded;
   std::vector<ProbeSetup> probes;

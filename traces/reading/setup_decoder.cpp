@@ -134,6 +134,7 @@ void SetupDecoder::decode(const RecordedEvent& event) {
   } else if (name == "layer_info") layer_info(fields);
   else if (name == "swap_plan") swap_plan(fields);
   else if (name == "admission_test") admission_test(fields);
+  else if (name == "regulated_core") setup_.regulated_cores.insert(fields.count("core"));
   else if (name == "degraded") setup_.degraded.push_back(fields.text("what"));
   else if (name == "probe") setup_.probes.push_back({.service = fields.text("service"), .found = fields.text("found")});
   else if (name == "device_memory") setup_.device = fields.text("name");

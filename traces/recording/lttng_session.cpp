@@ -34,7 +34,8 @@ constexpr const char* shared_memory = "/dev/shm";
 /// What is said once, before the first job.
 constexpr const char* setup_events[] = {"rtexec:run_begin", "rtexec:plan",  "rtexec:task_info",     "rtexec:task_memory", "rtexec:task_workload",
                                         "rtexec:task_tuning", "rtexec:admission_test", "rtexec:degraded", "rtexec:probe", "rtexec:device_memory",
-                                        "rtexec:swap_plan"};
+                                        "rtexec:swap_plan",
+                                        "rtexec:regulated_core"};
 
 template <auto destroy>
 struct Destroy {

@@ -1,0 +1,21 @@
+// Rest of long measurements, which the user may end.
+#pragma once
+
+#include "config/units.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace rtexec::study {
+
+/// Rests for `length` piece by piece. False, and at once, where `going_on` says that the user wants no more.
+[[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest, Duration length) {
+  constexpr Duration piece = std::chrono::milliseconds(50);
+  for (Duration left = length; left > Duration(0); left -= piece) {
+    if (!going_on()) return false;
+    rest(std::min(left, piece));
+  }
+  return going_on();
+}
+
+} // namespace rtexec::study

@@ -1,0 +1,205 @@
+// Regulation against what a kernel does to it, with a greedy thread on core 1 and `cycles` as the event; core 0 looks on.
+//
+//   regulation-trials overflows   a FIFO-10 thread under a budget: as regulation is, and with the thread of the kernel that tells of overflows back
+//                                 at the FIFO 1 that PREEMPT_RT gives it. Then only the end of a period stops the greedy thread.
+//   regulation-trials unplug      the regulated core goes offline: its domain is reported as lost, nobody holds the core that the regulating thread
+//                                 was moved to, regulation ends, and a new one keeps its budget once the core is back.
+//
+// Exits 0, 1, or 77 with the reason.
+#include "hal/machine.hpp"
+#include "rtexec/regulation/regulation.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <sched.h>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace rtexec {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned core = 1;
+constexpr Duration period = 100ms;
+
+bool unplugged = false; // from then on, what the machine refuses is a failure
+
+[[noreturn]] void skip(const std::string& why) {
+  std::printf("%s: %s\n", unplugged ? "REFUSED AFTER THE CORE WENT OFFLINE" : "skipped", why.c_str());
+  std::exit(unplugged ? 1 : 77);
+}
+
+template <class T>
+T need(Result<T> result) {
+  if (!result) skip(result.error().what);
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+double since(Instant begin) { return std::chrono::duration<double>(hal::now() - begin).count(); }
+void sleep(Duration time) { hal::sleep_until(hal::now() + time); }
+
+class Greedy {
+ public:
+  explicit Greedy(int fifo)
+      : thread_(need(hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}}, [this] {
+          while (!stop_.load(std::memory_order_relaxed)) {}
+        }))) {}
+  ~Greedy() { stop_.store(true); }
+
+ private:
+  std::atomic<bool> stop_{false};
+  hal::Thread thread_;
+};
+
+/// `told` of the counter's end.
+std::unique_ptr<regulation::Regulation> regulate(std::uint64_t events_per_second, BandwidthLocks& locks, std::atomic<bool>& told) {
+  const hal::CounterSettings counter{
+      .back_end = CounterBackEnd::core, .reads = need(hal::find_event("cycles")), .writes = {}, .core = core, .period = period};
+  const regulation::RegulatedDomain domain{
+      .cores = {core}, .counter = counter, .line = Bytes{64}, .budget = Bandwidth{events_per_second * 64}, .always = true};
+  regulation::RegulationSettings settings{.period = period, .rules = {}, .regulate_while = RegulateWhile::always, .observer = {}, .open_counter = {}};
+  settings.observer.self = &told;
+  settings.observer.lost = [](void* self, unsigned) noexcept { static_cast<std::atomic<bool>*>(self)->store(true); };
+  return need(regulation::Regulation::start(std::span(&domain, 1), settings, locks));
+}
+
+/// Events a second, over ten periods after the first ones.
+double rate(const regulation::Regulation& regulation) {
+  sleep(4 * period);
+  const auto before = regulation.report().front().reads;
+  const Instant begin = hal::now();
+  sleep(10 * period);
+  return static_cast<double>(regulation.report().front().reads - before) / since(begin);
+}
+
+// ---- overflows --------------------------------------------------------------------------------------------------------
+
+/// The kernel's thread that wakes whoever waits for an overflow on the core; 0: there is none.
+int overflow_thread() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const auto name = hal::Machine().read(entry.path() / "comm");
+    if (name && *name == "irq_work/" + std::to_string(core)) return std::atoi(entry.path().filename().c_str());
+  }
+  return 0;
+}
+
+struct Overshoot {
+  double median, most; // of a period beyond what it was allowed, in budgets
+};
+
+Overshoot overshoot(std::uint64_t budget, bool lowered, BandwidthLocks& locks) {
+  std::atomic<bool> told{false};
+  const auto regulation = regulate(budget, locks, told);
+  sched_param first{};
+  first.sched_priority = 1;
+  if (lowered && ::sched_setscheduler(overflow_thread(), SCHED_FIFO, &first) != 0) skip("the kernel's thread irq_work cannot be given FIFO 1");
+  const Greedy greedy(10);
+  sleep(40 * period);
+  const DomainReport report = regulation->report().front();
+  const double of_period = static_cast<double>(budget) * std::chrono::duration<double>(period).count();
+  const Overshoot found{static_cast<double>(report.overshoot.p50) / of_period, static_cast<double>(report.overshoot.max) / of_period};
+  std::printf("overflows told at FIFO %-2d  a period goes beyond its allowance by %5.1f %% of a budget (median), %5.1f %% (most); "
+              "%llu of 40 periods used it up\n",
+              lowered ? 1 : 99, 100 * found.median, 100 * found.most, static_cast<unsigned long long>(report.overshoot.samples));
+  return found;
+}
+
+int overflows(BandwidthLocks& locks) {
+  if (overflow_thread() == 0) skip("no thread irq_work/" + std::to_string(core) + ": a kernel without PREEMPT_RT");
+  constexpr std::uint64_t budget = 500'000'000; // half of what there is
+  const bool kept = overshoot(budget, false, locks).median <= 0.25; // TCG and a busy host take some milliseconds
+  const bool broken = overshoot(budget, true, locks).median >= 0.5;
+  std::printf("%s; %s\n", kept ? "kept with the kernel's thread raised" : "NOT KEPT WITH THE KERNEL'S THREAD RAISED",
+              broken ? "broken without" : "NOT BROKEN WITHOUT: this shows nothing");
+  return kept && broken ? 0 : 1;
+}
+
+// ---- unplug -----------------------------------------------------------------------------------------------------------
+
+void set_online(bool online) { need(hal::Machine().write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/online", online ? "1" : "0")); }
+
+/// What a thread of FIFO class that never rests gets of core 0.
+double share_of_other_core() {
+  const auto executed = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  double share = 0;
+  need(hal::Thread::start({.name = "neighbour", .core = 0, .fifo_priority = 1, .reservation = {}}, [&] {
+    const Instant begin = hal::now();
+    const double before = executed();
+    while (hal::now() < begin + 1s) {}
+    share = (executed() - before) / since(begin);
+  })).join();
+  return share;
+}
+
+/// Whether it is regulated at all: in ten short periods, what one overshoots weighs.
+bool near(double reached, double wanted) { return reached >= 0.5 * wanted && reached <= 1.5 * wanted; }
+
+bool survives(std::uint64_t budget, BandwidthLocks& locks) {
+  std::atomic<bool> told{false};
+  const auto regulation = regulate(budget, locks, told);
+  const Greedy greedy(0); // the kernel's thread that takes a core offline has no priority either
+  const double before = rate(*regulation);
+  const bool lost_before = regulation->report().front().lost;
+
+  const Instant begin = hal::now();
+  set_online(false);
+  unplugged = true;
+  const double took = since(begin);
+  while (!told.load() && since(begin) < took + 2) sleep(10ms);
+  const bool lost = !lost_before && told.load() && regulation->report().front().lost;
+  const double other = share_of_other_core();
+  const Instant ending = hal::now();
+  regulation->end();
+  const bool ok = near(before, static_cast<double>(budget)) && lost && other >= 0.9;
+  std::printf("budget %llu /s: reached %.0f /s; offline after %.2f s: %s; core 0 free for %.1f %%; regulation ended after %.3f s  %s\n",
+              static_cast<unsigned long long>(budget), before, took, lost ? "lost, and reported" : "NOT REPORTED AS LOST", 100 * other, since(ending),
+              ok ? "ok" : "WRONG");
+  return ok;
+}
+
+bool regulates_again(std::uint64_t budget, BandwidthLocks& locks) {
+  set_online(true);
+  std::atomic<bool> told{false};
+  const auto regulation = regulate(budget, locks, told);
+  const Greedy greedy(0);
+  const double reached = rate(*regulation);
+  const bool ok = near(reached, static_cast<double>(budget)) && !regulation->report().front().lost;
+  std::printf("online again: reached %.0f /s  %s\n", reached, ok ? "ok" : "WRONG");
+  return ok;
+}
+
+int unplug(BandwidthLocks& locks) {
+  bool ok = true;
+  for (const std::uint64_t budget : {100'000'000U, 300'000'000U, 600'000'000U}) {
+    ok = survives(budget, locks) && ok;
+    ok = regulates_again(budget, locks) && ok;
+  }
+  std::printf("%s\n", ok ? "the unplugged core's domain was lost, and no other core held" : "AN UNPLUGGED CORE WAS NOT LET GO");
+  return ok ? 0 : 1;
+}
+
+int run(std::string_view mode) {
+  need(hal::apply({.name = "trials", .core = 0, .fifo_priority = 20, .reservation = {}}));
+  need(hal::Machine().write("/proc/sys/kernel/sched_rt_runtime_us", "-1"));
+  BandwidthLocks locks = need(BandwidthLocks::open());
+  if (mode == "overflows") return overflows(locks);
+  if (mode == "unplug") return unplug(locks);
+  std::printf("use: regulation-trials overflows|unplug\n");
+  return 2;
+}
+
+} // namespace
+} // namespace rtexec
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ); // each line as soon as it is known
+  return rtexec::run(argc > 1 ? argv[1] : "");
+}
