@@ -80,7 +80,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
   if (!plan) return std::unexpected(plan.error());
   if (!run.proved) plan->degraded.clear();
-  if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return fail(Errc::refused, lines_of(plan->degraded));
+  if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return fail(Errc::refused, lines_of(plan->degraded) + "\n[executive] allow_degraded = true runs all the same");
   auto claims = claim_cores(*plan, run.claimed);
   if (!claims) return std::unexpected(claims.error());
   auto locks = BandwidthLocks::open();

@@ -250,8 +250,11 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
 Result<> Executive::Implementation::regulate(const executive::Placement& placement) {
   const executive::RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks), .claimed = cores_of_jobs(placement), .proved = plan_.proved};
   auto control = executive::BandwidthControl::start(set_.tasks, set_.board, run);
-  if (!control && control.error().code == Errc::bad_input) return std::unexpected(control.error());
-  if (!control) return accept(fail(control.error().code, "no memory bandwidth budget can be in force: " + control.error().what));
+  if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded)) return std::unexpected(control.error());
+  if (!control) {
+    degraded_.push_back("no memory bandwidth budget is in force: " + control.error().what);
+    return {};
+  }
   bandwidth_ = std::move(*control);
   if (bandwidth_) degraded_.insert(degraded_.end(), bandwidth_->degraded().begin(), bandwidth_->degraded().end());
   return {};

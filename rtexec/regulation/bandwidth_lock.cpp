@@ -106,7 +106,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   BandwidthLocks locks;
   locks.file_ = open_page(file);
   if (locks.file_ < 0 && errno == EACCES)
-    return failed(file, "this user may not write it; to share it, make it beforehand: install -m 660 -o root -g GROUP /dev/null " + file.string());
+    return failed(file, "this user may not write it; delete it if nobody uses it, or share it: install -m 660 -o root -g GROUP /dev/null " + file.string());
   if (locks.file_ < 0) return failed(file, reason(errno));
   if (const std::string why = mistrust(locks.file_); !why.empty()) return failed(file, why);
   if (grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));

@@ -1,5 +1,6 @@
 // Runs whose cores are held to memory bandwidth budgets, with page faults in the place of lines, which every machine counts.
 #include "hal/bandwidth_counter.hpp"
+#include "hal/core_claim.hpp"
 #include "hal/machine.hpp"
 #include "hal/system.hpp"
 #include "hal/thread.hpp"
@@ -17,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -184,6 +186,34 @@ TEST_F(Budgets, ACoreThatServesTheDeviceKeepsItsOwn) {
   ASSERT_EQ(report.bandwidth->domains.size(), 1u);
   EXPECT_EQ(report.bandwidth->domains[0].cores, std::vector{last});
   EXPECT_FALSE(report.bandwidth->limit);
+}
+
+TEST_F(Budgets, ACoreOfAnotherRunIsNotHeld) {
+  const auto other = hal::CoreClaim::take(std::array{first});
+  ASSERT_TRUE(other) << problem(other);
+  TaskSet asked = set(20, 200ms);
+  asked.tasks.pop_back();
+  Executive beside = made(asked, {});
+  const Report without = run(beside);
+  ASSERT_TRUE(without.bandwidth) << testing::PrintToString(without.degraded);
+  EXPECT_THAT(without.bandwidth->domains, testing::IsEmpty());
+  EXPECT_THAT(without.bandwidth->reasons, Contains(HasSubstr("not regulated: another run of rtexec uses core " + std::to_string(first))));
+
+  asked.core_budgets = {{.core = first, .budget = *asked.bandwidth.best_effort}};
+  Executive insisting = made(asked, {});
+  const Report refused = run(insisting);
+  EXPECT_FALSE(refused.bandwidth);
+  EXPECT_THAT(refused.degraded, Contains(HasSubstr("no memory bandwidth budget is in force: another run")));
+}
+
+TEST_F(Budgets, OtherRunsAreRefusedACoreThatIsHeld) {
+  TaskSet asked = set(20, 200ms);
+  asked.tasks.pop_back();
+  Executive executive = made(asked, {});
+  begun(executive);
+  EXPECT_FALSE(hal::CoreClaim::take(std::array{first}));
+  executive.wait();
+  EXPECT_TRUE(executive.stop().bandwidth);
 }
 
 TEST_F(Budgets, ThreadsStopThemselvesWhereCoresAreNotHeld) {
