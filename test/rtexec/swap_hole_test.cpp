@@ -164,16 +164,18 @@ class HoleForReal : public testing::Test {
   Duration waited_{0};
 };
 
+/// That it can: where the machine held up some thread meanwhile, the last of them may still be in time.
 TEST_F(HoleForReal, RtSwapMisses) {
+  std::string in_time;
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::rt_swap, 31 - 21);
     if (!events_came_in_order()) continue;
     const auto last = std::ranges::max_element(report.tasks.begin() + m2, report.tasks.begin() + m8 + 1, {},
                                                [](const TaskReport& task) { return task.response.max; });
-    EXPECT_GT(last->response.max, scaled(140ms)) << last->name;
-    EXPECT_EQ(last->missed, 1u) << last->name;
-    return;
+    if (last->missed == 1 && last->response.max > scaled(140ms)) return;
+    in_time += " " + last->name + " took " + readable(last->response.max);
   }
+  if (!in_time.empty()) FAIL() << "events came in the order of the counter-example, and nobody missed:" << in_time;
   GTEST_SKIP() << "the machine was too busy: events never came in the order of the counter-example";
 }
 
