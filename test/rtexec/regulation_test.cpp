@@ -434,7 +434,7 @@ TEST_F(ScriptedRegulation, AThreadThatDoesNotStartLeavesNothingBehind) {
   const std::vector domains{domain(0), elsewhere};
   EXPECT_FALSE(Regulation::start(domains, settings, *locks));
   EXPECT_EQ(scripts[0].open + scripts[1].open, 0);
-  EXPECT_EQ(threads_of_this_process(), threads);
+  EXPECT_TRUE(soon([&] { return threads_of_this_process() == threads; })) << "/proc lists a thread for a moment after it was joined";
   EXPECT_EQ(scripts[0].holds, 0u);
 }
 
@@ -521,6 +521,7 @@ void fault_until(Over over) {
 
 /// A sum that fell would look like 2^64 lines, for which a core stands still for ever.
 TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
+  if (sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   const unsigned core = hal::Machine().online_cores().front();
   const hal::CounterEvent event = *hal::find_event("page-faults");
   auto opened = hal::open_counter({.back_end = CounterBackEnd::thread, .reads = event, .writes = {}, .core = core, .period = 10ms});
