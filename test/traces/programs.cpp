@@ -151,12 +151,30 @@ bool snapshots_become(const fs::path& folder, std::ptrdiff_t count) {
   return wait_for([&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()) >= count; }, 10s);
 }
 
+std::uintmax_t bytes_in(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code gone;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, gone))
+    if (entry.is_regular_file(gone)) bytes += entry.file_size(gone);
+  return bytes;
+}
+
+/// Its folder is there before its events are.
+bool snapshots_are_written(const fs::path& folder, std::ptrdiff_t count) {
+  std::uintmax_t before = 0;
+  return snapshots_become(folder, count) && wait_for([&] {
+    std::this_thread::sleep_for(200ms);
+    const std::uintmax_t bytes = bytes_in(folder);
+    return std::exchange(before, bytes) == bytes && bytes > 0;
+  }, 10s);
+}
+
 /// That many events before each snapshot; each is waited for.
 void emit_and_take(FlightRecorder& recorder, const fs::path& folder, std::uint64_t events, int times) {
   for (int i = 0; i < times; ++i) {
     for (std::uint64_t job = 0; job < events; ++job) job_start({.task = 0, .number = job + static_cast<std::uint64_t>(i) * events}, Instant{});
     recorder.take("miss " + std::to_string(i));
-    if (!snapshots_become(folder, i + 1)) say("no snapshot");
+    if (!snapshots_are_written(folder, i + 1)) say("no snapshot");
   }
 }
 
