@@ -58,6 +58,11 @@ std::string shortened(std::string text, std::size_t limit) {
   return text + "...";
 }
 
+void add_line(std::string& text, std::string_view line) {
+  if (!text.empty()) text += '\n';
+  text += line;
+}
+
 std::string alternatives(std::span<const std::string_view> words) {
   std::string result;
   for (std::size_t i = 0; i < words.size(); ++i) {

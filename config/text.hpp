@@ -17,6 +17,9 @@ namespace rtexec::config {
 /// `text`, cut to at most `limit` bytes (never inside a UTF-8 sequence) and then marked with "...".
 [[nodiscard]] std::string shortened(std::string text, std::size_t limit = 80);
 
+/// Appends `line` on a line of its own.
+void add_line(std::string& text, std::string_view line);
+
 /// "a, b or c".
 [[nodiscard]] std::string alternatives(std::span<const std::string_view> words);
 

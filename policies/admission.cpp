@@ -1,5 +1,6 @@
 #include "policies/admission.hpp"
 
+#include "config/text.hpp"
 #include "policies/charges.hpp"
 #include "policies/core_windows.hpp"
 #include "policies/partition.hpp"
@@ -39,7 +40,7 @@ void check_regulation(const TaskSet& tasks, const Board& board, const auto& comp
 
 Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   std::string errors;
-  const auto complain = [&](const std::string& what) { errors += (errors.empty() ? "" : "\n") + what; };
+  const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
   if (memory.size() != tasks.tasks.size())
     complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " + std::to_string(tasks.tasks.size()));
   if (tasks.tasks.size() > most_tasks)

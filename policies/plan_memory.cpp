@@ -1,6 +1,7 @@
 #include "policies/plan_memory.hpp"
 
 #include "config/names.hpp"
+#include "config/text.hpp"
 #include "policies/arithmetic.hpp"
 #include "policies/swap_volumes.hpp"
 
@@ -58,8 +59,7 @@ Result<> plan_policies(Plan& plan, const TaskSet& tasks, const Board& board) {
     const MemoryPolicy policy = asked == MemoryPolicy::automatic ? MemoryPolicy::device : asked;
     plan.tasks[i].memory_policy = policy;
     if (std::ranges::find(board.memory_policies, policy) != board.memory_policies.end()) continue;
-    errors += std::string(errors.empty() ? "" : "\n") + "task '" + tasks.tasks[i].name + "': board '" + board.name +
-              "' has no memory policy '" + text(policy) + "'";
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "': board '" + board.name + "' has no memory policy '" + text(policy) + "'");
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
@@ -108,9 +108,8 @@ Result<> plan_arenas(Plan& plan, const TaskSet& tasks, std::span<const MemoryDem
     task.arena = arena.narrow();
     all += arena.slots();
     if (arena.slots() * plan.chunk.count <= plan.capacity.count) continue;
-    errors += std::string(errors.empty() ? "" : "\n") + "task '" + tasks.tasks[i].name + "' alone needs " +
-              to_string(saturated(arena.slots() * plan.chunk.count)) + " of device memory, but the capacity is " + to_string(plan.capacity) +
-              "; use a smaller model or a larger [device] capacity";
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(arena.slots() * plan.chunk.count)) +
+                                 " of device memory, but the capacity is " + to_string(plan.capacity) + "; use a smaller model or a larger [device] capacity");
   }
   if (!errors.empty()) return fail(Errc::not_proved, errors);
   if (all > std::numeric_limits<std::uint32_t>::max())
@@ -220,7 +219,7 @@ Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
       problem = "not a multiple of the chunk, " + to_string(plan.chunk);
     else if (*resident > task.swap_volume)
       problem = "more than is swapped of this task, " + to_string(task.swap_volume) + "; swap_volume fixes that by hand";
-    if (!problem.empty()) errors += std::string(errors.empty() ? "" : "\n") + "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem;
+    if (!problem.empty()) config::add_line(errors, "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem);
     task.resident_slots = static_cast<std::uint32_t>(resident->count / plan.chunk.count);
     all += *resident;
   }

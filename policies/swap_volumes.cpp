@@ -1,5 +1,6 @@
 #include "policies/swap_volumes.hpp"
 
+#include "config/text.hpp"
 #include "policies/swap_charges.hpp"
 #include "policies/volume_search.hpp"
 
@@ -111,8 +112,8 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
     if (!given) continue;
     const std::uint64_t most = candidates_of(plan, plan.tasks[i], tasks.swap.candidates).size();
     if (*given <= plan.chunk * most) continue;
-    errors += std::string(errors.empty() ? "" : "\n") + "task '" + tasks.tasks[i].name + "': swap_volume is " + to_string(*given) + ", but at most " +
-              size_of(plan, most) + " of its memory can be swapped, in chunks of " + to_string(plan.chunk);
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "': swap_volume is " + to_string(*given) + ", but at most " + size_of(plan, most) +
+                                 " of its memory can be swapped, in chunks of " + to_string(plan.chunk));
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }

@@ -86,12 +86,7 @@ class ThreadCounter final : public BandwidthCounter {
   }
 
   Waited wait(Instant until) noexcept override {
-    bool told = false;
-    for (bool over = false; !told && !over;) {
-      const std::uint32_t seen = exhausted_.value();
-      told = left_.load(std::memory_order_acquire) <= 0;
-      over = !told && (!exhausted_.wait_until(seen, until) || hal::now() >= until);
-    }
+    const bool told = exhausted_before(until);
     const auto counted = count();
     if (!counted) return {};
     if (!told && left_.load(std::memory_order_acquire) > 0) return {Wake::time, *counted};
@@ -149,6 +144,14 @@ class ThreadCounter final : public BandwidthCounter {
   }
 
  private:
+  bool exhausted_before(Instant until) noexcept {
+    for (;;) {
+      const std::uint32_t seen = exhausted_.value();
+      if (left_.load(std::memory_order_acquire) <= 0) return true;
+      if (!exhausted_.wait_until(seen, until) || hal::now() >= until) return false;
+    }
+  }
+
   static constexpr std::int64_t endless = INT64_MAX / 2;
   static constexpr int patience = 4; // periods
 

@@ -1,3 +1,4 @@
+#include "config/text.hpp"
 #include "hal/store/common.hpp"
 #include "hal/store/file_lane.hpp"
 #include "hal/system.hpp"
@@ -101,7 +102,7 @@ class FileStore final : public BackingStore {
   };
 
   void note(const std::string& line) {
-    if (fallback_.find(line) == fallback_.npos) fallback_ += (fallback_.empty() ? "" : "\n") + line;
+    if (fallback_.find(line) == fallback_.npos) config::add_line(fallback_, line);
   }
   void open_rings();
   [[nodiscard]] Result<> fill_part(const FilePart& part, std::span<const std::byte> contents);
@@ -246,7 +247,7 @@ std::string FileStore::failure() const {
     const int error = side->lane.last_error();
     if (error == 0) continue;
     const std::string what = side->lane.direction() == Direction::read ? "reading" : "writing";
-    text += (text.empty() ? "" : "\n") + call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what;
+    config::add_line(text, call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what);
   }
   return text;
 }

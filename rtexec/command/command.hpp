@@ -31,7 +31,9 @@ int report(const Error& error);
 
 /// Adds the option that every command takes: --json FILE ("-" for standard output).
 void add_json_option(CLI::App& command, std::string& file);
-/// Writes to the file (or standard output) when one was asked for.
+/// Whether write_json() could write there, before anything takes long. Changes nothing.
+[[nodiscard]] Result<> check_json(const std::string& file);
+/// Writes to the file (or standard output) when one was asked for; a file is replaced in one step.
 [[nodiscard]] Result<> write_json(const std::string& file, const nlohmann::json& json);
 
 } // namespace rtexec::command

@@ -463,8 +463,7 @@ int isolation(const Options& options) {
   if (!study) return report(study.error());
   const ResultFolder folder(options.folder);
   if (folder.error()) return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
-  if (options.json != "-")
-    if (const auto writable = write_json(options.json, nullptr); !writable) return report(writable.error());
+  if (const auto writable = check_json(options.json); !writable) return report(writable.error());
   std::ostream& out = text_output(options.json);
   const auto isolations = measure(*subject, *study, out);
   if (!isolations) return report(isolations.error());

@@ -1,5 +1,7 @@
 #include "rtexec/command/command.hpp"
 
+#include "config/files.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -21,18 +23,42 @@ void add_json_option(CLI::App& command, std::string& file) {
   command.add_option("--json", file, "Write the result as JSON to FILE (- for standard output)")->type_name("FILE");
 }
 
+namespace {
+
+/// Anything else that has a name (a pipe, a terminal) is written as it is.
+bool is_file(const std::string& path) {
+  const auto type = std::filesystem::status(path).type();
+  return type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found;
+}
+
+std::unexpected<Error> json_failure(const std::string& file) {
+  return fail(Errc::refused, "cannot write JSON to '" + file + "': " + std::strerror(errno != 0 ? errno : EIO));
+}
+
+} // namespace
+
+Result<> check_json(const std::string& file) {
+  if (file.empty() || file == "-") return {};
+  if (is_file(file)) {
+    const auto created = AtomicFile::create(file);
+    return created ? Result<>() : std::unexpected(created.error());
+  }
+  errno = 0;
+  if (std::ofstream(file, std::ios::app)) return {};
+  return json_failure(file);
+}
+
 Result<> write_json(const std::string& file, const nlohmann::json& json) {
   if (file.empty()) return {};
   const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (file != "-" && is_file(file)) return config::replace_file(file, text);
   errno = 0;
   if (file == "-") {
-    std::cout << text << std::flush;
-    if (std::cout) return {};
-  } else {
-    std::ofstream out(file);
-    if (out << text << std::flush) return {};
+    if (std::cout << text << std::flush) return {};
+  } else if (std::ofstream out(file); out << text << std::flush) {
+    return {};
   }
-  return fail(Errc::refused, "cannot write JSON to '" + file + "': " + std::strerror(errno != 0 ? errno : EIO));
+  return json_failure(file);
 }
 
 } // namespace rtexec::command

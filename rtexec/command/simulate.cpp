@@ -157,8 +157,7 @@ nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst
 
 /// Before anything takes long.
 Result<> check_outputs(const Options& options) {
-  if (options.json != "-")
-    if (const auto writable = write_json(options.json, nullptr); !writable) return writable;
+  if (const auto writable = check_json(options.json); !writable) return writable;
   if (options.gantt.empty()) return {};
   const auto writable = AtomicFile::create(options.gantt);
   return writable ? Result<>() : std::unexpected(writable.error());

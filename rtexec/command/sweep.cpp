@@ -384,8 +384,7 @@ int sweep(const Options& options) {
     if (!opened) return report(opened.error());
     file = std::move(*opened);
   }
-  if (options.json != "-")
-    if (const auto writable = write_json(options.json, nullptr); !writable) return report(writable.error());
+  if (const auto writable = check_json(options.json); !writable) return report(writable.error());
   if (const auto done = work_out(options, *study, outcomes, file, out); !done) return report(done.error());
   const std::vector<Row> rows = study::rows_of(*study, outcomes);
   print(out, options, *study, rows);

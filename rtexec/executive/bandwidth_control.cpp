@@ -1,5 +1,6 @@
 #include "rtexec/executive/bandwidth_control.hpp"
 
+#include "config/text.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -32,10 +33,10 @@ policies::BandwidthLoop::Settings loop_settings(const TaskSet& tasks, const Boar
           .kinds = tasks.tasks.size()};
 }
 
-std::string lines_of(std::span<const std::string> texts) {
+std::unexpected<Error> refusal(std::span<const std::string> degraded) {
   std::string lines;
-  for (const std::string& text : texts) lines += (lines.empty() ? "" : "\n") + text;
-  return lines;
+  for (const std::string& each : degraded) config::add_line(lines, each);
+  return fail(Errc::refused, lines + "\n[executive] allow_degraded = true runs all the same");
 }
 
 /// A core that is held is no other run's. Where another run has it already, it is not regulated, if the set does not name it.
@@ -80,7 +81,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
   if (!plan) return std::unexpected(plan.error());
   if (!run.proved) plan->degraded.clear();
-  if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return fail(Errc::refused, lines_of(plan->degraded) + "\n[executive] allow_degraded = true runs all the same");
+  if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return refusal(plan->degraded);
   auto claims = claim_cores(*plan, run.claimed);
   if (!claims) return std::unexpected(claims.error());
   auto locks = BandwidthLocks::open();

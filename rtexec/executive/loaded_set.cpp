@@ -1,6 +1,7 @@
 #include "rtexec/executive/loaded_set.hpp"
 
 #include "config/names.hpp"
+#include "config/text.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/executive/placement.hpp"
@@ -35,7 +36,7 @@ class Loader {
   }
 
  private:
-  void complain(const std::string& what) { errors_ += (errors_.empty() ? "" : "\n") + what; }
+  void complain(const std::string& what) { config::add_line(errors_, what); }
 
   void load(const Task& task) {
     const std::string who = "task '" + task.name + "': ";

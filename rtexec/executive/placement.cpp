@@ -1,5 +1,6 @@
 #include "rtexec/executive/placement.hpp"
 
+#include "config/text.hpp"
 #include "policies/reservations.hpp"
 
 #include <algorithm>
@@ -13,7 +14,6 @@ namespace {
 
 // FIFO priorities: scheduler and compute engine above every task, so that a decision never waits for a job.
 constexpr int scheduler_priority = 98;
-constexpr int engine_priority = 97;
 constexpr int copy_priority = 1; // below the CPU parts of tasks: a host device's engines copy by themselves, for long
 constexpr int highest_task_priority = 90;
 
@@ -71,7 +71,7 @@ class Placer {
     if (tasks_.executive.allow_degraded)
       placement_.degraded.push_back(what);
     else
-      errors_ += (errors_.empty() ? "" : "\n") + what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]";
+      config::add_line(errors_, what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]");
   }
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
@@ -122,9 +122,9 @@ class Placer {
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
       if (is_real_time(i) && rank_on_core(i) >= highest_task_priority)
-        errors_ += (errors_.empty() ? "" : "\n") + ("task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) +
-                                                    " has more than " + std::to_string(highest_task_priority) +
-                                                    " real-time tasks, and the kernel no more priorities; move some to another core");
+        config::add_line(errors_, "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
+                                      std::to_string(highest_task_priority) +
+                                      " real-time tasks, and the kernel no more priorities; move some to another core");
   }
 
   bool is_real_time(std::size_t index) const { return tasks_.tasks[index].criticality == Criticality::real_time; }

@@ -14,6 +14,9 @@
 
 namespace rtexec::executive {
 
+/// FIFO, of the compute engine.
+inline constexpr int engine_priority = 97;
+
 struct Placement {
   std::unique_ptr<hal::Partition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;

@@ -2,6 +2,7 @@
 #include "rtexec/regulation/regulation.hpp"
 
 #include "config/names.hpp"
+#include "config/text.hpp"
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
 #include "policies/charges.hpp"
@@ -38,7 +39,7 @@ class Checker {
 
  private:
   void complain(const std::string& what) {
-    errors_ += (errors_.empty() ? "" : "\n") + (tasks_.file.empty() ? "" : tasks_.file.string() + ": ") + what;
+    config::add_line(errors_, (tasks_.file.empty() ? "" : tasks_.file.string() + ": ") + what);
   }
 
   void check_best_effort() {
@@ -100,7 +101,7 @@ class Planner {
   }
 
  private:
-  void complain(const std::string& what) { errors_ += (errors_.empty() ? "" : "\n") + what; }
+  void complain(const std::string& what) { config::add_line(errors_, what); }
 
   std::vector<unsigned> regulated_cores() const {
     std::vector<unsigned> cores;
@@ -133,8 +134,8 @@ class Planner {
   }
 
   void note_let_go(const RegulatedDomain& domain) {
-    for (const std::string& limit : machine_.limits(domain.cores.front()))
-      if (const std::string reason = "a core that is held is let go for this: " + limit; !contains(plan_.reasons, reason)) plan_.reasons.push_back(reason);
+    for (const std::string& reason : let_go(machine_, domain.cores.front()))
+      if (!contains(plan_.reasons, reason)) plan_.reasons.push_back(reason);
   }
 
   /// What admission charges of a core with real-time parts is a core that is held as a whole, and by nobody for longer.
@@ -155,6 +156,12 @@ class Planner {
 };
 
 } // namespace
+
+std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core) {
+  std::vector<std::string> reasons;
+  for (const std::string& limit : machine.limits(core)) reasons.push_back("a core that is held is let go for this: " + limit);
+  return reasons;
+}
 
 RegulatedMachine this_machine() {
   const hal::Machine machine;

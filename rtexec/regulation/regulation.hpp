@@ -86,6 +86,8 @@ struct RegulatedMachine {
   std::function<Result<std::vector<hal::CounterChoice>>(const Board&, const BandwidthOptions&, std::span<const unsigned> cores, bool holds)> choose;
 };
 [[nodiscard]] RegulatedMachine this_machine();
+/// Why a core is not held all the time that it should be.
+[[nodiscard]] std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core);
 
 /// `own`: cores of real-time parts, and of the threads that feed the device: [[bandwidth.core]] alone limits them, and they never
 /// donate. Errors: those of check_budgets(); bad_input: a core that is not there, two budgets for one counter; unsupported: nothing counts the traffic of a core,

@@ -5,6 +5,7 @@
 #include "policies/bandwidth.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/engine_call.hpp"
+#include "rtexec/executive/placement.hpp"
 #include "rtexec/study/rest.hpp"
 #include "rtexec/study/traffic_counters.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
@@ -383,13 +384,13 @@ void take_counters(IsolationMachine& machine, TrafficCounters counters, const st
 void note_let_go(IsolationMachine& machine, const regulation::RegulatedMachine& regulated) {
   const auto held = [](const hal::CounterChoice& each) { return each.settings.back_end != CounterBackEnd::thread; };
   if (std::ranges::none_of(machine.counters, held)) return;
-  for (const std::string& limit : regulated.limits(machine.corunners.front()))
-    machine.notes.push_back("co-runners may move more than their limit: a core that is held is let go for this: " + limit);
+  for (const std::string& reason : regulation::let_go(regulated, machine.corunners.front()))
+    machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
 /// With the priority of the executive's compute engine, where this machine gives it, and takes nothing from a core that plays the device and never rests.
 hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board, const regulation::RegulatedMachine& regulated) {
-  hal::ThreadSettings settings{.name = "isolated", .core = machine.feeder, .fifo_priority = 97, .reservation = {}};
+  hal::ThreadSettings settings{.name = "isolated", .core = machine.feeder, .fifo_priority = executive::engine_priority, .reservation = {}};
   const auto limits = regulated.limits(machine.feeder);
   const bool stopped = board.device == DeviceKind::host && !limits.empty();
   if (!stopped && regulated.holds && hal::Thread::start(settings, [] {})) return settings;

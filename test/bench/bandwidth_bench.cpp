@@ -248,10 +248,10 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
   const double taken = static_cast<double>(after.missed_periods - before.missed_periods) * std::chrono::duration<double>(own.period).count() / since(begin);
   const double left = 1 - (stolen(own.other_core) - stolen_before) / since(begin); // of the neighbour's core
   const bool kept = error >= -0.05 - taken && error <= 0.05 && beside >= 0.9 * left;
-  std::printf("%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows %llu  neighbour has %5.1f %% of its core  %s\n",
+  std::printf("%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows %llu  neighbour has %5.1f %% of its core, the host took %.1f %%  %s\n",
               back_end == CounterBackEnd::core ? "core" : back_end == CounterBackEnd::thread ? "thread" : "polling", wanted, reached, 100 * error,
               100 * std::chrono::duration<double>(after.throttled - before.throttled).count() / since(begin), 100 * taken,
-              static_cast<unsigned long long>(after.lost_overflows - before.lost_overflows), 100 * beside, kept ? "ok" : "NOT KEPT");
+              static_cast<unsigned long long>(after.lost_overflows - before.lost_overflows), 100 * beside, 100 * (1 - left), kept ? "ok" : "NOT KEPT");
   return kept;
 }
 

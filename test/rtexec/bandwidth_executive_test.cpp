@@ -152,15 +152,20 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
     EXPECT_FALSE(domain->lost);
     if (regulate_while == RegulateWhile::always) {
       EXPECT_GT(report.tasks[1].response.max, 50ms) << "200 pages, of which a period has 20";
-      // Where the kernel's fair server let other programs run, they faulted too.
+      // In time that the kernel's fair server takes from the regulating thread, other programs fault as they like.
       if (domain->missed_periods == 0) {
         EXPECT_LT(domain->reads, (domain->periods + 5) * 20 * 2) << "of other programs on this core, too";
       }
     }
-    for (const ThreadReport& thread : report.threads)
+    for (const ThreadReport& thread : report.threads) {
+      if (thread.name == "greedy" && regulate_while == RegulateWhile::always) {
+        const long at_a_stretch = domain->missed_periods == 0 ? 0 : 2 * 200; // jobs that the fair server lets through are paid for later
+        EXPECT_LE(thread.page_faults, static_cast<long>(domain->periods + 1) * 20 + at_a_stretch);
+      }
       if (thread.name != "greedy" && thread.policy.starts_with("FIFO")) {
         EXPECT_EQ(thread.page_faults, 0) << thread.name;
       }
+    }
   }
 }
 

@@ -31,7 +31,7 @@ expect 2 '' "$rtexec"
 expect 2 '--duration' "$rtexec" run good.toml --duration 5
 expect '0 4' 'Report after' "$rtexec" run good.toml --json report.json
 expect 0 '"released"' cat report.json
-expect 5 'cannot write JSON' "$rtexec" run good.toml --json /no/such/folder/x.json
+expect 5 '/no/such/folder/x.json: error: cannot write' "$rtexec" run good.toml --json /no/such/folder/x.json
 expect 5 'No space left' "$rtexec" check good.toml --json /dev/full
 expect 2 'resnet50' "$rtexec" model no-such-network
 expect 5 '' "$rtexec" model resnet18 --size 32 -o /no/such/folder/x.onnx

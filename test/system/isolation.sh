@@ -92,11 +92,13 @@ expect 5 'No space left' "$rtexec" experiment isolation --simulate $few --json /
 expect 0 'simulate' "$rtexec" experiment isolation --help
 expect 0 '--limits.*at least 1MB/s' bash -c "'$rtexec' experiment isolation --help | tr '\n' ' '"
 expect 2 'only cores for 5' "$rtexec" experiment isolation --simulate --corunners 6 -o none/of/these
-"$rtexec" experiment isolation --simulate --runs 10000000 -o none/of/these >cancelled.log 2>&1 & pid=$!
+echo 'of an earlier experiment' >earlier.json
+"$rtexec" experiment isolation --simulate --runs 10000000 -o none/of/these --json earlier.json >cancelled.log 2>&1 & pid=$!
 for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
 [ -d none/of/these ] || { echo "no folder before the first measurement"; bad=1; }
 expect_cancelled INT $pid cancelled.log
 [ ! -e none ] || { echo "a cancelled experiment leaves a folder behind"; bad=1; }
+[ "$(cat earlier.json*)" = 'of an earlier experiment' ] || { echo "a cancelled experiment changes the file of --json"; bad=1; }
 
 # This machine. Where nothing counts memory traffic, all of it is exercised by page faults.
 briefly="--corunners 1 --seconds 0.05"
