@@ -68,7 +68,7 @@ class BandwidthCounter {
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Also while another thread waits.
   [[nodiscard]] virtual std::expected<TrafficCount, Errc> count() noexcept = 0;
-  /// Until an overflow of what arm() said, or `until`. Cross-checks by reading, once in a period at least: so an overflow that the kernel lost is found.
+  /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that the kernel lost is found.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
   /// Lets the domain's cores stand still until `over(self)` or `until`. `core`: a spinning call on the core's thread.

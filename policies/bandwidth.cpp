@@ -57,6 +57,14 @@ Lines BandwidthRegulator::begin_period(std::size_t domain, Lines used, bool in_f
   return d.state.given;
 }
 
+Lines BandwidthRegulator::pause(std::size_t domain, std::uint64_t periods) const noexcept {
+  const Domain& d = domains_[domain];
+  const bool alone = !rules_.reclaim && rules_.sharing == BandwidthSharing::none;
+  if (!alone || !d.donates || d.state.debt > 0 || d.state.budget == unlimited) return 0;
+  const Lines half = d.state.budget / 2;
+  return product(d.state.predicted, periods) <= half ? half : 0;
+}
+
 void BandwidthRegulator::end_period(Domain& domain, Lines used, std::uint64_t periods) const noexcept {
   State& state = domain.state;
   const Lines next = domain.next_budget;

@@ -50,6 +50,12 @@ class BandwidthRegulator {
   /// call of a domain has used = 0. `periods`: that ended since its last call; where more than one did, `used` is the lines of all.
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
+  /// For a domain that has just begun a period: whether it moves so little that nobody need look at it before `periods` of them are over, or it has moved
+  /// the lines returned, half its budget. Whoever looks earlier begins the period that then runs with used = 0, and counts all that was moved since the pause
+  /// began as moved in it: so none exceeds its budget, and that one may end at half of it. 0: look at each period. So it is for domains with real-time
+  /// work or a debt, and with reclaim or sharing.
+  [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
+
   struct Answer {
     enum class Kind : std::uint8_t {
       more,       // it may move `lines` more from now, at least 1; `unlimited`: no limit is in force any more in this period

@@ -54,10 +54,10 @@ class CoreCounter final : public BandwidthCounter {
 
   Waited wait(Instant until) noexcept override {
     if (limit_.reads == no_limit && limit_.writes == no_limit) return wait_without_limit(until);
-    const Duration step = polling() ? Duration(settings_.period / settings_.polls) : settings_.period;
     for (;;) {
       const Instant now = hal::now();
-      const bool told = now < until && sleep(std::min(until, now + step) - now);
+      const Instant wakes = polling() ? std::min(until, now + settings_.period / settings_.polls) : until;
+      const bool told = now < wakes && sleep(wakes - now);
       if (!here()) return {};
       const auto counted = count();
       if (!counted) return {};

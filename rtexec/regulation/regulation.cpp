@@ -38,6 +38,8 @@ class SpinLock {
 };
 
 constexpr Duration shortest_rest = std::chrono::microseconds(100);
+constexpr Duration time_paused = std::chrono::milliseconds(20);
+constexpr std::uint64_t most_paused = 16;
 
 /// What all domains share.
 struct Shared {
@@ -55,6 +57,8 @@ struct Shared {
   const RegulationSettings settings;
   /// From one job to the next, or from a copy to the execution that it is for, the device does not rest.
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
+  /// Periods in which nobody looks at a domain that moves little.
+  const std::uint64_t longest_pause = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, most_paused);
   BandwidthLocks& locks;
   SpinLock lock;                          // of the regulator
   policies::BandwidthRegulator regulator;
@@ -140,6 +144,7 @@ class Domain {
     const Instant next = next_boundary(now);
     const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1)); // since this was due
     increment(missed_periods_, ended - 1);
+    const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
     let_go_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
@@ -148,10 +153,35 @@ class Domain {
     const Lines used = moved_since_begin(counted_);
     begin_ = counted_;
     store_counts(counted_);
-    increment(periods_);
-    const bool in_force = planned_.always || shared_.in_force();
-    allow(begin_period(used, in_force, ended));
+    increment(periods_, planned);
+    given_ = begin_period(used, planned + ended - 1);
+    const Lines of_pause = pause();
+    allow(of_pause > 0 ? of_pause : given_);
     serve();
+  }
+
+  /// Waking costs more than all else here, so a domain that moves little is left alone for some periods. Not where a limit changes while it runs.
+  Lines pause() noexcept {
+    if (shared_.longest_pause == 1 || limit_ != 0) return 0;
+    shared_.lock.lock();
+    const Lines lines = shared_.regulator.pause(index_, shared_.longest_pause);
+    shared_.lock.unlock();
+    if (lines == 0) return 0;
+    paused_ = shared_.longest_pause;
+    end_ += static_cast<Duration::rep>(paused_ - 1) * shared_.settings.period;
+    return lines;
+  }
+
+  /// It moved more than was thought: all of that counts in the period that now runs.
+  void end_pause() noexcept {
+    const Instant next = next_boundary(hal::now());
+    const auto begun = static_cast<std::int64_t>(std::exchange(paused_, 1) - 1) + (next - end_) / shared_.settings.period;
+    end_ = next;
+    if (begun > 0) {
+      increment(periods_, static_cast<std::uint64_t>(begun));
+      given_ = begin_period(0, static_cast<std::uint64_t>(begun));
+    }
+    allowed_ = given_;
   }
 
   bool count() noexcept {
@@ -161,7 +191,8 @@ class Domain {
     return counted.has_value();
   }
 
-  Lines begin_period(Lines used, bool in_force, std::uint64_t ended) noexcept {
+  Lines begin_period(Lines used, std::uint64_t ended) noexcept {
+    const bool in_force = planned_.always || shared_.in_force();
     shared_.lock.lock();
     if (const std::uint64_t limit = shared_.limit.load(std::memory_order_relaxed); limit != limit_ && !planned_.always) {
       limit_ = limit;
@@ -214,6 +245,7 @@ class Domain {
 
   /// All that was allowed is counted.
   void ask() noexcept {
+    if (paused_ > 1) end_pause();
     const Lines used = moved_since_begin(counted_);
     using Kind = policies::BandwidthRegulator::Answer::Kind;
     const auto answer = used_up(used);
@@ -310,9 +342,11 @@ class Domain {
   std::unique_ptr<hal::BandwidthCounter> counter_;
   Shared& shared_;
   std::int64_t grid_ = 0;
-  Instant end_{};                  // of the period
+  Instant end_{};                  // of the period, or of the pause
+  std::uint64_t paused_ = 1;       // periods until then, from the begin
   hal::TrafficCount base_, begin_, counted_; // at the start, at the begin of the period, and last
   bool counted_at_end_ = false;              // of the period: that count also begins the next one
+  Lines given_ = policies::unlimited;   // when this period began
   Lines allowed_ = policies::unlimited; // in this period, so far
   Lines told_ = 0;
   bool let_go_ = false; // it stood still in this period, and does no more

@@ -57,7 +57,7 @@ class Regulation {
   /// No core is held any more; the report is complete. Once is enough.
   virtual void end() = 0;
 
-  /// A new budget of every domain that is not `always`, from its next period on. Any thread; does not block.
+  /// A new budget of every domain that is not `always`, from its next period on; the first time within 20 ms. Any thread; does not block.
   virtual void set_limit(std::optional<Bandwidth> limit) noexcept = 0;
   /// May be called while it runs.
   [[nodiscard]] virtual std::vector<DomainReport> report() const = 0;

@@ -304,6 +304,88 @@ TEST(BandwidthRegulator, NeverWraps) {
   EXPECT_EQ(r.used_up(0, unlimited, false).kind, Kind::hold);
 }
 
+// ---- pauses ---------------------------------------------------------------------------------------------------------
+
+/// After `periods` of nothing.
+BandwidthRegulator quiet(BandwidthDomain domain, const BandwidthRules& rules = {}, int periods = 20) {
+  BandwidthRegulator r(std::span(&domain, 1), rules);
+  for (int i = 0; i <= periods; ++i) static_cast<void>(r.begin_period(0, 0, true));
+  return r;
+}
+
+TEST(BandwidthRegulator, LeavesADomainAloneThatMovesLittle) {
+  BandwidthRegulator r = quiet({.budget = 1000});
+  EXPECT_EQ(r.pause(0, 16), 500u);
+  static_cast<void>(r.begin_period(0, 499, true, 16)); // 32 in each
+  EXPECT_EQ(r.pause(0, 16), 500u);
+  static_cast<void>(r.begin_period(0, 100, true));
+  EXPECT_EQ(r.pause(0, 16), 0u) << "16 such periods would be more than half a budget";
+}
+
+TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
+  EXPECT_EQ(quiet({.budget = 1000}, {}, 0).pause(0, 16), 0u) << "nothing is known of it";
+  EXPECT_EQ(quiet({.budget = unlimited}).pause(0, 16), 0u);
+  EXPECT_EQ(quiet({.budget = 1}).pause(0, 16), 0u);
+  EXPECT_EQ(quiet({.budget = 1000, .donates = false}).pause(0, 16), 0u) << "real-time work is promised all of its budget";
+  EXPECT_EQ(quiet({.budget = 1000}, Rules().with_reclaim()).pause(0, 16), 0u);
+  EXPECT_EQ(quiet({.budget = 1000}, Rules().sharing_by(BandwidthSharing::spare)).pause(0, 16), 0u);
+  BandwidthRegulator debtor = quiet({.budget = 1000, .always = true});
+  static_cast<void>(debtor.begin_period(0, 1'000'000, true));
+  for (int i = 0; i < 20; ++i) static_cast<void>(debtor.begin_period(0, 0, true));
+  EXPECT_EQ(debtor.pause(0, 16), 0u);
+}
+
+/// Traffic in bursts, one line at a time, through a domain that is left alone where it may be.
+TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
+  constexpr Lines budget = 400;
+  constexpr std::uint64_t most = 16;
+  std::mt19937_64 random(7);
+  const auto draw = [&](std::uint64_t below) { return random() % below; };
+  const BandwidthDomain domain{.budget = budget, .always = true};
+  for (int history = 0; history < 300; ++history) {
+    BandwidthRegulator r(std::span(&domain, 1), {});
+    Lines moved = 0, base = 0, allowed = 0; // base: at the begin
+    std::uint64_t planned = 1, left = 0;    // periods until somebody looks
+    std::uint64_t pauses = 0, cut_short = 0, holds = 0;
+    for (int period = 0; period < 1000; ++period) {
+      if (left == 0) {
+        const Lines given = r.begin_period(0, moved - base, true, planned);
+        const Lines of_pause = r.pause(0, most);
+        base = moved;
+        planned = left = of_pause > 0 ? most : 1;
+        allowed = of_pause > 0 ? of_pause : given;
+        pauses += of_pause > 0;
+      }
+      --left;
+      const Lines wanted = draw(20) == 0 ? draw(3 * budget) : draw(5) == 0 ? draw(budget / 4) : draw(2);
+      Lines in_period = 0;
+      while (in_period < wanted) {
+        if (moved - base == allowed) {
+          if (planned > 1) {
+            if (const std::uint64_t begun = planned - left - 1; begun > 0) static_cast<void>(r.begin_period(0, 0, true, begun));
+            ++cut_short;
+            planned = 1;
+            left = 0;
+          }
+          const Answer answer = r.used_up(0, moved - base, true);
+          if (answer.kind == Kind::hold) break;
+          allowed = moved - base + answer.lines;
+        }
+        ++moved;
+        ++in_period;
+      }
+      ASSERT_LE(in_period, budget);
+      if (in_period == wanted) continue;
+      ++holds;
+      ASSERT_GE(in_period, budget - budget / 2) << "what a pause may cost the period that ends it";
+      ASSERT_EQ(r.state(0).debt, 0u);
+    }
+    ASSERT_GT(pauses, 5u);
+    ASSERT_GT(cut_short, 5u);
+    ASSERT_GT(holds, 5u);
+  }
+}
+
 // ---- a second writing of the rules ----------------------------------------------------------------------------------
 
 /// Keeps every period of every domain, and computes debts, predictions and the pool from them anew whenever they are asked for.

@@ -58,6 +58,7 @@ struct Script {
   std::atomic<bool> refuses{false};     // to open
   std::atomic<std::uint64_t> reads{0}, written{0};
   std::atomic<std::uint64_t> holds{0}, let_go{0}; // let_go: before the end
+  std::atomic<std::uint64_t> waits{0}, armed{0};  // how often; what for, last
   std::atomic<bool> held{false};
   std::atomic<int> open{0}, joined{0};
 };
@@ -72,6 +73,7 @@ class Scripted final : public BandwidthCounter {
 
   Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
     if (script_.broken) return std::unexpected(Errc::io_error);
+    script_.armed = reads;
     reads_limit_ = reads == hal::no_limit ? hal::no_limit : script_.reads + reads;
     writes_limit_ = writes == hal::no_limit ? hal::no_limit : script_.written + writes;
     return {};
@@ -81,6 +83,7 @@ class Scripted final : public BandwidthCounter {
     return hal::TrafficCount{.reads = script_.reads, .writes = script_.written};
   }
   Waited wait(Instant until) noexcept override {
+    ++script_.waits;
     for (;;) {
       const auto counted = count();
       if (!counted) return {};
@@ -215,6 +218,72 @@ TEST_F(ScriptedRegulation, HasNothingToDoBelowTheBudget) {
   EXPECT_EQ(report().throttled_periods, 0u);
   EXPECT_EQ(report().overshoot.samples, 0u);
   EXPECT_GT(report().reads, 0u);
+}
+
+struct PausedRegulation : ScriptedRegulation {
+  void SetUp() override {
+    ScriptedRegulation::SetUp();
+    settings.period = 1ms;
+  }
+  void start_paused(RegulatedDomain planned) {
+    start({std::move(planned)});
+    ASSERT_TRUE(soon([&] { return scripts[0].armed == budget / 2; }));
+  }
+  RegulatedDomain first() const { return domain(0, lines_per_period(budget, 1ms)); }
+};
+
+TEST_F(PausedRegulation, ACoreThatMovesLittleIsLeftAloneForSixteenPeriods) {
+  start_paused(first());
+  const std::uint64_t waits = scripts[0].waits, periods = report().periods;
+  ASSERT_TRUE(goes_on(0, 320));
+  EXPECT_LE(scripts[0].waits - waits, (report().periods - periods) / 16 + 2);
+  EXPECT_EQ(report().throttled_periods, 0u);
+}
+
+TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
+  start_paused(first());
+  scripts[0].at_once = budget * 3 / 4;
+  ASSERT_TRUE(soon([&] { return scripts[0].armed == budget - budget * 3 / 4 || scripts[0].armed == budget; }));
+  ASSERT_TRUE(soon([&] { return scripts[0].armed == budget; })) << "the next period";
+  EXPECT_EQ(scripts[0].holds, 0u);
+  ASSERT_TRUE(soon([&] { return scripts[0].armed == budget / 2; })) << "it is quiet again";
+  scripts[0].at_once = budget;
+  ASSERT_TRUE(soon([&] { return scripts[0].holds == 1; }));
+  ASSERT_TRUE(goes_on(0, 2));
+  EXPECT_EQ(report().overshoot.max, 0);
+  EXPECT_EQ(report().reads, budget * 3 / 4 + budget);
+}
+
+/// A device that begins to work meanwhile finds the limit armed.
+TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
+  settings.regulate_while = RegulateWhile::device_works;
+  start_paused(first());
+  {
+    const BandwidthLock lock(*locks);
+    const std::uint64_t reads = report().reads;
+    scripts[0].pace = 60; // in each of its steps, several in a period
+    ASSERT_TRUE(soon([&] { return report().throttled_periods >= 20; }));
+    EXPECT_LE(report().reads - reads, (report().throttled_periods + 5) * (budget + 60));
+  }
+  scripts[0].pace = 60;
+  ASSERT_TRUE(goes_on(0, 5));
+}
+
+TEST_F(PausedRegulation, ACoreWithRealTimeWorkIsNotLeftAlone) {
+  RegulatedDomain planned = first();
+  planned.donates = false;
+  start({planned});
+  ASSERT_TRUE(goes_on(0, 100));
+  EXPECT_EQ(scripts[0].armed, budget);
+  EXPECT_GE(scripts[0].waits + report().missed_periods, report().periods - 1);
+}
+
+TEST_F(PausedRegulation, ALimitThatChangesEndsPausesForGood) {
+  start_paused(first());
+  regulation->set_limit(lines_per_period(2 * budget, 1ms));
+  ASSERT_TRUE(soon([&] { return scripts[0].armed == 2 * budget; }));
+  ASSERT_TRUE(goes_on(0, 50));
+  EXPECT_EQ(scripts[0].armed, 2 * budget);
 }
 
 TEST_F(ScriptedRegulation, WritesCountedApartHaveTheSameBudget) {

@@ -37,7 +37,7 @@ expect 0 'svg' head -c 300 gantt.svg
 expect 2 'ends before it begins' "$rtexec" analyze missed --svg x.svg --window 3s..2s
 expect 4 '' "$rtexec" analyze missed --svg part.svg --window 10ms..60ms
 expect 5 'no/such' "$rtexec" analyze missed --html no/such/page.html
-expect 5 'cannot write JSON' "$rtexec" analyze missed --json no/such/x.json
+expect 5 'x.json: error: cannot write it' "$rtexec" analyze missed --json no/such/x.json
 expect 2 'no trace' "$rtexec" analyze csv
 expect 2 'the recording lasts' "$rtexec" analyze missed --svg x.svg --window 100s..101s
 expect 2 'give one of them' "$rtexec" analyze missed --window 1ms..2ms

@@ -23,7 +23,7 @@ expect 2 '[-][-]duration 5' "$rtexec" simulate good.toml --duration 5
 expect 2 '' "$rtexec" simulate good.toml --releases never
 expect 2 'from 0 to 1' "$rtexec" simulate good.toml --execution uniform:2
 expect 2 'no/such.csv' "$rtexec" simulate good.toml --execution no/such.csv
-expect 5 'cannot write JSON' "$rtexec" simulate good.toml --json /no/such/folder/x.json
+expect 5 'x.json: error: cannot write it' "$rtexec" simulate good.toml --json /no/such/folder/x.json
 expect 5 'no/such/folder' "$rtexec" simulate good.toml --gantt no/such/folder/x.svg
 
 # The second hole: proved, and kept, by our rules.
