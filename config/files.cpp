@@ -43,14 +43,18 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   const auto found = std::filesystem::status(path, error);
   if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
     return fail(Errc::bad_input, path.string() + ": error: cannot write it: it is there already, and is no regular file");
-  const std::filesystem::path target = std::filesystem::is_symlink(path, error) ? std::filesystem::weakly_canonical(path, error) : path;
+  const auto failed = [&path](const std::string& why) { return fail(Errc::refused, path.string() + ": error: cannot write it: " + why); };
+  const bool link = std::filesystem::is_symlink(path, error);
+  const std::filesystem::path target = link ? std::filesystem::weakly_canonical(path, error) : path;
+  if (link && error) return failed(error.message());
   std::string temporary = target.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return fail(Errc::refused, path.string() + ": error: cannot write it: " + error_text(errno));
-  return AtomicFile(target, temporary, fd, std::filesystem::exists(found));
+  if (fd < 0) return failed(error_text(errno));
+  return AtomicFile(target, temporary, fd, std::filesystem::exists(found) ? std::optional(found.permissions()) : std::nullopt);
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces)
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd,
+                       std::optional<std::filesystem::perms> replaces)
     : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), replaces_(replaces) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -73,10 +77,11 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<> AtomicFile::commit() {
-  // mkostemp made it private to its owner; give it what any other new file gets.
+  // mkostemp made it private to its owner; give it what the old one had, or what any other new file gets.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::fchmod(fd_, 0666 & ~mask) != 0 || ::fsync(fd_) != 0) return failure(errno);
+  const mode_t mode = replaces_ ? static_cast<mode_t>(*replaces_) : 0666 & ~mask;
+  if (::fchmod(fd_, mode) != 0 || ::fsync(fd_) != 0) return failure(errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure(errno);
   if (::close(std::exchange(fd_, -1)) != 0) return failure(errno);
   if (const int unsynced = sync_folder(path_))

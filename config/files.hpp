@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace rtexec {
 
 /// A file under a temporary name beside its own; commit() gives it its name, without that it is removed. Whatever fails, what
-/// stood under the name before stays as it was. A symbolic link is followed. Errors (refused) name the file and the reason.
+/// stood under the name before stays as it was; what replaces it has its permissions. A symbolic link is followed. Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
@@ -30,12 +31,12 @@ class AtomicFile {
   [[nodiscard]] std::unexpected<Error> failure(int error) const;
 
  private:
-  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces);
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, std::optional<std::filesystem::perms> replaces);
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int fd_ = -1;
-  bool replaces_ = false; // an older one
+  std::optional<std::filesystem::perms> replaces_; // an older one, with these
 };
 
 namespace config {

@@ -11,6 +11,20 @@
 #include <sstream>
 
 namespace rtexec::command {
+namespace {
+
+/// Anything else that has a name (a pipe, a terminal) is written as it is.
+bool is_file(const std::string& path) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+std::unexpected<Error> json_failure(const std::string& file) {
+  return fail(Errc::refused, "cannot write JSON to '" + file + "': " + std::strerror(errno != 0 ? errno : EIO));
+}
+
+} // namespace
 
 int report(const Error& error) {
   std::cout.flush();
@@ -22,20 +36,6 @@ int report(const Error& error) {
 void add_json_option(CLI::App& command, std::string& file) {
   command.add_option("--json", file, "Write the result as JSON to FILE (- for standard output)")->type_name("FILE");
 }
-
-namespace {
-
-/// Anything else that has a name (a pipe, a terminal) is written as it is.
-bool is_file(const std::string& path) {
-  const auto type = std::filesystem::status(path).type();
-  return type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found;
-}
-
-std::unexpected<Error> json_failure(const std::string& file) {
-  return fail(Errc::refused, "cannot write JSON to '" + file + "': " + std::strerror(errno != 0 ? errno : EIO));
-}
-
-} // namespace
 
 Result<> check_json(const std::string& file) {
   if (file.empty() || file == "-") return {};

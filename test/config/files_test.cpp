@@ -40,6 +40,22 @@ TEST(AtomicFile, FollowsASymbolicLink) {
   EXPECT_EQ(test::read_text(folder / "target"), "new");
 }
 
+TEST(AtomicFile, NamesALinkThatLeadsNowhere) {
+  const test::ScratchFolder folder;
+  fs::create_symlink("loop", folder / "loop");
+  const auto file = AtomicFile::create(folder / "loop");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().what, (folder / "loop").string() + ": error: cannot write it: Too many levels of symbolic links");
+}
+
+TEST(AtomicFile, WhatReplacesAFileHasItsPermissions) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "secret", "old");
+  fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(config::replace_file(folder / "secret", "new"));
+  EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {
   const test::ScratchFolder folder;
   test::write_text(folder / "old", "old");
