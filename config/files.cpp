@@ -36,6 +36,19 @@ int sync_folder(const std::filesystem::path& file) {
   return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno; // EINVAL: a file system that cannot sync folders
 }
 
+/// Where symbolic links lead, to what is there or is not.
+std::filesystem::path target_of(std::filesystem::path path, std::error_code& error) {
+  constexpr int most = 40; // as the kernel follows
+  for (int links = 0; links < most; ++links) {
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return error.clear(), path; // what is not there is no error yet
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = path.parent_path() / next; // an absolute one replaces the folder
+  }
+  error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+  return path;
+}
+
 } // namespace
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
@@ -44,17 +57,15 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
     return fail(Errc::bad_input, path.string() + ": error: cannot write it: it is there already, and is no regular file");
   const auto failed = [&path](const std::string& why) { return fail(Errc::refused, path.string() + ": error: cannot write it: " + why); };
-  const bool link = std::filesystem::is_symlink(path, error);
-  const std::filesystem::path target = link ? std::filesystem::weakly_canonical(path, error) : path;
-  if (link && error) return failed(error.message());
+  const std::filesystem::path target = target_of(path, error);
+  if (error) return failed(error.message());
   std::string temporary = target.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return failed(error_text(errno));
-  return AtomicFile(target, temporary, fd, std::filesystem::exists(found) ? std::optional(found.permissions()) : std::nullopt);
+  return AtomicFile(target, temporary, fd, std::filesystem::exists(found));
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd,
-                       std::optional<std::filesystem::perms> replaces)
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces)
     : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), replaces_(replaces) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -80,10 +91,21 @@ Result<> AtomicFile::commit() {
   // mkostemp made it private to its owner; give it what the old one had, or what any other new file gets.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  const mode_t mode = replaces_ ? static_cast<mode_t>(*replaces_) : 0666 & ~mask;
+  mode_t mode = 0666 & ~mask;
+  if (struct stat old; replaces_ && ::stat(path_.c_str(), &old) == 0) {
+    mode = old.st_mode & 0777;
+    [[maybe_unused]] const int given = ::fchown(fd_, old.st_uid, old.st_gid); // only root may give files away
+  }
   if (::fchmod(fd_, mode) != 0 || ::fsync(fd_) != 0) return failure(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure(errno);
-  if (::close(std::exchange(fd_, -1)) != 0) return failure(errno);
+  if (::close(std::exchange(fd_, -1)) != 0) {
+    const int error = errno;
+    ::unlink(temporary_.c_str());
+    return failure(error);
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    return fail(Errc::refused, failure(error).error().what + "; what was to be written is in " + temporary_.string());
+  }
   if (const int unsynced = sync_folder(path_))
     return fail(Errc::refused, path_.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
   return {};

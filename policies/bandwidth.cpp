@@ -60,7 +60,7 @@ Lines BandwidthRegulator::begin_period(std::size_t domain, Lines used, bool in_f
 Lines BandwidthRegulator::pause(std::size_t domain, std::uint64_t periods) const noexcept {
   const Domain& d = domains_[domain];
   const bool alone = !rules_.reclaim && rules_.sharing == BandwidthSharing::none;
-  if (!alone || !d.donates || d.state.debt > 0 || d.state.budget == unlimited) return 0;
+  if (!alone || !d.donates || d.state.debt > 0 || d.state.given < d.state.budget || d.state.budget == unlimited) return 0;
   const Lines half = d.state.budget / 2;
   return product(d.state.predicted, periods) <= half ? half : 0;
 }

@@ -53,7 +53,7 @@ class BandwidthRegulator {
   /// For a domain that has just begun a period: whether it moves so little that nobody need look at it before `periods` of them are over, or it has moved
   /// the lines returned, half its budget. Whoever looks earlier begins the period that then runs with used = 0, and counts all that was moved since the pause
   /// began as moved in it: so none exceeds its budget, and that one may end at half of it. 0: look at each period. So it is for domains with real-time
-  /// work or a debt, and with reclaim or sharing.
+  /// work, those that have a debt or pay one now, and with reclaim or sharing.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {

@@ -9,12 +9,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <unistd.h>
 
 namespace rtexec::command {
 namespace {
 
-/// Anything else that has a name (a pipe, a terminal) is written as it is.
+/// Anything else that has a name (a pipe, a terminal, what a descriptor leads to) is written as it is.
 bool is_file(const std::string& path) {
+  if (path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/")) return false;
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
@@ -44,7 +46,7 @@ Result<> check_json(const std::string& file) {
     return created ? Result<>() : std::unexpected(created.error());
   }
   errno = 0;
-  if (std::ofstream(file, std::ios::app)) return {};
+  if (::access(file.c_str(), W_OK) == 0) return {}; // a pipe that is opened and closed has ended for its reader
   return json_failure(file);
 }
 
@@ -55,7 +57,7 @@ Result<> write_json(const std::string& file, const nlohmann::json& json) {
   errno = 0;
   if (file == "-") {
     if (std::cout << text << std::flush) return {};
-  } else if (std::ofstream out(file); out << text << std::flush) {
+  } else if (std::ofstream out(file, std::ios::app); out << text << std::flush) {
     return {};
   }
   return json_failure(file);

@@ -84,6 +84,10 @@ class Domain {
     if (const auto& observer = shared_.settings.observer; observer.thread_begins != nullptr) observer.thread_begins(observer.self);
     await_start();
     while (!shared_.stopping.load(std::memory_order_acquire) && !lost_.load(std::memory_order_relaxed)) period();
+    if (!lost_.load(std::memory_order_relaxed) && count()) {
+      if (paused_ > 1) end_pause();
+      store_counts(counted_);
+    }
     static_cast<void>(counter_->arm(hal::no_limit, hal::no_limit));
     following_.raise();
   }
@@ -162,7 +166,8 @@ class Domain {
 
   /// Waking costs more than all else here, so a domain that moves little is left alone for some periods. Not where a limit changes while it runs.
   Lines pause() noexcept {
-    if (shared_.longest_pause == 1 || limit_ != 0) return 0;
+    const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited; // which no limit is to stop
+    if (shared_.longest_pause == 1 || limit_ != 0 || stops_threads) return 0;
     shared_.lock.lock();
     const Lines lines = shared_.regulator.pause(index_, shared_.longest_pause);
     shared_.lock.unlock();
@@ -172,8 +177,12 @@ class Domain {
     return lines;
   }
 
-  /// It moved more than was thought: all of that counts in the period that now runs.
+  /// It moved more than was thought: all of that counts in the period that now runs. Where no limit was in force before, only what it was to be looked at for.
   void end_pause() noexcept {
+    if (given_ == policies::unlimited) {
+      begin_.reads = std::max(begin_.reads, counted_.reads - std::min(counted_.reads, allowed_));
+      begin_.writes = std::max(begin_.writes, counted_.writes - std::min(counted_.writes, allowed_));
+    }
     const Instant next = next_boundary(hal::now());
     const auto begun = static_cast<std::int64_t>(std::exchange(paused_, 1) - 1) + (next - end_) / shared_.settings.period;
     end_ = next;
@@ -182,6 +191,7 @@ class Domain {
       given_ = begin_period(0, static_cast<std::uint64_t>(begun));
     }
     allowed_ = given_;
+    store_counts(counted_);
   }
 
   bool count() noexcept {
@@ -231,9 +241,18 @@ class Domain {
       switch (waited.wake) {
         case hal::BandwidthCounter::Wake::time: counted_at_end_ = true; return;
         case hal::BandwidthCounter::Wake::lost: return lose();
-        case hal::BandwidthCounter::Wake::overflow: ask(); break;
+        case hal::BandwidthCounter::Wake::overflow:
+          if (paused_ > 1 && hal::now() >= end_) return overslept();
+          ask();
+          break;
       }
     }
+  }
+
+  /// Nobody told of the overflow, or too late: what it moved had all periods of the pause.
+  void overslept() noexcept {
+    counted_at_end_ = true;
+    allowed_ = policies::unlimited;
   }
 
   /// Another domain has begun a new period for all.

@@ -169,7 +169,7 @@ class MachinePlant final : public IsolationPlant {
       if (const Bandwidth least = policies::bandwidth_of(1, counter.line, machine_.period); limit < least)
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " + to_string(counter.line) + " (" +
                                          machine_.event + ") in a period of " + to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
-      RegulatedDomain domain{.cores = counter.cores, .counter = counter.settings, .line = counter.line, .budget = limit};
+      RegulatedDomain domain{.cores = counter.cores, .counter = counter.settings, .line = counter.line, .budget = limit, .donates = !thesis()}; // its feeder is promised all of its budget
       domain.counter.period = machine_.period;
       domains.push_back(std::move(domain));
     }

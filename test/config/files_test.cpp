@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace rtexec {
 namespace {
@@ -40,6 +41,17 @@ TEST(AtomicFile, FollowsASymbolicLink) {
   EXPECT_EQ(test::read_text(folder / "target"), "new");
 }
 
+TEST(AtomicFile, FollowsALinkToWhatIsNotThereYet) {
+  const test::ScratchFolder folder;
+  fs::create_directory(folder / "sub");
+  fs::create_symlink("sub/second", folder / "first");
+  fs::create_symlink("new", folder / "sub/second");
+  ASSERT_TRUE(config::replace_file(folder / "first", "content"));
+  EXPECT_TRUE(fs::is_symlink(folder / "first"));
+  EXPECT_TRUE(fs::is_symlink(folder / "sub/second"));
+  EXPECT_EQ(test::read_text(folder / "sub/new"), "content");
+}
+
 TEST(AtomicFile, NamesALinkThatLeadsNowhere) {
   const test::ScratchFolder folder;
   fs::create_symlink("loop", folder / "loop");
@@ -48,11 +60,17 @@ TEST(AtomicFile, NamesALinkThatLeadsNowhere) {
   EXPECT_EQ(file.error().what, (folder / "loop").string() + ": error: cannot write it: Too many levels of symbolic links");
 }
 
-TEST(AtomicFile, WhatReplacesAFileHasItsPermissions) {
+TEST(AtomicFile, WhatReplacesAFileHasItsPermissionsAndOwner) {
   const test::ScratchFolder folder;
   test::write_text(folder / "secret", "old");
   fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
+  constexpr uid_t other = 12345;
+  const bool root = ::geteuid() == 0;
+  if (root) { ASSERT_EQ(::chown((folder / "secret").c_str(), other, other), 0); }
   ASSERT_TRUE(config::replace_file(folder / "secret", "new"));
+  struct stat now {};
+  ASSERT_EQ(::stat((folder / "secret").c_str(), &now), 0);
+  EXPECT_EQ(now.st_uid, root ? other : ::geteuid());
   EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 

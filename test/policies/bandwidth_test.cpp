@@ -335,6 +335,17 @@ TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
   EXPECT_EQ(debtor.pause(0, 16), 0u);
 }
 
+TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
+  BandwidthRegulator r = quiet({.budget = 1000});
+  static_cast<void>(r.begin_period(0, 1600, false));
+  for (int i = 0; i < 20; ++i) static_cast<void>(r.begin_period(0, 0, false)); // the debt waits while no limit is in force
+  EXPECT_EQ(r.begin_period(0, 0, true), 400u);
+  EXPECT_EQ(r.state(0).debt, 0u);
+  EXPECT_EQ(r.pause(0, 16), 0u);
+  static_cast<void>(r.begin_period(0, 0, true));
+  EXPECT_EQ(r.pause(0, 16), 500u);
+}
+
 /// Traffic in bursts, one line at a time, through a domain that is left alone where it may be.
 TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
   constexpr Lines budget = 400;

@@ -55,6 +55,7 @@ struct Script {
   std::atomic<std::uint64_t> at_once{0}; // and once, with the next step
   std::atomic<bool> writes{false};      // they are writes
   std::atomic<bool> broken{false};      // it can no longer be read
+  std::atomic<bool> deaf{false};        // it tells of an overflow at the end only
   std::atomic<bool> refuses{false};     // to open
   std::atomic<std::uint64_t> reads{0}, written{0};
   std::atomic<std::uint64_t> holds{0}, let_go{0}; // let_go: before the end
@@ -90,8 +91,9 @@ class Scripted final : public BandwidthCounter {
     for (;;) {
       const auto counted = count();
       if (!counted) return {};
-      if (counted->reads >= reads_limit_ || counted->writes >= writes_limit_) return {Wake::overflow, *counted};
-      if (hal::now() >= until) return {Wake::time, *counted};
+      const bool over = hal::now() >= until;
+      if ((counted->reads >= reads_limit_ || counted->writes >= writes_limit_) && (over || !script_.deaf)) return {Wake::overflow, *counted};
+      if (over) return {Wake::time, *counted};
       hal::sleep_until(std::min(until, hal::now() + step));
       (script_.writes ? script_.written : script_.reads) += script_.pace + script_.at_once.exchange(0);
     }
@@ -233,21 +235,74 @@ struct PausedRegulation : ScriptedRegulation {
     ASSERT_TRUE(soon([&] { return scripts[0].last_armed() == budget / 2; }));
   }
   RegulatedDomain first() const { return domain(0, lines_per_period(budget, 1ms)); }
+  /// So many lines at once; until it is left alone again.
+  void burst(std::uint64_t lines) {
+    const std::uint64_t arms = scripts[0].arms;
+    scripts[0].at_once = lines;
+    ASSERT_TRUE(soon([&] { return scripts[0].at_once == 0 && scripts[0].arms >= arms + 3 && scripts[0].last_armed() == budget / 2; }));
+  }
+  struct Reading {
+    Instant asked;
+    std::uint64_t periods, waits;
+    Instant taken;
+  };
+  Reading read() const {
+    const Instant asked = hal::now();
+    const DomainReport seen = report();
+    return {asked, seen.periods + seen.missed_periods, scripts[0].waits, hal::now()};
+  }
+  /// A report is up to a pause old.
+  static void expect_kept_time(const Reading& before, const Reading& after) {
+    const auto periods = static_cast<std::int64_t>(after.periods - before.periods);
+    EXPECT_GE(periods, (after.asked - before.taken) / 1ms - 17);
+    EXPECT_LE(periods, (after.taken - before.asked) / 1ms + 17);
+  }
 };
 
 TEST_F(PausedRegulation, ACoreThatMovesLittleIsLeftAloneForSixteenPeriods) {
   start_paused(first());
-  const std::uint64_t waits = scripts[0].waits, periods = report().periods;
+  const Reading before = read();
   ASSERT_TRUE(goes_on(0, 320));
-  EXPECT_LE(scripts[0].waits - waits, (report().periods - periods) / 16 + 2);
+  const Reading after = read();
+  expect_kept_time(before, after);
+  EXPECT_LE(static_cast<std::int64_t>(after.waits - before.waits), (after.taken - before.asked) / 16ms + 2);
   EXPECT_EQ(report().throttled_periods, 0u);
+}
+
+TEST_F(PausedRegulation, PausesThatAreCutShortKeepTime) {
+  start_paused(first());
+  const Reading before = read();
+  for (int i = 0; i < 60; ++i) burst(budget * 3 / 5);
+  EXPECT_EQ(report().reads, 60 * budget * 3 / 5);
+  expect_kept_time(before, read());
+  EXPECT_EQ(scripts[0].holds, 0u);
+}
+
+/// An overflow of which nobody is told before the pause is over: what was moved had all of its periods.
+TEST_F(PausedRegulation, AnOverflowThatWasLostMakesNoDebt) {
+  settings.rules.overshoot = Overshoot::carry;
+  start_paused(first());
+  scripts[0].deaf = true;
+  scripts[0].at_once = 8 * budget;
+  ASSERT_TRUE(soon([&] { return report().reads == 8 * budget; }));
+  scripts[0].deaf = false;
+  ASSERT_TRUE(goes_on(0, 20));
+  EXPECT_EQ(scripts[0].holds, 0u);
+  EXPECT_EQ(report().overshoot.samples, 0u);
+}
+
+TEST_F(PausedRegulation, TheLastReportHasTheLastPause) {
+  start_paused(first());
+  scripts[0].pace = 1;
+  regulation->end();
+  EXPECT_EQ(report().reads, scripts[0].reads);
 }
 
 TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
   start_paused(first());
   const std::uint64_t paused = scripts[0].arms - 1;
-  scripts[0].at_once = budget * 3 / 4;
-  ASSERT_TRUE(soon([&] { return report().reads == budget * 3 / 4 && scripts[0].last_armed() == budget / 2; })) << "it is quiet again";
+  burst(budget * 3 / 4);
+  EXPECT_EQ(report().reads, budget * 3 / 4);
   EXPECT_EQ(scripts[0].holds, 0u);
   std::uint64_t at = paused;
   while (scripts[0].armed[at] == budget / 2) ++at;
@@ -266,12 +321,12 @@ TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
   start_paused(first());
   {
     const BandwidthLock lock(*locks);
-    const std::uint64_t reads = report().reads;
+    const DomainReport before = report();
     scripts[0].pace = 60; // in each of its steps, several in a period
     ASSERT_TRUE(soon([&] { return report().throttled_periods >= 20; }));
-    EXPECT_LE(report().reads - reads, (report().throttled_periods + 5) * (budget + 60));
+    const DomainReport after = report();
+    EXPECT_LE(after.reads - before.reads, (after.periods + after.missed_periods - before.periods - before.missed_periods + 5) * (budget + 60));
   }
-  scripts[0].pace = 60;
   ASSERT_TRUE(goes_on(0, 5));
 }
 
