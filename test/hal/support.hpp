@@ -3,6 +3,7 @@
 
 #include "hal/system.hpp"
 #include "hal/thread.hpp"
+#include "test/support/eventually.hpp"
 #include "test/support/result.hpp"
 
 #include <cstddef>
@@ -25,16 +26,6 @@ struct Held {
   }
 };
 [[nodiscard]] Held held();
-
-/// Waits, with patience for a loaded machine, until `condition` holds.
-template <class Condition>
-bool eventually(Condition condition) {
-  for (int attempt = 0; attempt < 10'000; ++attempt) {
-    if (condition()) return true;
-    sleep_until(now() + std::chrono::milliseconds(1));
-  }
-  return false;
-}
 
 /// Is a real-time class allowed here? Otherwise the reason.
 [[nodiscard]] std::string why_no_fifo();

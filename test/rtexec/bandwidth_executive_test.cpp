@@ -8,6 +8,7 @@
 #include "tasks/traffic/generator.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/swap_sets.hpp"
+#include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "traces/analysis/analyzer.hpp"
@@ -68,13 +69,6 @@ std::vector<std::string> names_of_threads() {
   return names;
 }
 
-template <class Condition>
-testing::AssertionResult soon(Condition condition) {
-  for (const Instant end = hal::now() + 30s; hal::now() < end; std::this_thread::sleep_for(1ms))
-    if (condition()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not within 30 s";
-}
-
 /// The last core executes for the device and serves it, the first one runs what is limited.
 struct Budgets : testing::Test {
   void SetUp() override {
@@ -120,7 +114,7 @@ struct Budgets : testing::Test {
   }
   /// Other runs on this machine may hold locks for the length of a job; what was forgotten stays.
   testing::AssertionResult nobody_holds() const {
-    return soon([&] {
+    return eventually([&] {
       const BandwidthHolders held = locks->holders();
       return held.locks == 0 && held.busy == 0;
     });
@@ -256,7 +250,7 @@ TEST_F(Budgets, NoCoreIsHeldAfterTheStop) {
   asked.bandwidth.regulate_while = RegulateWhile::always;
   Executive executive = made(asked, greedy());
   begun(executive);
-  ASSERT_TRUE(soon([&] {
+  ASSERT_TRUE(eventually([&] {
     const Report now = executive.progress();
     return of_first(now) != nullptr && of_first(now)->throttled_periods > 3;
   }));

@@ -3,6 +3,7 @@
 
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
+#include "test/support/eventually.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
@@ -36,14 +37,6 @@ constexpr std::uint64_t budget = 100; // lines of 64 bytes in a period
 constexpr Duration period = 10ms;
 
 Bandwidth lines_per_period(std::uint64_t lines, Duration of = period) { return {policies::bandwidth_of(lines, Bytes{64}, of).bytes_per_second + 1}; }
-
-/// In half a minute, on a machine however busy.
-template <class Condition>
-testing::AssertionResult soon(Condition condition) {
-  for (const Instant end = hal::now() + 30s; hal::now() < end; std::this_thread::sleep_for(1ms))
-    if (condition()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "not within 30 s";
-}
 
 bool fifo_is_given() { return hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value(); }
 
@@ -187,7 +180,7 @@ struct ScriptedRegulation : testing::Test {
   DomainReport report(std::size_t which = 0) const { return regulation->report().at(which); }
   bool goes_on(std::size_t which, std::uint64_t periods) const {
     const std::uint64_t begun = report(which).periods;
-    return bool(soon([&] { return report(which).periods >= begun + periods; }));
+    return bool(eventually([&] { return report(which).periods >= begun + periods; }));
   }
 
   const std::vector<unsigned> cores = hal::Machine().online_cores();
@@ -202,7 +195,7 @@ struct ScriptedRegulation : testing::Test {
 TEST_F(ScriptedRegulation, HoldsACoreForTheRestOfItsPeriod) {
   scripts[0].pace = 10;
   start({domain(0)});
-  ASSERT_TRUE(soon([&] { return report().throttled_periods >= 10; }));
+  ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 10; }));
   const DomainReport seen = report();
   EXPECT_EQ(seen.cores, std::vector{cores[0]});
   EXPECT_EQ(seen.counter, "script");
@@ -232,14 +225,14 @@ struct PausedRegulation : ScriptedRegulation {
   }
   void start_paused(RegulatedDomain planned) {
     start({std::move(planned)});
-    ASSERT_TRUE(soon([&] { return scripts[0].last_armed() == budget / 2; }));
+    ASSERT_TRUE(eventually([&] { return scripts[0].last_armed() == budget / 2; }));
   }
   RegulatedDomain first() const { return domain(0, lines_per_period(budget, 1ms)); }
   /// So many lines at once; until it is left alone again.
   void burst(std::uint64_t lines) {
     const std::uint64_t arms = scripts[0].arms;
     scripts[0].at_once = lines;
-    ASSERT_TRUE(soon([&] { return scripts[0].at_once == 0 && scripts[0].arms >= arms + 3 && scripts[0].last_armed() == budget / 2; }));
+    ASSERT_TRUE(eventually([&] { return scripts[0].at_once == 0 && scripts[0].arms >= arms + 3 && scripts[0].last_armed() == budget / 2; }));
   }
   struct Reading {
     Instant asked;
@@ -284,7 +277,7 @@ TEST_F(PausedRegulation, AnOverflowThatWasLostMakesNoDebt) {
   start_paused(first());
   scripts[0].deaf = true;
   scripts[0].at_once = 8 * budget;
-  ASSERT_TRUE(soon([&] { return report().reads == 8 * budget; }));
+  ASSERT_TRUE(eventually([&] { return report().reads == 8 * budget; }));
   scripts[0].deaf = false;
   ASSERT_TRUE(goes_on(0, 20));
   EXPECT_EQ(scripts[0].holds, 0u);
@@ -309,7 +302,7 @@ TEST_F(PausedRegulation, WhatItMovedMeanwhileIsTakenOffThePeriodThatRuns) {
   EXPECT_EQ(scripts[0].armed[at], budget - budget * 3 / 4);
   EXPECT_EQ(scripts[0].armed[at + 1], budget) << "the next period";
   scripts[0].at_once = budget;
-  ASSERT_TRUE(soon([&] { return scripts[0].holds == 1; }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].holds == 1; }));
   ASSERT_TRUE(goes_on(0, 2));
   EXPECT_EQ(report().overshoot.max, 0);
   EXPECT_EQ(report().reads, budget * 3 / 4 + budget);
@@ -323,7 +316,7 @@ TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
     const BandwidthLock lock(*locks);
     const DomainReport before = report();
     scripts[0].pace = 60; // in each of its steps, several in a period
-    ASSERT_TRUE(soon([&] { return report().throttled_periods >= 20; }));
+    ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 20; }));
     const DomainReport after = report();
     EXPECT_LE(after.reads - before.reads, (after.periods + after.missed_periods - before.periods - before.missed_periods + 5) * (budget + 60));
   }
@@ -342,7 +335,7 @@ TEST_F(PausedRegulation, ACoreWithRealTimeWorkIsNotLeftAlone) {
 TEST_F(PausedRegulation, ALimitThatChangesEndsPausesForGood) {
   start_paused(first());
   regulation->set_limit(lines_per_period(2 * budget, 1ms));
-  ASSERT_TRUE(soon([&] { return scripts[0].last_armed() == 2 * budget; }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].last_armed() == 2 * budget; }));
   ASSERT_TRUE(goes_on(0, 50));
   EXPECT_EQ(scripts[0].last_armed(), 2 * budget);
 }
@@ -353,7 +346,7 @@ TEST_F(ScriptedRegulation, WritesCountedApartHaveTheSameBudget) {
   RegulatedDomain both = domain(0);
   both.counter.writes = hal::CounterEvent{.name = "writes"};
   start({both});
-  ASSERT_TRUE(soon([&] { return report().throttled_periods >= 5; }));
+  ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 5; }));
   EXPECT_EQ(report().reads, 0u);
   EXPECT_GT(report().writes, 0u);
 }
@@ -372,7 +365,7 @@ TEST_F(ScriptedRegulation, LimitsWhileTheLockIsHeldOnly) {
   }
   {
     const BandwidthLock lock(*locks);
-    ASSERT_TRUE(soon([&] { return report().throttled_periods >= 3; }));
+    ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 3; }));
     EXPECT_EQ(told->cores[cores[0]].bytes, budget * 64);
   }
   ASSERT_TRUE(goes_on(0, 2));
@@ -386,7 +379,7 @@ TEST_F(ScriptedRegulation, TheCoarseLockLimitsTooWhereAsked) {
   scripts[0].pace = 10;
   start({domain(0)});
   const GpuBusy busy(*locks);
-  EXPECT_TRUE(soon([&] { return report().throttled_periods >= 3; }));
+  EXPECT_TRUE(eventually([&] { return report().throttled_periods >= 3; }));
 }
 
 TEST_F(ScriptedRegulation, LetsGoAtTheUnlockAndNotAtThePeriodsEnd) {
@@ -395,11 +388,11 @@ TEST_F(ScriptedRegulation, LetsGoAtTheUnlockAndNotAtThePeriodsEnd) {
   scripts[0].pace = 10;
   locks->lock();
   start({domain(0, lines_per_period(budget, 1s))});
-  ASSERT_TRUE(soon([&] { return scripts[0].held.load(); }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].held.load(); }));
   locks->unlock();
-  ASSERT_TRUE(soon([&] { return scripts[0].let_go > 0; }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].let_go > 0; }));
   const std::uint64_t before = scripts[0].reads;
-  EXPECT_TRUE(soon([&] { return scripts[0].reads > before + 5 * budget; })) << "it goes on";
+  EXPECT_TRUE(eventually([&] { return scripts[0].reads > before + 5 * budget; })) << "it goes on";
 }
 
 TEST_F(ScriptedRegulation, ABudgetOfItsOwnIsAlwaysInForce) {
@@ -408,7 +401,7 @@ TEST_F(ScriptedRegulation, ABudgetOfItsOwnIsAlwaysInForce) {
   RegulatedDomain own = domain(0);
   own.always = true;
   start({own, domain(1)});
-  ASSERT_TRUE(soon([&] { return report(0).throttled_periods >= 5 && report(1).periods >= 5; }));
+  ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 5 && report(1).periods >= 5; }));
   EXPECT_EQ(report(1).throttled_periods, 0u);
 }
 
@@ -417,7 +410,7 @@ TEST_F(ScriptedRegulation, ANewLimitIsOfDomainsWithoutABudgetOfTheirOwn) {
   RegulatedDomain own = domain(0);
   own.always = true;
   start({own, domain(1)});
-  ASSERT_TRUE(soon([&] { return report(0).throttled_periods >= 3 && report(1).throttled_periods >= 3; }));
+  ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 3 && report(1).throttled_periods >= 3; }));
   regulation->set_limit(std::nullopt);
   ASSERT_TRUE(goes_on(1, 2));
   const std::uint64_t throttled = report(1).throttled_periods, others = report(0).throttled_periods;
@@ -426,11 +419,11 @@ TEST_F(ScriptedRegulation, ANewLimitIsOfDomainsWithoutABudgetOfTheirOwn) {
   EXPECT_GT(report(0).throttled_periods, others);
   EXPECT_EQ(told->cores[cores[1]].bytes, 0u);
   regulation->set_limit(lines_per_period(2 * budget));
-  ASSERT_TRUE(soon([&] { return report(1).throttled_periods > throttled; }));
+  ASSERT_TRUE(eventually([&] { return report(1).throttled_periods > throttled; }));
   EXPECT_EQ(told->cores[cores[1]].bytes, 2 * budget * 64);
   EXPECT_EQ(told->cores[cores[0]].bytes, budget * 64);
   regulation->set_limit(Bandwidth{0});
-  ASSERT_TRUE(soon([&] { return told->cores[cores[1]].bytes == 64u; })) << "the least there is, not none";
+  ASSERT_TRUE(eventually([&] { return told->cores[cores[1]].bytes == 64u; })) << "the least there is, not none";
 }
 
 TEST_F(ScriptedRegulation, WhatWentBeyondIsStoodStillForInLaterPeriods) {
@@ -438,7 +431,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondIsStoodStillForInLaterPeriods) {
   start({domain(0)});
   ASSERT_TRUE(goes_on(0, 2));
   scripts[0].at_once = 5 * budget;
-  ASSERT_TRUE(soon([&] { return report().throttled_periods >= 1; }));
+  ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 1; }));
   ASSERT_TRUE(goes_on(0, 10));
   // The period in which it happened, and four that it owes; of those that its thread missed nobody knows.
   EXPECT_LE(report().throttled_periods, 5u);
@@ -449,7 +442,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondMayBeForgiven) {
   start({domain(0)});
   ASSERT_TRUE(goes_on(0, 2));
   scripts[0].at_once = 5 * budget;
-  ASSERT_TRUE(soon([&] { return report().throttled_periods >= 1; }));
+  ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 1; }));
   ASSERT_TRUE(goes_on(0, 10));
   EXPECT_EQ(report().throttled_periods, 1u);
 }
@@ -459,7 +452,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondMayBeForgiven) {
 TEST_F(ScriptedRegulation, WithoutSharingNobodyGoesOn) {
   for (Script& script : scripts) script.pace = 10;
   start({domain(0), domain(1)});
-  ASSERT_TRUE(soon([&] { return report(0).throttled_periods >= 5 && report(1).throttled_periods >= 5; }));
+  ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 5 && report(1).throttled_periods >= 5; }));
   for (const Script& script : scripts) EXPECT_EQ(script.let_go, 0u);
 }
 
@@ -469,10 +462,10 @@ TEST_F(ScriptedRegulation, SpareBandwidthIsForAllOnceAllHaveUsedTheirsUp) {
   const Bandwidth each = lines_per_period(budget, 1s);
   scripts[0].pace = 10;
   start({domain(0, each), domain(1, each)});
-  ASSERT_TRUE(soon([&] { return scripts[0].held.load(); }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].held.load(); }));
   EXPECT_LE(scripts[0].reads, budget + 10);
   scripts[1].pace = 10;
-  ASSERT_TRUE(soon([&] { return scripts[0].reads > 3 * budget && scripts[1].reads > 3 * budget; }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].reads > 3 * budget && scripts[1].reads > 3 * budget; }));
   EXPECT_GE(scripts[0].let_go, 1u);
   EXPECT_EQ(report(0).missed_periods, 0u);
 }
@@ -484,14 +477,14 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
   scripts[1].pace = 20;
   start({domain(0, lines_per_period(budget, 1s)), domain(1, lines_per_period(2 * budget, 1s))});
   const Instant begun = hal::now();
-  ASSERT_TRUE(soon([&] { return report(0).periods >= 200 && report(1).periods >= 200; }));
+  ASSERT_TRUE(eventually([&] { return report(0).periods >= 200 && report(1).periods >= 200; }));
   EXPECT_GT(200 * settings.period, hal::now() - begun) << "many periods in the time of a few";
   const double ratio = static_cast<double>(scripts[1].reads) / static_cast<double>(scripts[0].reads);
   EXPECT_NEAR(ratio, 2, 0.5);
   EXPECT_GE(scripts[0].let_go + scripts[1].let_go, 100u);
   EXPECT_EQ(report(0).missed_periods + report(1).missed_periods, 0u);
   scripts[1].pace = 0; // who has not used up its budget lets nobody go on
-  ASSERT_TRUE(soon([&] { return scripts[0].held.load(); }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].held.load(); }));
   std::this_thread::sleep_for(100ms);
   const std::uint64_t before = scripts[0].reads;
   std::this_thread::sleep_for(100ms);
@@ -503,14 +496,14 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
 TEST_F(ScriptedRegulation, ALostCounterIsToldAndOthersGoOn) {
   for (Script& script : scripts) script.pace = 10;
   start({domain(0), domain(1)});
-  ASSERT_TRUE(soon([&] { return report(0).throttled_periods >= 3 && report(1).throttled_periods >= 3; }));
+  ASSERT_TRUE(eventually([&] { return report(0).throttled_periods >= 3 && report(1).throttled_periods >= 3; }));
   scripts[0].broken = true;
-  ASSERT_TRUE(soon([&] { return told->cores[cores[0]].text().ends_with('l'); }));
+  ASSERT_TRUE(eventually([&] { return told->cores[cores[0]].text().ends_with('l'); }));
   EXPECT_TRUE(report(0).lost);
   EXPECT_FALSE(report(1).lost);
   EXPECT_EQ(told->cores[cores[0]].bytes, 0u) << "no limit is in force there";
   const std::uint64_t throttled = report(1).throttled_periods;
-  EXPECT_TRUE(soon([&] { return report(1).throttled_periods >= throttled + 3; }));
+  EXPECT_TRUE(eventually([&] { return report(1).throttled_periods >= throttled + 3; }));
 }
 
 /// It is not waited for: the other one is the only one left.
@@ -520,9 +513,9 @@ TEST_F(ScriptedRegulation, ALostCounterKeepsNothingFromBeingShared) {
   const Bandwidth each = lines_per_period(budget, 100ms);
   start({domain(0, each), domain(1, each)});
   scripts[1].pace = 10;
-  ASSERT_TRUE(soon([&] { return report(1).throttled_periods >= 2; }));
+  ASSERT_TRUE(eventually([&] { return report(1).throttled_periods >= 2; }));
   scripts[0].broken = true;
-  ASSERT_TRUE(soon([&] { return report(0).lost; }));
+  ASSERT_TRUE(eventually([&] { return report(0).lost; }));
   ASSERT_TRUE(goes_on(1, 2));
   const std::uint64_t throttled = report(1).throttled_periods;
   ASSERT_TRUE(goes_on(1, 5));
@@ -533,7 +526,7 @@ TEST_F(ScriptedRegulation, EndsAtOnceWhileItHolds) {
   settings.period = 1s;
   for (Script& script : scripts) script.pace = 10;
   start({domain(0, lines_per_period(budget, 1s)), domain(1, lines_per_period(budget, 1s))});
-  ASSERT_TRUE(soon([&] { return scripts[0].held && scripts[1].held; }));
+  ASSERT_TRUE(eventually([&] { return scripts[0].held && scripts[1].held; }));
   regulation.reset();
   for (const Script& script : scripts) {
     EXPECT_FALSE(script.held);
@@ -564,7 +557,7 @@ TEST_F(ScriptedRegulation, AThreadThatDoesNotStartLeavesNothingBehind) {
   const std::vector domains{domain(0), elsewhere};
   EXPECT_FALSE(Regulation::start(domains, settings, *locks));
   EXPECT_EQ(scripts[0].open + scripts[1].open, 0);
-  EXPECT_TRUE(soon([&] { return threads_of_this_process() == threads; })) << "/proc lists a thread for a moment after it was joined";
+  EXPECT_TRUE(eventually([&] { return threads_of_this_process() == threads; })) << "/proc lists a thread for a moment after it was joined";
   EXPECT_EQ(scripts[0].holds, 0u);
 }
 
@@ -622,7 +615,7 @@ TEST_F(ScriptedRegulation, ACoreOfAClusterStandsStillWithTheFirst) {
   });
   ASSERT_TRUE(watching) << problem(watching);
   start({cluster});
-  EXPECT_TRUE(soon([&] { return report().throttled_periods >= 10; }));
+  EXPECT_TRUE(eventually([&] { return report().throttled_periods >= 10; }));
   stop = true;
   watching->join();
   busy->join();
@@ -727,7 +720,7 @@ TEST(Regulation, OfAKilledProcessHoldsNoCore) {
     while (!stop) progress.fetch_add(1, std::memory_order_relaxed);
   });
   ASSERT_TRUE(other) << problem(other);
-  EXPECT_TRUE(soon([&] { return progress > 1'000'000; }));
+  EXPECT_TRUE(eventually([&] { return progress > 1'000'000; }));
   stop = true;
   locks->forget_dead();
   EXPECT_EQ(locks->holders().locks, 0u);
