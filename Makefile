@@ -24,7 +24,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-math-dev
-PACKAGES_CHECK := libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver
+PACKAGES_CHECK := clang-format libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver
 PACKAGES_BENCH := libbenchmark-dev rt-tests
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
@@ -280,11 +280,13 @@ run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six netwo
 	  fi; exit $$status
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
-.PHONY: check borders check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
+.PHONY: check borders format check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
 borders: | $(BUILD)/.packages-BUILD
 	@test/check-borders
+format: | $(BUILD)/.packages-CHECK
+	@test/check-format
 
-check: all borders $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(BUILD)/venv/.made ## build and run all tests
+check: all borders format $(TEST_PROGRAMS) $(SOUNDNESS) $(B)/test/bandwidth-bench $(BUILD)/venv/.made ## build and run all tests
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 check-sanitizers: check-asan check-tsan ## the unit tests under the address, undefined-behaviour and thread sanitizers

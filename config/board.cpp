@@ -28,63 +28,82 @@ std::vector<Key<Board>> keys() {
       key<B>("description", text(), "what it is, in one line", &B::description),
       key<B>("device", one_of<DeviceKind>(), "the back end that drives its device", &B::device),
       key<B>("ordinal", integer<unsigned>(0, last_ordinal), "cuda: which of the machine's GPUs", &B::ordinal),
-      key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks", &B::capacity),
+      key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks",
+             &B::capacity),
       key<B>("chunk", pages(), required, "unit of physical device memory where a task set says auto", &B::chunk),
       key<B>("copy_engines", integer<unsigned>(1, most_copy_engines), "2: copies in and out overlap", &B::copy_engines),
-      key<B>("unified_memory", boolean(), "CPU and device share one memory: task sets swap to a file where they do not say otherwise",
+      key<B>("unified_memory", boolean(),
+             "CPU and device share one memory: task sets swap to a file where they do not say otherwise",
              &B::unified_memory),
-      key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live", &B::memory_policies),
+      key<B>("memory_policies", set_of(one_of(memories)), required, "where tasks' device memory can live",
+             &B::memory_policies),
       key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
              &B::compute_core),
-      key<B>("service_core", integer<unsigned>(0, last_core), "the last but one of four or more cores, else the first", "of the scheduler and the copy engines",
-             &B::service_core),
-      key<B>("context_switch", overhead, required, "charged by admission: one switch between threads on a core", &B::context_switch),
-      key<B>("dispatch", overhead, required, "charged by admission: job requested to device start, and device done to thread ready, each",
+      key<B>("service_core", integer<unsigned>(0, last_core), "the last but one of four or more cores, else the first",
+             "of the scheduler and the copy engines", &B::service_core),
+      key<B>("context_switch", overhead, required, "charged by admission: one switch between threads on a core",
+             &B::context_switch),
+      key<B>("dispatch", overhead, required,
+             "charged by admission: job requested to device start, and device done to thread ready, each",
              &B::dispatch),
-      key<B>("release_latency", overhead, required, "charged by admission: timer to thread running", &B::release_latency),
+      key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
+             &B::release_latency),
   };
 }
 
 std::vector<Key<SwapCost>> cost_keys() {
   std::vector<Key<SwapCost>> keys = swap_cost_keys<SwapCost>(required);
-  keys.insert(keys.begin(), {key<SwapCost>("store", one_of<StoreKind>(), "where chunks were copied to: page-locked host memory, other host memory, a file", &SwapCost::store),
-                             key<SwapCost>("chunk", pages(), required, "the chunk size that these costs are of; unique for each store", &SwapCost::chunk)});
+  keys.insert(keys.begin(),
+              {key<SwapCost>("store", one_of<StoreKind>(),
+                             "where chunks were copied to: page-locked host memory, other host memory, a file",
+                             &SwapCost::store),
+               key<SwapCost>("chunk", pages(), required,
+                             "the chunk size that these costs are of; unique for each store", &SwapCost::chunk)});
   keys.push_back(key<SwapCost>("residual", duration(0ns, longest_swap_cost),
-                               "the most by which a measured operation exceeded the fit, before the margin", &SwapCost::residual));
+                               "the most by which a measured operation exceeded the fit, before the margin",
+                               &SwapCost::residual));
   return keys;
 }
 
 std::vector<Key<MemoryFacts>> memory_keys() {
   using M = MemoryFacts;
-  return {key<M>("core_bandwidth", bandwidth(Bandwidth{0}), "not known", "that one core reaches alone, the fastest of them", &M::core_bandwidth),
+  return {key<M>("core_bandwidth", bandwidth(Bandwidth{0}), "not known",
+                 "that one core reaches alone, the fastest of them", &M::core_bandwidth),
           key<M>("saturation", bandwidth(Bandwidth{0}), "not known", "that all cores reach together", &M::saturation)};
 }
 
 std::vector<Key<CounterFacts>> counter_keys() {
   using C = CounterFacts;
-  return {key<C>("event", text(), required, "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &C::event),
+  return {key<C>("event", text(), required,
+                 "of reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &C::event),
           optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
           key<C>("line", bytes(), "that each event moves", &C::line),
-          key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all that no other counter names", "that it counts", &C::cores),
+          key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all that no other counter names", "that it counts",
+                 &C::cores),
           key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster)};
 }
 
-Section<Board> swap_cost_section() { return list<Board>("swap_cost", &Board::swap_costs, unnamed, cost_keys(), as_read); }
+Section<Board> swap_cost_section() {
+  return list<Board>("swap_cost", &Board::swap_costs, unnamed, cost_keys(), as_read);
+}
 
 const Schema<Board>& board_schema() {
-  static const Schema<Board> instance = schema<Board>({table<Board>("", std::identity{}, keys()), table<Board>("memory", &Board::memory, memory_keys()),
-                                                       list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
+  static const Schema<Board> instance =
+      schema<Board>({table<Board>("", std::identity{}, keys()), table<Board>("memory", &Board::memory, memory_keys()),
+                     list<Board>("counter", &Board::counters, unnamed, counter_keys(), as_read), swap_cost_section()});
   return instance;
 }
 
 void check_swap_costs(const std::vector<SwapCost>& costs, Report& report) {
   const auto chunk = [](std::size_t i) { return Place{.table = "swap_cost", .index = i, .key = "chunk"}; };
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto same = [&](const SwapCost& each) { return each.store == costs[i].store && each.chunk == costs[i].chunk; };
+    const auto same = [&](const SwapCost& each) {
+      return each.store == costs[i].store && each.chunk == costs[i].chunk;
+    };
     const auto first = static_cast<std::size_t>(std::ranges::find_if(costs, same) - costs.begin());
     if (first != i)
-      report.relation({chunk(i), chunk(first)},
-                      "chunk = " + toml_string(to_string(costs[i].chunk)) + ": already that of swap_cost " + std::to_string(first + 1));
+      report.relation({chunk(i), chunk(first)}, "chunk = " + toml_string(to_string(costs[i].chunk)) +
+                                                    ": already that of swap_cost " + std::to_string(first + 1));
   }
 }
 
@@ -94,13 +113,15 @@ void check_rules(const Board& board, Report& report) {
   const Place device{.table = {}, .index = 0, .key = "device"};
   const Place ordinal{.table = {}, .index = 0, .key = "ordinal"};
   if (board.device == DeviceKind::host && board.capacity == Bytes{0})
-    report.relation({device, capacity}, "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
+    report.relation({device, capacity},
+                    "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
     report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
   check_swap_costs(board.swap_costs, report);
   for (std::size_t i = 0; i < board.counters.size(); ++i)
     if (board.counters[i].cluster && board.counters[i].cores.empty())
-      report.relation({Place{.table = "counter", .index = i, .key = "cluster"}, Place{.table = "counter", .index = i, .key = "cores"}},
+      report.relation({Place{.table = "counter", .index = i, .key = "cluster"},
+                       Place{.table = "counter", .index = i, .key = "cores"}},
                       "cluster = true: needs cores beside it: those that share the counter");
   if (report.is_bad(chunk)) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
@@ -118,12 +139,15 @@ std::string not_found(std::string_view name, std::span<const BuiltinBoard> built
   for (const BuiltinBoard& board : builtin) names.push_back(board.name);
   std::string message = "board " + shortened(toml_string(name)) + ": there is no such board";
   if (const auto near = nearest(name, names)) message += "; did you mean '" + std::string(*near) + "'?";
-  return message + (names.empty() ? "" : "; known: " + alternatives(names)) + "; a file of your own is named by its path (\"./board.toml\")";
+  return message + (names.empty() ? "" : "; known: " + alternatives(names)) +
+         "; a file of your own is named by its path (\"./board.toml\")";
 }
 
 } // namespace
 
-bool config::is_board_path(std::string_view name_or_path) { return name_or_path.contains('/') || name_or_path.ends_with(".toml"); }
+bool config::is_board_path(std::string_view name_or_path) {
+  return name_or_path.contains('/') || name_or_path.ends_with(".toml");
+}
 
 CounterFacts counter_of(unsigned core, const Board& board, std::string_view event) {
   constexpr Bytes page_of_memory{4096};

@@ -28,7 +28,8 @@ struct SwapCost {
 
 /// What counts the memory traffic of some cores. What it really counts is proved by trying (hal/bandwidth_counter.hpp).
 struct CounterFacts {
-  std::string event;           // of reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU), "carmel_pmu/0x2a4"
+  std::string
+      event; // of reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU), "carmel_pmu/0x2a4"
   std::string write_event;     // of writes, counted apart; empty: not counted
   Bytes line{64};              // moved by each event
   std::vector<unsigned> cores; // that it is for; empty: all that no other counter names
@@ -46,26 +47,30 @@ struct Board {
   std::string name;
   std::string description;
   DeviceKind device = DeviceKind::host;
-  Bytes capacity{0};                           // device memory; 0: what the device has, known only where it is
-  Bytes chunk{0};                              // default unit of physical device memory
-  unsigned ordinal = 0;                        // which of the machine's GPUs
-  unsigned copy_engines = 1;                   // 2: copies in and out overlap
-  bool unified_memory = false;                 // CPU and GPU share one memory: swapping to host memory would win nothing
-  std::vector<SwapCost> swap_costs;            // by store and chunk size
-  std::vector<MemoryPolicy> memory_policies;   // that a task may ask for
+  Bytes capacity{0};         // device memory; 0: what the device has, known only where it is
+  Bytes chunk{0};            // default unit of physical device memory
+  unsigned ordinal = 0;      // which of the machine's GPUs
+  unsigned copy_engines = 1; // 2: copies in and out overlap
+  /// CPU and GPU share one memory: swapping to host memory would win nothing
+  bool unified_memory = false;
+  std::vector<SwapCost> swap_costs;          // by store and chunk size
+  std::vector<MemoryPolicy> memory_policies; // that a task may ask for
   MemoryFacts memory;
-  std::vector<CounterFacts> counters;          // of memory traffic; empty: the machine's generic event
-  std::optional<unsigned> compute_core;        // of the compute engine's thread; absent: the last online core
-  std::optional<unsigned> service_core;        // scheduler and copy engines; absent: the last but one of four or more, else the first
-  std::vector<unsigned> cores;                 // of the machine, for tasks that name none; not in the file: who plans settles them; empty: core 0
+  std::vector<CounterFacts> counters;   // of memory traffic; empty: the machine's generic event
+  std::optional<unsigned> compute_core; // of the compute engine's thread; absent: the last online core
+  /// Scheduler and copy engines; absent: the last but one of four or more, else the first
+  std::optional<unsigned> service_core;
+  /// Of the machine, for tasks that name none; not in the file: who plans settles them; empty: core 0
+  std::vector<unsigned> cores;
   /// Charged by admission (ANALYSIS: inflation of the parts).
-  Duration context_switch{0};                  // one switch on a core
-  Duration dispatch{0};                        // job requested to device start, and device done to thread ready, each
-  Duration release_latency{0};                 // timer to thread running
+  Duration context_switch{0}; // one switch on a core
+  /// Job requested to device start, and device done to thread ready, each
+  Duration dispatch{0};
+  Duration release_latency{0}; // timer to thread running
 };
 
-/// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core, else the one that names none, else
-/// the machine's cache misses. Its line is a page for page faults.
+/// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core,
+/// else the one that names none, else the machine's cache misses. Its line is a page for page faults.
 [[nodiscard]] CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
 
 } // namespace rtexec

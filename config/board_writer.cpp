@@ -1,4 +1,5 @@
-// The text is cut into statements: a key with its value, a header, or a line with neither. The parser says what each one is.
+// The text is cut into statements: a key with its value, a header, or a line with neither. The parser says what each
+// one is.
 #include "config/board_writer.hpp"
 
 #include "config/document.hpp"
@@ -53,11 +54,13 @@ std::size_t end_of_statement(std::string_view text) { return end_at('\n', text);
 /// `statement` is a key with a string, in whose place comes `value`.
 std::string with_value(std::string_view statement, const std::string& value) {
   const std::size_t begin = statement.find_first_of("\"'", end_at('=', statement));
-  return std::string(statement.substr(0, begin)) + value + std::string(statement.substr(end_of_string(statement, begin)));
+  return std::string(statement.substr(0, begin)) + value +
+         std::string(statement.substr(end_of_string(statement, begin)));
 }
 
 bool is_header(std::string_view statement) {
-  const std::size_t first = statement.find_first_not_of(" \t\xEF\xBB\xBF"); // a byte order mark may begin the text
+  // A byte order mark may begin the text
+  const std::size_t first = statement.find_first_not_of(" \t\xEF\xBB\xBF");
   return first != std::string_view::npos && statement[first] == '[';
 }
 
@@ -78,7 +81,8 @@ class Rewriter {
 
   void put(std::string_view statement) {
     const Result<Table> content = parse_document(statement, "board");
-    const std::string_view key = content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
+    const std::string_view key =
+        content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
     if (key.empty() && section_ == swap_cost) {
       pending_ += statement;
       return;
@@ -87,7 +91,8 @@ class Rewriter {
     if (section_ == swap_cost) return drop_table_line();
     kept_ += std::exchange(pending_, {});
     if (section_ == top && key == "swap_cost") return; // [{...}, ...]
-    kept_ += section_ == top && key == "chunk" && chunk_ ? with_value(statement, toml_string(to_string(*chunk_))) : statement;
+    kept_ += section_ == top && key == "chunk" && chunk_ ? with_value(statement, toml_string(to_string(*chunk_)))
+                                                         : statement;
   }
 
   /// All of the text, with `tables` where those before it ended.
@@ -108,7 +113,8 @@ class Rewriter {
   enum { top, swap_cost, other } section_ = top;
   std::optional<Bytes> chunk_;
   std::string kept_;
-  std::string pending_; // lines without statements, in or behind a [[swap_cost]] table: which, the next statement tells
+  // Lines without statements, in or behind a [[swap_cost]] table: which, the next statement tells
+  std::string pending_;
   std::optional<std::size_t> place_; // in kept_
 };
 
@@ -116,13 +122,15 @@ class Rewriter {
 class MemoryRewriter {
  public:
   explicit MemoryRewriter(const MemoryFacts& facts) {
-    if (facts.core_bandwidth != Bandwidth{}) facts_.emplace_back("core_bandwidth", toml_string(to_string(facts.core_bandwidth)));
+    if (facts.core_bandwidth != Bandwidth{})
+      facts_.emplace_back("core_bandwidth", toml_string(to_string(facts.core_bandwidth)));
     if (facts.saturation != Bandwidth{}) facts_.emplace_back("saturation", toml_string(to_string(facts.saturation)));
   }
 
   void put(std::string_view statement) {
     const Result<Table> content = parse_document(statement, "board");
-    const std::string_view key = content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
+    const std::string_view key =
+        content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
     const bool header = is_header(statement);
     if (header) section_ = key == "memory" ? memory : other;
     if (section_ == top && key == "memory") return; // {...}, or a dotted key
@@ -163,7 +171,9 @@ void put_all(std::string_view toml, auto& rewriter) {
   }
 }
 
-std::string_view line_end_of(std::string_view toml) { return toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n"; }
+std::string_view line_end_of(std::string_view toml) {
+  return toml.substr(0, toml.find('\n')).ends_with('\r') ? "\r\n" : "\n";
+}
 
 std::string with_line_ends(std::string_view text, std::string_view line_end) {
   std::string result;
@@ -186,14 +196,16 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
 
 } // namespace
 
-std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
+std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk,
+                                       std::span<const SwapCost> costs) {
   Rewriter rewriter(chunk);
   put_all(toml, rewriter);
   const std::string_view line_end = line_end_of(toml);
   return rewriter.finish(with_line_ends(swap_cost_tables(costs), line_end), line_end);
 }
 
-Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk, std::span<const SwapCost> costs) {
+Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk,
+                                    std::span<const SwapCost> costs) {
   if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
   std::string text = replace_swap_costs(board_toml, chunk, costs);
   if (const auto after = parse_board(text, "board"); !after)
@@ -218,7 +230,8 @@ Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chose
   const std::vector<SwapCost> costs = merged(before->swap_costs, measured);
   const StoreKind store = measured.front().store;
   const bool only_store = std::ranges::all_of(costs, [&](const SwapCost& cost) { return cost.store == store; });
-  const bool has_default = std::ranges::any_of(costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == before->chunk; });
+  const bool has_default = std::ranges::any_of(
+      costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == before->chunk; });
   const bool set_default = (only_store || !has_default) && before->capacity.count % chosen.count == 0;
   return with_swap_costs(board_toml, set_default ? std::optional(chosen) : std::nullopt, costs);
 }

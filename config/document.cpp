@@ -35,7 +35,8 @@ Value converted(const toml::node& node, int depth);
 Table converted(const toml::table& source, int depth) {
   Table table;
   if (depth > max_depth) return table;
-  for (const auto& [key, node] : source) table.push_back({std::string(key.str()), position(key.source()), converted(node, depth)});
+  for (const auto& [key, node] : source)
+    table.push_back({std::string(key.str()), position(key.source()), converted(node, depth)});
   std::ranges::stable_sort(table, {}, &Entry::at); // toml++ sorts by name
   return table;
 }
@@ -69,7 +70,8 @@ Result<> check_bounds(std::string_view toml, const std::string& file) {
   for (std::size_t begin = 0; begin < toml.size(); ++at.line) {
     const std::size_t end = std::min(toml.find('\n', begin), toml.size());
     if (end - begin > max_line_bytes)
-      return fail(Errc::bad_input, message(file, at, "a line of more than " + std::to_string(max_line_bytes) + " bytes"));
+      return fail(Errc::bad_input,
+                  message(file, at, "a line of more than " + std::to_string(max_line_bytes) + " bytes"));
     begin = end + 1;
   }
   return {};
@@ -115,7 +117,8 @@ std::string spelled(const Value& value) {
 Result<Table> parse_document(std::string_view toml, const std::string& file) {
   if (const auto bounds = check_bounds(toml, file); !bounds) return std::unexpected(bounds.error());
   const toml::parse_result parsed = toml::parse(toml);
-  if (!parsed) return fail(Errc::bad_input, message(file, position(parsed.error().source()), parsed.error().description()));
+  if (!parsed)
+    return fail(Errc::bad_input, message(file, position(parsed.error().source()), parsed.error().description()));
   return converted(parsed.table(), 0);
 }
 

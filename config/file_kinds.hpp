@@ -18,14 +18,15 @@ namespace rtexec::config {
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 
 /// The costs of swapping: those of a board (SwapCost), and what a task set says instead (SwapCostOptions).
-template <class S>
-[[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {
+template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {
   const auto cost = duration(Duration{0}, longest_swap_cost);
   return {
-      key<S>("in_per_chunk", cost, fallback, "to load one chunk, mapping included, while the other direction is as busy", &S::in_per_chunk),
-      key<S>("out_per_chunk", cost, fallback, "to copy one chunk out, mapping included, while the other direction is as busy",
-             &S::out_per_chunk),
-      key<S>("drop_per_chunk", cost, fallback, "to take one chunk of constants away: unmapped, and not copied", &S::drop_per_chunk),
+      key<S>("in_per_chunk", cost, fallback,
+             "to load one chunk, mapping included, while the other direction is as busy", &S::in_per_chunk),
+      key<S>("out_per_chunk", cost, fallback,
+             "to copy one chunk out, mapping included, while the other direction is as busy", &S::out_per_chunk),
+      key<S>("drop_per_chunk", cost, fallback, "to take one chunk of constants away: unmapped, and not copied",
+             &S::drop_per_chunk),
       key<S>("in_fixed", cost, fallback, "once for each job that loads chunks", &S::in_fixed),
       key<S>("out_fixed", cost, fallback, "once for each victim of a job's load", &S::out_fixed),
   };

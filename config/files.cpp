@@ -33,14 +33,16 @@ int sync_folder(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const Descriptor fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (fd.get() < 0) return errno;
-  return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno; // EINVAL: a file system that cannot sync folders
+  // EINVAL: a file system that cannot sync folders
+  return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 /// Where symbolic links lead, to what is there or is not.
 std::filesystem::path target_of(std::filesystem::path path, std::error_code& error) {
   constexpr int most = 40; // as the kernel follows
   for (int links = 0; links < most; ++links) {
-    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return error.clear(), path; // what is not there is no error yet
+    // What is not there is no error yet
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return error.clear(), path;
     const std::filesystem::path next = std::filesystem::read_symlink(path, error);
     if (error) return path;
     path = path.parent_path() / next; // an absolute one replaces the folder
@@ -55,8 +57,11 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   std::error_code error;
   const auto found = std::filesystem::status(path, error);
   if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
-    return fail(Errc::bad_input, path.string() + ": error: cannot write it: it is there already, and is no regular file");
-  const auto failed = [&path](const std::string& why) { return fail(Errc::refused, path.string() + ": error: cannot write it: " + why); };
+    return fail(Errc::bad_input,
+                path.string() + ": error: cannot write it: it is there already, and is no regular file");
+  const auto failed = [&path](const std::string& why) {
+    return fail(Errc::refused, path.string() + ": error: cannot write it: " + why);
+  };
   const std::filesystem::path target = target_of(path, error);
   if (error) return failed(error.message());
   std::string temporary = target.string() + ".XXXXXX";
@@ -69,7 +74,10 @@ AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path tempora
     : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), replaces_(replaces) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(std::exchange(other.fd_, -1)), replaces_(other.replaces_) {}
+    : path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)),
+      fd_(std::exchange(other.fd_, -1)),
+      replaces_(other.replaces_) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
@@ -107,18 +115,22 @@ Result<> AtomicFile::commit() {
     return fail(Errc::refused, failure(error).error().what + "; what was to be written is in " + temporary_.string());
   }
   if (const int unsynced = sync_folder(path_))
-    return fail(Errc::refused, path_.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
+    return fail(Errc::refused,
+                path_.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
   return {};
 }
 
 std::unexpected<Error> AtomicFile::failure(int error) const {
-  return fail(Errc::refused, path_.string() + ": error: cannot write it" + (replaces_ ? ", the old one stays as it was: " : ": ") + error_text(error));
+  return fail(Errc::refused, path_.string() + ": error: cannot write it" +
+                                 (replaces_ ? ", the old one stays as it was: " : ": ") + error_text(error));
 }
 
 namespace config {
 
 Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit) {
-  const auto failed = [&](int error) { return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + error_text(error)); };
+  const auto failed = [&](int error) {
+    return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + error_text(error));
+  };
   const Descriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   if (fd.get() < 0) return failed(errno);
   std::string content(limit + 1, '\0');

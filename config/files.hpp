@@ -11,9 +11,10 @@
 
 namespace rtexec {
 
-/// A file under a temporary name beside its own; commit() gives it its name, without that it is removed. Whatever fails, what
-/// stood under the name before stays as it was; what replaces it has its permissions, and its owner where that is allowed. A symbolic link is followed,
-/// also one to what is not there yet. Errors (refused) name the file and the reason.
+/// A file under a temporary name beside its own; commit() gives it its name, without that it is removed. Whatever
+/// fails, what stood under the name before stays as it was; what replaces it has its permissions, and its owner where
+/// that is allowed. A symbolic link is followed, also one to what is not there yet. Errors (refused) name the file and
+/// the reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
@@ -25,7 +26,8 @@ class AtomicFile {
   /// Open for writing; owned by this object.
   [[nodiscard]] int descriptor() const { return fd_; }
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
-  /// Durable under its name when it returns; an existing file is replaced in one step. Where only that fails, the error names the file that has the content.
+  /// Durable under its name when it returns; an existing file is replaced in one step. Where only that fails, the error
+  /// names the file that has the content.
   [[nodiscard]] Result<> commit();
   /// The error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] std::unexpected<Error> failure(int error) const;

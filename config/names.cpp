@@ -5,12 +5,14 @@ namespace {
 
 constexpr Spelling<Order> orders[] = {{"edf", Order::edf}, {"static-priority", Order::static_priority}};
 
-constexpr Spelling<PriorityAssignment> priority_assignments[] = {{"rate-monotonic", PriorityAssignment::rate_monotonic},
-                                                                 {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
-                                                                 {"explicit", PriorityAssignment::explicit_priorities},
-                                                                 {"audsley", PriorityAssignment::audsley}};
+constexpr Spelling<PriorityAssignment> priority_assignments[] = {
+    {"rate-monotonic", PriorityAssignment::rate_monotonic},
+    {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
+    {"explicit", PriorityAssignment::explicit_priorities},
+    {"audsley", PriorityAssignment::audsley}};
 
-constexpr Spelling<Criticality> criticalities[] = {{"real-time", Criticality::real_time}, {"best-effort", Criticality::best_effort}};
+constexpr Spelling<Criticality> criticalities[] = {{"real-time", Criticality::real_time},
+                                                   {"best-effort", Criticality::best_effort}};
 
 constexpr Spelling<OnOverrun> overruns[] = {{"skip", OnOverrun::skip},
                                             {"catch-up", OnOverrun::catch_up},
@@ -19,32 +21,40 @@ constexpr Spelling<OnOverrun> overruns[] = {{"skip", OnOverrun::skip},
                                             {"stop", OnOverrun::stop}};
 
 constexpr Spelling<WorkloadKind> workloads[] = {{"dnn", WorkloadKind::dnn},
-                                                  {"synthetic", WorkloadKind::synthetic},
-                                                  {"traffic", WorkloadKind::traffic},
-                                                  {"winograd", WorkloadKind::winograd}};
+                                                {"synthetic", WorkloadKind::synthetic},
+                                                {"traffic", WorkloadKind::traffic},
+                                                {"winograd", WorkloadKind::winograd}};
 
 constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::automatic},
                                                       {"D", MemoryPolicy::device},
                                                       {"M", MemoryPolicy::managed},
                                                       {"H", MemoryPolicy::host}};
 
-constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipelined}, {"serial", SwapPolicy::serial}, {"rt-swap", SwapPolicy::rt_swap}, {"mo-vmm", SwapPolicy::mo_vmm},
-                                                  {"min", SwapPolicy::min},             {"pageable", SwapPolicy::pageable}, {"lru", SwapPolicy::lru},
+constexpr Spelling<SwapPolicy> swap_policies[] = {{"pipelined", SwapPolicy::pipelined},
+                                                  {"serial", SwapPolicy::serial},
+                                                  {"rt-swap", SwapPolicy::rt_swap},
+                                                  {"mo-vmm", SwapPolicy::mo_vmm},
+                                                  {"min", SwapPolicy::min},
+                                                  {"pageable", SwapPolicy::pageable},
+                                                  {"lru", SwapPolicy::lru},
                                                   {"none", SwapPolicy::none}};
 
-constexpr Spelling<StoreKind> store_kinds[] = {{"pinned", StoreKind::pinned}, {"pageable", StoreKind::pageable}, {"file", StoreKind::file}};
+constexpr Spelling<StoreKind> store_kinds[] = {
+    {"pinned", StoreKind::pinned}, {"pageable", StoreKind::pageable}, {"file", StoreKind::file}};
 
-constexpr Spelling<MemoryClass> memory_classes[] = {{"constant", MemoryClass::constant}, {"scratch", MemoryClass::scratch}, {"state", MemoryClass::state}};
+constexpr Spelling<MemoryClass> memory_classes[] = {
+    {"constant", MemoryClass::constant}, {"scratch", MemoryClass::scratch}, {"state", MemoryClass::state}};
 
-constexpr Spelling<SwapCandidates> swap_candidates[] = {{"constants-first", SwapCandidates::constants_first}, {"largest-first", SwapCandidates::largest_first}};
+constexpr Spelling<SwapCandidates> swap_candidates[] = {{"constants-first", SwapCandidates::constants_first},
+                                                        {"largest-first", SwapCandidates::largest_first}};
 
-constexpr Spelling<ThreadPolicy> thread_policies[] = {{"auto", ThreadPolicy::automatic},
-                                                      {"fifo", ThreadPolicy::fifo},
-                                                      {"deadline", ThreadPolicy::deadline}};
+constexpr Spelling<ThreadPolicy> thread_policies[] = {
+    {"auto", ThreadPolicy::automatic}, {"fifo", ThreadPolicy::fifo}, {"deadline", ThreadPolicy::deadline}};
 
 constexpr Spelling<DeviceKind> device_kinds[] = {{"host", DeviceKind::host}, {"cuda", DeviceKind::cuda}};
 
-constexpr Spelling<Precision> precisions[] = {{"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
+constexpr Spelling<Precision> precisions[] = {
+    {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
 
 constexpr Spelling<Completion> completions[] = {{"block", Completion::block}, {"spin", Completion::spin}};
 

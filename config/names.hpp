@@ -9,15 +9,13 @@
 
 namespace rtexec {
 
-template <class Enum>
-struct Spelling {
+template <class Enum> struct Spelling {
   std::string_view text;
   Enum value;
 };
 
 /// Every value of `Enum` with its spelling.
-template <class Enum>
-[[nodiscard]] std::span<const Spelling<Enum>> spellings();
+template <class Enum> [[nodiscard]] std::span<const Spelling<Enum>> spellings();
 template <> std::span<const Spelling<Order>> spellings();
 template <> std::span<const Spelling<PriorityAssignment>> spellings();
 template <> std::span<const Spelling<Criticality>> spellings();
@@ -39,8 +37,7 @@ template <> std::span<const Spelling<Overshoot>> spellings();
 template <> std::span<const Spelling<CounterBackEnd>> spellings();
 
 /// "edf", "best-effort", "D", ...
-template <class Enum>
-[[nodiscard]] std::string_view spelling(Enum value) {
+template <class Enum> [[nodiscard]] std::string_view spelling(Enum value) {
   for (const Spelling<Enum>& known : spellings<Enum>())
     if (known.value == value) return known.text;
   return "?";

@@ -16,16 +16,17 @@ namespace rtexec {
 /// A piece of a task's memory that a framework would allocate by itself.
 struct MemoryObject {
   MemoryClass kind = MemoryClass::state;
-  Bytes offset{0}; // within the memory of its class; scratch objects may overlap, since they do not live at the same time
+  /// Within the memory of its class; scratch objects may overlap, since they do not live at the same time
+  Bytes offset{0};
   Bytes size{0};
 };
 
 /// Device memory of one task, by class (what a swap would cost); known once its workload is loaded.
 struct MemoryDemand {
-  Bytes constant{0}; // weights: never written by the device
-  Bytes scratch{0};  // dead between jobs: all tasks' scratch maps the same chunks
-  Bytes state{0};    // must survive between jobs
-  Bytes fixed{0};    // what may never leave the device, beside the above
+  Bytes constant{0};                   // weights: never written by the device
+  Bytes scratch{0};                    // dead between jobs: all tasks' scratch maps the same chunks
+  Bytes state{0};                      // must survive between jobs
+  Bytes fixed{0};                      // what may never leave the device, beside the above
   std::vector<MemoryObject> objects{}; // what constant, scratch and state are made of, as far as it is known
 };
 
@@ -61,25 +62,26 @@ struct SwapPlan {
 
 /// The outcome of one admission test: `left <= right` is what it needs, at the instant or task that is tightest.
 struct TestVerdict {
-  std::string name;       // "demand", "rta", "end-to-end", ...
+  std::string name; // "demand", "rta", "end-to-end", ...
   bool proved = false;
   Duration left{0};
   Duration right{0};
-  Duration slack{0};      // right - left
-  Duration instant{0};    // L: the interval, or the deadline, at which it is tightest
-  Duration demand{0};     // of `left` there: of jobs,
-  Duration blocking{0};   // and of what began before them
+  Duration slack{0};    // right - left
+  Duration instant{0};  // L: the interval, or the deadline, at which it is tightest
+  Duration demand{0};   // of `left` there: of jobs,
+  Duration blocking{0}; // and of what began before them
   std::string limiting_task;
-  std::string blocking_task; // empty: none, or not one alone
-  bool baseline = false;  // known not to be sound: it promises nothing
-  bool shares = false;    // `left` and `right` are shares of one, in 10^-9
-  std::vector<Bytes> swap_volumes;   // by task, where volumes are chosen for this test alone
-  std::vector<Duration> responses;   // bounds by task, where this test alone gives any
-  std::string inequality; // the formula in words and symbols
-  std::string explanation; // the formula with its numbers
+  std::string blocking_task;       // empty: none, or not one alone
+  bool baseline = false;           // known not to be sound: it promises nothing
+  bool shares = false;             // `left` and `right` are shares of one, in 10^-9
+  std::vector<Bytes> swap_volumes; // by task, where volumes are chosen for this test alone
+  std::vector<Duration> responses; // bounds by task, where this test alone gives any
+  std::string inequality;          // the formula in words and symbols
+  std::string explanation;         // the formula with its numbers
 };
 
-/// A SCHED_DEADLINE reservation with an implicit deadline: `runtime` in each `window`, which is the kernel's deadline and period.
+/// A SCHED_DEADLINE reservation with an implicit deadline: `runtime` in each `window`, which is the kernel's deadline
+/// and period.
 struct CpuReservation {
   Duration runtime{0};
   Duration window{0};
@@ -89,31 +91,38 @@ struct CpuReservation {
 struct ServiceReservations {
   CpuReservation scheduler;
   CpuReservation compute; // the host device's compute engine
-  std::optional<CpuReservation> copy; // of each of the two copy engines; absent: nothing is swapped, and they have no work after the start
+  /// Of each of the two copy engines; absent: nothing is swapped, and they have no work after the start
+  std::optional<CpuReservation> copy;
 };
 
 struct PlannedTask {
   std::string name;
-  bool promised = false;            // a real-time task whose bound is within its deadline
-  Wcet wcet;                        // that the plan rests on
-  std::string workload;             // fingerprint of what ran when that was measured, or will
-  std::vector<std::string> tuning;  // the ways to compute that its profile stores; empty: the workload's default
+  bool promised = false; // a real-time task whose bound is within its deadline
+  Wcet wcet;             // that the plan rests on
+  std::string workload;  // fingerprint of what ran when that was measured, or will
+  /// The ways to compute that its profile stores; empty: the workload's default
+  std::vector<std::string> tuning;
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
   Duration period{0};
   Arena arena;
-  std::vector<SwapSlot> swap_slots; // in the order in which they are swapped; empty: the task is always resident
-  Bytes swap_volume{0};             // of these slots
-  std::optional<std::uint32_t> resident_slots; // that hold their chunks at the start; absent: as many as others leave frames for, tasks in turn
-  unsigned core = 0;                // that runs the CPU parts,
-  bool core_chosen = false;         // by the plan and not by the set
-  unsigned core_rank = 0;           // 0 is the most urgent CPU part of all tasks
-  unsigned device_rank = 0;         // device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
-  Duration ready_by{0};             // stage deadlines, relative to the nominal release: the first CPU part is done,
-  Duration device_done_by{0};       // the device part is done,
-  Duration done_by{0};              // the job is done (the task's deadline)
+  /// In the order in which they are swapped; empty: the task is always resident
+  std::vector<SwapSlot> swap_slots;
+  Bytes swap_volume{0}; // of these slots
+  /// That hold their chunks at the start; absent: as many as others leave frames for, tasks in turn
+  std::optional<std::uint32_t> resident_slots;
+  unsigned core = 0;        // that runs the CPU parts,
+  bool core_chosen = false; // by the plan and not by the set
+  unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
+  /// Device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
+  unsigned device_rank = 0;
+  /// Stage deadlines, relative to the nominal release: the first CPU part is done,
+  Duration ready_by{0};
+  Duration device_done_by{0}; // the device part is done,
+  Duration done_by{0};        // the job is done (the task's deadline)
   std::optional<Duration> response_bound;
-  std::optional<CpuReservation> before_reservation; // of the CPU parts of real-time tasks, where threads = "deadline" is planned for
+  std::optional<CpuReservation>
+      before_reservation; // of the CPU parts of real-time tasks, where threads = "deadline" is planned for
   std::optional<CpuReservation> after_reservation;
 };
 
@@ -121,15 +130,18 @@ struct Plan {
   bool proved = false;
   Order order = Order::edf;
   std::vector<TestVerdict> tests;
-  std::vector<PlannedTask> tasks;   // in the order of the task set
+  std::vector<PlannedTask> tasks;              // in the order of the task set
   std::optional<ServiceReservations> services; // where threads = "deadline" is planned for
-  bool shared_scratch = true;       // all tasks' scratch maps the same chunks; false where classes are not told apart
-  std::optional<SwapPlan> swap;     // absent: everything fits
-  Bytes demand{0};                  // device memory that the tasks need, in whole chunks; what exceeds the capacity is swapped
-  Bytes separate{0};                // what separate allocations would have taken
+  /// All tasks' scratch maps the same chunks; false where classes are not told apart
+  bool shared_scratch = true;
+  std::optional<SwapPlan> swap; // absent: everything fits
+  /// Device memory that the tasks need, in whole chunks; what exceeds the capacity is swapped
+  Bytes demand{0};
+  Bytes separate{0}; // what separate allocations would have taken
   Bytes capacity{0};
   Bytes chunk{0};
-  std::string measured_on;          // device and machine of the profile that execution times or tuning were taken from; empty: none was
+  /// Device and machine of the profile that execution times or tuning were taken from; empty: none was
+  std::string measured_on;
 };
 
 } // namespace rtexec

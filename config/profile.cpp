@@ -32,17 +32,21 @@ std::vector<Key<ProfileEntry>> entry_keys() {
   const auto device_time = duration(1ns, longest_interval);
   return {
       key<P>("name", identifier(), required, "of the task; unique", &P::task),
-      key<P>("workload", text(), required, "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
-      key<P>("wcet", device_time, required, "on the device: observed maximum times margin", part(&P::wcet, &Wcet::device)),
+      key<P>("workload", text(), required,
+             "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
+      key<P>("wcet", device_time, required, "on the device: observed maximum times margin",
+             part(&P::wcet, &Wcet::device)),
       key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
       key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),
       key<P>("observed", device_time, required, "on the device: observed maximum", part(&P::observed, &Wcet::device)),
       key<P>("observed_before", time, required, "of the CPU part before", part(&P::observed, &Wcet::before)),
       key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
-      key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured", &P::samples),
+      key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured",
+             &P::samples),
       key<P>("margin", real(1, largest_margin), required, "factor between observed and promised", &P::margin),
       key<P>(
-          "tuning", list_of(text()), "default kernels", "ways to compute that were found fastest and then measured; lines of the workload's own",
+          "tuning", list_of(text()), "default kernels",
+          "ways to compute that were found fastest and then measured; lines of the workload's own",
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
   };
@@ -92,12 +96,14 @@ Result<Profile> read_profile(const std::filesystem::path& file) {
 
 Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
   const std::string text = "# Measured execution times.\n" + write(profile_schema(), profile);
-  if (const auto readable_again = parse_profile(text, file); !readable_again) return std::unexpected(readable_again.error());
+  if (const auto readable_again = parse_profile(text, file); !readable_again)
+    return std::unexpected(readable_again.error());
   return replace_file(file, text);
 }
 
 Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints) {
-  if (fingerprints.size() != tasks.tasks.size()) return fail(Errc::bad_input, "apply_profile: one fingerprint for each task is needed");
+  if (fingerprints.size() != tasks.tasks.size())
+    return fail(Errc::bad_input, "apply_profile: one fingerprint for each task is needed");
   std::string problems;
   TaskSet filled = tasks;
   for (std::size_t i = 0; i < filled.tasks.size(); ++i) {
@@ -112,7 +118,8 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
     else task.wcet = entry->wcet;
   }
   if (!problems.empty())
-    return fail(Errc::bad_input, problems + "run `rtexec profile " + tasks.file.string() + "`, or give wcet in the task set");
+    return fail(Errc::bad_input,
+                problems + "run `rtexec profile " + tasks.file.string() + "`, or give wcet in the task set");
   tasks = std::move(filled);
   return {};
 }

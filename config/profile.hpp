@@ -13,10 +13,11 @@
 namespace rtexec {
 
 struct ProfileEntry {
-  std::string task;        // its name
-  std::string workload;    // what was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
-  Wcet wcet;               // observed maximum times margin
-  Wcet observed;           // observed maximum
+  std::string task; // its name
+  /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
+  std::string workload;
+  Wcet wcet;     // observed maximum times margin
+  Wcet observed; // observed maximum
   std::uint64_t samples = 0;
   double margin = 1;
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
@@ -37,8 +38,9 @@ struct Profile {
 /// Written to a temporary file beside it and renamed: a failure leaves the old profile whole.
 [[nodiscard]] Result<> write_profile(const Profile& profile, const std::filesystem::path& file);
 
-/// Fills in the wcet of every task that has none from its entry; an error names each task whose entry is absent or stale.
-/// `fingerprints` are parallel to `tasks.tasks`.
-[[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints);
+/// Fills in the wcet of every task that has none from its entry; an error names each task whose entry is absent or
+/// stale. `fingerprints` are parallel to `tasks.tasks`.
+[[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,
+                                     const std::vector<std::string>& fingerprints);
 
 } // namespace rtexec

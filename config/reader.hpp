@@ -29,13 +29,13 @@ struct BuiltinBoard {
 [[nodiscard]] Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin);
 [[nodiscard]] Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file);
 
-/// Limits of values and rules between them (deadline <= period, unique names, priorities...) for task sets built in code;
-/// the reader applies the same ones. Set `deadline` yourself: its default, the period, is the reader's.
+/// Limits of values and rules between them (deadline <= period, unique names, priorities...) for task sets built in
+/// code; the reader applies the same ones. Set `deadline` yourself: its default, the period, is the reader's.
 [[nodiscard]] Result<> validate(const TaskSet& tasks);
 
 /// One documented key, from the table that validates.
 struct KeyDoc {
-  std::string table;    // "[executive]", "[[task]]", ...; empty: the file's top
+  std::string table; // "[executive]", "[[task]]", ...; empty: the file's top
   std::string key;
   std::string type;     // "duration, 1us to 60min", "one of: skip, catch-up, ...", ...
   std::string unit;     // "ns, us, ms, s, min"; empty where there is none

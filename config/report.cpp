@@ -21,7 +21,9 @@ void Report::error(const Place& place, const std::string& message) {
   error(place, position(place), message);
 }
 
-void Report::error(const Place& table, Position at, const std::string& message) { lines_.push_back({at, subject(table) + message}); }
+void Report::error(const Place& table, Position at, const std::string& message) {
+  lines_.push_back({at, subject(table) + message});
+}
 
 void Report::relation(std::initializer_list<Place> places, const std::string& message) {
   if (std::ranges::none_of(places, [&](const Place& place) { return is_bad(place); })) error(*places.begin(), message);

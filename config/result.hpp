@@ -1,5 +1,5 @@
-// What can fail at run time returns Result<T>: the value, or an Error that says what happened, where, why and what to do.
-// Real-time paths use Status, which carries a code only and never allocates.
+// What can fail at run time returns Result<T>: the value, or an Error that says what happened, where, why and what to
+// do. Real-time paths use Status, which carries a code only and never allocates.
 #pragma once
 
 #include <expected>
@@ -27,8 +27,7 @@ struct Error {
   std::string what; // one or more full lines, ready to be shown to the user
 };
 
-template <class T = void>
-using Result = std::expected<T, Error>;
+template <class T = void> using Result = std::expected<T, Error>;
 
 using Status = std::expected<void, Errc>;
 

@@ -12,7 +12,8 @@ std::string_view without_brackets(std::string_view header) {
 
 bool is_table(const Value& value) { return std::holds_alternative<Table>(value.content) || is_list_of_tables(value); }
 
-/// What `outer` calls the table `inner` in it: "swap_cost" for the headers "[device]" and "[device.swap_cost]". Empty where it is elsewhere.
+/// What `outer` calls the table `inner` in it: "swap_cost" for the headers "[device]" and "[device.swap_cost]". Empty
+/// where it is elsewhere.
 std::string_view name_within(std::string_view outer, std::string_view inner) {
   const std::string_view name = without_brackets(inner);
   const std::size_t dot = name.rfind('.');
@@ -30,21 +31,24 @@ std::vector<std::string_view> known_names(std::string_view table, std::span<cons
   return names;
 }
 
-std::string hint(std::string_view name, std::string_view table, std::span<const KeyDoc> docs, const std::vector<std::string_view>& known) {
+std::string hint(std::string_view name, std::string_view table, std::span<const KeyDoc> docs,
+                 const std::vector<std::string_view>& known) {
   if (const auto near = nearest(name, known)) return "did you mean '" + std::string(*near) + "'?";
-  const auto elsewhere = std::ranges::find_if(docs, [&](const KeyDoc& doc) { return doc.key == name && doc.table != table; });
+  const auto elsewhere =
+      std::ranges::find_if(docs, [&](const KeyDoc& doc) { return doc.key == name && doc.table != table; });
   if (elsewhere != docs.end())
     return elsewhere->table.empty() ? "it belongs above the first [table]" : "it belongs below " + elsewhere->table;
   return "known here: " + alternatives(known);
 }
 
-void report_unknown(const Table& content, std::string_view table, const Place& place, std::span<const KeyDoc> docs, Report& report) {
+void report_unknown(const Table& content, std::string_view table, const Place& place, std::span<const KeyDoc> docs,
+                    Report& report) {
   const std::vector<std::string_view> known = known_names(table, docs);
   for (const Entry& entry : content) {
     if (std::ranges::find(known, entry.key) != known.end()) continue;
     report.error(place, entry.at,
-                 std::string("unknown ") + (is_table(entry.value) ? "table" : "key") + " '" + shortened(escaped(entry.key)) + "': " +
-                     hint(entry.key, table, docs, known));
+                 std::string("unknown ") + (is_table(entry.value) ? "table" : "key") + " '" +
+                     shortened(escaped(entry.key)) + "': " + hint(entry.key, table, docs, known));
   }
 }
 
@@ -78,7 +82,8 @@ std::string element_name(std::string_view list, std::size_t index, const Table& 
 
 bool is_list_of_tables(const Value& value) {
   const auto* array = std::get_if<Array>(&value.content);
-  return array != nullptr && std::ranges::all_of(*array, [](const Value& v) { return std::holds_alternative<Table>(v.content); });
+  return array != nullptr &&
+         std::ranges::all_of(*array, [](const Value& v) { return std::holds_alternative<Table>(v.content); });
 }
 
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report) {
@@ -87,7 +92,8 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
     const Entry* entry = find_section(top, without_brackets(header));
     if (entry == nullptr) continue;
     Place place{.table = without_brackets(header), .index = 0, .key = {}};
-    if (const auto* content = std::get_if<Table>(&entry->value.content)) report_unknown(*content, header, place, docs, report);
+    if (const auto* content = std::get_if<Table>(&entry->value.content))
+      report_unknown(*content, header, place, docs, report);
     if (!is_list_of_tables(entry->value)) continue;
     for (const Value& element : std::get<Array>(entry->value.content)) {
       report_unknown(std::get<Table>(element.content), header, place, docs, report);

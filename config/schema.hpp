@@ -1,7 +1,7 @@
 // The table of keys of one kind of file: one Key says how its value is read, limited, written and documented.
 //
-// A Schema is a list of sections: the file's top (no name), tables ("executive", or "device.swap_cost" for one in another) and lists
-// of tables ("task"). Each binds its keys to the members of a struct.
+// A Schema is a list of sections: the file's top (no name), tables ("executive", or "device.swap_cost" for one in
+// another) and lists of tables ("task"). Each binds its keys to the members of a struct.
 #pragma once
 
 #include "config/document.hpp"
@@ -23,8 +23,7 @@ namespace rtexec::config {
 inline constexpr std::string_view required = "required";
 
 /// One key of a struct S; the type of its value is erased.
-template <class S>
-struct Key {
+template <class S> struct Key {
   std::string_view name; // a literal
   KeyDoc doc;
   std::function<Read<void>(const Value&, S&)> store;
@@ -34,8 +33,8 @@ struct Key {
 
 /// A key whose value `get` takes from S as std::optional<T>, and `set` puts there.
 template <class S, class T, class Get, class Set>
-[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback, std::string_view meaning, Get get,
-                         Set set) {
+[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
+                         std::string_view meaning, Get get, Set set) {
   return {.name = name,
           .doc = {.table = {},
                   .key = std::string(name),
@@ -55,15 +54,18 @@ template <class S, class T, class Get, class Set>
             if (!value) return std::nullopt;
             return type.write(*value);
           },
-          .problem = [=](const S& source) {
-            const std::optional<T> value = get(source);
-            return value ? type.problem(*value) : std::string{};
-          }};
+          .problem =
+              [=](const S& source) {
+                const std::optional<T> value = get(source);
+                return value ? type.problem(*value) : std::string{};
+              }};
 }
 
-/// A key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a reference.
+/// A key bound to a member of S, a T or a std::optional<T>: by member pointer, or by a function that returns a
+/// reference.
 template <class S, class T, class Member>
-[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback, std::string_view meaning, Member member) {
+[[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
+                         std::string_view meaning, Member member) {
   return key<S>(
       name, type, fallback, meaning, [=](const S& source) { return std::optional<T>(std::invoke(member, source)); },
       [=](S& target, const T& value) { std::invoke(member, target) = value; });
@@ -77,15 +79,15 @@ template <class S, class T, class Member>
 
 /// A key of a text of which S may hold none: the empty one.
 template <class S>
-[[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning, std::string S::*member) {
+[[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning,
+                                   std::string S::*member) {
   return key<S>(
       name, text(), fallback, meaning,
       [=](const S& source) { return (source.*member).empty() ? std::nullopt : std::optional(source.*member); },
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
-template <class Root>
-struct Section {
+template <class Root> struct Section {
   std::string_view name; // a literal; empty: the file's top
   std::vector<KeyDoc> docs;
   std::function<void(const Value&, Root&, Report&)> read;
@@ -93,8 +95,7 @@ struct Section {
   std::function<std::string(const Root&)> write;
 };
 
-template <class Root>
-struct Schema {
+template <class Root> struct Schema {
   std::vector<Section<Root>> sections; // the file's top first
   std::vector<KeyDoc> docs;            // of all sections
 };
@@ -131,8 +132,7 @@ void check_keys(const S& source, const Place& table, const std::vector<Key<S>>& 
                    key.doc.key + " = " + shortened(*key.show(source)) + ": " + problem);
 }
 
-template <class S>
-[[nodiscard]] std::string write_keys(const S& source, const std::vector<Key<S>>& keys) {
+template <class S> [[nodiscard]] std::string write_keys(const S& source, const std::vector<Key<S>>& keys) {
   std::string text;
   for (const Key<S>& key : keys)
     if (const auto shown = key.show(source)) text += key.doc.key + " = " + *shown + "\n";
@@ -149,8 +149,8 @@ void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report
 
 } // namespace detail
 
-/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them. A table in
-/// another has both names, "device.swap_cost", and the other is a section too.
+/// The keys of the table `name`, or of the file's top where it is empty; `member` gives the struct that holds them. A
+/// table in another has both names, "device.swap_cost", and the other is a section too.
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
@@ -162,10 +162,10 @@ template <class Root, class S, class Member>
                 report.locate(place, value.at);
                 if (const auto* content = std::get_if<Table>(&value.content))
                   detail::read_keys(*content, place, keys, std::invoke(member, root), report);
-                else
-                  report.error(place, "not a table: write " + header + " once, and its keys below it");
+                else report.error(place, "not a table: write " + header + " once, and its keys below it");
               },
-          .check = [=](const Root& root, Report& report) { detail::check_keys(std::invoke(member, root), place, keys, report); },
+          .check = [=](const Root& root,
+                       Report& report) { detail::check_keys(std::invoke(member, root), place, keys, report); },
           .write =
               [=](const Root& root) {
                 return (name.empty() ? "" : "\n" + header + "\n") + detail::write_keys(std::invoke(member, root), keys);
@@ -177,11 +177,11 @@ inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
 /// For a list whose elements are complete when their keys have been read.
 inline constexpr auto as_read = [](const Table&, const Place&, auto&, Report&) {};
 
-/// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have been
-/// read, and sets what depends on several of them.
+/// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have
+/// been read, and sets what depends on several of them.
 template <class Root, class S, class Name, class Complete>
-[[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by, std::vector<Key<S>> keys,
-                                 Complete complete) {
+[[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by,
+                                 std::vector<Key<S>> keys, Complete complete) {
   const std::string header = "[[" + std::string(name) + "]]";
   const auto place_of = [=](std::size_t index) { return Place{.table = name, .index = index, .key = {}}; };
   return {.name = name,
@@ -217,15 +217,13 @@ template <class Root, class S, class Name, class Complete>
               }};
 }
 
-template <class Root>
-[[nodiscard]] Schema<Root> schema(std::vector<Section<Root>> sections) {
+template <class Root> [[nodiscard]] Schema<Root> schema(std::vector<Section<Root>> sections) {
   std::vector<KeyDoc> docs;
   for (const Section<Root>& section : sections) docs.insert(docs.end(), section.docs.begin(), section.docs.end());
   return {std::move(sections), std::move(docs)};
 }
 
-template <class Root>
-void read(const Schema<Root>& schema, const Table& top, Root& root, Report& report) {
+template <class Root> void read(const Schema<Root>& schema, const Table& top, Root& root, Report& report) {
   for (const Section<Root>& section : schema.sections) {
     if (section.name.empty()) {
       section.read({.at = {}, .content = top}, root, report);
@@ -236,13 +234,11 @@ void read(const Schema<Root>& schema, const Table& top, Root& root, Report& repo
   detail::report_unknown_names(top, schema.docs, report);
 }
 
-template <class Root>
-void check(const Schema<Root>& schema, const Root& root, Report& report) {
+template <class Root> void check(const Schema<Root>& schema, const Root& root, Report& report) {
   for (const Section<Root>& section : schema.sections) section.check(root, report);
 }
 
-template <class Root>
-[[nodiscard]] std::string write(const Schema<Root>& schema, const Root& root) {
+template <class Root> [[nodiscard]] std::string write(const Schema<Root>& schema, const Root& root) {
   std::string text;
   for (const Section<Root>& section : schema.sections) text += section.write(root);
   return text;

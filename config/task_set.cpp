@@ -33,11 +33,15 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
       key<E>("order", one_of<Order>(), "order of device parts: earliest deadline first, or by priority", &E::order),
       key<E>("priorities", one_of<PriorityAssignment>(), "how static priorities are assigned", &E::priorities),
       key<E>("duration", duration(1ms, longest_run), "until stopped", "how long to run", &E::duration),
-      key<E>("allow_degraded", boolean(), "run although the machine refuses some real-time setting", &E::allow_degraded),
-      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class that the executive's threads ask for", &E::threads),
-      key<E>("keep_awake", boolean(), "keep the run's cores from going idle: shorter wake-ups, most of all in a virtual machine, for more power",
+      key<E>("allow_degraded", boolean(), "run although the machine refuses some real-time setting",
+             &E::allow_degraded),
+      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class that the executive's threads ask for",
+             &E::threads),
+      key<E>("keep_awake", boolean(),
+             "keep the run's cores from going idle: shorter wake-ups, most of all in a virtual machine, for more power",
              &E::keep_awake),
-      key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them", &E::profile),
+      key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them",
+             &E::profile),
   };
 }
 
@@ -46,8 +50,8 @@ std::vector<Key<DeviceOptions>> device_keys() {
   return {
       key<D>("capacity", pages(), "all that the board has", "device memory to use, in whole chunks", &D::capacity),
       key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
-      key<D>("completion", one_of<Completion>(), "how a GPU's work is waited for: spin answers sooner and takes all of the compute core",
-             &D::completion),
+      key<D>("completion", one_of<Completion>(),
+             "how a GPU's work is waited for: spin answers sooner and takes all of the compute core", &D::completion),
   };
 }
 
@@ -58,10 +62,13 @@ Type<SwapStore> store() {
   type.read = [](const Value& value) -> Read<SwapStore> {
     const auto* text = std::get_if<std::string>(&value.content);
     if (text != nullptr && *text == "pinned") return SwapStore{};
-    if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size()) return SwapStore{text->substr(prefix.size())};
+    if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
+      return SwapStore{text->substr(prefix.size())};
     return std::unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
   };
-  type.write = [](const SwapStore& store) { return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string()); };
+  type.write = [](const SwapStore& store) {
+    return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string());
+  };
   type.problem = [](const SwapStore& store) { return path().problem(store.file); };
   return type;
 }
@@ -70,16 +77,21 @@ std::vector<Key<SwapOptions>> swap_keys() {
   using S = SwapOptions;
   return {
       key<S>("policy", one_of<SwapPolicy>(),
-             "how tasks share device memory that is too small for all of them: pipelined loads the next job's memory beside the execution of this "
+             "how tasks share device memory that is too small for all of them: pipelined loads the next job's memory "
+             "beside the execution of this "
              "one; rt-swap is as its paper states it, and those up to lru are its baselines; none: all memory must fit",
              &S::policy),
-      key<S>("store", store(), "pinned; a file on a board of unified_memory", "where swapped memory goes: page-locked host memory, or a file",
-             &S::store),
-      key<S>("candidates", one_of<SwapCandidates>(),
-             "which of a task's memory is swapped first: constants, which need no copy out, or its largest memory objects", &S::candidates),
-      key<S>("skip_unchanged", boolean(), "state whose digest is that of its last copy is not copied out again; admission takes no credit for it",
+      key<S>("store", store(), "pinned; a file on a board of unified_memory",
+             "where swapped memory goes: page-locked host memory, or a file", &S::store),
+      key<S>(
+          "candidates", one_of<SwapCandidates>(),
+          "which of a task's memory is swapped first: constants, which need no copy out, or its largest memory objects",
+          &S::candidates),
+      key<S>("skip_unchanged", boolean(),
+             "state whose digest is that of its last copy is not copied out again; admission takes no credit for it",
              &S::skip_unchanged),
-      key<S>("verify", boolean(), "compare the digest of all memory after it was loaded: a job whose memory came back otherwise fails",
+      key<S>("verify", boolean(),
+             "compare the digest of all memory after it was loaded: a job whose memory came back otherwise fails",
              &S::verify),
   };
 }
@@ -94,30 +106,45 @@ constexpr unsigned largest_picture = 2896; // whose offsets fit 32 bits
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
   return {
-      key<B>("period", duration(shortest_regulation, longest_regulation), "of regulation: budgets are given anew in each", &B::period),
+      key<B>("period", duration(shortest_regulation, longest_regulation),
+             "of regulation: budgets are given anew in each", &B::period),
       key<B>("best_effort", word_or("unlimited", bandwidth(least_budget)),
-             "memory bandwidth of each core that serves no real-time task and not the device, in the time that `while` says", &B::best_effort),
+             "memory bandwidth of each core that serves no real-time task and not the device, in the time that `while` "
+             "says",
+             &B::best_effort),
       key<B>("while", one_of<RegulateWhile>(),
-             "when best_effort is in force: device-works: a job executes on the device or chunks are copied; device-busy: a job wants the device or has it",
+             "when best_effort is in force: device-works: a job executes on the device or chunks are copied; "
+             "device-busy: a job wants the device or has it",
              &B::regulate_while),
-      key<B>("reclaim", boolean(), "cores donate what they are predicted not to use, and those that need more take it", &B::reclaim),
+      key<B>("reclaim", boolean(), "cores donate what they are predicted not to use, and those that need more take it",
+             &B::reclaim),
       key<B>("sharing", one_of<BandwidthSharing>(),
-             "once every regulated core has used its budget up: none: all stand still until the period ends; spare: all go on without a limit; "
-             "proportional: a new period begins", &B::sharing),
-      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is taken off the next ones, or forgotten", &B::overshoot),
+             "once every regulated core has used its budget up: none: all stand still until the period ends; spare: "
+             "all go on without a limit; "
+             "proportional: a new period begins",
+             &B::sharing),
+      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is taken off the next ones, or forgotten",
+             &B::overshoot),
       key<B>("slowdown", real(1, greatest_slowdown), "best_effort is fixed",
-             "wanted at most of device executions, in times of their undisturbed length: a closed loop sets best_effort by it", &B::slowdown),
+             "wanted at most of device executions, in times of their undisturbed length: a closed loop sets "
+             "best_effort by it",
+             &B::slowdown),
       key<B>("floor", bandwidth(least_budget), "the closed loop sets best_effort no lower", &B::floor),
       key<B>("counter", one_of<CounterBackEnd>(),
-             "who counts, and who stops: core: a counter of each core and a thread that holds it; thread: each thread of this process stops itself; "
-             "polling: as core, but the counter is read several times in a period", &B::counter),
-      optional_text<B>("event", "the board's", "what is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4", &B::event),
+             "who counts, and who stops: core: a counter of each core and a thread that holds it; thread: each thread "
+             "of this process stops itself; "
+             "polling: as core, but the counter is read several times in a period",
+             &B::counter),
+      optional_text<B>("event", "the board's",
+                       "what is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4",
+                       &B::event),
   };
 }
 
 std::vector<Key<CoreBudget>> core_budget_keys() {
   return {key<CoreBudget>("core", integer<unsigned>(0, last_core), required, "unique", &CoreBudget::core),
-          key<CoreBudget>("budget", bandwidth(least_budget), required, "memory bandwidth of this core, in force always", &CoreBudget::budget)};
+          key<CoreBudget>("budget", bandwidth(least_budget), required, "memory bandwidth of this core, in force always",
+                          &CoreBudget::budget)};
 }
 
 /// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
@@ -150,39 +177,54 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("workload", one_of<WorkloadKind>(), "what each job runs", &Task::workload),
       key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
-      key<Task>("precision", one_of<Precision>(), "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
-      key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases", &Task::period),
-      key<Task>("deadline", duration(1ns, longest_interval), "the period", "relative to the release; at most the period", &Task::deadline),
+      key<Task>("precision", one_of<Precision>(),
+                "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
+      key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases",
+                &Task::period),
+      key<Task>("deadline", duration(1ns, longest_interval), "the period",
+                "relative to the release; at most the period", &Task::deadline),
       key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
       key<Task>("core", integer<unsigned>(0, last_core), "chosen by the plan", "that runs the CPU parts", &Task::core),
       key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
                 "unique; larger is more urgent", &Task::priority),
       key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
-      key<Task>("on_overrun", one_of<OnOverrun>(), "what happens when a job is unfinished at the next release", &Task::on_overrun),
-      key<Task>("memory_policy", one_of<MemoryPolicy>(), "where its device memory lives: device (D), managed (M), host (H)",
-                &Task::memory_policy),
+      key<Task>("on_overrun", one_of<OnOverrun>(), "what happens when a job is unfinished at the next release",
+                &Task::on_overrun),
+      key<Task>("memory_policy", one_of<MemoryPolicy>(),
+                "where its device memory lives: device (D), managed (M), host (H)", &Task::memory_policy),
       wcet_key(),
       wcet_part("wcet_before", "of the CPU part before; only beside a given wcet", &Wcet::before),
       wcet_part("wcet_after", "of the CPU part after; only beside a given wcet", &Wcet::after),
       key<Task>("footprint", bytes(), "required for synthetic; dnn: what its network takes",
                 "device memory in all; dnn: at least what its network takes", &Task::footprint),
-      key<Task>("swappable", bytes(), "the footprint", "how much of the footprint may leave the device; only beside a given footprint",
-                &Task::swappable),
+      key<Task>("swappable", bytes(), "the footprint",
+                "how much of the footprint may leave the device; only beside a given footprint", &Task::swappable),
       key<Task>("class", one_of<MemoryClass>(),
-                "what the swappable memory holds (dnn: what the footprint adds to its network): constant is not copied out, scratch is dead between "
+                "what the swappable memory holds (dnn: what the footprint adds to its network): constant is not copied "
+                "out, scratch is dead between "
                 "jobs and shared by all tasks, state is copied both ways",
                 &Task::memory_class),
-      key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks", &Task::swap_volume),
-      key<Task>("resident", bytes(), "what others leave, tasks in turn", "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
-                &Task::resident),
+      key<Task>("swap_volume", bytes(), "planned", "how much of the swappable memory is swapped, in whole chunks",
+                &Task::swap_volume),
+      key<Task>(
+          "resident", bytes(), "what others leave, tasks in turn",
+          "how much of the swap volume is on the device at the start (of a run: before it rehearses), in whole chunks",
+          &Task::resident),
       key<Task>("traffic_before", bytes(), "not known; required for traffic",
-                "to and from memory in the CPU part before, at most (traffic: exactly): admission charges a regulated core's stalls for it", &Task::traffic_before),
-      key<Task>("traffic_after", bytes(), "0B where traffic_before is given", "in the CPU part after", &Task::traffic_after),
+                "to and from memory in the CPU part before, at most (traffic: exactly): admission charges a regulated "
+                "core's stalls for it",
+                &Task::traffic_before),
+      key<Task>("traffic_after", bytes(), "0B where traffic_before is given", "in the CPU part after",
+                &Task::traffic_after),
       key<Task>("pattern", one_of<TrafficPattern>(), "traffic: how it moves memory, line by line", &Task::pattern),
-      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: the memory that it sweeps", &Task::buffer),
-      key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture), "winograd: side of the square picture that it convolves", &Task::resolution),
+      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: the memory that it sweeps",
+                &Task::buffer),
+      key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture),
+                "winograd: side of the square picture that it convolves", &Task::resolution),
       key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic",
-                "when jobs are released, from the start, in ascending order and at least a period apart; only for `rtexec simulate`", &Task::releases),
+                "when jobs are released, from the start, in ascending order and at least a period apart; only for "
+                "`rtexec simulate`",
+                &Task::releases),
   };
 }
 
@@ -203,7 +245,8 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>("executive", &TaskSet::executive, executive_keys()),
       table<TaskSet>("device", &TaskSet::device, device_keys()),
       table<TaskSet>(
-          "device.swap_cost", [](auto& set) -> auto& { return set.device.swap_cost; }, swap_cost_keys<SwapCostOptions>("the board's")),
+          "device.swap_cost", [](auto& set) -> auto& { return set.device.swap_cost; },
+          swap_cost_keys<SwapCostOptions>("the board's")),
       table<TaskSet>("swap", &TaskSet::swap, swap_keys()),
       table<TaskSet>("bandwidth", &TaskSet::bandwidth, bandwidth_keys()),
       list<TaskSet>("bandwidth.core", &TaskSet::core_budgets, unnamed, core_budget_keys(), as_read),
@@ -212,12 +255,16 @@ const Schema<TaskSet>& task_set_schema() {
   return instance;
 }
 
-// ---- rules between values -------------------------------------------------------------------------------------------
+// ---- rules between values ----
 
 Place of_task(std::size_t index, std::string_view key) { return {.table = "task", .index = index, .key = key}; }
 
-std::string assignment(std::string_view key, Duration value) { return std::string(key) + " = " + toml_string(to_string(value)); }
-std::string assignment(std::string_view key, Bytes value) { return std::string(key) + " = " + toml_string(to_string(value)); }
+std::string assignment(std::string_view key, Duration value) {
+  return std::string(key) + " = " + toml_string(to_string(value));
+}
+std::string assignment(std::string_view key, Bytes value) {
+  return std::string(key) + " = " + toml_string(to_string(value));
+}
 std::string assignment(std::string_view key, const std::filesystem::path& value) {
   return std::string(key) + " = " + shortened(toml_string(value.string()), 200);
 }
@@ -237,7 +284,8 @@ void check_times(const Task& task, std::size_t i, Report& report) {
                         " in all, longer than the deadline, " + to_string(task.deadline));
 }
 
-void check_exists(const std::filesystem::path& file, std::size_t i, std::string_view key, bool may_be_folder, Report& report) {
+void check_exists(const std::filesystem::path& file, std::size_t i, std::string_view key, bool may_be_folder,
+                  Report& report) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status))
@@ -263,24 +311,28 @@ void check_no_dnn(const Task& task, std::size_t i, Report& report) {
     if (!file.empty()) report.relation({of_task(i, key), workload}, assignment(key, file) + ": only for dnn tasks");
   if (task.precision != Precision::fp32)
     report.relation({of_task(i, "precision"), workload},
-                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a " + std::string(spelling(task.workload)) +
-                        " one " + (task.workload == WorkloadKind::winograd ? "computes in fp32" : "computes nothing"));
+                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a " +
+                        std::string(spelling(task.workload)) + " one " +
+                        (task.workload == WorkloadKind::winograd ? "computes in fp32" : "computes nothing"));
 }
 
 void check_traffic(const Task& task, std::size_t i, Report& report) {
   const Place workload = of_task(i, "workload");
   if (task.workload == WorkloadKind::traffic && !task.traffic_before)
-    report.relation({of_task(i, "traffic_before"), workload}, "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
+    report.relation({of_task(i, "traffic_before"), workload},
+                    "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
   if (task.traffic_after && !task.traffic_before)
-    report.relation({of_task(i, "traffic_after"), of_task(i, "traffic_before")},
-                    assignment("traffic_after", *task.traffic_after) + ": needs traffic_before beside it, 0B where there is none");
+    report.relation(
+        {of_task(i, "traffic_after"), of_task(i, "traffic_before")},
+        assignment("traffic_after", *task.traffic_after) + ": needs traffic_before beside it, 0B where there is none");
   if (task.buffer && task.workload != WorkloadKind::traffic)
     report.relation({of_task(i, "buffer"), workload}, assignment("buffer", *task.buffer) + ": only for traffic tasks");
 }
 
 void check_footprint(const Task& task, std::size_t i, Report& report) {
-  if (task.footprint) report.relation({of_task(i, "footprint"), of_task(i, "workload")},
-                                      assignment("footprint", *task.footprint) + ": only for synthetic and dnn tasks");
+  if (task.footprint)
+    report.relation({of_task(i, "footprint"), of_task(i, "workload")},
+                    assignment("footprint", *task.footprint) + ": only for synthetic and dnn tasks");
 }
 
 void check_synthetic(const Task& task, std::size_t i, Report& report) {
@@ -296,43 +348,50 @@ void check_memory(const Task& task, std::size_t i, Report& report) {
   const Place volume = of_task(i, "swap_volume");
   const Place resident = of_task(i, "resident");
   if (task.swappable && !task.footprint)
-    report.relation({swappable, footprint}, assignment("swappable", *task.swappable) + ": needs footprint beside it, of which this is a part");
-  if (task.swappable && task.footprint && *task.swappable > *task.footprint)
     report.relation({swappable, footprint},
-                    assignment("swappable", *task.swappable) + ": more than the footprint, " + to_string(*task.footprint));
+                    assignment("swappable", *task.swappable) + ": needs footprint beside it, of which this is a part");
+  if (task.swappable && task.footprint && *task.swappable > *task.footprint)
+    report.relation({swappable, footprint}, assignment("swappable", *task.swappable) + ": more than the footprint, " +
+                                                to_string(*task.footprint));
   if (task.resident && task.swap_volume && *task.resident > *task.swap_volume)
-    report.relation({resident, volume}, assignment("resident", *task.resident) + ": more than the swap volume, " + to_string(*task.swap_volume));
+    report.relation({resident, volume}, assignment("resident", *task.resident) + ": more than the swap volume, " +
+                                            to_string(*task.swap_volume));
   if (!task.swap_volume) return;
   if (task.swappable && *task.swap_volume > *task.swappable)
-    report.relation({volume, swappable},
-                    assignment("swap_volume", *task.swap_volume) + ": more than may be swapped, " + assignment("swappable", *task.swappable));
+    report.relation({volume, swappable}, assignment("swap_volume", *task.swap_volume) + ": more than may be swapped, " +
+                                             assignment("swappable", *task.swappable));
   else if (task.footprint && *task.swap_volume > *task.footprint)
-    report.relation({volume, footprint},
-                    assignment("swap_volume", *task.swap_volume) + ": more than the footprint, " + to_string(*task.footprint));
+    report.relation({volume, footprint}, assignment("swap_volume", *task.swap_volume) + ": more than the footprint, " +
+                                             to_string(*task.footprint));
 }
 
 void check_releases(const Task& task, std::size_t i, Report& report) {
   if (!task.releases) return;
   const Place releases = of_task(i, "releases");
   const Place period = of_task(i, "period");
-  const auto early = std::ranges::adjacent_find(*task.releases, [&](Duration earlier, Duration later) { return later - earlier < task.period; });
+  const auto early = std::ranges::adjacent_find(
+      *task.releases, [&](Duration earlier, Duration later) { return later - earlier < task.period; });
   if (early != task.releases->end())
-    report.relation({releases, period}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " + to_string(task.period) + ", after " +
-                                            to_string(*early) + ": write them in ascending order, at least a period apart");
+    report.relation({releases, period}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " +
+                                            to_string(task.period) + ", after " + to_string(*early) +
+                                            ": write them in ascending order, at least a period apart");
   if (task.offset != 0ns)
-    report.relation({of_task(i, "offset"), releases}, assignment("offset", task.offset) + ": the first of releases says when the first job comes");
+    report.relation({of_task(i, "offset"), releases},
+                    assignment("offset", task.offset) + ": the first of releases says when the first job comes");
   if (task.on_overrun == OnOverrun::abort_job)
-    report.relation({of_task(i, "on_overrun"), releases}, "on_overrun = \"abort-job\": looks for the release to go on with on a grid; leave out releases");
+    report.relation({of_task(i, "on_overrun"), releases},
+                    "on_overrun = \"abort-job\": looks for the release to go on with on a grid; leave out releases");
 }
 
 void check_priority(const Task& task, std::size_t i, PriorityAssignment priorities, Report& report) {
   const Place priority = of_task(i, "priority");
   const Place assigned{.table = "executive", .index = 0, .key = "priorities"};
   const bool is_explicit = priorities == PriorityAssignment::explicit_priorities;
-  if (is_explicit && !task.priority) report.relation({priority, assigned}, "priority: priorities = \"explicit\" needs one");
+  if (is_explicit && !task.priority)
+    report.relation({priority, assigned}, "priority: priorities = \"explicit\" needs one");
   if (!is_explicit && task.priority)
-    report.relation({priority, assigned},
-                    "priority = " + std::to_string(*task.priority) + ": only with priorities = \"explicit\" in [executive]");
+    report.relation({priority, assigned}, "priority = " + std::to_string(*task.priority) +
+                                              ": only with priorities = \"explicit\" in [executive]");
 }
 
 /// `value` of every task is unlike those before it.
@@ -345,8 +404,9 @@ void check_unique(const TaskSet& set, std::string_view key, std::optional<Value>
     if (!mine) continue;
     const auto [earlier, is_new] = first.try_emplace(*mine, i);
     if (!is_new)
-      report.relation({of_task(i, key), of_task(earlier->second, key)},
-                      std::string(key) + " = " + show(*mine) + ": already that of task " + std::to_string(earlier->second + 1));
+      report.relation(
+          {of_task(i, key), of_task(earlier->second, key)},
+          std::string(key) + " = " + show(*mine) + ": already that of task " + std::to_string(earlier->second + 1));
   }
 }
 
@@ -371,15 +431,19 @@ void check_bandwidth(const TaskSet& set, Report& report) {
   const auto of_bandwidth = [](std::string_view key) { return Place{.table = "bandwidth", .index = 0, .key = key}; };
   const auto of_core = [](std::size_t i) { return Place{.table = "bandwidth.core", .index = i, .key = "core"}; };
   if (asked.slowdown && !asked.best_effort)
-    report.relation({of_bandwidth("slowdown"), of_bandwidth("best_effort")}, "slowdown: needs best_effort beside it, where the closed loop begins");
+    report.relation({of_bandwidth("slowdown"), of_bandwidth("best_effort")},
+                    "slowdown: needs best_effort beside it, where the closed loop begins");
   if (asked.slowdown && asked.best_effort && asked.floor > *asked.best_effort)
-    report.relation({of_bandwidth("floor"), of_bandwidth("best_effort")},
-                    "floor = " + toml_string(to_string(asked.floor)) + ": more than best_effort, " + to_string(*asked.best_effort));
+    report.relation(
+        {of_bandwidth("floor"), of_bandwidth("best_effort")},
+        "floor = " + toml_string(to_string(asked.floor)) + ": more than best_effort, " + to_string(*asked.best_effort));
   for (std::size_t i = 0; i < set.core_budgets.size(); ++i) {
-    const auto first = static_cast<std::size_t>(std::ranges::find(set.core_budgets, set.core_budgets[i].core, &CoreBudget::core) - set.core_budgets.begin());
+    const auto first = static_cast<std::size_t>(
+        std::ranges::find(set.core_budgets, set.core_budgets[i].core, &CoreBudget::core) - set.core_budgets.begin());
     if (first != i)
-      report.relation({of_core(i), of_core(first)},
-                      "core = " + std::to_string(set.core_budgets[i].core) + ": already that of bandwidth.core " + std::to_string(first + 1));
+      report.relation({of_core(i), of_core(first)}, "core = " + std::to_string(set.core_budgets[i].core) +
+                                                        ": already that of bandwidth.core " +
+                                                        std::to_string(first + 1));
   }
 }
 
@@ -399,10 +463,11 @@ void check_rules(const TaskSet& set, Report& report) {
       set, "name", [](const Task& task) { return task.name.empty() ? std::nullopt : std::optional(task.name); },
       [](const std::string& name) { return toml_string(name); }, report);
   check_unique<int>(
-      set, "priority", [](const Task& task) { return task.priority; }, [](const int& n) { return std::to_string(n); }, report);
+      set, "priority", [](const Task& task) { return task.priority; }, [](const int& n) { return std::to_string(n); },
+      report);
 }
 
-// ---- paths ----------------------------------------------------------------------------------------------------------
+// ---- paths ----
 
 /// Paths in a file are meant from its folder.
 void resolve_paths(TaskSet& set) {

@@ -1,5 +1,5 @@
-// What is asked: the task set of one TOML file. Plain values, owned by whoever holds the struct; validated by the reader
-// (config/reader.hpp), or by validate() where they were filled in code.
+// What is asked: the task set of one TOML file. Plain values, owned by whoever holds the struct; validated by the
+// reader (config/reader.hpp), or by validate() where they were filled in code.
 #pragma once
 
 #include "config/units.hpp"
@@ -22,11 +22,12 @@ enum class Criticality { real_time, best_effort };
 
 /// What happens when a job is unfinished at its task's next release.
 enum class OnOverrun {
-  skip,      // the release is dropped and counted; the next one keeps the grid
-  catch_up,  // every release gets its job; late ones start at once, one after the other, deadlines stay nominal
-  re_phase,  // the next job is released when the late one ends, and the grid starts anew from there
-  abort_job, // the late job is abandoned (a device part that runs is waited for, its result dropped); the release proceeds
-  stop,      // the executive stops
+  skip,     // the release is dropped and counted; the next one keeps the grid
+  catch_up, // every release gets its job; late ones start at once, one after the other, deadlines stay nominal
+  re_phase, // the next job is released when the late one ends, and the grid starts anew from there
+  /// The late job is abandoned (a device part that runs is waited for, its result dropped); the release proceeds
+  abort_job,
+  stop, // the executive stops
 };
 
 enum class WorkloadKind { dnn, synthetic, traffic, winograd };
@@ -55,7 +56,8 @@ enum class Completion { block, spin };
 /// When the limit of best-effort cores is in force.
 enum class RegulateWhile {
   device_works, // a job executes on the device or chunks are copied (bw_lock)
-  device_busy,  // a job is anywhere between its request for the device and the end of its device part (gpu_busy)
+  /// A job is anywhere between its request for the device and the end of its device part (gpu_busy)
+  device_busy,
   always,
 };
 
@@ -68,7 +70,7 @@ enum class BandwidthSharing {
 
 /// What becomes of memory traffic beyond the budget of a period.
 enum class Overshoot {
-  carry,   // it is taken off the next periods' budgets: the rate holds in the long run
+  carry, // it is taken off the next periods' budgets: the rate holds in the long run
   forgive,
 };
 
@@ -118,29 +120,33 @@ struct Wcet {
 struct Task {
   std::string name;
   WorkloadKind workload = WorkloadKind::dnn;
-  std::filesystem::path model; // dnn: an ONNX file, resolved against the TOML file's folder
-  std::filesystem::path input; // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
+  std::filesystem::path model;           // dnn: an ONNX file, resolved against the TOML file's folder
+  std::filesystem::path input;           // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
   Precision precision = Precision::fp32; // dnn on a GPU
   Duration period{0};
-  Duration deadline{0};        // relative, at most the period
-  Duration offset{0};          // of the first release from the start
+  Duration deadline{0};         // relative, at most the period
+  Duration offset{0};           // of the first release from the start
   std::optional<unsigned> core; // that runs the CPU parts; absent: chosen by the plan
-  std::optional<int> priority; // with explicit priorities: 1..99, larger is more urgent, unique
+  std::optional<int> priority;  // with explicit priorities: 1..99, larger is more urgent, unique
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
   MemoryPolicy memory_policy = MemoryPolicy::automatic;
-  std::optional<Wcet> wcet;    // absent: taken from the profile file
-  std::optional<Bytes> footprint;   // device memory in all; required for synthetic tasks, at least what its network takes for dnn
-  std::optional<Bytes> swappable;   // how much of the footprint may be swapped; absent: all
-  MemoryClass memory_class = MemoryClass::state; // of a synthetic task's swappable memory, or of what the footprint adds to a network
+  std::optional<Wcet> wcet; // absent: taken from the profile file
+  /// Device memory in all; required for synthetic tasks, at least what its network takes for dnn
+  std::optional<Bytes> footprint;
+  std::optional<Bytes> swappable; // how much of the footprint may be swapped; absent: all
+  /// Of a synthetic task's swappable memory, or of what the footprint adds to a network
+  MemoryClass memory_class = MemoryClass::state;
   std::optional<Bytes> swap_volume; // how much is swapped; absent: planned
-  std::optional<Bytes> resident;    // of the swap volume, on the device at the start; absent: what is left, tasks in turn
-  std::optional<Bytes> traffic_before; // to and from memory in the CPU part before, at most; a traffic task moves exactly that
-  std::optional<Bytes> traffic_after;  // in the CPU part after
+  /// Of the swap volume, on the device at the start; absent: what is left, tasks in turn
+  std::optional<Bytes> resident;
+  /// To and from memory in the CPU part before, at most; a traffic task moves exactly that
+  std::optional<Bytes> traffic_before;
+  std::optional<Bytes> traffic_after;             // in the CPU part after
   TrafficPattern pattern = TrafficPattern::write; // of a traffic task
-  std::optional<Bytes> buffer;         // that a traffic task sweeps; absent: four times the last-level cache
-  unsigned resolution = 512;           // of a winograd task: the side of its square picture
-  std::optional<std::vector<Duration>> releases; // from the start, for the simulator alone; absent: periodic
+  std::optional<Bytes> buffer;                    // that a traffic task sweeps; absent: four times the last-level cache
+  unsigned resolution = 512;                      // of a winograd task: the side of its square picture
+  std::optional<std::vector<Duration>> releases;  // from the start, for the simulator alone; absent: periodic
 };
 
 struct ExecutiveOptions {
@@ -149,8 +155,8 @@ struct ExecutiveOptions {
   std::optional<Duration> duration; // absent: until stopped
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;
-  bool keep_awake = false;          // cores of the run never go idle: shorter wake-ups for more power
-  std::filesystem::path profile;    // measured WCETs; default: the TOML file's name with ".profile.toml"
+  bool keep_awake = false;       // cores of the run never go idle: shorter wake-ups for more power
+  std::filesystem::path profile; // measured WCETs; default: the TOML file's name with ".profile.toml"
 };
 
 /// Overrides of what calibration wrote into the board's file, for the chunk that the set uses.
@@ -159,8 +165,8 @@ struct SwapCostOptions {
 };
 
 struct DeviceOptions {
-  std::optional<Bytes> capacity; // at most what the board has
-  std::optional<Bytes> chunk;    // absent: the board's default
+  std::optional<Bytes> capacity;             // at most what the board has
+  std::optional<Bytes> chunk;                // absent: the board's default
   Completion completion = Completion::block; // of a GPU's work
   SwapCostOptions swap_cost;
 };
@@ -179,24 +185,27 @@ struct SwapStore {
 
 struct SwapOptions {
   SwapPolicy policy = SwapPolicy::pipelined;
-  std::optional<SwapStore> store; // absent: host memory, or where the device has none of its own (Board::unified_memory) a file
+  /// Absent: host memory, or where the device has none of its own (Board::unified_memory) a file
+  std::optional<SwapStore> store;
   SwapCandidates candidates = SwapCandidates::constants_first;
-  bool skip_unchanged = false;    // a chunk of state whose digest is that of its copy is not copied out again
-  bool verify = false;            // each chunk's digest is compared after it was loaded
+  bool skip_unchanged = false; // a chunk of state whose digest is that of its copy is not copied out again
+  bool verify = false;         // each chunk's digest is compared after it was loaded
 };
 
 /// Memory bandwidth of cores beside the device (README: bandwidth budgets). Regulated as soon as any limit is given.
 struct BandwidthOptions {
   Duration period{std::chrono::milliseconds(1)}; // of regulation
-  std::optional<Bandwidth> best_effort; // of each core without a promise to keep, while the device works; absent: unlimited
+  /// Of each core without a promise to keep, while the device works; absent: unlimited
+  std::optional<Bandwidth> best_effort;
   RegulateWhile regulate_while = RegulateWhile::device_works;
-  bool reclaim = false;                 // cores donate what they are predicted not to use
+  bool reclaim = false; // cores donate what they are predicted not to use
   BandwidthSharing sharing = BandwidthSharing::none;
   Overshoot overshoot = Overshoot::carry;
-  std::optional<double> slowdown;       // wanted of device executions, at most: `best_effort` is then where the closed loop begins
-  Bandwidth floor{10'000'000};          // the closed loop never goes below
+  /// Wanted of device executions, at most: `best_effort` is then where the closed loop begins
+  std::optional<double> slowdown;
+  Bandwidth floor{10'000'000}; // the closed loop never goes below
   CounterBackEnd counter = CounterBackEnd::automatic;
-  std::string event;                    // empty: the board's
+  std::string event; // empty: the board's
 };
 
 /// The budget of one core, in force always.

@@ -26,9 +26,11 @@ Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), 
     if (!parsed) return std::unexpected(std::move(parsed.error().what));
     return *parsed;
   }
-  const bool bare = std::holds_alternative<std::int64_t>(value.content) || std::holds_alternative<double>(value.content);
-  return std::unexpected((bare ? "a number without a unit: write it like " : "not a string with a unit: write it like ") +
-                         toml_string("100" + example_unit));
+  const bool bare =
+      std::holds_alternative<std::int64_t>(value.content) || std::holds_alternative<double>(value.content);
+  return std::unexpected(
+      (bare ? "a number without a unit: write it like " : "not a string with a unit: write it like ") +
+      toml_string("100" + example_unit));
 }
 
 std::string decimal(double x) {
@@ -87,9 +89,11 @@ Type<std::string> text() {
 
 bool is_identifier(std::string_view name) {
   const auto fits = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
   };
-  return !name.empty() && name.size() <= max_identifier_bytes && name != "." && name != ".." && std::ranges::all_of(name, fits);
+  return !name.empty() && name.size() <= max_identifier_bytes && name != "." && name != ".." &&
+         std::ranges::all_of(name, fits);
 }
 
 Type<std::string> identifier() {
@@ -112,9 +116,11 @@ Type<std::filesystem::path> path() {
             return *text;
           },
           .write = [](const std::filesystem::path& path) { return toml_string(path.string()); },
-          .problem = [](const std::filesystem::path& path) {
-            return std::ranges::any_of(path.native(), is_control) ? "control characters are not accepted in a path" : std::string{};
-          }};
+          .problem =
+              [](const std::filesystem::path& path) {
+                return std::ranges::any_of(path.native(), is_control) ? "control characters are not accepted in a path"
+                                                                      : std::string{};
+              }};
 }
 
 Type<Duration> duration(Duration least, Duration most) {
@@ -122,9 +128,10 @@ Type<Duration> duration(Duration least, Duration most) {
           .unit = "ns, us, ms, s, min",
           .read = [](const Value& value) { return read_quantity(value, parse_duration, "ms"); },
           .write = [](const Duration& value) { return toml_string(to_string(value)); },
-          .problem = [=](const Duration& value) {
-            return detail::problem_of_range(least <= value && value <= most, to_string(least), to_string(most));
-          }};
+          .problem =
+              [=](const Duration& value) {
+                return detail::problem_of_range(least <= value && value <= most, to_string(least), to_string(most));
+              }};
 }
 
 Type<Bytes> bytes() {
@@ -140,7 +147,10 @@ Type<Bandwidth> bandwidth(Bandwidth least) {
           .unit = "B/s, kB/s, MB/s, MiB/s, GB/s, GiB/s",
           .read = [](const Value& value) { return read_quantity(value, parse_bandwidth, "MB/s"); },
           .write = [](const Bandwidth& value) { return toml_string(to_string(value)); },
-          .problem = [=](const Bandwidth& value) { return value < least ? "must be at least " + to_string(least) : std::string{}; }};
+          .problem =
+              [=](const Bandwidth& value) {
+                return value < least ? "must be at least " + to_string(least) : std::string{};
+              }};
 }
 
 Type<Bytes> pages() {

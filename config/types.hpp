@@ -22,11 +22,9 @@
 namespace rtexec::config {
 
 /// A value, or what is wrong with its text.
-template <class T>
-using Read = std::expected<T, std::string>;
+template <class T> using Read = std::expected<T, std::string>;
 
-template <class T>
-struct Type {
+template <class T> struct Type {
   std::string name; // as documented, with its limits
   std::string unit; // empty: none
   std::function<Read<T>(const Value&)> read;
@@ -35,9 +33,10 @@ struct Type {
 };
 
 inline constexpr Bytes page{4096};
-inline constexpr Duration longest_interval = std::chrono::hours{1}; // sums and products of these stay far from 64 bits
+/// Sums and products of these stay far from 64 bits
+inline constexpr Duration longest_interval = std::chrono::hours{1};
 inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // of one chunk, or fixed
-inline constexpr unsigned last_core = 1023;                         // of a kernel cpu_set_t
+inline constexpr unsigned last_core = 1023;                             // of a kernel cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();
 [[nodiscard]] Type<double> real(double least, double most);
@@ -62,25 +61,24 @@ namespace detail {
 [[nodiscard]] std::string problem_of_range(bool inside, const std::string& least, const std::string& most);
 } // namespace detail
 
-template <std::integral T>
-[[nodiscard]] Type<T> integer(T least, T most) {
+template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
   const std::string least_text = std::to_string(least);
   const std::string most_text = std::to_string(most);
-  return {.name = "integer, " + least_text + " to " + most_text,
-          .unit = {},
-          .read = [=](const Value& value) -> Read<T> {
-            const auto n = detail::read_integer(value);
-            if (!n) return std::unexpected(n.error());
-            if (!std::in_range<T>(*n)) return std::unexpected(detail::problem_of_range(false, least_text, most_text));
-            return static_cast<T>(*n);
-          },
-          .write = [](const T& n) { return std::to_string(n); },
-          .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, least_text, most_text); }};
+  return {
+      .name = "integer, " + least_text + " to " + most_text,
+      .unit = {},
+      .read = [=](const Value& value) -> Read<T> {
+        const auto n = detail::read_integer(value);
+        if (!n) return std::unexpected(n.error());
+        if (!std::in_range<T>(*n)) return std::unexpected(detail::problem_of_range(false, least_text, most_text));
+        return static_cast<T>(*n);
+      },
+      .write = [](const T& n) { return std::to_string(n); },
+      .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, least_text, most_text); }};
 }
 
 /// One of the spellings of an enumeration; `all` may leave some out.
-template <class Enum>
-[[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
+template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
   std::vector<std::string_view> words;
   for (const Spelling<Enum>& known : all) words.push_back(known.text);
   const std::string listed = alternatives(words);
@@ -94,16 +92,16 @@ template <class Enum>
             return std::unexpected("unknown value: use " + listed);
           },
           .write = [](const Enum& value) { return toml_string(spelling(value)); },
-          .problem = [=](const Enum& value) {
-            for (const Spelling<Enum>& known : all)
-              if (known.value == value) return std::string{};
-            return "unknown value: use " + listed;
-          }};
+          .problem =
+              [=](const Enum& value) {
+                for (const Spelling<Enum>& known : all)
+                  if (known.value == value) return std::string{};
+                return "unknown value: use " + listed;
+              }};
 }
 
 /// `word`, which stands for no value, or a value of `type`.
-template <class T>
-[[nodiscard]] Type<std::optional<T>> word_or(std::string word, const Type<T>& type) {
+template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word, const Type<T>& type) {
   return {.name = toml_string(word) + " or " + type.name,
           .unit = type.unit,
           .read = [=](const Value& value) -> Read<std::optional<T>> {
@@ -118,8 +116,7 @@ template <class T>
 }
 
 /// Any number of values, one to a line: no line of a file grows with them.
-template <class T>
-[[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
+template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
           .read = [=](const Value& value) -> Read<std::vector<T>> {
@@ -133,21 +130,22 @@ template <class T>
             }
             return result;
           },
-          .write = [=](const std::vector<T>& values) {
-            std::string list;
-            for (const T& value : values) list += "  " + type.write(value) + ",\n";
-            return "[\n" + list + "]";
-          },
+          .write =
+              [=](const std::vector<T>& values) {
+                std::string list;
+                for (const T& value : values) list += "  " + type.write(value) + ",\n";
+                return "[\n" + list + "]";
+              },
           .problem = [=](const std::vector<T>& values) -> std::string {
             for (const T& value : values)
-              if (const std::string problem = type.problem(value); !problem.empty()) return type.write(value) + ": " + problem;
+              if (const std::string problem = type.problem(value); !problem.empty())
+                return type.write(value) + ": " + problem;
             return {};
           }};
 }
 
 /// One or more different values, on one line.
-template <class T>
-[[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
+template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type) {
   Type<std::vector<T>> set = list_of(type);
   set.write = [=](const std::vector<T>& values) {
     std::string list;

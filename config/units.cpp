@@ -20,7 +20,8 @@ struct Unit {
 };
 
 // Ascending, so that a search from the end finds the largest that fits.
-constexpr Unit time_units[] = {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
+constexpr Unit time_units[] = {
+    {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
 constexpr Unit byte_units[] = {{"B", 1},
                                {"kB", 1'000},
                                {"KiB", 1ULL << 10},
@@ -30,7 +31,8 @@ constexpr Unit byte_units[] = {{"B", 1},
                                {"GiB", 1ULL << 30},
                                {"TB", 1'000'000'000'000},
                                {"TiB", 1ULL << 40}};
-constexpr Unit binary_units[] = {{"B", 1}, {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}, {"TiB", 1ULL << 40}};
+constexpr Unit binary_units[] = {
+    {"B", 1}, {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}, {"TiB", 1ULL << 40}};
 
 constexpr std::size_t max_fraction_digits = 18;
 constexpr std::uint64_t max_duration = std::numeric_limits<Duration::rep>::max();
@@ -109,8 +111,8 @@ std::expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::s
     return std::unexpected("not a whole number of " + std::string(quantity.units.front().name));
   const Wide value = Wide{whole} * unit->size + (parts + scale / 2) / scale;
   if (status == std::errc::result_out_of_range || value > quantity.max)
-    return std::unexpected("larger than 64 bits hold (" + std::to_string(quantity.max) + std::string(quantity.units.front().name) +
-                           std::string(quantity.suffix) + ")");
+    return std::unexpected("larger than 64 bits hold (" + std::to_string(quantity.max) +
+                           std::string(quantity.units.front().name) + std::string(quantity.suffix) + ")");
   return static_cast<std::uint64_t>(value);
 }
 
@@ -171,7 +173,8 @@ std::string sign(Duration value) { return value.count() < 0 ? "-" : ""; }
 } // namespace
 
 Result<Duration> parse_duration(std::string_view text) {
-  return parse_as<Duration>(duration_quantity, text, [](std::uint64_t n) { return Duration{static_cast<Duration::rep>(n)}; });
+  return parse_as<Duration>(duration_quantity, text,
+                            [](std::uint64_t n) { return Duration{static_cast<Duration::rep>(n)}; });
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {
@@ -187,7 +190,9 @@ std::string to_string(Bytes value) { return shortest(value.count, byte_units); }
 std::string to_string(Bandwidth value) { return shortest(value.bytes_per_second, byte_units) + "/s"; }
 
 // Minutes would hide what a deadline is about: people's form stays in seconds.
-std::string readable(Duration value) { return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4)); }
+std::string readable(Duration value) {
+  return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4));
+}
 std::string readable(Bytes value) { return three_digits(value.count, binary_units); }
 
 } // namespace rtexec

@@ -24,7 +24,10 @@ struct Bytes {
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count}; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count}; }
   friend constexpr Bytes operator*(Bytes a, std::uint64_t n) { return {a.count * n}; }
-  constexpr Bytes& operator+=(Bytes b) { count += b.count; return *this; }
+  constexpr Bytes& operator+=(Bytes b) {
+    count += b.count;
+    return *this;
+  }
 };
 
 constexpr Bytes round_up(Bytes size, Bytes unit) { return {(size.count + unit.count - 1) / unit.count * unit.count}; }
@@ -34,7 +37,8 @@ struct Bandwidth {
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
 };
 
-/// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are refused.
+/// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are
+/// refused.
 [[nodiscard]] Result<Duration> parse_duration(std::string_view text);
 /// "64MiB", "3.8GiB", "500MB", "4096B": binary and decimal prefixes. Rounded to a whole byte.
 [[nodiscard]] Result<Bytes> parse_bytes(std::string_view text);

@@ -1,9 +1,11 @@
-// Memory traffic of cores, counted by the kernel's perf_event, with a budget that tells when it is used up, and the means to let cores stand
-// still. Sibling back ends behind one interface:
+// Memory traffic of cores, counted by the kernel's perf_event, with a budget that tells when it is used up, and the
+// means to let cores stand still. Sibling back ends behind one interface:
 //
-//   core     a counter of the whole core; a thread of high FIFO priority is woken by its overflow and holds the core by spinning. It stops
+//   core     a counter of the whole core; a thread of high FIFO priority is woken by its overflow and holds the core by
+//   spinning. It stops
 //            everything that is less urgent, programs of others too, but no SCHED_DEADLINE thread.
-//   thread   a counter on each thread of this process that joined; the thread that used the budget up stops itself (a signal that it gets
+//   thread   a counter on each thread of this process that joined; the thread that used the budget up stops itself (a
+//   signal that it gets
 //            from its own counter). Works under every scheduling class; stops no other program.
 //   polling  as core, for counters that cannot tell of an overflow: read several times in a period.
 //
@@ -33,23 +35,25 @@ struct CounterEvent {
   std::string name; // as it was asked for
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  std::optional<unsigned> counted_on{}; // of a PMU outside of the cores: the one core on which it may be opened (its cpumask)
+  /// Of a PMU outside of the cores: the one core on which it may be opened (its cpumask)
+  std::optional<unsigned> counted_on{};
 };
 
-/// "page-faults", "context-switches", "cpu-clock", "cycles", "instructions", "cache-misses", "bus-cycles", "r17" (raw, of the cores' PMU),
-/// or "pmu_name/0x2a4" with a PMU of /sys/bus/event_source/devices. bad_input names what there is; unsupported: no such PMU here.
+/// "page-faults", "context-switches", "cpu-clock", "cycles", "instructions", "cache-misses", "bus-cycles", "r17" (raw,
+/// of the cores' PMU), or "pmu_name/0x2a4" with a PMU of /sys/bus/event_source/devices. bad_input names what there is;
+/// unsupported: no such PMU here.
 [[nodiscard]] Result<CounterEvent> find_event(std::string_view name, const Machine& machine = Machine());
 
 /// Events since the counter was opened.
 struct TrafficCount {
-  std::uint64_t reads = 0;  // or all, where writes are not counted apart
+  std::uint64_t reads = 0; // or all, where writes are not counted apart
   std::uint64_t writes = 0;
 };
 
 inline constexpr std::uint64_t no_limit = UINT64_MAX;
 
-/// The counter of one domain: a core, or a cluster. One regulating thread per domain calls it, on (one of) its cores; after open nothing here
-/// allocates, or takes a lock of ours.
+/// The counter of one domain: a core, or a cluster. One regulating thread per domain calls it, on (one of) its cores;
+/// after open nothing here allocates, or takes a lock of ours.
 class BandwidthCounter {
  public:
   virtual ~BandwidthCounter() = default;
@@ -57,7 +61,8 @@ class BandwidthCounter {
   enum class Wake {
     overflow, // `reads` or `writes` of arm() were counted
     time,
-    lost,     // it counts no more: the core went offline, or the PMU was taken away. The domain is no longer regulated
+    /// It counts no more: the core went offline, or the PMU was taken away. The domain is no longer regulated
+    lost,
   };
   struct Waited {
     Wake wake = Wake::lost;
@@ -68,17 +73,19 @@ class BandwidthCounter {
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Also while another thread waits.
   [[nodiscard]] virtual std::expected<TrafficCount, Errc> count() noexcept = 0;
-  /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that the kernel lost is found.
+  /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that
+  /// the kernel lost is found.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
   /// Lets the domain's cores stand still until `over(self)` or `until`. `core`: a spinning call on the core's thread.
   virtual void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept = 0;
 
-  /// Back end `thread`: the calling thread is counted and stopped from now on, until it leaves or ends. Others: nothing to do.
+  /// Back end `thread`: the calling thread is counted and stopped from now on, until it leaves or ends. Others: nothing
+  /// to do.
   [[nodiscard]] virtual Result<> join() { return {}; }
   virtual void leave() noexcept {}
 
-  [[nodiscard]] virtual std::string description() const = 0; // back end and event
+  [[nodiscard]] virtual std::string description() const = 0;               // back end and event
   [[nodiscard]] virtual std::uint64_t lost_overflows() const noexcept = 0; // found by the cross-check
 };
 
@@ -86,11 +93,12 @@ struct CounterSettings {
   CounterBackEnd back_end = CounterBackEnd::core; // not automatic
   CounterEvent reads;
   std::optional<CounterEvent> writes;
-  unsigned core = 0;                // that counts
-  unsigned polls = 16;              // reads in a period, by `polling`
-  Duration period{0};               // of regulation
+  unsigned core = 0;   // that counts
+  unsigned polls = 16; // reads in a period, by `polling`
+  Duration period{0};  // of regulation
 };
-/// Opens it. refused: perf_event_paranoid, no such core; unsupported: the event does not exist here. The error says what to change.
+/// Opens it. refused: perf_event_paranoid, no such core; unsupported: the event does not exist here. The error says
+/// what to change.
 [[nodiscard]] Result<std::unique_ptr<BandwidthCounter>> open_counter(const CounterSettings& settings);
 
 /// What a probe of an event found.
@@ -100,8 +108,9 @@ struct CounterProbe {
   double accuracy = 0;    // counted of expected, for events of which a sweep has a known number; 0: others
   std::string what;       // what was tried, and what came of it
 };
-/// Counts known sweeps on `core`: of all that runs there (`whole_core`), or of the sweeping thread alone. Pages touched for the first time, voluntary
-/// context switches, or one word of each line of a buffer larger than the caches. Takes some 10 ms. Errors are those of open_counter().
+/// Counts known sweeps on `core`: of all that runs there (`whole_core`), or of the sweeping thread alone. Pages touched
+/// for the first time, voluntary context switches, or one word of each line of a buffer larger than the caches. Takes
+/// some 10 ms. Errors are those of open_counter().
 [[nodiscard]] Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsigned core, bool whole_core);
 
 /// The counter of a domain, as chosen.
@@ -111,13 +120,15 @@ struct CounterChoice {
   std::vector<unsigned> cores; // of the domain; more than one in a cluster
   std::string reason;          // of the choice: what the probes found
 };
-/// What the board, or `options.event`, says for each of `cores`, proved by probing: one choice for each domain, in the order of their first cores.
-/// `holds`: whether threads may have FIFO priority, without which no core can be held. The error says for which core nothing counts, and why.
-[[nodiscard]] Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options, std::span<const unsigned> cores,
-                                                                 bool holds, const Machine& machine = Machine());
+/// What the board, or `options.event`, says for each of `cores`, proved by probing: one choice for each domain, in the
+/// order of their first cores. `holds`: whether threads may have FIFO priority, without which no core can be held. The
+/// error says for which core nothing counts, and why.
+[[nodiscard]] Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options,
+                                                                 std::span<const unsigned> cores, bool holds,
+                                                                 const Machine& machine = Machine());
 
-/// On PREEMPT_RT kernels overflows are told by the threads irq_work/N at FIFO 1, behind every thread of a higher priority (measured: 6 of 120 in
-/// time). While this lives, those of some cores have another priority.
+/// On PREEMPT_RT kernels overflows are told by the threads irq_work/N at FIFO 1, behind every thread of a higher
+/// priority (measured: 6 of 120 in time). While this lives, those of some cores have another priority.
 class OverflowPriority {
  public:
   OverflowPriority() = default;
@@ -128,7 +139,8 @@ class OverflowPriority {
   }
   ~OverflowPriority();
   /// Where the kernel has no such threads there is nothing to do. refused: they are there, and keep their priority.
-  [[nodiscard]] static Result<OverflowPriority> raise(std::span<const unsigned> cores, int fifo_priority, const Machine& machine = Machine());
+  [[nodiscard]] static Result<OverflowPriority> raise(std::span<const unsigned> cores, int fifo_priority,
+                                                      const Machine& machine = Machine());
   [[nodiscard]] std::size_t threads() const { return before_.size(); }
 
  private:

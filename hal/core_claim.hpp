@@ -1,5 +1,5 @@
-// Two runs on the same core would each break the other's promise. A claim holds cores for one run, against every other run on the
-// machine; it ends with this object, or with the process, however that ends.
+// Two runs on the same core would each break the other's promise. A claim holds cores for one run, against every other
+// run on the machine; it ends with this object, or with the process, however that ends.
 #pragma once
 
 #include "config/result.hpp"

@@ -1,12 +1,14 @@
-// A device: physical memory in uniform chunks, address ranges that chunks are mapped into, and engines that do the work.
+// A device: physical memory in uniform chunks, address ranges that chunks are mapped into, and engines that do the
+// work.
 //
-// Every chunk is mapped read-write once, for good, in the device's pool window; copies go through the window. Arenas map
-// the same chunks where tasks expect them, read-only or read-write. Copying and mapping are therefore independent.
+// Every chunk is mapped read-write once, for good, in the device's pool window; copies go through the window. Arenas
+// map the same chunks where tasks expect them, read-only or read-write. Copying and mapping are therefore independent.
 //
-// Ownership: the Device owns chunks, ranges, buffers and engines; handles are plain values, valid until released or until the
-// Device ends. Threading: set-up calls come from one thread at a time, and never beside mapping calls; mapping calls of one slot come from
-// one thread at a time, those of different slots from different threads if they like; engines are fed by one thread each.
-// Sibling back ends: hal/host (software), hal/cuda (NVIDIA). One set of rules (test/hal/device_rules.hpp) runs against each.
+// Ownership: the Device owns chunks, ranges, buffers and engines; handles are plain values, valid until released or
+// until the Device ends. Threading: set-up calls come from one thread at a time, and never beside mapping calls;
+// mapping calls of one slot come from one thread at a time, those of different slots from different threads if they
+// like; engines are fed by one thread each. Sibling back ends: hal/host (software), hal/cuda (NVIDIA). One set of rules
+// (test/hal/device_rules.hpp) runs against each.
 #pragma once
 
 #include "config/result.hpp"
@@ -35,11 +37,12 @@ struct AddressRange {
 
 /// What was found out by trying, never read from an attribute.
 struct DeviceCapabilities {
-  bool read_only_mapping = false;    // a write through a read mapping is caught
-  bool shared_mapping = false;       // one chunk at several addresses at once
-  bool remap_under_load = false;     // mappings may change while the compute engine works elsewhere
-  bool host_sees_window = false;     // the pool window is ordinary memory: files can be read straight into it
-  bool mapping_faults = false;       // mapping fills page tables in the caller's name, which the kernel counts as page faults of its thread
+  bool read_only_mapping = false; // a write through a read mapping is caught
+  bool shared_mapping = false;    // one chunk at several addresses at once
+  bool remap_under_load = false;  // mappings may change while the compute engine works elsewhere
+  bool host_sees_window = false;  // the pool window is ordinary memory: files can be read straight into it
+  /// Mapping fills page tables in the caller's name, which the kernel counts as page faults of its thread
+  bool mapping_faults = false;
   bool digest = false;               // digest() answers
   std::vector<std::string> findings; // one line per probe: what was tried, what came out, what it fell back to
 };
@@ -67,15 +70,16 @@ struct MemoryUse {
   Bytes context; // taken by opening the device, before its first chunk
 };
 
-/// What the calling thread does while its copy is under way, so that it costs no time of its own. A null function: nothing.
+/// What the calling thread does while its copy is under way, so that it costs no time of its own. A null function:
+/// nothing.
 struct Beside {
   Status (*run)(void* context) noexcept = nullptr;
   void* context = nullptr;
   [[nodiscard]] Status operator()() const noexcept { return run == nullptr ? Status() : run(context); }
 };
 
-/// Tells contents of the same length apart: 128 bits, different for different contents but for a chance of 2^-128. Comparable only among
-/// digests of one device. No protection against somebody who wants two to be equal.
+/// Tells contents of the same length apart: 128 bits, different for different contents but for a chance of 2^-128.
+/// Comparable only among digests of one device. No protection against somebody who wants two to be equal.
 struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -94,12 +98,12 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  [[nodiscard]] virtual Bytes capacity() const = 0;     // whole chunks; enforced
+  [[nodiscard]] virtual Bytes capacity() const = 0; // whole chunks; enforced
   [[nodiscard]] virtual Bytes chunk_size() const = 0;
   [[nodiscard]] virtual const DeviceCapabilities& capabilities() const = 0;
 
-  /// Creates `count` chunks, zeroed, and maps them in the pool window; out_of_memory, and none created, when capacity would be
-  /// exceeded. The chunks of one call follow each other in the window.
+  /// Creates `count` chunks, zeroed, and maps them in the pool window; out_of_memory, and none created, when capacity
+  /// would be exceeded. The chunks of one call follow each other in the window.
   [[nodiscard]] virtual Result<std::vector<Chunk>> create_chunks(std::size_t count) = 0;
   /// Where `chunk` stands in the pool window, read-write, for as long as the device lives.
   [[nodiscard]] virtual std::byte* window(Chunk chunk) const = 0;
@@ -110,30 +114,34 @@ class Device {
   /// Unmaps what is still mapped in `range` and gives the addresses back.
   [[nodiscard]] virtual Result<> release(AddressRange range) = 0;
 
-  /// Maps `chunk` as the `slot`-th chunk of `range`; bad_input when the slot is mapped or not there, or the chunk was not created.
-  /// One chunk may be mapped in many places. No allocation, and no page fault on a later access.
+  /// Maps `chunk` as the `slot`-th chunk of `range`; bad_input when the slot is mapped or not there, or the chunk was
+  /// not created. One chunk may be mapped in many places. No allocation, and no page fault on a later access.
   [[nodiscard]] virtual Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept = 0;
   /// Makes the slot inaccessible; the chunk keeps its contents. Unmapping an unmapped slot is bad_input.
   [[nodiscard]] virtual Status unmap(AddressRange range, std::size_t slot) noexcept = 0;
 
-  /// Copies between host memory and device addresses (window or arena); called on an engine's thread, returns when it and `beside`, which
-  /// is called once while the copy is under way, are done. The first error of the two; the copy has ended all the same.
+  /// Copies between host memory and device addresses (window or arena); called on an engine's thread, returns when it
+  /// and `beside`, which is called once while the copy is under way, are done. The first error of the two; the copy has
+  /// ended all the same.
   [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept = 0;
-  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept { return copy(to, from, size, Beside{}); }
-  /// The halves of copy(), so that copies follow each other without a gap: the first hands the copy to the device and returns. Called on an
-  /// engine's thread, which may copy() and digest() in between, but nothing that a begun copy touches. After an error there is nothing to
-  /// end; out_of_memory: `begun_copies` are begun and not ended.
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
+    return copy(to, from, size, Beside{});
+  }
+  /// The halves of copy(), so that copies follow each other without a gap: the first hands the copy to the device and
+  /// returns. Called on an engine's thread, which may copy() and digest() in between, but nothing that a begun copy
+  /// touches. After an error there is nothing to end; out_of_memory: `begun_copies` are begun and not ended.
   [[nodiscard]] virtual Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
-  /// Waits for the oldest copy that this thread has begun and not ended. Whatever it answers, that one is ended; bad_input: there is none.
+  /// Waits for the oldest copy that this thread has begun and not ended. Whatever it answers, that one is ended;
+  /// bad_input: there is none.
   [[nodiscard]] virtual Status end_copy() noexcept = 0;
   static constexpr std::size_t begun_copies = 4; // at once, by each engine
-  /// Of `size` bytes, a multiple of 16, at a device address that is aligned to 16 (window or arena), computed on the device; called on an
-  /// engine's thread. bad_input; unsupported: capabilities().digest is false.
+  /// Of `size` bytes, a multiple of 16, at a device address that is aligned to 16 (window or arena), computed on the
+  /// device; called on an engine's thread. bad_input; unsupported: capabilities().digest is false.
   [[nodiscard]] virtual Status digest(const std::byte* at, Bytes size, Digest& result) noexcept = 0;
 
-  /// Page-locks host memory that the caller mapped, whole pages, so that copies of it run at full speed. The memory must stay mapped until
-  /// unpin(), or the Device's end, which unpins what is left. Set-up only. bad_input: pinned already; refused: the limit of locked memory;
-  /// unsupported: the driver cannot.
+  /// Page-locks host memory that the caller mapped, whole pages, so that copies of it run at full speed. The memory
+  /// must stay mapped until unpin(), or the Device's end, which unpins what is left. Set-up only. bad_input: pinned
+  /// already; refused: the limit of locked memory; unsupported: the driver cannot.
   [[nodiscard]] virtual Result<> pin(std::byte* begin, Bytes size) = 0;
   /// What pin() was given, as a whole. Set-up only, and never while it is copied.
   [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
@@ -146,8 +154,8 @@ class Device {
   [[nodiscard]] virtual Result<> free(const Buffer& buffer) = 0;
 
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
-  /// What ended the device, if anything did. The call that met it was answered with device_fault, all later ones with device_lost.
-  /// Any thread.
+  /// What ended the device, if anything did. The call that met it was answered with device_fault, all later ones with
+  /// device_lost. Any thread.
   [[nodiscard]] virtual std::optional<DeviceFault> fault() const = 0;
 
  protected:

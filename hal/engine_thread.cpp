@@ -65,10 +65,13 @@ Result<> EngineThread::configure(const ThreadSettings& settings) {
         asked.outcome = apply(asked.settings);
         return {};
       },
-      .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
+      .done = [](void* context, Status, Instant,
+                 Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
       .context = &request,
   };
-  if (!submit(work)) return fail(Errc::out_of_memory, "The engine \"" + settings.name + "\" has no room to take settings: configure it before it works.");
+  if (!submit(work))
+    return fail(Errc::out_of_memory,
+                "The engine \"" + settings.name + "\" has no room to take settings: configure it before it works.");
   while (request.answered.value() == 0) request.answered.wait(0);
   return request.outcome;
 }

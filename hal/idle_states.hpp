@@ -1,5 +1,5 @@
-// Idle states of a core take up to hundreds of microseconds to leave, most of all in a virtual machine, where the host has to run the
-// core again. ShallowIdle keeps the kernel from using deep ones, KeepAwake from using any.
+// Idle states of a core take up to hundreds of microseconds to leave, most of all in a virtual machine, where the host
+// has to run the core again. ShallowIdle keeps the kernel from using deep ones, KeepAwake from using any.
 #pragma once
 
 #include "config/result.hpp"
@@ -15,8 +15,8 @@ namespace rtexec::hal {
 
 class ShallowIdle {
  public:
-  /// Asks the kernel's power management for a wake-up latency of 0 us and reads the request back. unsupported where the kernel
-  /// has no such control (there are then no idle states to leave, as in most virtual machines).
+  /// Asks the kernel's power management for a wake-up latency of 0 us and reads the request back. unsupported where the
+  /// kernel has no such control (there are then no idle states to leave, as in most virtual machines).
   [[nodiscard]] static Result<ShallowIdle> hold();
 
  private:

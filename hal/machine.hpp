@@ -1,5 +1,6 @@
-// The machine under the executive: cores, what the kernel allows, and the files under /sys and /proc. All paths go through
-// one root folder, so that a recorded tree stands in for a board. Set-up code: everything here may allocate and block.
+// The machine under the executive: cores, what the kernel allows, and the files under /sys and /proc. All paths go
+// through one root folder, so that a recorded tree stands in for a board. Set-up code: everything here may allocate and
+// block.
 #pragma once
 
 #include "config/board.hpp"
@@ -26,8 +27,8 @@ struct Finding {
   };
   std::string subject; // "SCHED_FIFO", "memory lock", "RT throttling", "fair server", "isolated cores", ...
   Grade grade = Grade::ok;
-  std::string state;   // what was found, with the value
-  std::string advice;  // what to change and how; empty when ok
+  std::string state;  // what was found, with the value
+  std::string advice; // what to change and how; empty when ok
 };
 
 /// The governors that were in force before frequencies were locked; the destructor gives them back.
@@ -63,23 +64,25 @@ class Machine {
   [[nodiscard]] Result<> write(const std::filesystem::path& path, std::string_view value) const;
   /// The same for files that take commands and do not read back what was written.
   [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
-  [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const { return root_ / path.relative_path(); }
+  [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const {
+    return root_ / path.relative_path();
+  }
 
-  /// Tries what can be tried, reads what can be read: real-time classes, memory lock, throttling, fair server, isolation,
-  /// frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves everything as it was. What is tried, is tried
-  /// on the machine that runs, whatever the root.
+  /// Tries what can be tried, reads what can be read: real-time classes, memory lock, throttling, fair server,
+  /// isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves everything as it was. What is
+  /// tried, is tried on the machine that runs, whatever the root.
   [[nodiscard]] std::vector<Finding> probe() const;
 
   /// What others may take from threads of FIFO priority on `core`: RT throttling, the fair server.
   [[nodiscard]] std::vector<Finding> real_time_limits(unsigned core) const;
 
-  /// Locks the frequency of each core to its maximum (governor "performance", read back). A core without cpufreq has nothing to lock:
-  /// firmware or a hypervisor decides there, which probe() tells.
+  /// Locks the frequency of each core to its maximum (governor "performance", read back). A core without cpufreq has
+  /// nothing to lock: firmware or a hypervisor decides there, which probe() tells.
   [[nodiscard]] Result<FrequencyLock> lock_frequency(std::span<const unsigned> cores) const;
 
-  /// A cpuset for each of `cores` that it does not share (cgroup v1 and v2, at the top of the hierarchy), so that SCHED_DEADLINE
-  /// threads can be pinned there. One at a time on a machine; what a killed process left behind is cleared first.
-  /// v2: other programs leave these cores. v1: they may stay, but a real-time thread preempts them.
+  /// A cpuset for each of `cores` that it does not share (cgroup v1 and v2, at the top of the hierarchy), so that
+  /// SCHED_DEADLINE threads can be pinned there. One at a time on a machine; what a killed process left behind is
+  /// cleared first. v2: other programs leave these cores. v1: they may stay, but a real-time thread preempts them.
   [[nodiscard]] Result<std::unique_ptr<Partition>> partition(const std::vector<unsigned>& cores) const;
 
  private:
@@ -95,10 +98,11 @@ class Machine {
 /// The value of a "Key:   value" line, as in /proc/self/status and /proc/meminfo; `key` includes the colon.
 [[nodiscard]] std::optional<std::string> field(std::string_view text, std::string_view key);
 
-/// Opens the device of `board` with the capacity and chunk asked for; the error says what the board or the machine lacks (refused:
-/// the device is not on this machine). On a GPU, a capacity of 0 is what the device has free and a chunk of 0 its driver's granularity;
-/// `completion` is of its engines only.
+/// Opens the device of `board` with the capacity and chunk asked for; the error says what the board or the machine
+/// lacks (refused: the device is not on this machine). On a GPU, a capacity of 0 is what the device has free and a
+/// chunk of 0 its driver's granularity; `completion` is of its engines only.
 [[nodiscard]] Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk,
-                                                          Completion completion = Completion::block, const Machine& machine = Machine());
+                                                          Completion completion = Completion::block,
+                                                          const Machine& machine = Machine());
 
 } // namespace rtexec::hal

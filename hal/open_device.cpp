@@ -22,8 +22,10 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mac
   const auto available = available_memory(machine);
   if (!available) return std::unexpected(available.error());
   if (capacity > *available) {
-    return fail(Errc::refused, "device.capacity: " + readable(capacity) + " was asked, " + readable(*available) +
-                                   " are available on this machine (MemAvailable in /proc/meminfo).\nAsk for less, or end other programs.");
+    return fail(
+        Errc::refused,
+        "device.capacity: " + readable(capacity) + " was asked, " + readable(*available) +
+            " are available on this machine (MemAvailable in /proc/meminfo).\nAsk for less, or end other programs.");
   }
   auto device = HostDevice::open(capacity, chunk);
   if (!device) return std::unexpected(device.error());
@@ -41,14 +43,19 @@ Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std:
 
 } // namespace
 
-Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion, const Machine& machine) {
-  const bool whole = board.device == DeviceKind::cuda && board.capacity.count == 0; // what the device has, known once it is open
+Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion,
+                                            const Machine& machine) {
+  // What the device has, known once it is open
+  const bool whole = board.device == DeviceKind::cuda && board.capacity.count == 0;
   if (capacity > board.capacity && !whole) {
-    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name + "\" has " +
-                                     to_string(board.capacity) + ".\nAsk for less, or correct the board's file.");
+    return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was asked, board \"" + board.name +
+                                     "\" has " + to_string(board.capacity) +
+                                     ".\nAsk for less, or correct the board's file.");
   }
   if (board.device == DeviceKind::host) return open_host(capacity, chunk, machine);
-  return open_cuda({.ordinal = static_cast<int>(board.ordinal), .capacity = capacity, .chunk = chunk, .completion = completion}, board.name);
+  return open_cuda(
+      {.ordinal = static_cast<int>(board.ordinal), .capacity = capacity, .chunk = chunk, .completion = completion},
+      board.name);
 }
 
 } // namespace rtexec::hal

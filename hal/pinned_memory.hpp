@@ -1,4 +1,5 @@
-// What a back end keeps of the host memory that it page-locked for its caller. The locking belongs to the back end, the memory to the caller.
+// What a back end keeps of the host memory that it page-locked for its caller. The locking belongs to the back end, the
+// memory to the caller.
 #pragma once
 
 #include "config/result.hpp"
@@ -22,8 +23,11 @@ class PinnedMemory {
     const auto page = page_size().count;
     if (wanted.empty() || reinterpret_cast<std::uintptr_t>(wanted.data()) % page != 0 || wanted.size() % page != 0)
       return fail(Errc::bad_input, "Host memory is page-locked in whole pages of " + to_string(page_size()) + ".");
-    const auto meets = [&](Piece each) { return each.data() < wanted.data() + wanted.size() && wanted.data() < each.data() + each.size(); };
-    if (std::ranges::any_of(pieces_, meets)) return fail(Errc::bad_input, "Host memory is page-locked that is page-locked already.");
+    const auto meets = [&](Piece each) {
+      return each.data() < wanted.data() + wanted.size() && wanted.data() < each.data() + each.size();
+    };
+    if (std::ranges::any_of(pieces_, meets))
+      return fail(Errc::bad_input, "Host memory is page-locked that is page-locked already.");
     return {};
   }
   void add(Piece piece) { pieces_.push_back(piece); }
@@ -31,7 +35,8 @@ class PinnedMemory {
   /// The piece that begins there; bad_input: there is none.
   [[nodiscard]] Result<Piece> find(const std::byte* begin) const {
     const auto found = std::ranges::find(pieces_, begin, &Piece::data);
-    if (found == pieces_.end()) return fail(Errc::bad_input, "Host memory is unlocked that was not page-locked, or was unlocked before.");
+    if (found == pieces_.end())
+      return fail(Errc::bad_input, "Host memory is unlocked that was not page-locked, or was unlocked before.");
     return *found;
   }
   void remove(const std::byte* begin) {

@@ -11,7 +11,8 @@ namespace rtexec::hal {
 
 class ReservedRange {
  public:
-  ReservedRange(AddressRange addresses, Bytes chunk) : addresses_(addresses), chunk_(chunk), mapped_(addresses.size.count / chunk.count) {}
+  ReservedRange(AddressRange addresses, Bytes chunk)
+      : addresses_(addresses), chunk_(chunk), mapped_(addresses.size.count / chunk.count) {}
 
   [[nodiscard]] const AddressRange& addresses() const noexcept { return addresses_; }
   [[nodiscard]] std::size_t slots() const noexcept { return mapped_.size(); }
@@ -27,10 +28,10 @@ class ReservedRange {
 };
 
 /// The one that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.
-template <class Range>
-[[nodiscard]] Range* find_range(std::vector<Range>& ranges, AddressRange wanted) noexcept {
-  const auto found = std::ranges::find_if(
-      ranges, [&](const ReservedRange& each) { return each.addresses().base == wanted.base && each.addresses().size == wanted.size; });
+template <class Range> [[nodiscard]] Range* find_range(std::vector<Range>& ranges, AddressRange wanted) noexcept {
+  const auto found = std::ranges::find_if(ranges, [&](const ReservedRange& each) {
+    return each.addresses().base == wanted.base && each.addresses().size == wanted.size;
+  });
   return found == ranges.end() ? nullptr : &*found;
 }
 

@@ -22,14 +22,15 @@ struct Reservation {
   Duration period{0};
 };
 
-/// Cores taken out of the kernel's load balancing, each by itself, so that SCHED_DEADLINE threads can be pinned to them.
-/// Made by Machine::partition(); everything is put back by end(). One thread at a time, except add().
+/// Cores taken out of the kernel's load balancing, each by itself, so that SCHED_DEADLINE threads can be pinned to
+/// them. Made by Machine::partition(); everything is put back by end(). One thread at a time, except add().
 class Partition {
  public:
   virtual ~Partition() = default; // ends it
   /// Moves a thread of this process to `core`'s part.
   [[nodiscard]] virtual Result<> add(int kernel_id, unsigned core) = 0;
-  /// Moves the threads still in it back and undoes everything; the error names what could not be undone. Once is enough.
+  /// Moves the threads still in it back and undoes everything; the error names what could not be undone. Once is
+  /// enough.
   [[nodiscard]] virtual Result<> end() = 0;
 };
 
@@ -39,16 +40,19 @@ struct ThreadSettings {
   int fifo_priority = 0;                  // 1..99: SCHED_FIFO; 0: not asked for
   std::optional<Reservation> reservation; // SCHED_DEADLINE, instead of a FIFO priority; neither: SCHED_OTHER
   bool when_idle = false;                 // SCHED_IDLE instead: runs only where nothing else wants to
-  Partition* partition = nullptr;         // joined before the thread is pinned; must outlive the call. Needs `core`
-  Bytes stack{1 << 20};                   // whole stack, prefaulted, with a guard page below; fixed at the thread's start
+  /// Joined before the thread is pinned; must outlive the call. Needs `core`
+  Partition* partition = nullptr;
+  /// Whole stack, prefaulted, with a guard page below; fixed at the thread's start
+  Bytes stack{1 << 20};
 };
 
-/// Applies `settings` to the calling thread (all but the stack) and reads every one of them back; the error says which was
-/// refused, why, and what to change (a limit, a capability, a kernel parameter). After an error the thread is SCHED_OTHER.
+/// Applies `settings` to the calling thread (all but the stack) and reads every one of them back; the error says which
+/// was refused, why, and what to change (a limit, a capability, a kernel parameter). After an error the thread is
+/// SCHED_OTHER.
 [[nodiscard]] Result<> apply(const ThreadSettings& settings);
 
-/// A thread with prefaulted stack that applies its settings before it runs `body`. start() returns once the settings are
-/// in force, or their error, and then `body` never runs. The destructor joins.
+/// A thread with prefaulted stack that applies its settings before it runs `body`. start() returns once the settings
+/// are in force, or their error, and then `body` never runs. The destructor joins.
 class Thread {
  public:
   Thread();

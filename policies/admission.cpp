@@ -32,24 +32,29 @@ void check_regulation(const TaskSet& tasks, const Board& board, const auto& comp
     complain("[bandwidth] period must be above 0 and at most " + readable(Duration(longest_time)));
   for (const CounterFacts& counter : board.counters)
     if (!is_line(counter.line))
-      complain("board '" + board.name + "': a line of " + to_string(counter.line) + ", moved by each event " + counter.event + ", is out of range");
+      complain("board '" + board.name + "': a line of " + to_string(counter.line) + ", moved by each event " +
+               counter.event + ", is out of range");
   for (const Task& task : tasks.tasks)
     for (const std::optional<Bytes>& traffic : {task.traffic_before, task.traffic_after})
-      if (traffic && !in_range(*traffic)) complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
+      if (traffic && !in_range(*traffic))
+        complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
 Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
   std::string errors;
   const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
   if (memory.size() != tasks.tasks.size())
-    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " + std::to_string(tasks.tasks.size()));
+    complain("the memory of " + std::to_string(memory.size()) + " tasks was given for a set of " +
+             std::to_string(tasks.tasks.size()));
   if (tasks.tasks.size() > most_tasks)
     complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
   for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
-    if (!in_range(charge)) complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
+    if (!in_range(charge))
+      complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
   if (reserved(tasks) && board.compute_core && board.compute_core == board.service_core)
     complain("board '" + board.name + "': core " + std::to_string(*board.compute_core) +
-             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the scheduler another service_core");
+             " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
+             "scheduler another service_core");
   for (const Task& task : tasks.tasks) {
     const std::string who = "task '" + task.name + "': ";
     if (!task.wcet) complain(who + "it has no wcet; give one, or measure it with 'rtexec profile'");
@@ -69,7 +74,8 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.response_bound = Duration(bounds.done);
 }
 
-/// Stage deadlines that order jobs and describe stages; under overload they are no more than plausible, hence kept in order.
+/// Stage deadlines that order jobs and describe stages; under overload they are no more than plausible, hence kept in
+/// order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
@@ -87,7 +93,8 @@ struct Analysis {
 
 Analysis analyse_edf(const NamedSet& named, Effort effort) {
   EdfBounds bounds = edf_bounds(named.set, effort);
-  return {demand_verdict(named, bounds), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds.tasks), false};
+  return {demand_verdict(named, bounds), core_verdicts(named), end_to_end_verdict(named, bounds),
+          std::move(bounds.tasks), false};
 }
 
 /// Of what a late task could use beyond its bounds.
@@ -99,10 +106,12 @@ bool cores_are_free(const NamedSet& named) {
 
 Analysis analyse_static_priority(const NamedSet& named) {
   std::vector<StageBounds> bounds = static_priority_bounds(named.set);
-  return {response_verdict(named), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds), cores_are_free(named)};
+  return {response_verdict(named), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds),
+          cores_are_free(named)};
 }
 
-void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> order, std::span<const CpuWindows> windows) {
+void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> order,
+                      std::span<const CpuWindows> windows) {
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const StagedTask& task = named.set.tasks[i];
     plan.tasks[order[i]].before_reservation = {Duration(runtime_of(task.before)), Duration(windows[i].before)};
@@ -110,27 +119,31 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
   }
 }
 
-Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order, Effort effort) {
+Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service,
+                              std::span<const std::size_t> order, Effort effort) {
   Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
   TestVerdict device = demand_verdict(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
-  return {std::move(device), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds.tasks), false};
+  return {std::move(device), core_verdicts(named, service), end_to_end_verdict(named, service, found),
+          std::move(found.bounds.tasks), false};
 }
 
-Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service, std::span<const std::size_t> order,
-                                          Effort effort) {
+Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service,
+                                          std::span<const std::size_t> order, Effort effort) {
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
-  return {response_verdict(named), core_verdicts(named, service), end_to_end_verdict(named, service, found), std::move(found.bounds),
-          found.fits && cores_are_free(named)};
+  return {response_verdict(named), core_verdicts(named, service), end_to_end_verdict(named, service, found),
+          std::move(found.bounds), found.fits && cores_are_free(named)};
 }
 
-Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named, std::span<const std::size_t> order, Effort effort) {
+Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named,
+                 std::span<const std::size_t> order, Effort effort) {
   const bool edf = plan.order == Order::edf;
   if (!reserved(tasks)) return edf ? analyse_edf(named, effort) : analyse_static_priority(named);
   const ServiceThread service = service_of(plan, tasks, board);
   plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
-  return edf ? analyse_reserved_edf(plan, named, service, order, effort) : analyse_reserved_static_priority(plan, named, service, order, effort);
+  return edf ? analyse_reserved_edf(plan, named, service, order, effort)
+             : analyse_reserved_static_priority(plan, named, service, order, effort);
 }
 
 void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<const std::size_t> order) {
@@ -172,14 +185,16 @@ Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<con
 /// Looks for volumes that are proved.
 class VolumeTrial {
  public:
-  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow)
+  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+              std::uint32_t overflow)
       : plan_(plan), tasks_(tasks), board_(board), order_(order), overflow_(overflow) {}
 
-  /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU parts may need
-  /// volumes that leave it more.
+  /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
+  /// parts may need volumes that leave it more.
   Plan run() {
     if (auto proved = searched({})) return std::move(*proved);
-    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what lands beside them.
+    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what lands
+    // beside them.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, tasks_, board_);
       if (!lacks_landing_room(*closest_, charged)) break;
@@ -239,7 +254,8 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow) {
+Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+             std::uint32_t overflow) {
   set_ranks(plan, tasks, order);
   if (overflow > 0) return VolumeTrial(plan, tasks, board, order, overflow).run();
   return examined(std::move(plan), tasks, board, order, Effort::full);
@@ -249,13 +265,15 @@ Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<cons
 Plan with_priorities(const Plan& plan, const TaskSet& tasks, const Board& board, std::uint32_t overflow) {
   const std::vector<std::size_t> order = by_urgency(tasks);
   Plan first = planned(plan, tasks, board, order, overflow);
-  if (first.proved || plan.order == Order::edf || tasks.executive.priorities != PriorityAssignment::audsley) return first;
+  if (first.proved || plan.order == Order::edf || tasks.executive.priorities != PriorityAssignment::audsley)
+    return first;
   const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, tasks, board, tried).set; };
   Plan searched = planned(plan, tasks, board, audsley(tasks, order, charged), overflow);
   return searched.proved ? std::move(searched) : std::move(first);
 }
 
-Result<Plan> plan_on(const Partition& cores, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+Result<Plan> plan_on(const Partition& cores, const TaskSet& tasks, const Board& board,
+                     std::span<const MemoryDemand> memory) {
   Plan plan;
   plan.order = tasks.executive.order;
   plan.tasks.resize(tasks.tasks.size());
@@ -280,7 +298,8 @@ Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const
   for (const Partition& cores : partitions(tasks, board)) {
     Result<Plan> tried = plan_on(cores, tasks, board, memory);
     if (tried && tried->proved) return tried;
-    const bool closer = !closest || (tried && (!*closest || tried->tests.back().slack > (*closest)->tests.back().slack));
+    const bool closer =
+        !closest || (tried && (!*closest || tried->tests.back().slack > (*closest)->tests.back().slack));
     if (closer) closest = std::move(tried);
   }
   return std::move(*closest);

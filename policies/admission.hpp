@@ -14,20 +14,22 @@ namespace rtexec::policies {
 
 /// `memory` is parallel to `tasks.tasks`. Every task must carry a wcet (given or profiled).
 ///
-/// Tests, in this order: the device alone, `demand` (EDF), `rta` (static priority) or `pipelined` (either, where jobs are loaded beside
-/// others); `core N`, each core that has real-time tasks, as if the device took no time; `end-to-end`, which decides Plan::proved and implies
-/// the others. A real-time task is `promised`, and has a response bound, when end-to-end is proved; under static priority also when it is
-/// proved down to this task.
+/// Tests, in this order: the device alone, `demand` (EDF), `rta` (static priority) or `pipelined` (either, where jobs
+/// are loaded beside others); `core N`, each core that has real-time tasks, as if the device took no time;
+/// `end-to-end`, which decides Plan::proved and implies the others. A real-time task is `promised`, and has a response
+/// bound, when end-to-end is proved; under static priority also when it is proved down to this task.
 ///
-/// threads = deadline plans for SCHED_DEADLINE: CPU parts in reservations, which the plan then carries. Otherwise for SCHED_FIFO.
+/// threads = deadline plans for SCHED_DEADLINE: CPU parts in reservations, which the plan then carries. Otherwise for
+/// SCHED_FIFO.
 ///
-/// Tasks that name no core are given one of Board::cores: the first of a few partitions that is proved, or else the one that comes closest.
+/// Tasks that name no core are given one of Board::cores: the first of a few partitions that is proved, or else the one
+/// that comes closest.
 ///
 /// Where not everything fits, volumes are chosen for which the set is proved, or else those that come closest.
 ///
-/// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity than the board
-/// has or none that is known, a memory policy that it lacks, no cost of swapping where not everything fits. not_proved where the memory does not fit,
-/// swapped or not: then there is no plan to force.
+/// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity
+/// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything
+/// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
 [[nodiscard]] Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
 
 } // namespace rtexec::policies

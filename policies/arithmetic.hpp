@@ -1,8 +1,9 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
-// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every iteration stops at
-// `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its charges at most 2^57, and a sum over the
-// two parts of 2^10 tasks below 2^126; so are sums of memory lines, of which a part moves at most 2^55.
+// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `most_tasks` tasks, and every
+// iteration stops at `unbounded`. So a window plus a jitter, and a count of jobs, are below 2^58, a cost with its
+// charges at most 2^57, and a sum over the two parts of 2^10 tasks below 2^126; so are sums of memory lines, of which a
+// part moves at most 2^55.
 #pragma once
 
 #include "config/units.hpp"
@@ -28,7 +29,8 @@ struct Load {
   Nanos lines = 0; // of memory, that each job moves on a regulated core
 };
 
-/// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) / period).
+/// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) /
+/// period).
 [[nodiscard]] constexpr Wide jobs_in(const Load& load, Nanos window) {
   return (window + load.jitter + load.period - 1) / load.period;
 }
@@ -38,18 +40,18 @@ struct Load {
   return (window + load.jitter) / load.period + 1;
 }
 
-/// Where an iteration towards a fixed point ended. Not settled: it passed its limit, or took too many steps; then the fixed point,
-/// if there is one, is at least `value`.
+/// Where an iteration towards a fixed point ended. Not settled: it passed its limit, or took too many steps; then the
+/// fixed point, if there is one, is at least `value`.
 struct FixedPoint {
   Nanos value = 0;
   bool settled = false;
 };
 
-inline constexpr int most_steps = 200'000; // of one iteration; reached only where the utilisation is within 1e-5 or so of 1
+/// Of one iteration; reached only where the utilisation is within 1e-5 or so of 1
+inline constexpr int most_steps = 200'000;
 
 /// The least fixed point of a non-decreasing `next` that is not below `from`; `from` must not exceed it.
-template <class Next>
-[[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next) {
+template <class Next> [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next) {
   Nanos value = from;
   for (int step = 0; step < most_steps && value <= limit && value < unbounded; ++step) {
     const Wide following = next(value);

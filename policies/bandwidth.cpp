@@ -15,7 +15,9 @@ constexpr Lines steps = 4; // a domain takes a quarter of its budget from the po
 
 /// No count of lines wraps: what does not fit is `most`.
 constexpr Lines sum(Lines a, Lines b) { return a > most - std::min(b, most) ? most : a + b; }
-constexpr Lines product(Lines a, std::uint64_t b) { return static_cast<Lines>(std::min<WideLines>(WideLines{a} * b, most)); }
+constexpr Lines product(Lines a, std::uint64_t b) {
+  return static_cast<Lines>(std::min<WideLines>(WideLines{a} * b, most));
+}
 constexpr Lines quotient_up(Lines a, std::uint64_t b) { return a / b + (a % b != 0); }
 
 /// (a + b) / 2, rounded up.
@@ -24,7 +26,8 @@ constexpr Lines mean(Lines a, Lines b) { return a / 2 + b / 2 + ((a | b) & 1); }
 } // namespace
 
 Lines lines_of(Bandwidth bandwidth, Bytes line, Duration period) {
-  const WideLines lines = WideLines{bandwidth.bytes_per_second} * static_cast<std::uint64_t>(period.count()) / (second * line.count);
+  const WideLines lines =
+      WideLines{bandwidth.bytes_per_second} * static_cast<std::uint64_t>(period.count()) / (second * line.count);
   return static_cast<Lines>(std::clamp<WideLines>(lines, 1, most));
 }
 
@@ -32,10 +35,11 @@ Bandwidth bandwidth_of(Lines lines, Bytes line, Duration period) {
   const auto nanoseconds = static_cast<std::uint64_t>(period.count());
   const WideLines bytes = WideLines{lines} * line.count;
   const WideLines per_nanosecond = std::min<WideLines>(bytes / nanoseconds, unlimited);
-  return {static_cast<std::uint64_t>(std::min<WideLines>(per_nanosecond * second + bytes % nanoseconds * second / nanoseconds, unlimited))};
+  return {static_cast<std::uint64_t>(
+      std::min<WideLines>(per_nanosecond * second + bytes % nanoseconds * second / nanoseconds, unlimited))};
 }
 
-// ---- the regulator --------------------------------------------------------------------------------------------------
+// ---- the regulator ----
 
 BandwidthRegulator::BandwidthRegulator(std::span<const BandwidthDomain> domains, const BandwidthRules& rules)
     : domains_(domains.size()), rules_(rules) {
@@ -47,7 +51,9 @@ BandwidthRegulator::BandwidthRegulator(std::span<const BandwidthDomain> domains,
   }
 }
 
-void BandwidthRegulator::set_budget(std::size_t domain, Lines budget) noexcept { domains_[domain].next_budget = std::max<Lines>(budget, 1); }
+void BandwidthRegulator::set_budget(std::size_t domain, Lines budget) noexcept {
+  domains_[domain].next_budget = std::max<Lines>(budget, 1);
+}
 
 Lines BandwidthRegulator::begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods) noexcept {
   Domain& d = domains_[domain];
@@ -60,7 +66,8 @@ Lines BandwidthRegulator::begin_period(std::size_t domain, Lines used, bool in_f
 Lines BandwidthRegulator::pause(std::size_t domain, std::uint64_t periods) const noexcept {
   const Domain& d = domains_[domain];
   const bool alone = !rules_.reclaim && rules_.sharing == BandwidthSharing::none;
-  if (!alone || !d.donates || d.state.debt > 0 || d.state.given < d.state.budget || d.state.budget == unlimited) return 0;
+  if (!alone || !d.donates || d.state.debt > 0 || d.state.given < d.state.budget || d.state.budget == unlimited)
+    return 0;
   const Lines half = d.state.budget / 2;
   return product(d.state.predicted, periods) <= half ? half : 0;
 }
@@ -148,20 +155,23 @@ bool BandwidthRegulator::all_used_up() const noexcept {
   });
 }
 
-// ---- the closed loop ------------------------------------------------------------------------------------------------
+// ---- the closed loop ----
 
 namespace {
 
-constexpr unsigned block = 16;           // executions after which a kind is found to have become shorter
-constexpr double shorter = 63.0 / 64;    // by less than this it is noise
-constexpr unsigned relearning = 256;     // executions: for that reason the limit goes to the floor no more often
-constexpr double aim = 7.0 / 8;          // of the slowdown allowed: above this the limit is not raised
-constexpr double deepest_cut = 1.0 / 2;  // of the limit, for one execution
+constexpr unsigned block = 16;        // executions after which a kind is found to have become shorter
+constexpr double shorter = 63.0 / 64; // by less than this it is noise
+// Executions: for that reason the limit goes to the floor no more often
+constexpr unsigned relearning = 256;
+constexpr double aim = 7.0 / 8;         // of the slowdown allowed: above this the limit is not raised
+constexpr double deepest_cut = 1.0 / 2; // of the limit, for one execution
 constexpr double least_cut = 15.0 / 16;
-constexpr double steepest = 1.0 / 8;     // of the limit, for one round
+constexpr double steepest = 1.0 / 8;      // of the limit, for one round
 constexpr double longest_step = 1.0 / 32; // of the range, for one round
 
-double times(Duration execution, Duration undisturbed) { return static_cast<double>(execution.count()) / static_cast<double>(undisturbed.count()); }
+double times(Duration execution, Duration undisturbed) {
+  return static_cast<double>(execution.count()) / static_cast<double>(undisturbed.count());
+}
 
 } // namespace
 
@@ -243,7 +253,8 @@ void BandwidthLoop::control(Kind& kind, Duration execution) noexcept {
 }
 
 void BandwidthLoop::cut(double slowdown) noexcept {
-  set_limit(static_cast<double>(limit_) * std::clamp((settings_.slowdown - 1) / (slowdown - 1), deepest_cut, least_cut));
+  set_limit(static_cast<double>(limit_) *
+            std::clamp((settings_.slowdown - 1) / (slowdown - 1), deepest_cut, least_cut));
 }
 
 void BandwidthLoop::raise(double slowdown) noexcept {
@@ -251,14 +262,17 @@ void BandwidthLoop::raise(double slowdown) noexcept {
   const double range = static_cast<double>(settings_.ceiling.bytes_per_second - settings_.floor.bytes_per_second);
   const double step = std::min(static_cast<double>(limit_) * steepest, range * longest_step);
   // Half of the allowed slowdown away from it, and farther, steps are full; nearer they get smaller.
-  if (room > 0) set_limit(static_cast<double>(limit_) + std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));
+  if (room > 0)
+    set_limit(static_cast<double>(limit_) +
+              std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));
   else begin_round();
 }
 
 void BandwidthLoop::set_limit(double limit) noexcept {
   const std::uint64_t floor = settings_.floor.bytes_per_second;
   const std::uint64_t ceiling = settings_.ceiling.bytes_per_second;
-  const std::uint64_t next = limit >= static_cast<double>(ceiling) ? ceiling : std::max(floor, static_cast<std::uint64_t>(limit));
+  const std::uint64_t next =
+      limit >= static_cast<double>(ceiling) ? ceiling : std::max(floor, static_cast<std::uint64_t>(limit));
   begin_round();
   if (next == limit_) return;
   limit_ = next;

@@ -1,5 +1,5 @@
-// What a memory bandwidth budget costs the real-time parts of its core: they stand still once it is used up, whoever did that. Formulas, proof
-// and what is assumed of the counter: README.md, "Charging regulated cores".
+// What a memory bandwidth budget costs the real-time parts of its core: they stand still once it is used up, whoever
+// did that. Formulas, proof and what is assumed of the counter: README.md, "Charging regulated cores".
 #pragma once
 
 #include "config/board.hpp"
@@ -12,16 +12,18 @@
 
 namespace rtexec::policies {
 
-/// Of one core with a budget, beside what its tasks move. Absent: under these settings its stalls have no bound, for the reason that
-/// add_regulation() gives.
+/// Of one core with a budget, beside what its tasks move. Absent: under these settings its stalls have no bound, for
+/// the reason that add_regulation() gives.
 struct StallCharge {
   RegulatedCore core;
   Bytes line{64};
 };
-[[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const TaskSet& tasks, const Board& board);
+[[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const TaskSet& tasks,
+                                                      const Board& board);
 
-/// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be charged.
-/// `named`: otherwise complete. `order`: the task indices that it was made of.
-void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order);
+/// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be
+/// charged. `named`: otherwise complete. `order`: the task indices that it was made of.
+void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board,
+                    std::span<const std::size_t> order);
 
 } // namespace rtexec::policies

@@ -23,7 +23,8 @@ struct CorePart {
 }
 
 /// Longest time from a part on `core` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
-[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, unsigned core, const CorePart& own, std::span<const Load> higher, Nanos limit) {
+[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, unsigned core, const CorePart& own,
+                                            std::span<const Load> higher, Nanos limit) {
   const auto regulated = std::ranges::find(set.regulated, core, &RegulatedCore::core);
   return least_fixed_point(own.work, limit, [&](Nanos window) {
     Wide work = own.work;
@@ -53,9 +54,10 @@ struct CorePart {
   return loads;
 }
 
-/// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their last parts become
-/// ready.
-[[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task, std::span<const StageBounds> bounds) {
+/// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
+/// last parts become ready.
+[[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
+                                                   std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
   for (std::size_t j = 0; j < task; ++j) {
     const StagedTask& other = set.tasks[j];

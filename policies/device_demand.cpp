@@ -37,7 +37,8 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, DevicePart backgr
   std::vector<Way> ways;
   for (const Overlap& overlap : overlaps(std::move(parts), background)) {
     Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background});
-    for (const Overlap::Charge& charge : overlap.tasks) way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
+    for (const Overlap::Charge& charge : overlap.tasks)
+      way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
   }
   return ways;
 }
@@ -62,14 +63,16 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
 /// h(t): the least over all ways.
 class DeviceDemand {
  public:
-  DeviceDemand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) : tasks_(tasks), ways_{one_by_one(tasks, background)} {
+  DeviceDemand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load)
+      : tasks_(tasks), ways_{one_by_one(tasks, background)} {
     if (ways_.front().below == unbounded) return;
     std::ranges::move(overlapped(tasks, {background, background_load}), std::back_inserter(ways_));
   }
 
   Demand at(Nanos instant) const {
     std::vector<Wide> jobs;
-    for (const DemandTask& task : tasks_) jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
+    for (const DemandTask& task : tasks_)
+      jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
     std::optional<Demand> least;
     for (const Way& way : ways_) {
       if (instant >= way.below) continue;
@@ -79,15 +82,16 @@ class DeviceDemand {
     return *least;
   }
 
-  /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then demands.
+  /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then
+  /// demands.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what comes once, in
-  /// any way whose U is below one. Absent: there is none.
+  /// Beyond it t - h(t) >= `slack`, for instants after the last first deadline: h(t) <= U t + sum (T - d) C / T + what
+  /// comes once, in any way whose U is below one. Absent: there is none.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -117,7 +121,8 @@ class DeviceDemand {
 Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
-    if (task.deadline < bound) last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
+    if (task.deadline < bound)
+      last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
   return last;
 }
 
@@ -158,7 +163,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
   const Wide highest = std::max<Wide>(*top, last.deadline);
   if (highest > unbounded) return analysis;
 
-  // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up to t: continue below.
+  // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
+  // to t: continue below.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(highest) + 1;
   Nanos previous = unbounded;

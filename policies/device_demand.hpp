@@ -1,4 +1,5 @@
-// Demand bound of a device that executes jobs non-preemptively, earliest deadline first, and may load one job's chunks meanwhile.
+// Demand bound of a device that executes jobs non-preemptively, earliest deadline first, and may load one job's chunks
+// meanwhile.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -15,30 +16,38 @@ struct DemandTask {
   Nanos deadline = 0; // of the device part, after the latest request; at most the period
   Nanos cost = 0;     // C
   Nanos load = 0;     // o, beside the execution of another job (overlap.hpp); 0: never
-  std::optional<Nanos> blocking{}; // by a job due later, where nothing is loaded beside others; absent: its cost
+  /// By a job due later, where nothing is loaded beside others; absent: its cost
+  std::optional<Nanos> blocking{};
 };
 
-/// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in it, and of those
-/// that execute or are staged when it begins.
+/// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in
+/// it, and of those that execute or are staged when it begins.
 struct Demand {
-  Nanos instant = 0;                    // t
-  Wide demand = 0;                      // sum of (floor((t - d) / T) + 1) C over tasks with d <= t; of e, and a tail, where jobs are loaded
-  Nanos blocking = 0;                   // largest C of a task with d > t, best-effort tasks included; where jobs are loaded: of both
-  std::optional<std::size_t> blocker;   // that task; absent: a best-effort task, any that executes, or none
-  [[nodiscard]] Nanos slack() const;    // t - h(t), at least -unbounded
+  Nanos instant = 0; // t
+  /// Sum of (floor((t - d) / T) + 1) C over tasks with d <= t; of e, and a tail, where jobs are loaded
+  Wide demand = 0;
+  /// Largest C of a task with d > t, best-effort tasks included; where jobs are loaded: of both
+  Nanos blocking = 0;
+  std::optional<std::size_t> blocker; // that task; absent: a best-effort task, any that executes, or none
+  [[nodiscard]] Nanos slack() const;  // t - h(t), at least -unbounded
 };
 
 struct DemandAnalysis {
-  bool settled = false;                 // false: overloaded, or the utilisation is too close to 1 to examine every instant
-  Demand tightest;                      // where t - h(t) is smallest
-  std::vector<Nanos> slack;             // by task: the smallest t - h(t) over t >= d; its jobs end that much before their deadline
+  /// False: overloaded, or the utilisation is too close to 1 to examine every instant
+  bool settled = false;
+  Demand tightest; // where t - h(t) is smallest
+  /// By task: the smallest t - h(t) over t >= d; its jobs end that much before their deadline
+  std::vector<Nanos> slack;
   [[nodiscard]] bool proved() const { return settled && tightest.slack() >= 0; }
 };
 
-[[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant, Nanos background_load = 0);
+[[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant,
+                               Nanos background_load = 0);
 
-/// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF scheduling, 2009), but
-/// for the smallest slack instead of its sign. `background`: the longest device part of best-effort tasks, `background_load` their longest load.
-[[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load = 0);
+/// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF
+/// scheduling, 2009), but for the smallest slack instead of its sign. `background`: the longest device part of
+/// best-effort tasks, `background_load` their longest load.
+[[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background,
+                                            Nanos background_load = 0);
 
 } // namespace rtexec::policies

@@ -28,7 +28,8 @@ bool overloaded(const Load& own, std::span<const Load> higher) {
 
 } // namespace
 
-DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher, Nanos blocking, Nanos limit) {
+DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher, Nanos blocking,
+                               Nanos limit) {
   const Nanos once = blocking + course.lead;
   DeviceResponse response{.from_release = own.jitter + once + course.rest, .from_request = once + course.rest};
   if (overloaded(own, higher)) return response;
@@ -37,14 +38,16 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
   if (!busy.settled) return response;
 
   const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
-  Nanos start = std::min(once + first_jobs, unbounded); // of what is left of job `job`, after the busy period began
+  // Of what is left of job `job`, after the busy period began
+  Nanos start = std::min(once + first_jobs, unbounded);
   for (Wide job = 0; job < jobs; ++job) {
     const FixedPoint found = least_fixed_point(start, unbounded, [&](Nanos window) {
       Wide work = once + job * own.cost;
       for (const Load& load : higher) work += jobs_in_closed(load, window) * load.cost;
       return work;
     });
-    // Job 0 is requested inside the busy period; job k may be requested up to `jitter` before k periods of it have passed.
+    // Job 0 is requested inside the busy period; job k may be requested up to `jitter` before k periods of it have
+    // passed.
     const auto offset = static_cast<Nanos>(job * own.period);
     const Nanos end = found.value + course.rest;
     response.from_release = std::max(response.from_release, own.jitter + end - offset);

@@ -14,22 +14,26 @@ struct DeviceResponse {
   bool settled = false;
 };
 
-/// The job that is examined: more urgent ones still go before it until `lead` of it is done, and then no more. What it takes in all may
-/// differ from what each job of its task costs the ones after it.
+/// The job that is examined: more urgent ones still go before it until `lead` of it is done, and then no more. What it
+/// takes in all may differ from what each job of its task costs the ones after it.
 struct Course {
   Nanos lead = 0;
   Nanos rest = 0;
 };
 
-/// For `own`, among `higher` (of higher priority) and blocked at most once by `blocking`, the longest device part of lower priority.
-/// `jitter` of a load is the latest request after its nominal release. Stops as soon as from_release exceeds `limit`.
+/// For `own`, among `higher` (of higher priority) and blocked at most once by `blocking`, the longest device part of
+/// lower priority. `jitter` of a load is the latest request after its nominal release. Stops as soon as from_release
+/// exceeds `limit`.
 ///
-/// Every job of the level busy period is examined, not just the first, since a job can be pushed through by the one before
-/// (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis: refuted, revisited and revised, 2007).
-[[nodiscard]] DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher, Nanos blocking, Nanos limit);
+/// Every job of the level busy period is examined, not just the first, since a job can be pushed through by the one
+/// before (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis: refuted, revisited and
+/// revised, 2007).
+[[nodiscard]] DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher,
+                                             Nanos blocking, Nanos limit);
 
 /// Of jobs that are not overtaken once they begin.
-[[nodiscard]] inline DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking, Nanos limit) {
+[[nodiscard]] inline DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking,
+                                                    Nanos limit) {
   return device_response(own, {.lead = 0, .rest = own.cost}, higher, blocking, limit);
 }
 

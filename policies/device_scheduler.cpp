@@ -22,7 +22,9 @@ std::uint32_t next_slot(const std::vector<Slot>& slots, std::uint32_t begin, Res
   return slot;
 }
 
-std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept { return slot + 1 == slots.size() ? 0 : slot + 1; }
+std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept {
+  return slot + 1 == slots.size() ? 0 : slot + 1;
+}
 
 } // namespace
 
@@ -35,14 +37,14 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
   state_.waiting.reserve(plan.tasks.size());
   if (plan.swap) {
     switch (plan.swap->policy) {
-      case SwapPolicy::none:
-      case SwapPolicy::pipelined: rule_ = Rule::pipelined; break;
-      case SwapPolicy::serial: guarded_ = true; [[fallthrough]];
-      case SwapPolicy::rt_swap:
-      case SwapPolicy::mo_vmm:
-      case SwapPolicy::min:
-      case SwapPolicy::pageable: rule_ = Rule::rt_swap; break;
-      case SwapPolicy::lru: rule_ = Rule::lru; break;
+    case SwapPolicy::none:
+    case SwapPolicy::pipelined: rule_ = Rule::pipelined; break;
+    case SwapPolicy::serial: guarded_ = true; [[fallthrough]];
+    case SwapPolicy::rt_swap:
+    case SwapPolicy::mo_vmm:
+    case SwapPolicy::min:
+    case SwapPolicy::pageable: rule_ = Rule::rt_swap; break;
+    case SwapPolicy::lru: rule_ = Rule::lru; break;
     }
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
     for (std::uint32_t frame = plan.swap->frames; frame > 0; --frame) state_.free.push_back(frame - 1);
@@ -52,7 +54,8 @@ DeviceScheduler::DeviceScheduler(const Plan& plan) {
   for (const PlannedTask& task : plan.tasks) {
     const auto size = static_cast<std::uint32_t>(task.swap_slots.size());
     auto& slots = state_.slots.emplace_back(size);
-    TaskState& kept = tasks_.emplace_back(TaskState{.rank = task.device_rank, .device_done_by = task.device_done_by, .period = task.period});
+    TaskState& kept = tasks_.emplace_back(
+        TaskState{.rank = task.device_rank, .device_done_by = task.device_done_by, .period = task.period});
     const std::uint32_t at_start = task.resident_slots ? *task.resident_slots : std::min(size, unclaimed);
     if (!task.resident_slots) unclaimed -= at_start;
     for (; kept.resident < at_start; ++kept.resident) {
@@ -71,23 +74,25 @@ bool DeviceScheduler::idle() const noexcept {
 void DeviceScheduler::on(const Event& event, Actions& out) noexcept {
   bool possible = false;
   switch (event.kind) {
-    case Event::Kind::job_requested: possible = request(event); break;
-    case Event::Kind::job_withdrawn: possible = withdraw(event.job, out); break;
-    case Event::Kind::execution_done: possible = finish(event.job); break;
-    case Event::Kind::copied_in:
-    case Event::Kind::copied_out: possible = copied(event, out); break;
+  case Event::Kind::job_requested: possible = request(event); break;
+  case Event::Kind::job_withdrawn: possible = withdraw(event.job, out); break;
+  case Event::Kind::execution_done: possible = finish(event.job); break;
+  case Event::Kind::copied_in:
+  case Event::Kind::copied_out: possible = copied(event, out); break;
   }
   if (!possible) return out.add({Action::Kind::refuse, event.job, event.transfer});
   settle(out);
 }
 
-// ---- events -----------------------------------------------------------------------------------------------------------
+// ---- events ----
 
 bool DeviceScheduler::request(const Event& event) noexcept {
   const std::uint32_t number = event.job.task;
   if (number >= tasks_.size()) return false;
   TaskState& task = tasks_[number];
-  if (task.waits || (state_.running && state_.running->task == number) || (state_.staged && state_.staged->job.task == number)) return false;
+  if (task.waits || (state_.running && state_.running->task == number) ||
+      (state_.staged && state_.staged->job.task == number))
+    return false;
   task.next_release = event.deadline - task.device_done_by + task.period;
   task.waits = true;
   const Waiting entry{event.job, event.deadline, task.rank};
@@ -138,7 +143,8 @@ bool DeviceScheduler::copied(const Event& event, Actions& out) noexcept {
   return true;
 }
 
-/// The job that the transfer was for cannot have what it needs. What it was given so far stays; its next job tries again.
+/// The job that the transfer was for cannot have what it needs. What it was given so far stays; its next job tries
+/// again.
 void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
   operation_.left = 0;
   if (state_.staged && moves_for_staged()) {
@@ -152,14 +158,14 @@ void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
   out.add({Action::Kind::fail, operation_.job});
 }
 
-// ---- executions -------------------------------------------------------------------------------------------------------
+// ---- executions ----
 
 void DeviceScheduler::settle(Actions& out) noexcept {
   end_staged(out);
   switch (rule_) {
-    case Rule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
-    case Rule::rt_swap: execute_rt_swap(out); return transfer_rt_swap(out);
-    case Rule::lru: execute_lru(out); return transfer_lru(out);
+  case Rule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
+  case Rule::rt_swap: execute_rt_swap(out); return transfer_rt_swap(out);
+  case Rule::lru: execute_lru(out); return transfer_lru(out);
   }
 }
 
@@ -193,7 +199,8 @@ void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
 void DeviceScheduler::execute_rt_swap(Actions& out) noexcept {
   if (state_.running) return;
   if (staged_is_complete()) start_staged(out);
-  else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task)) start(take_head().job, out);
+  else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task))
+    start(take_head().job, out);
 }
 
 void DeviceScheduler::execute_lru(Actions& out) noexcept {
@@ -221,16 +228,19 @@ Waiting DeviceScheduler::take_head() noexcept {
   return head;
 }
 
-// ---- transfers --------------------------------------------------------------------------------------------------------
+// ---- transfers ----
 
-/// Loads the staged job, with `in_flight_` transfers in each direction; one at a time in all where there is one copy engine.
+/// Loads the staged job, with `in_flight_` transfers in each direction; one at a time in all where there is one copy
+/// engine.
 void DeviceScheduler::transfer_pipelined(Actions& out) noexcept {
   if (!staged_is_loading()) return;
   const std::uint32_t task = state_.staged->job.task;
   const bool both_ways = in_flight_ > 1;
-  while (tasks_[task].missing > 0 && !state_.free.empty() && state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
+  while (tasks_[task].missing > 0 && !state_.free.empty() &&
+         state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
     copy_in(*state_.staged, out);
-  while (tasks_[task].missing > state_.free.size() + state_.saving && state_.saving + (both_ways ? 0 : state_.loading) < in_flight_) {
+  while (tasks_[task].missing > state_.free.size() + state_.saving &&
+         state_.saving + (both_ways ? 0 : state_.loading) < in_flight_) {
     const auto victim = victim_for(task);
     if (!victim) return;
     copy_out(*victim, state_.staged->job, out);
@@ -261,7 +271,8 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
   if (free < missing) {
     const auto victim = victim_for(id.task);
     if (!victim) return std::nullopt;
-    return Operation{.out = true, .task = *victim, .left = std::min(missing - free, tasks_[*victim].resident), .job = id};
+    return Operation{
+        .out = true, .task = *victim, .left = std::min(missing - free, tasks_[*victim].resident), .job = id};
   }
   if (!may_load) return std::nullopt;
   stage_head();
@@ -305,13 +316,16 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
   return task != to && !executes && !staged && tasks_[task].resident > 0;
 }
 
-/// The task whose next release is latest; those with a waiting job only where there is no other, the least urgent first, and none that is
-/// more urgent than a job of `task` that waits itself.
+/// The task whose next release is latest; those with a waiting job only where there is no other, the least urgent
+/// first, and none that is more urgent than a job of `task` that waits itself.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)
-    if (may_lose(other, task) && !tasks_[other].waits && (!latest || tasks_[other].next_release > tasks_[*latest].next_release)) latest = other;
-  for (auto waiting = state_.waiting.rbegin(); !latest && waiting != state_.waiting.rend() && waiting->job.task != task; ++waiting)
+    if (may_lose(other, task) && !tasks_[other].waits &&
+        (!latest || tasks_[other].next_release > tasks_[*latest].next_release))
+      latest = other;
+  for (auto waiting = state_.waiting.rbegin(); !latest && waiting != state_.waiting.rend() && waiting->job.task != task;
+       ++waiting)
     if (may_lose(waiting->job.task, task)) latest = waiting->job.task;
   return latest;
 }
@@ -319,7 +333,8 @@ std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) con
 std::optional<std::uint32_t> DeviceScheduler::least_recent_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> oldest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)
-    if (may_lose(other, task) && (!oldest || tasks_[other].last_execution < tasks_[*oldest].last_execution)) oldest = other;
+    if (may_lose(other, task) && (!oldest || tasks_[other].last_execution < tasks_[*oldest].last_execution))
+      oldest = other;
   return oldest;
 }
 

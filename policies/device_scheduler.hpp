@@ -1,20 +1,27 @@
-// The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the simulator
-// (virtual time) and the trace checker (recorded time): the same events give the same actions.
+// The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the
+// simulator (virtual time) and the trace checker (recorded time): the same events give the same actions.
 //
-// Jobs execute non-preemptively, one at a time. The most urgent waiting job is the one of the smallest device rank, then of the
-// earliest absolute deadline, then of the lowest task index, then of the lowest job number. make_plan() turns that one rule into both
-// orders: under EDF all real-time tasks share rank 0 and best-effort tasks share rank 1; under static priority every task has its own.
+// Jobs execute non-preemptively, one at a time. The most urgent waiting job is the one of the smallest device rank,
+// then of the earliest absolute deadline, then of the lowest task index, then of the lowest job number. make_plan()
+// turns that one rule into both orders: under EDF all real-time tasks share rank 0 and best-effort tasks share rank 1;
+// under static priority every task has its own.
 //
-// Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands in which slot is
-// decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules, by the plan's swap policy:
-//  - pipelined (PIPELINED rule of policies/README.md; also `none`): one job runs and one is staged, whose chunks are loaded beside it, with
-//    at most three transfers in flight in each direction where there are two copy engines: one is under way, one has begun and follows it
-//    without a gap, and one waits; jobs of tasks that never swap bypass a less urgent staged one.
-//  - rt-swap, mo-vmm, min, pageable: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to
-//    the end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not so guarded.
-//  - serial: as rt-swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
+// Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands
+// in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules, by the
+// plan's swap policy:
+//  - pipelined (PIPELINED rule of policies/README.md; also `none`): one job runs and one is staged, whose chunks are
+//  loaded beside it, with
+//    at most three transfers in flight in each direction where there are two copy engines: one is under way, one has
+//    begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent staged one.
+//  - rt-swap, mo-vmm, min, pageable: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start
+//  of its swap-in to
+//    the end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are
+//    not so guarded.
+//  - serial: as rt-swap, but swap-outs too start only for the most urgent job, and while no job waits after its
+//  swap-in.
 //  - lru: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
-// Victims: of tasks that neither run nor are staged, the one whose next release is latest (lru: whose last execution is oldest).
+// Victims: of tasks that neither run nor are staged, the one whose next release is latest (lru: whose last execution is
+// oldest).
 //
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
@@ -57,7 +64,8 @@ struct Event {
   Instant now{};
   Instant deadline{}; // of the device part: nominal release + PlannedTask::device_done_by; job_requested only
   Transfer transfer{};
-  bool failed = false; // of a transfer: the slot is as it was before, and so is the frame's contents of a copy-out
+  /// Of a transfer: the slot is as it was before, and so is the frame's contents of a copy-out
+  bool failed = false;
 };
 
 struct Action {
@@ -65,9 +73,11 @@ struct Action {
     start_execution,
     copy_in,  // load `transfer`, for `job`: map the frame into the slot and fill it
     copy_out, // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
-    refuse,   // the event was not possible in this state (a job requested twice, ...): the caller's error; the state is unchanged
-    drop,     // a withdrawn job left the queue and will not execute
-    fail,     // a transfer that the job needed has failed; it will not execute
+    /// The event was not possible in this state (a job requested twice, ...): the caller's error; the state is
+    /// unchanged
+    refuse,
+    drop, // a withdrawn job left the queue and will not execute
+    fail, // a transfer that the job needed has failed; it will not execute
   };
   Kind kind{};
   JobId job;
@@ -106,7 +116,8 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    bool running_withdrawn = false; // `running` was abandoned; it still holds the device until its execution_done
+    /// `running` was abandoned; it still holds the device until its execution_done
+    bool running_withdrawn = false;
     std::optional<Staged> staged;
     std::vector<Waiting> waiting;         // by urgency, the head first; capacity reserved
     std::vector<std::vector<Slot>> slots; // by task
@@ -115,9 +126,9 @@ class DeviceScheduler {
     std::uint32_t saving = 0;
   };
 
-  /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that still executes
-  /// included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it those of the first ones, as many as there is
-  /// room for.
+  /// `plan` gives the tasks' ranks, periods and swap slots. At most one outstanding job per task, a withdrawn one that
+  /// still executes included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it
+  /// those of the first ones, as many as there is room for.
   explicit DeviceScheduler(const Plan& plan);
   /// Appends to `out` what is to be done because of `event`. Never blocks, never allocates.
   void on(const Event& event, Actions& out) noexcept;
@@ -136,11 +147,12 @@ class DeviceScheduler {
     std::uint32_t rank = 0;
     Duration device_done_by{0};
     Duration period{0};
-    Instant next_release{};        // of the job after the one requested last
+    Instant next_release{};           // of the job after the one requested last
     std::uint64_t last_execution = 0; // in the order of all executions
     bool waits = false;
     std::uint32_t resident = 0, missing = 0; // slots; the others are on their way
-    std::uint32_t next_out = 0, next_in = 0; // slots where the search for a chunk to move begins: they move in turn
+    /// Slots where the search for a chunk to move begins: they move in turn
+    std::uint32_t next_out = 0, next_in = 0;
   };
   /// One swap operation of RT-Swap: chunks of one task, not to be preempted.
   struct Operation {
@@ -178,16 +190,26 @@ class DeviceScheduler {
   [[nodiscard]] std::optional<std::uint32_t> least_recent_for(std::uint32_t task) const noexcept;
   [[nodiscard]] bool may_lose(std::uint32_t task, std::uint32_t to) const noexcept;
 
-  [[nodiscard]] bool complete(std::uint32_t task) const noexcept { return tasks_[task].resident == state_.slots[task].size(); }
+  [[nodiscard]] bool complete(std::uint32_t task) const noexcept {
+    return tasks_[task].resident == state_.slots[task].size();
+  }
   [[nodiscard]] bool never_swaps(std::uint32_t task) const noexcept { return state_.slots[task].empty(); }
   /// Whether what is in flight is for the staged job; rt-swap may save chunks for another one meanwhile.
-  [[nodiscard]] bool moves_for_staged() const noexcept { return rule_ != Rule::rt_swap || operation_.job == state_.staged->job; }
-  [[nodiscard]] bool staged_will_execute() const noexcept { return state_.staged && state_.staged->end == Staged::End::execution; }
-  [[nodiscard]] bool staged_is_loading() const noexcept { return staged_will_execute() && !complete(state_.staged->job.task); }
-  [[nodiscard]] bool staged_is_complete() const noexcept { return staged_will_execute() && complete(state_.staged->job.task); }
+  [[nodiscard]] bool moves_for_staged() const noexcept {
+    return rule_ != Rule::rt_swap || operation_.job == state_.staged->job;
+  }
+  [[nodiscard]] bool staged_will_execute() const noexcept {
+    return state_.staged && state_.staged->end == Staged::End::execution;
+  }
+  [[nodiscard]] bool staged_is_loading() const noexcept {
+    return staged_will_execute() && !complete(state_.staged->job.task);
+  }
+  [[nodiscard]] bool staged_is_complete() const noexcept {
+    return staged_will_execute() && complete(state_.staged->job.task);
+  }
 
   Rule rule_ = Rule::pipelined;
-  bool guarded_ = false; // serial, a kind of rt_swap
+  bool guarded_ = false;                              // serial, a kind of rt_swap
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
   std::vector<TaskState> tasks_;
   std::uint64_t executions_ = 0;

@@ -1,4 +1,5 @@
-// A device and the tasks that share it, for tests that look at the device alone, and for the choice of how much each task swaps.
+// A device and the tasks that share it, for tests that look at the device alone, and for the choice of how much each
+// task swaps.
 #pragma once
 
 #include "config/board.hpp"
@@ -14,10 +15,11 @@ using Volumes = std::vector<std::uint32_t>; // chunks that are swapped, by task
 /// One job in each period: its chunks are moved where they are not there, and it executes.
 struct DeviceTask {
   Nanos period = 1;
-  Nanos deadline = 0;          // at most the period
-  Nanos execution = 0;         // C
-  Nanos charged = 0;           // what an end-to-end analysis makes of C, for (M) while volumes are searched; 0: C
-  std::uint32_t least = 0;     // chunks that are swapped: given where least == most, else chosen up to `most`
+  Nanos deadline = 0;  // at most the period
+  Nanos execution = 0; // C
+  /// What an end-to-end analysis makes of C, for (M) while volumes are searched; 0: C
+  Nanos charged = 0;
+  std::uint32_t least = 0; // chunks that are swapped: given where least == most, else chosen up to `most`
   std::uint32_t most = 0;
   std::uint32_t constants = 0; // the first so many are dropped, and not copied out
   bool real_time = true;       // false: it only blocks

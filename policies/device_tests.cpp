@@ -33,7 +33,8 @@ void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
 /// What began before and cannot be stopped: by a less urgent job of `task`, and by any in the serial rules.
 class Blocking {
  public:
-  Blocking(const DeviceSet& set, const SwapCharges& swap, const Volumes& volumes) : set_(set), swap_(swap), volumes_(volumes) {
+  Blocking(const DeviceSet& set, const SwapCharges& swap, const Volumes& volumes)
+      : set_(set), swap_(swap), volumes_(volumes) {
     for (std::size_t i = 0; i < set.tasks.size(); ++i) {
       const Nanos execution = set.tasks[i].execution;
       if (execution > longest_) {
@@ -49,7 +50,8 @@ class Blocking {
       return;
     }
     Wide region = swap.tasks() > 0 ? Wide{longest_} + second_ : Wide{longest_};
-    for (std::size_t i = 0; i < set.tasks.size(); ++i) region = std::max<Wide>(region, Wide{swap.swap_in(volumes[i])} + set.tasks[i].execution);
+    for (std::size_t i = 0; i < set.tasks.size(); ++i)
+      region = std::max<Wide>(region, Wide{swap.swap_in(volumes[i])} + set.tasks[i].execution);
     once_ = bounded(region + (swap.tasks() > 0 ? swap.stray() : 0));
   }
 
@@ -59,7 +61,8 @@ class Blocking {
     if (!set_.guarded) return 0;
     if (volumes_[task] == 0) return execution;
     const Nanos beside = task == longest_task_ ? second_ : longest_;
-    return bounded(std::max<Wide>(swap_.swap_out(volumes_[task]), Wide{std::max(swap_.swap_in(volumes_[task]), beside)} + execution));
+    return bounded(std::max<Wide>(swap_.swap_out(volumes_[task]),
+                                  Wide{std::max(swap_.swap_in(volumes_[task]), beside)} + execution));
   }
   /// In every interval.
   [[nodiscard]] Nanos once() const { return once_; }
@@ -80,9 +83,11 @@ Nanos serial_cost(const SwapCharges& swap, const DeviceTask& task, std::uint32_t
 
 bool any_real_time(const DeviceSet& set) { return std::ranges::any_of(set.tasks, &DeviceTask::real_time); }
 
-// ---- theorem1 -----------------------------------------------------------------------------------------------------------
+// ---- theorem1 ----
 
-Wide linear(Duration fixed, Duration per_chunk, std::uint32_t chunks) { return chunks == 0 ? Wide{0} : fixed.count() + Wide{per_chunk.count()} * chunks; }
+Wide linear(Duration fixed, Duration per_chunk, std::uint32_t chunks) {
+  return chunks == 0 ? Wide{0} : fixed.count() + Wide{per_chunk.count()} * chunks;
+}
 
 /// B_max / min T + sum (O_out + O_in + C) / T <= 1.
 void theorem1(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
@@ -120,7 +125,7 @@ void theorem1(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdi
   verdict.slack = room(second - verdict.left, shortest);
 }
 
-// ---- baker --------------------------------------------------------------------------------------------------------------
+// ---- baker ----
 
 std::vector<std::size_t> by_deadline(const DeviceSet& set) {
   std::vector<std::size_t> order;
@@ -170,7 +175,7 @@ void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict)
   }
 }
 
-// ---- demand -------------------------------------------------------------------------------------------------------------
+// ---- demand ----
 
 /// Real-time tasks as the demand test takes them, and which they are.
 struct DemandSet {
@@ -188,7 +193,10 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
     if (task.real_time) {
-      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = serial_cost(swap, task, volumes[i]), .load = 0,
+      result.tasks.push_back({.period = task.period,
+                              .deadline = task.deadline,
+                              .cost = serial_cost(swap, task, volumes[i]),
+                              .load = 0,
                               .blocking = bounded(Wide{blocking.by(i)} + blocking.once())});
       result.index.push_back(i);
     } else {
@@ -205,7 +213,8 @@ DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
     if (task.real_time) {
-      result.tasks.push_back({.period = task.period, .deadline = task.deadline, .cost = task.execution, .load = swap.load(volumes[i])});
+      result.tasks.push_back(
+          {.period = task.period, .deadline = task.deadline, .cost = task.execution, .load = swap.load(volumes[i])});
       result.index.push_back(i);
     } else {
       result.background = std::max(result.background, task.execution);
@@ -225,19 +234,22 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
   if (at.blocker) verdict.blocker = demanded.index[*at.blocker];
   for (std::size_t i = 0; i < demanded.tasks.size(); ++i) {
     const DemandTask& task = demanded.tasks[i];
-    if (at.instant >= task.deadline && (at.instant - task.deadline) % task.period == 0 && !verdict.limiting) verdict.limiting = demanded.index[i];
+    if (at.instant >= task.deadline && (at.instant - task.deadline) % task.period == 0 && !verdict.limiting)
+      verdict.limiting = demanded.index[i];
   }
   conclude(verdict, at.instant - at.slack(), at.instant);
   verdict.proved = analysis.proved();
   if (!verdict.proved) return;
   verdict.responses.assign(set.tasks.size(), 0);
-  for (std::size_t i = 0; i < demanded.tasks.size(); ++i) verdict.responses[demanded.index[i]] = demanded.tasks[i].deadline - analysis.slack[i];
+  for (std::size_t i = 0; i < demanded.tasks.size(); ++i)
+    verdict.responses[demanded.index[i]] = demanded.tasks[i].deadline - analysis.slack[i];
 }
 
-// ---- response times -----------------------------------------------------------------------------------------------------
+// ---- response times ----
 
 /// One task's response time by one way to charge: settled and in time, or not.
-void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found, Nanos blocking) {
+void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
+                Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
   verdict.responses[task] = found.from_release;
   const Nanos slack = timing.deadline - found.from_release;
@@ -263,7 +275,10 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
     blocked = bounded(Wide{blocked} + blocking.once());
     const Nanos cost = serial_cost(swap, task, volumes[i]);
     const Nanos out = swap.swap_out(volumes[i]);
-    keep_worst(verdict, i, task, device_response({task.period, cost, 0}, {.lead = out, .rest = cost - out}, higher, blocked, task.deadline), blocked);
+    keep_worst(
+        verdict, i, task,
+        device_response({task.period, cost, 0}, {.lead = out, .rest = cost - out}, higher, blocked, task.deadline),
+        blocked);
     higher.push_back({task.period, cost, 0});
   }
 }
@@ -280,7 +295,8 @@ struct Charging {
 Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
   Charging charging;
   charging.blocking.assign(set.tasks.size() + 1, overlap.background);
-  for (std::size_t i = set.tasks.size(); i-- > 0;) charging.blocking[i] = std::max(charging.blocking[i + 1], overlap.tasks[i].blocking);
+  for (std::size_t i = set.tasks.size(); i-- > 0;)
+    charging.blocking[i] = std::max(charging.blocking[i + 1], overlap.tasks[i].blocking);
   return charging;
 }
 
@@ -293,7 +309,8 @@ void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVer
   std::vector<Charging> charged;
   for (const Overlap& overlap : all) charged.push_back(charging_of(set, overlap));
   std::vector<Nanos> longest_below(set.tasks.size() + 1, 0);
-  for (std::size_t i = set.tasks.size(); i-- > 0;) longest_below[i] = std::max(longest_below[i + 1], set.tasks[i].execution);
+  for (std::size_t i = set.tasks.size(); i-- > 0;)
+    longest_below[i] = std::max(longest_below[i + 1], set.tasks[i].execution);
   std::vector<Load> unloaded;
   bool loads = false;
   verdict.responses.assign(set.tasks.size(), 0);
@@ -302,16 +319,19 @@ void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVer
     if (!task.real_time) continue;
     loads = loads || volumes[i] > 0;
     if (!loads) {
-      keep_worst(verdict, i, task, device_response({task.period, task.execution, 0}, unloaded, longest_below[i + 1], task.deadline), longest_below[i + 1]);
+      keep_worst(verdict, i, task,
+                 device_response({task.period, task.execution, 0}, unloaded, longest_below[i + 1], task.deadline),
+                 longest_below[i + 1]);
     } else {
       std::optional<DeviceResponse> best;
       Nanos blocking = 0;
-      const std::size_t least = static_cast<std::size_t>(std::ranges::min_element(charged, {}, &Charging::share) - charged.begin());
+      const std::size_t least =
+          static_cast<std::size_t>(std::ranges::min_element(charged, {}, &Charging::share) - charged.begin());
       for (std::size_t k = 0; k < all.size(); ++k) {
         if (set.tasks.size() > many && k != least) continue;
         const Overlap::Charge& charge = all[k].tasks[i];
-        const DeviceResponse found =
-            device_response({task.period, charge.cost, 0}, {charge.lead, task.execution}, charged[k].higher, charged[k].blocking[i + 1], task.deadline);
+        const DeviceResponse found = device_response({task.period, charge.cost, 0}, {charge.lead, task.execution},
+                                                     charged[k].higher, charged[k].blocking[i + 1], task.deadline);
         if (best && !(found.settled && (!best->settled || found.from_release < best->from_release))) continue;
         best = found;
         blocking = charged[k].blocking[i + 1];
@@ -344,11 +364,11 @@ void without_room(const DeviceSet& set, const Volumes& volumes, std::size_t task
 
 std::string_view name_of(DeviceTest test) {
   switch (test) {
-    case DeviceTest::theorem1: return "theorem1";
-    case DeviceTest::baker: return "baker";
-    case DeviceTest::demand: return "demand";
-    case DeviceTest::rta: return "rta";
-    case DeviceTest::pipelined: break;
+  case DeviceTest::theorem1: return "theorem1";
+  case DeviceTest::baker: return "baker";
+  case DeviceTest::demand: return "demand";
+  case DeviceTest::rta: return "rta";
+  case DeviceTest::pipelined: break;
   }
   return "pipelined";
 }
@@ -362,15 +382,15 @@ DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, co
   DeviceVerdict verdict{.test = test, .proved = true, .volumes = volumes};
   if (!any_real_time(set)) return verdict;
   switch (test) {
-    case DeviceTest::theorem1: theorem1(set, volumes, verdict); break;
-    case DeviceTest::baker: baker(set, volumes, verdict); break;
-    case DeviceTest::demand: demand(set, serial_set(set, volumes), verdict); break;
-    case DeviceTest::rta: serial_responses(set, volumes, verdict); break;
-    case DeviceTest::pipelined:
-      if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
-      else pipelined_responses(set, volumes, verdict);
-      if (const auto task = without_landing_room(set, volumes)) without_room(set, volumes, *task, verdict);
-      break;
+  case DeviceTest::theorem1: theorem1(set, volumes, verdict); break;
+  case DeviceTest::baker: baker(set, volumes, verdict); break;
+  case DeviceTest::demand: demand(set, serial_set(set, volumes), verdict); break;
+  case DeviceTest::rta: serial_responses(set, volumes, verdict); break;
+  case DeviceTest::pipelined:
+    if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
+    else pipelined_responses(set, volumes, verdict);
+    if (const auto task = without_landing_room(set, volumes)) without_room(set, volumes, *task, verdict);
+    break;
   }
   return verdict;
 }

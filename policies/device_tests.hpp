@@ -1,5 +1,5 @@
-// Tests that look at the device alone, side by side: what each says of the same set, with the volumes that suit it best. Formulas, proofs
-// and the scheduler that each is made for: README.md. Set-up only: allocates.
+// Tests that look at the device alone, side by side: what each says of the same set, with the volumes that suit it
+// best. Formulas, proofs and the scheduler that each is made for: README.md. Set-up only: allocates.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -28,18 +28,20 @@ enum class DeviceTest {
 struct DeviceVerdict {
   DeviceTest test{};
   bool proved = false;
-  Volumes volumes{};                   // that it holds for, or that come closest; empty: no volumes fit
+  Volumes volumes{};                     // that it holds for, or that come closest; empty: no volumes fit
   std::optional<std::size_t> limiting{}; // task
   std::optional<std::size_t> blocker{};  // task; absent: none, or not one alone
-  bool landing = false;                // it is condition (M) that fails, C <= alpha (P - x) of `limiting`
+  bool landing = false;                  // it is condition (M) that fails, C <= alpha (P - x) of `limiting`
   // `left <= right` at the tightest place. Shares (theorem1, baker) are of one second.
   Nanos left = 0;
   Nanos right = 0;
-  Nanos demand = 0;                    // of `left`: jobs
-  Nanos blocking = 0;                  // and what began before them
-  Nanos instant = 0;                   // L: of the demand, or the deadline in question; theorem1: the shortest period
-  Nanos slack = 0;                     // how much longer the blocking could be
-  std::vector<Nanos> responses{};      // bounds, by task, where proved by demand, rta or pipelined; 0 for tasks that are not real-time
+  Nanos demand = 0;   // of `left`: jobs
+  Nanos blocking = 0; // and what began before them
+  /// L: of the demand, or the deadline in question; theorem1: the shortest period
+  Nanos instant = 0;
+  Nanos slack = 0; // how much longer the blocking could be
+  /// Bounds, by task, where proved by demand, rta or pipelined; 0 for tasks that are not real-time
+  std::vector<Nanos> responses{};
 };
 
 /// Whether `test` holds for `volumes`, which fit.

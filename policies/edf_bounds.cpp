@@ -6,16 +6,16 @@
 namespace rtexec::policies {
 namespace {
 
-/// One split of all deadlines follows from one number per task, the instant at which its device part is to be done. Given those of the
-/// tasks above, the first part needs its window, the last part needs its window, and a longer deadline on the device only lowers
-/// h(t): so the device gets the rest. Lowering a task's own instant hurts it, but its last part then disturbs the tasks below less often.
+/// One split of all deadlines follows from one number per task, the instant at which its device part is to be done.
+/// Given those of the tasks above, the first part needs its window, the last part needs its window, and a longer
+/// deadline on the device only lowers h(t): so the device gets the rest. Lowering a task's own instant hurts it, but
+/// its last part then disturbs the tasks below less often.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded), best_(evaluate()) {}
 
   EdfBounds search(Effort effort) {
-    while (effort == Effort::full && best_.demand.settled && !best_.proved() && improve()) {
-    }
+    while (effort == Effort::full && best_.demand.settled && !best_.proved() && improve()) {}
     return std::move(best_);
   }
 
@@ -91,7 +91,8 @@ EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split) {
   // h(L) + delay <= L for deadlines d is h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {
     const Nanos deadline = bounds.tasks[i].device_done - bounds.tasks[i].ready - set.device_delay;
-    bounds.device.push_back({set.tasks[i].period, deadline, set.tasks[i].device, set.tasks[i].load, set.tasks[i].blocking});
+    bounds.device.push_back(
+        {set.tasks[i].period, deadline, set.tasks[i].device, set.tasks[i].load, set.tasks[i].blocking});
   }
   bounds.demand = analyse_demand(bounds.device, set.background, set.background_load);
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i) {

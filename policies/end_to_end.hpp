@@ -22,8 +22,8 @@ struct StagedTask {
   Nanos device = 0;   // with its swapping, where that is done one after the other
   Nanos after = 0;    // on `core` again
   unsigned core = 0;
-  Nanos load = 0;     // of its chunks, beside the execution of another job (overlap.hpp); 0: never
-  Nanos lead = 0;     // of `device`, until whose end jobs of higher priority go first
+  Nanos load = 0;                  // of its chunks, beside the execution of another job (overlap.hpp); 0: never
+  Nanos lead = 0;                  // of `device`, until whose end jobs of higher priority go first
   std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
   Nanos lines_before = 0;          // of memory, that the parts move on a regulated core
   Nanos lines_after = 0;
@@ -37,8 +37,8 @@ struct CoreLoad {
   Load load;
 };
 
-/// A core with a memory bandwidth budget. It stands still where its budget is used up: in a window in which the counted parts move M lines
-/// for at most once + stall * floor((M + overshoot) / budget).
+/// A core with a memory bandwidth budget. It stands still where its budget is used up: in a window in which the counted
+/// parts move M lines for at most once + stall * floor((M + overshoot) / budget).
 struct RegulatedCore {
   unsigned core = 0;
   Nanos budget = 1;   // lines in a period
@@ -49,11 +49,12 @@ struct RegulatedCore {
 };
 
 struct StagedSet {
-  std::vector<StagedTask> tasks; // the most urgent first: the priorities on cores and, under static priority, on the device
-  Nanos release_jitter = 0;      // of the first part
-  Nanos background = 0;          // longest device part of best-effort tasks, or whatever else blocks once
-  Nanos background_load = 0;     // longest load of best-effort tasks
-  Nanos device_delay = 0;        // the device may stand still for so long, once in a window
+  /// The most urgent first: the priorities on cores and, under static priority, on the device
+  std::vector<StagedTask> tasks;
+  Nanos release_jitter = 0;  // of the first part
+  Nanos background = 0;      // longest device part of best-effort tasks, or whatever else blocks once
+  Nanos background_load = 0; // longest load of best-effort tasks
+  Nanos device_delay = 0;    // the device may stand still for so long, once in a window
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
   /// Whether one of the `first` most urgent tasks is loaded.
@@ -71,26 +72,28 @@ struct StagedSet {
 
 /// Where the parts of one task end at the latest, after the nominal release.
 struct StageBounds {
-  Nanos ready = 0;        // first part
-  Nanos device_done = 0;  // device part
-  Nanos last_window = 0;  // last part, after it became ready
+  Nanos ready = 0;       // first part
+  Nanos device_done = 0; // device part
+  Nanos last_window = 0; // last part, after it became ready
   Nanos done = 0;
-  bool settled = false;   // false: at least one of these is only a lower estimate
+  bool settled = false; // false: at least one of these is only a lower estimate
 };
 
-/// Response times of each task's CPU parts alone, as if the device took no time: what its core needs at least. In the set's order;
-/// not settled above the deadline.
+/// Response times of each task's CPU parts alone, as if the device took no time: what its core needs at least. In the
+/// set's order; not settled above the deadline.
 [[nodiscard]] std::vector<FixedPoint> core_responses(const StagedSet& set);
 
-/// Static-priority device. Stops after the first task whose bound exceeds its deadline: the ones below it rest on that deadline.
+/// Static-priority device. Stops after the first task whose bound exceeds its deadline: the ones below it rest on that
+/// deadline.
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
 /// Of task `i` alone, if the tasks above it keep their deadlines.
 [[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i);
 
 struct EdfBounds {
-  std::vector<StageBounds> tasks;        // of all tasks; `ready` and `device_done` are the stage deadlines of the split
-  std::vector<DemandTask> device;        // the device parts with their deadlines
+  /// Of all tasks; `ready` and `device_done` are the stage deadlines of the split
+  std::vector<StageBounds> tasks;
+  std::vector<DemandTask> device; // the device parts with their deadlines
   DemandAnalysis demand;
   [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };
@@ -98,8 +101,10 @@ struct EdfBounds {
 /// EDF device, for a split that is given: `ready`, `device_done` and `last_window` of each task; fills in the rest.
 [[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
 
-/// Static-priority device, for task `i` alone, with the set's overlaps: it requests by `ready`, the tasks above as `above` says.
-[[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above, Nanos ready);
+/// Static-priority device, for task `i` alone, with the set's overlaps: it requests by `ready`, the tasks above as
+/// `above` says.
+[[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
+                                                    std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
 /// How long to look for what proves a set: `quick` takes the first guess.
 enum class Effort { quick, full };

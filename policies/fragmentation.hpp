@@ -1,4 +1,5 @@
-// What memory objects take when each has chunks for itself, against one arena that they share (RT-Swap, RTSS 2023, section IV-A and Table II).
+// What memory objects take when each has chunks for itself, against one arena that they share (RT-Swap, RTSS 2023,
+// section IV-A and Table II).
 #pragma once
 
 #include "config/plan.hpp"
@@ -11,9 +12,9 @@ namespace rtexec::policies {
 struct Fragmentation {
   std::size_t small = 0; // objects below the granularity
   std::size_t large = 0;
-  Bytes total;           // of the objects, none of which shares memory with another
-  Bytes per_object;      // with whole chunks for each object
-  Bytes arena;           // with one object behind the other in whole chunks
+  Bytes total;      // of the objects, none of which shares memory with another
+  Bytes per_object; // with whole chunks for each object
+  Bytes arena;      // with one object behind the other in whole chunks
 };
 
 /// `granularity`: of chunks, at least 1 byte.

@@ -18,15 +18,20 @@ constexpr std::int64_t limit = 100;
 constexpr Step last_step = 4608; // 1.001^4608 is the first power above 100
 
 Factor factor_at(Step step) {
-  const auto power = static_cast<std::int64_t>(std::llround(static_cast<double>(one) * std::pow(1.001, static_cast<double>(step))));
+  const auto power =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(one) * std::pow(1.001, static_cast<double>(step))));
   return {std::clamp(power, one / limit, one * limit)};
 }
 
 // Of times up to `longest_time`.
-Duration up(Duration time, Factor factor) { return Duration(static_cast<Nanos>((Wide{time.count()} * factor.units + one - 1) / one)); }
-Duration down(Duration time, Factor factor) { return Duration(static_cast<Nanos>(Wide{time.count()} * factor.units / one)); }
+Duration up(Duration time, Factor factor) {
+  return Duration(static_cast<Nanos>((Wide{time.count()} * factor.units + one - 1) / one));
+}
+Duration down(Duration time, Factor factor) {
+  return Duration(static_cast<Nanos>(Wide{time.count()} * factor.units / one));
+}
 
-// ---- what is changed --------------------------------------------------------------------------------------------------
+// ---- what is changed ----
 
 void stretch_device(Task& task, Factor factor) { task.wcet->device = up(task.wcet->device, factor); }
 
@@ -43,15 +48,20 @@ void shrink_period(Task& task, Factor factor) {
 }
 
 void slow_copies(TaskSet& tasks, Board& board, Factor bandwidth) {
-  const auto slow = [&](Duration& cost) { cost = Duration(static_cast<Nanos>((Wide{cost.count()} * one + bandwidth.units - 1) / bandwidth.units)); };
+  const auto slow = [&](Duration& cost) {
+    cost = Duration(static_cast<Nanos>((Wide{cost.count()} * one + bandwidth.units - 1) / bandwidth.units));
+  };
   for (SwapCost& cost : board.swap_costs)
-    for (Duration* part : {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed}) slow(*part);
+    for (Duration* part :
+         {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed})
+      slow(*part);
   SwapCostOptions& given = tasks.device.swap_cost;
-  for (std::optional<Duration>* part : {&given.in_per_chunk, &given.out_per_chunk, &given.drop_per_chunk, &given.in_fixed, &given.out_fixed})
+  for (std::optional<Duration>* part :
+       {&given.in_per_chunk, &given.out_per_chunk, &given.drop_per_chunk, &given.in_fixed, &given.out_fixed})
     if (*part) slow(**part);
 }
 
-// ---- search -----------------------------------------------------------------------------------------------------------
+// ---- search ----
 
 struct Verdict {
   bool proved = false;
@@ -63,7 +73,8 @@ class Search {
   Search(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress)
       : tasks_(tasks), board_(board), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
-    for (Task& task : tasks_.tasks) task.resident.reset(); // at the start: nothing is proved by it, and it binds the volumes
+    // At the start: nothing is proved by it, and it binds the volumes
+    for (Task& task : tasks_.tasks) task.resident.reset();
     all_ = plan.proved ? 2 * plan.tasks.size() + 3 + (plan.swap ? 1 : 0) : 2;
   }
 
@@ -86,16 +97,18 @@ class Search {
 
   void find_room(Headroom& found) {
     for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
-      found.tasks.push_back({.name = plan_.tasks[i].name,
-                             .wcet = factor(0, last_step, [i](TaskSet& tasks, Board&, Factor each) { stretch_device(tasks.tasks[i], each); }),
-                             .period = factor(0, -last_step, [i](TaskSet& tasks, Board&, Factor each) { shrink_period(tasks.tasks[i], each); })});
+      found.tasks.push_back(
+          {.name = plan_.tasks[i].name,
+           .wcet =
+               factor(0, last_step, [i](TaskSet& tasks, Board&, Factor each) { stretch_device(tasks.tasks[i], each); }),
+           .period = factor(0, -last_step,
+                            [i](TaskSet& tasks, Board&, Factor each) { shrink_period(tasks.tasks[i], each); })});
     found.wcet = factor(0, last_step, stretch_all);
     found.period = factor(0, -last_step, shrink_all);
     if (plan_.swap) found.bandwidth = factor(0, -last_step, slow_copies);
   }
 
-  template <class Change>
-  Edge<Factor> factor(Step from, Step to, const Change& change) {
+  template <class Change> Edge<Factor> factor(Step from, Step to, const Change& change) {
     return edge<Factor>(from, to, factor_at, change);
   }
 
@@ -115,7 +128,9 @@ class Search {
   /// Between `in`, where the least is asked, and `out`.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
-    const auto attempt = [&](Step step) { return verdict([&](TaskSet& tasks, Board& board) { change(tasks, board, at(step)); }); };
+    const auto attempt = [&](Step step) {
+      return verdict([&](TaskSet& tasks, Board& board) { change(tasks, board, at(step)); });
+    };
     if (progress_) progress_(done_++, all_);
     const Verdict least = attempt(in);
     Verdict most = least.proved ? attempt(out) : Verdict{};
@@ -131,15 +146,15 @@ class Search {
   }
 
   /// Of the set with one change.
-  template <class Change>
-  Verdict verdict(const Change& change) const {
+  template <class Change> Verdict verdict(const Change& change) const {
     TaskSet tasks = tasks_;
     Board board = board_;
     change(tasks, board);
     const auto plan = make_plan(tasks, board, memory_);
     if (!plan) return {false, plan.error().what};
     const TestVerdict& decisive = plan->tests.back();
-    return {plan->proved, decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
+    return {plan->proved,
+            decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
   TaskSet tasks_;

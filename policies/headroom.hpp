@@ -1,9 +1,11 @@
-// How far a set is from the edge of what make_plan proves: what a designer asks after the verdict. Pure; rests on make_plan alone.
+// How far a set is from the edge of what make_plan proves: what a designer asks after the verdict. Pure; rests on
+// make_plan alone.
 //
-// One quantity is changed at a time, everything else stays as the set and the board say, and each changed set gets a plan of its own: priorities,
-// volumes and cores are chosen anew where the set leaves them open. Along a grid the search halves the way between a value that is proved and one that
-// is not, until they are neighbours. That is the edge if less load is never proved worse. The analyses are monotone, the choice of volumes, splits
-// and cores is not quite: then it is one of several edges, and what Edge says of its two values is true still.
+// One quantity is changed at a time, everything else stays as the set and the board say, and each changed set gets a
+// plan of its own: priorities, volumes and cores are chosen anew where the set leaves them open. Along a grid the
+// search halves the way between a value that is proved and one that is not, until they are neighbours. That is the edge
+// if less load is never proved worse. The analyses are monotone, the choice of volumes, splits and cores is not quite:
+// then it is one of several edges, and what Edge says of its two values is true still.
 #pragma once
 
 #include "config/board.hpp"
@@ -27,8 +29,7 @@ struct Factor {
 };
 
 /// Where the proof ends along one quantity: two neighbours on its grid, both tried.
-template <class Value>
-struct Edge {
+template <class Value> struct Edge {
   std::optional<Value> proved;     // absent: nothing up to the limit is
   std::optional<Value> not_proved; // absent: nothing up to the limit is not
   std::string reason;              // of not_proved: the limiting task, or why there is no plan
@@ -36,23 +37,28 @@ struct Edge {
 
 struct TaskHeadroom {
   std::string name;
-  Edge<Factor> wcet;   // of the device part: the largest
-  Edge<Factor> period; // the smallest; the deadline stays, but at most the period, and shrinks along where it is the period
+  Edge<Factor> wcet; // of the device part: the largest
+  /// The smallest; the deadline stays, but at most the period, and shrinks along where it is the period
+  Edge<Factor> period;
 };
 
 struct Headroom {
-  std::vector<TaskHeadroom> tasks;           // in the order of the set; of a proved plan only, as are
-  std::optional<Edge<Factor>> wcet;          // all parts of all tasks, best-effort ones included,
-  std::optional<Edge<Factor>> period;        // all tasks, and
-  std::optional<Edge<Factor>> bandwidth;     // the copies': all costs of swapping are divided by it; absent where nothing is swapped
-  std::optional<Edge<Factor>> wcet_to_prove; // all parts of all tasks: the largest; of a plan that is not proved
-  Edge<Bytes> capacity;                      // device memory in whole chunks: the smallest; where nothing more helps, none is proved
+  std::vector<TaskHeadroom> tasks;    // in the order of the set; of a proved plan only, as are
+  std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included,
+  std::optional<Edge<Factor>> period; // all tasks, and
+  /// The copies': all costs of swapping are divided by it; absent where nothing is swapped
+  std::optional<Edge<Factor>> bandwidth;
+  /// All parts of all tasks: the largest; of a plan that is not proved
+  std::optional<Edge<Factor>> wcet_to_prove;
+  /// Device memory in whole chunks: the smallest; where nothing more helps, none is proved
+  Edge<Bytes> capacity;
 };
 
 /// Called before each quantity, and at the end.
 using HeadroomProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// `plan` is what make_plan says of `tasks` on `board`. Makes some 12 plans for each of 2 n + 4 quantities.
-[[nodiscard]] Headroom headroom(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress = {});
+[[nodiscard]] Headroom headroom(const TaskSet& tasks, const Board& board, const Plan& plan,
+                                const HeadroomProgress& progress = {});
 
 } // namespace rtexec::policies

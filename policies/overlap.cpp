@@ -9,8 +9,8 @@ constexpr std::size_t most_charges = 4096; // of all tasks for all lambdas, abou
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t most_lambdas = 64;
 
-/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these. Of many tasks some: each is
-/// sound by itself.
+/// 0, every C, and every o that is not above the longest C: sums of charges are linear in lambda between these. Of many
+/// tasks some: each is sound by itself.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
@@ -37,7 +37,10 @@ Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {
     const Nanos p = std::max(part->execution - lambda, Nanos{0});
     const Nanos q = std::max(part->load - lambda, Nanos{0});
     const Nanos another = part == longest ? second : longest->execution;
-    result.tasks.push_back({.cost = lambda + p + q, .lead = lambda + q, .tail = part->execution - p, .blocking = p + q + std::max(lambda, another)});
+    result.tasks.push_back({.cost = lambda + p + q,
+                            .lead = lambda + q,
+                            .tail = part->execution - p,
+                            .blocking = p + q + std::max(lambda, another)});
     result.background = std::max(result.background, p);
   }
   return result;
@@ -49,7 +52,8 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   std::vector<Overlap> list;
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
-  if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background); // one of them can execute and another be staged
+  // One of them can execute and another be staged
+  if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, lambda));
     if (parts.size() > tasks) added.background = added.tasks.back().blocking;

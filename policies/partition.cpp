@@ -22,7 +22,8 @@ enum class Fit { first, emptiest, fullest };
 /// Real-time tasks go before others; of them those with the largest share of a core, or the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// The preferred cores, then the service core, then those with a memory bandwidth budget; the compute core only where there is no other.
+/// The preferred cores, then the service core, then those with a memory bandwidth budget; the compute core only where
+/// there is no other.
 struct Cores {
   std::vector<unsigned> all;
   std::size_t preferred = 0; // the first so many
@@ -31,11 +32,14 @@ struct Cores {
 Cores cores_of(const TaskSet& tasks, const Board& board) {
   Cores cores;
   const std::vector<unsigned> there = board.cores.empty() ? std::vector<unsigned>{0} : board.cores;
-  const auto regulated = [&](unsigned core) { return std::ranges::find(tasks.core_budgets, core, &CoreBudget::core) != tasks.core_budgets.end(); };
+  const auto regulated = [&](unsigned core) {
+    return std::ranges::find(tasks.core_budgets, core, &CoreBudget::core) != tasks.core_budgets.end();
+  };
   for (const unsigned core : there)
     if (core != board.compute_core && core != board.service_core && !regulated(core)) cores.all.push_back(core);
   cores.preferred = cores.all.size();
-  if (board.service_core && board.service_core != board.compute_core && std::ranges::find(there, *board.service_core) != there.end())
+  if (board.service_core && board.service_core != board.compute_core &&
+      std::ranges::find(there, *board.service_core) != there.end())
     cores.all.push_back(*board.service_core);
   for (const unsigned core : there)
     if (core != board.compute_core && core != board.service_core && regulated(core)) cores.all.push_back(core);
@@ -51,12 +55,14 @@ class Packer {
     for (const Task& task : tasks.tasks) {
       const Nanos before = on_core(task.wcet->before, board);
       const Nanos after = on_core(task.wcet->after, board);
-      parts_.push_back({.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
+      parts_.push_back(
+          {.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
       shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()));
     }
     heaviest_first_ = urgency_;
     std::ranges::stable_sort(heaviest_first_, [&](std::size_t a, std::size_t b) {
-      return real_time(tasks.tasks[a]) != real_time(tasks.tasks[b]) ? real_time(tasks.tasks[a]) : shares_[a] > shares_[b];
+      return real_time(tasks.tasks[a]) != real_time(tasks.tasks[b]) ? real_time(tasks.tasks[a])
+                                                                    : shares_[a] > shares_[b];
     });
   }
 
@@ -66,7 +72,9 @@ class Packer {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
       if (tasks_.tasks[i].core) place(i, *tasks_.tasks[i].core);
     for (const std::size_t i : turn == Turn::heaviest ? heaviest_first_ : urgency_)
-      if (!placed_[i]) place(i, real_time(tasks_.tasks[i]) ? choose(i, cores, fit) : emptiest(std::span(cores.all).first(cores.preferred)));
+      if (!placed_[i])
+        place(i, real_time(tasks_.tasks[i]) ? choose(i, cores, fit)
+                                            : emptiest(std::span(cores.all).first(cores.preferred)));
     Partition result;
     for (const auto& core : placed_) result.push_back(*core);
     return result;
@@ -78,11 +86,16 @@ class Packer {
     load_[core] += shares_[task];
   }
 
-  unsigned emptiest(std::span<const unsigned> cores) { return *std::ranges::min_element(cores, {}, [&](unsigned core) { return load_[core]; }); }
-  unsigned fullest(std::span<const unsigned> cores) { return *std::ranges::max_element(cores, {}, [&](unsigned core) { return load_[core]; }); }
+  unsigned emptiest(std::span<const unsigned> cores) {
+    return *std::ranges::min_element(cores, {}, [&](unsigned core) { return load_[core]; });
+  }
+  unsigned fullest(std::span<const unsigned> cores) {
+    return *std::ranges::max_element(cores, {}, [&](unsigned core) { return load_[core]; });
+  }
 
   unsigned choose(std::size_t task, const Cores& cores, Fit fit) {
-    for (const auto& [from, to] : {std::pair(std::size_t{0}, cores.preferred), std::pair(cores.preferred, cores.all.size())}) {
+    for (const auto& [from, to] :
+         {std::pair(std::size_t{0}, cores.preferred), std::pair(cores.preferred, cores.all.size())}) {
       std::vector<unsigned> fitting;
       for (std::size_t i = from; i < to; ++i)
         if (fits(task, cores.all[i])) fitting.push_back(cores.all[i]);
@@ -117,9 +130,10 @@ std::vector<Partition> partitions(const TaskSet& tasks, const Board& board) {
   const Cores alike{.all = cores.all, .preferred = cores.all.size()};
   Packer packer(tasks, board);
   std::vector<Partition> found;
-  for (const auto& [where, fit, turn] : {std::tuple(&cores, Fit::first, Turn::heaviest), std::tuple(&cores, Fit::emptiest, Turn::heaviest),
-                                         std::tuple(&cores, Fit::fullest, Turn::heaviest), std::tuple(&alike, Fit::emptiest, Turn::heaviest),
-                                         std::tuple(&alike, Fit::emptiest, Turn::most_urgent)}) {
+  for (const auto& [where, fit, turn] :
+       {std::tuple(&cores, Fit::first, Turn::heaviest), std::tuple(&cores, Fit::emptiest, Turn::heaviest),
+        std::tuple(&cores, Fit::fullest, Turn::heaviest), std::tuple(&alike, Fit::emptiest, Turn::heaviest),
+        std::tuple(&alike, Fit::emptiest, Turn::most_urgent)}) {
     Partition partition = packer.pack(*where, fit, turn);
     if (std::ranges::find(found, partition) == found.end()) found.push_back(std::move(partition));
   }

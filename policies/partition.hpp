@@ -1,4 +1,5 @@
-// Cores for tasks that name none: candidates for make_plan, which proves one or takes the one that comes closest. What is supposed: README.md.
+// Cores for tasks that name none: candidates for make_plan, which proves one or takes the one that comes closest. What
+// is supposed: README.md.
 #pragma once
 
 #include "config/board.hpp"

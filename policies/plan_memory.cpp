@@ -15,10 +15,10 @@ constexpr Bytes smallest_chunk{2 << 20};
 
 const char* text(MemoryPolicy policy) {
   switch (policy) {
-    case MemoryPolicy::automatic: return "automatic";
-    case MemoryPolicy::device: return "device";
-    case MemoryPolicy::managed: return "managed";
-    case MemoryPolicy::host: return "host";
+  case MemoryPolicy::automatic: return "automatic";
+  case MemoryPolicy::device: return "device";
+  case MemoryPolicy::managed: return "managed";
+  case MemoryPolicy::host: return "host";
   }
   return "unknown";
 }
@@ -28,9 +28,11 @@ Bytes saturated(Wide bytes) {
 }
 
 /// Constants, scratch and state are told apart; elsewhere all memory is like state.
-bool classes_count(SwapPolicy policy) { return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none; }
+bool classes_count(SwapPolicy policy) {
+  return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none;
+}
 
-// ---- the device -------------------------------------------------------------------------------------------------------
+// ---- the device ----
 
 Bytes chunk_of(const TaskSet& tasks, const Board& board) {
   const Bytes chunk = tasks.device.chunk.value_or(board.chunk);
@@ -40,13 +42,16 @@ Bytes chunk_of(const TaskSet& tasks, const Board& board) {
 
 Result<> plan_device(Plan& plan, const TaskSet& tasks, const Board& board) {
   plan.chunk = chunk_of(tasks, board);
-  if (plan.chunk.count == 0) return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
+  if (plan.chunk.count == 0)
+    return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
   const Bytes asked = tasks.device.capacity.value_or(board.capacity);
   const bool known_to_board = board.capacity > Bytes{0};
   if (asked == Bytes{0})
-    return fail(Errc::bad_input, "the capacity of board '" + board.name + "' is not known here; give [device] capacity, or plan where its device is");
+    return fail(Errc::bad_input, "the capacity of board '" + board.name +
+                                     "' is not known here; give [device] capacity, or plan where its device is");
   if (known_to_board && asked > board.capacity)
-    return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " + to_string(board.capacity));
+    return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " +
+                                     to_string(board.capacity));
   plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
   plan.shared_scratch = classes_count(tasks.swap.policy);
   return {};
@@ -59,12 +64,13 @@ Result<> plan_policies(Plan& plan, const TaskSet& tasks, const Board& board) {
     const MemoryPolicy policy = asked == MemoryPolicy::automatic ? MemoryPolicy::device : asked;
     plan.tasks[i].memory_policy = policy;
     if (std::ranges::find(board.memory_policies, policy) != board.memory_policies.end()) continue;
-    config::add_line(errors, "task '" + tasks.tasks[i].name + "': board '" + board.name + "' has no memory policy '" + text(policy) + "'");
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "': board '" + board.name + "' has no memory policy '" +
+                                 text(policy) + "'");
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-// ---- arenas -----------------------------------------------------------------------------------------------------------
+// ---- arenas ----
 
 Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
 
@@ -82,16 +88,24 @@ struct WideArena {
   [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + padding; }
   [[nodiscard]] Arena narrow() const {
     const auto count = [](Wide slots) { return static_cast<std::uint32_t>(slots); };
-    return {.constant = count(constant), .state = count(state), .fixed = count(fixed), .scratch = count(scratch), .padding = count(padding)};
+    return {.constant = count(constant),
+            .state = count(state),
+            .fixed = count(fixed),
+            .scratch = count(scratch),
+            .padding = count(padding)};
   }
 };
 
 WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   const auto chunks = [&](Bytes size) { return chunks_of(size.count, chunk); };
-  WideArena arena{.constant = chunks(memory.constant), .state = chunks(memory.state), .fixed = chunks(memory.fixed), .scratch = chunks(memory.scratch)};
+  WideArena arena{.constant = chunks(memory.constant),
+                  .state = chunks(memory.state),
+                  .fixed = chunks(memory.fixed),
+                  .scratch = chunks(memory.scratch)};
   if (own_chunks)
-    for (const auto& [kind, size] : {std::pair(MemoryClass::constant, memory.constant), std::pair(MemoryClass::state, memory.state),
-                                     std::pair(MemoryClass::scratch, memory.scratch)})
+    for (const auto& [kind, size] :
+         {std::pair(MemoryClass::constant, memory.constant), std::pair(MemoryClass::state, memory.state),
+          std::pair(MemoryClass::scratch, memory.scratch)})
       arena.padding += padding_of(kind, size, memory.objects, chunk);
   return arena;
 }
@@ -108,12 +122,15 @@ Result<> plan_arenas(Plan& plan, const TaskSet& tasks, std::span<const MemoryDem
     task.arena = arena.narrow();
     all += arena.slots();
     if (arena.slots() * plan.chunk.count <= plan.capacity.count) continue;
-    config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " + to_string(saturated(arena.slots() * plan.chunk.count)) +
-                                 " of device memory, but the capacity is " + to_string(plan.capacity) + "; use a smaller model or a larger [device] capacity");
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "' alone needs " +
+                                 to_string(saturated(arena.slots() * plan.chunk.count)) +
+                                 " of device memory, but the capacity is " + to_string(plan.capacity) +
+                                 "; use a smaller model or a larger [device] capacity");
   }
   if (!errors.empty()) return fail(Errc::not_proved, errors);
   if (all > std::numeric_limits<std::uint32_t>::max())
-    return fail(Errc::bad_input, "the tasks' memory is " + to_string(saturated(all * plan.chunk.count)) + " in chunks of " + to_string(plan.chunk) +
+    return fail(Errc::bad_input, "the tasks' memory is " + to_string(saturated(all * plan.chunk.count)) +
+                                     " in chunks of " + to_string(plan.chunk) +
                                      ", more chunks than can be counted; set a larger [device] chunk");
   return {};
 }
@@ -139,7 +156,7 @@ Bytes separate_of(const Plan& plan) {
   return saturated(Wide{plan.chunk.count} * chunks);
 }
 
-// ---- swapping ---------------------------------------------------------------------------------------------------------
+// ---- swapping ----
 
 std::string calibrated_chunks(const Board& board, StoreKind store) {
   std::string list;
@@ -155,21 +172,28 @@ std::string how_to_calibrate(StoreKind store) {
 
 Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk, StoreKind store) {
   const SwapCostOptions& given = tasks.device.swap_cost;
-  const auto known = std::ranges::find_if(board.swap_costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == chunk; });
+  const auto known = std::ranges::find_if(
+      board.swap_costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == chunk; });
   const bool calibrated = known != board.swap_costs.end();
   if (!calibrated && !(given.in_per_chunk && given.out_per_chunk))
-    return fail(Errc::bad_input, "not everything fits into device memory, but what swapping costs on board '" + board.name + "' is not known for chunks of " +
-                                     to_string(chunk) + " and store \"" + std::string(spelling(store)) + "\" (" + calibrated_chunks(board, store) +
-                                     " calibrated); " + how_to_calibrate(store) + ", set [device] chunk to one that is calibrated, or give in_per_chunk and out_per_chunk in [device.swap_cost]");
-  SwapCost cost = calibrated ? *known : SwapCost{.store = store, .chunk = chunk, .drop_per_chunk = *given.out_per_chunk};
+    return fail(Errc::bad_input, "not everything fits into device memory, but what swapping costs on board '" +
+                                     board.name + "' is not known for chunks of " + to_string(chunk) + " and store \"" +
+                                     std::string(spelling(store)) + "\" (" + calibrated_chunks(board, store) +
+                                     " calibrated); " + how_to_calibrate(store) +
+                                     ", set [device] chunk to one that is calibrated, or give in_per_chunk and "
+                                     "out_per_chunk in [device.swap_cost]");
+  SwapCost cost =
+      calibrated ? *known : SwapCost{.store = store, .chunk = chunk, .drop_per_chunk = *given.out_per_chunk};
   cost.in_per_chunk = given.in_per_chunk.value_or(cost.in_per_chunk);
   cost.out_per_chunk = given.out_per_chunk.value_or(cost.out_per_chunk);
   cost.drop_per_chunk = given.drop_per_chunk.value_or(cost.drop_per_chunk);
   cost.in_fixed = given.in_fixed.value_or(cost.in_fixed);
   cost.out_fixed = given.out_fixed.value_or(cost.out_fixed);
-  for (const Duration each : {cost.in_per_chunk, cost.out_per_chunk, cost.drop_per_chunk, cost.in_fixed, cost.out_fixed})
+  for (const Duration each :
+       {cost.in_per_chunk, cost.out_per_chunk, cost.drop_per_chunk, cost.in_fixed, cost.out_fixed})
     if (each < Duration::zero() || each.count() > longest_time)
-      return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " + readable(Duration(longest_time)));
+      return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
+                                       readable(Duration(longest_time)));
   return cost;
 }
 
@@ -183,7 +207,8 @@ std::filesystem::path store_of(const TaskSet& tasks, const Board& board) {
 
 } // namespace
 
-Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board,
+                                  std::span<const MemoryDemand> memory) {
   if (const auto known = plan_device(plan, tasks, board); !known) return std::unexpected(known.error());
   if (const auto given = plan_policies(plan, tasks, board); !given) return std::unexpected(given.error());
   if (const auto laid = plan_arenas(plan, tasks, memory); !laid) return std::unexpected(laid.error());
@@ -193,17 +218,24 @@ Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board&
   plan.separate = separate_of(plan);
   if (plan.demand <= plan.capacity) return 0;
   if (tasks.swap.policy == SwapPolicy::none)
-    return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) + " of device memory (constants, state and fixed " +
-                                      to_string(plan.chunk * need.kept) + ", shared scratch " + to_string(plan.chunk * need.scratch) +
-                                      "), but the capacity is " + to_string(plan.capacity) +
-                                      "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
+    return fail(
+        Errc::not_proved,
+        "the tasks need " + to_string(plan.demand) + " of device memory (constants, state and fixed " +
+            to_string(plan.chunk * need.kept) + ", shared scratch " + to_string(plan.chunk * need.scratch) +
+            "), but the capacity is " + to_string(plan.capacity) +
+            "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
 
   const auto overflow = static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count);
-  plan.swap = SwapPlan{.policy = tasks.swap.policy, .frames = 0, .copy_engines = board.copy_engines, .cost = {}, .store = store_of(tasks, board)};
+  plan.swap = SwapPlan{.policy = tasks.swap.policy,
+                       .frames = 0,
+                       .copy_engines = board.copy_engines,
+                       .cost = {},
+                       .store = store_of(tasks, board)};
   const auto cost = cost_of(tasks, board, plan.chunk, plan.swap->store_kind());
   if (!cost) return std::unexpected(cost.error());
   plan.swap->cost = *cost;
-  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return std::unexpected(possible.error());
+  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible)
+    return std::unexpected(possible.error());
   return overflow;
 }
 
@@ -215,18 +247,20 @@ Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
     if (!resident) continue;
     PlannedTask& task = plan.tasks[i];
     std::string problem;
-    if (resident->count % plan.chunk.count != 0)
-      problem = "not a multiple of the chunk, " + to_string(plan.chunk);
+    if (resident->count % plan.chunk.count != 0) problem = "not a multiple of the chunk, " + to_string(plan.chunk);
     else if (*resident > task.swap_volume)
-      problem = "more than is swapped of this task, " + to_string(task.swap_volume) + "; swap_volume fixes that by hand";
-    if (!problem.empty()) config::add_line(errors, "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem);
+      problem =
+          "more than is swapped of this task, " + to_string(task.swap_volume) + "; swap_volume fixes that by hand";
+    if (!problem.empty())
+      config::add_line(errors, "task '" + task.name + "': resident = \"" + to_string(*resident) + "\": " + problem);
     task.resident_slots = static_cast<std::uint32_t>(resident->count / plan.chunk.count);
     all += *resident;
   }
   if (!errors.empty()) return fail(Errc::bad_input, errors);
   const Bytes frames = plan.chunk * (plan.swap ? plan.swap->frames : 0);
   if (all <= frames) return {};
-  return fail(Errc::bad_input, "the tasks' resident memory is " + to_string(all) + " in all, but the frames that they share hold " + to_string(frames) +
+  return fail(Errc::bad_input, "the tasks' resident memory is " + to_string(all) +
+                                   " in all, but the frames that they share hold " + to_string(frames) +
                                    "; lower resident of some task, or raise [device] capacity");
 }
 

@@ -1,4 +1,5 @@
-// Device memory of a plan, in whole chunks: what each task needs, what of it there is room for, and what swapping costs.
+// Device memory of a plan, in whole chunks: what each task needs, what of it there is room for, and what swapping
+// costs.
 #pragma once
 
 #include "config/board.hpp"
@@ -11,21 +12,24 @@
 
 namespace rtexec::policies {
 
-/// Fills in capacity, chunk, demand, separate, shared_scratch, each task's memory, memory policy, period and arena, and where the demand
-/// exceeds the capacity `swap`, but for its frames: these, and the tasks' swap slots, are assign_volumes()'s. Returns the overflow, the chunks
-/// that are missing: 0 where everything fits. Every task of the set must have a wcet.
+/// Fills in capacity, chunk, demand, separate, shared_scratch, each task's memory, memory policy, period and arena, and
+/// where the demand exceeds the capacity `swap`, but for its frames: these, and the tasks' swap slots, are
+/// assign_volumes()'s. Returns the overflow, the chunks that are missing: 0 where everything fits. Every task of the
+/// set must have a wcet.
 ///
-/// demand, pipelined and none: what tasks keep (constants, state and fixed) + the largest scratch, since one job executes at a time and all
-/// scratch is the same chunks. The other policies do not tell classes apart: all memory of all tasks.
-/// chunk: the set's or the board's; min and mo-vmm: at most 2 MiB, the smallest that GPUs have.
+/// demand, pipelined and none: what tasks keep (constants, state and fixed) + the largest scratch, since one job
+/// executes at a time and all scratch is the same chunks. The other policies do not tell classes apart: all memory of
+/// all tasks. chunk: the set's or the board's; min and mo-vmm: at most 2 MiB, the smallest that GPUs have.
 ///
-/// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be counted, a memory policy that
-/// the board lacks, a swap volume that is too large, no cost of swapping in chunks of this size. not_proved: the demand exceeds the capacity
-/// and swapping cannot help; no plan can be made then, so that not even a forced run starts.
-[[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
+/// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be
+/// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of
+/// this size. not_proved: the demand exceeds the capacity and swapping cannot help; no plan can be made then, so that
+/// not even a forced run starts.
+[[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board,
+                                                std::span<const MemoryDemand> memory);
 
-/// Notes what tasks ask to have on the device at the start, once they have their swap slots and the plan its frames. bad_input: no whole
-/// chunks, more than the task's swap volume, or more than the frames hold in all.
+/// Notes what tasks ask to have on the device at the start, once they have their swap slots and the plan its frames.
+/// bad_input: no whole chunks, more than the task's swap volume, or more than the frames hold in all.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
 } // namespace rtexec::policies

@@ -11,10 +11,10 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
     const Task& task = tasks.tasks[index];
     Nanos value = 0;
     switch (tasks.executive.priorities) {
-      case PriorityAssignment::rate_monotonic: value = task.period.count(); break;
-      case PriorityAssignment::deadline_monotonic:
-      case PriorityAssignment::audsley: value = task.deadline.count(); break;
-      case PriorityAssignment::explicit_priorities: value = -Nanos{task.priority.value_or(0)}; break;
+    case PriorityAssignment::rate_monotonic: value = task.period.count(); break;
+    case PriorityAssignment::deadline_monotonic:
+    case PriorityAssignment::audsley: value = task.deadline.count(); break;
+    case PriorityAssignment::explicit_priorities: value = -Nanos{task.priority.value_or(0)}; break;
     }
     return std::tuple(task.criticality != Criticality::real_time, value, index);
   };
@@ -25,7 +25,8 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
 }
 
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> order, const ChargedSet& charged) {
-  const auto real_time = std::ranges::partition_point(order, [&](std::size_t i) { return tasks.tasks[i].criticality == Criticality::real_time; });
+  const auto real_time = std::ranges::partition_point(
+      order, [&](std::size_t i) { return tasks.tasks[i].criticality == Criticality::real_time; });
   for (auto level = real_time; level != order.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {
       std::rotate(candidate, candidate + 1, level);

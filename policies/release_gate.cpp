@@ -10,11 +10,11 @@ ReleaseGate::ReleaseGate(OnOverrun policy, Duration period, Instant first_releas
 ReleaseDecision ReleaseGate::at_release(bool outstanding) noexcept {
   if (!outstanding) return start();
   switch (policy_) {
-    case OnOverrun::skip: return skip();
-    case OnOverrun::catch_up:
-    case OnOverrun::re_phase: return {Kind::wait, jobs_, next_};
-    case OnOverrun::abort_job: return {Kind::abort_and_wait, jobs_ - 1, next_};
-    case OnOverrun::stop: break;
+  case OnOverrun::skip: return skip();
+  case OnOverrun::catch_up:
+  case OnOverrun::re_phase: return {Kind::wait, jobs_, next_};
+  case OnOverrun::abort_job: return {Kind::abort_and_wait, jobs_ - 1, next_};
+  case OnOverrun::stop: break;
   }
   return {Kind::stop, jobs_, next_};
 }

@@ -1,15 +1,17 @@
 // Decides what happens at each release of one task: the overrun policies, as a state machine without a clock.
 //
-// Driven by the task's release thread or by the simulator: sleep until next(), tell at_release() what is seen there, and obey.
-// One call answers for one release: after a `skip` next() may already be past; ask again at once. Pure and deterministic; never
-// allocates. Not thread-safe.
+// Driven by the task's release thread or by the simulator: sleep until next(), tell at_release() what is seen there,
+// and obey. One call answers for one release: after a `skip` next() may already be past; ask again at once. Pure and
+// deterministic; never allocates. Not thread-safe.
 //
 // The policies, when the previous job had not ended by the release at n (period T, grid n, n + T, ...):
 //   skip       the release is dropped and counted; so is every further grid point that the late job reaches.
 //   catch_up   waits; the late release then gets its job at once, its deadline counts from n. Nothing is ever dropped.
-//   re_phase   waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e, e + T, ...
+//   re_phase   waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e,
+//   e + T, ...
 //              Grid points of the old grid that passed meanwhile no longer exist and are not counted.
-//   abort_job  the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n. Where e has
+//   abort_job  the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n.
+//   Where e has
 //              reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
 //   stop       the executive stops.
 #pragma once
@@ -31,8 +33,9 @@ struct ReleaseDecision {
     stop,           // stop the executive
   };
   Kind kind{};
-  std::uint64_t job = 0;  // abort_and_wait: the job to abandon; otherwise the job that starts now, or is to start next
-  Instant nominal{};      // release that the deadline counts from
+  /// Abort_and_wait: the job to abandon; otherwise the job that starts now, or is to start next
+  std::uint64_t job = 0;
+  Instant nominal{}; // release that the deadline counts from
   friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
 };
 
@@ -49,7 +52,8 @@ class ReleaseGate {
   /// After `wait` or `abort_and_wait`, once the previous job has ended, at `now`: always `start`.
   [[nodiscard]] ReleaseDecision after_wait(Instant now) noexcept;
 
-  [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; } // jobs started: they are numbered 0, 1, ...
+  /// Jobs started: they are numbered 0, 1, ...
+  [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
 
  private:

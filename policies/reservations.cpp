@@ -17,14 +17,18 @@ CpuWindows split(const StagedTask& task, double window) {
   const Nanos after = runtime_of(task.after);
   const double first = std::sqrt(static_cast<double>(before));
   const double part = first / (first + std::sqrt(static_cast<double>(after)));
-  return {clamped_window(static_cast<Nanos>(window * part), before), clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
+  return {clamped_window(static_cast<Nanos>(window * part), before),
+          clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
 EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows) {
   std::vector<StageBounds> splits;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    splits.push_back({.ready = set.release_jitter + windows[i].before, .device_done = set.tasks[i].deadline - windows[i].after,
-                      .last_window = windows[i].after, .done = 0, .settled = true});
+    splits.push_back({.ready = set.release_jitter + windows[i].before,
+                      .device_done = set.tasks[i].deadline - windows[i].after,
+                      .last_window = windows[i].after,
+                      .done = 0,
+                      .settled = true});
   return edf_device(set, std::move(splits));
 }
 
@@ -38,41 +42,48 @@ std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::spa
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const Nanos ready = set.release_jitter + windows[i].before;
     const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
-    bounds.push_back({.ready = ready, .device_done = device.from_release, .last_window = windows[i].after,
-                      .done = device.from_release + windows[i].after, .settled = device.settled});
+    bounds.push_back({.ready = ready,
+                      .device_done = device.from_release,
+                      .last_window = windows[i].after,
+                      .done = device.from_release + windows[i].after,
+                      .settled = device.settled});
   }
   return bounds;
 }
 
 Nanos least_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
   Nanos least = unbounded;
-  for (std::size_t i = 0; i < bounds.size(); ++i) least = std::min(least, set.tasks[i].deadline - bounds[i].done - (bounds[i].settled ? 0 : unbounded));
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    least = std::min(least, set.tasks[i].deadline - bounds[i].done - (bounds[i].settled ? 0 : unbounded));
   return least;
 }
 
-/// The cores want long windows, the device wants short ones. Given the proportions of the tasks' windows to each other, the shortest ones
-/// that each core has room for are best for the device; the search is over the proportions, and starts where all windows take
-/// the same share of what the device leaves of their deadlines.
+/// The cores want long windows, the device wants short ones. Given the proportions of the tasks' windows to each other,
+/// the shortest ones that each core has room for are best for the device; the search is over the proportions, and
+/// starts where all windows take the same share of what the device leaves of their deadlines.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
 
   WindowSearch(const StagedSet& set, const ServiceThread& service, Evaluate evaluate)
-      : set_(set), service_(service), evaluate_(evaluate), room_(room_beside_device(set)), weights_(set.tasks.size(), 1.0) {
+      : set_(set),
+        service_(service),
+        evaluate_(evaluate),
+        room_(room_beside_device(set)),
+        weights_(set.tasks.size(), 1.0) {
     for (const StagedTask& task : set.tasks) cores_.insert(task.core);
   }
 
   Reserved<Bounds> search(Effort effort) {
     best_ = evaluated(shortest_windows(false));
     if (!best_.fits) return evaluated(shortest_windows(true));
-    while (effort == Effort::full && least_slack(set_, best_.bounds) < 0 && improve()) {
-    }
+    while (effort == Effort::full && least_slack(set_, best_.bounds) < 0 && improve()) {}
     return std::move(best_);
   }
 
  private:
   static constexpr int most_evaluations = 400;
-  static constexpr int steps = 1 << 14;    // of the whole room
+  static constexpr int steps = 1 << 14; // of the whole room
   static constexpr int longest = 64 * steps;
 
   /// `beyond`: windows may exceed their room, so that a forced run can start.
@@ -110,7 +121,8 @@ template <class Bounds> class WindowSearch {
     bool fits = std::ranges::all_of(cores_, [&](unsigned core) { return has_room(core, windows); });
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      fits = fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_delay - task.on_device();
+      fits = fits && windows[i].before + windows[i].after <=
+                         task.deadline - set_.release_jitter - set_.device_delay - task.on_device();
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
     Bounds bounds = evaluate_(set_, windows);
@@ -145,11 +157,10 @@ template <class Bounds> class WindowSearch {
 
 } // namespace
 
-Nanos with_pauses(Nanos part) {
-  return part + (part + 8) / 9;
-}
+Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
-CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic) {
+CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
+                                     const std::optional<Traffic>& traffic) {
   constexpr Nanos least_window = 1'000'000;
   constexpr Wide events = 3;       // of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler's: a fifth
@@ -157,9 +168,12 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
     return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();
   };
-  const FixedPoint window = least_fixed_point(least_window, traffic ? longest_service : unbounded,
-                                              [&](Nanos w) { return std::max<Wide>(least_window, part_of_core * runtime(w)); });
-  if (!window.settled) return {.runtime = Duration(longest_service / static_cast<Nanos>(part_of_core)), .window = Duration(longest_service)};
+  const FixedPoint window = least_fixed_point(least_window, traffic ? longest_service : unbounded, [&](Nanos w) {
+    return std::max<Wide>(least_window, part_of_core * runtime(w));
+  });
+  if (!window.settled)
+    return {.runtime = Duration(longest_service / static_cast<Nanos>(part_of_core)),
+            .window = Duration(longest_service)};
   return {.runtime = Duration(static_cast<Nanos>(runtime(window.value))), .window = Duration(window.value)};
 }
 
@@ -183,14 +197,16 @@ Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, 
 
 std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room) {
   std::vector<CpuWindows> windows;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) windows.push_back(split(set.tasks[i], static_cast<double>(room[i])));
+  for (std::size_t i = 0; i < set.tasks.size(); ++i)
+    windows.push_back(split(set.tasks[i], static_cast<double>(room[i])));
   return windows;
 }
 
 std::vector<Nanos> room_beside_device(const StagedSet& set) {
   std::vector<Nanos> room;
   for (const StagedTask& task : set.tasks)
-    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.on_device(), runtime_of(task.before) + runtime_of(task.after)));
+    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.on_device(),
+                            runtime_of(task.before) + runtime_of(task.after)));
   return room;
 }
 
@@ -198,9 +214,12 @@ Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThrea
   return WindowSearch<EdfBounds>(set, service, evaluate_edf).search(effort);
 }
 
-Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service, Effort effort) {
+Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service,
+                                                                   Effort effort) {
   auto reserved = WindowSearch<std::vector<StageBounds>>(set, service, evaluate_static_priority).search(effort);
-  const auto late = [&](std::size_t i) { return !reserved.bounds[i].settled || reserved.bounds[i].done > set.tasks[i].deadline; };
+  const auto late = [&](std::size_t i) {
+    return !reserved.bounds[i].settled || reserved.bounds[i].done > set.tasks[i].deadline;
+  };
   for (std::size_t i = 0; i < reserved.bounds.size(); ++i)
     if (late(i)) reserved.bounds.resize(i + 1);
   return reserved;

@@ -1,5 +1,5 @@
-// CPU parts under SCHED_DEADLINE: a reservation for each part of each task, so that earliest-deadline-first on its core keeps every
-// part within a window of its own. Formulas, proof and assumptions about the kernel: README.md.
+// CPU parts under SCHED_DEADLINE: a reservation for each part of each task, so that earliest-deadline-first on its core
+// keeps every part within a window of its own. Formulas, proof and assumptions about the kernel: README.md.
 #pragma once
 
 #include "config/plan.hpp"
@@ -11,7 +11,8 @@
 
 namespace rtexec::policies {
 
-/// Of each second of a core: what the kernel lets SCHED_DEADLINE have by default, 950 ms, less the 50 ms of its fair server.
+/// Of each second of a core: what the kernel lets SCHED_DEADLINE have by default, 950 ms, less the 50 ms of its fair
+/// server.
 inline constexpr Nanos reservable = 900'000'000;
 /// The kernel's default limits on periods (sched_deadline_period_min_us and _max_us).
 inline constexpr Nanos shortest_window = 100'000;
@@ -24,7 +25,8 @@ inline constexpr Nanos longest_tick = 4'000'000;
 /// All that the compute engine can get of its core, in slices that keep each pause short.
 inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
 
-/// In any window the compute engine takes at most the sum of with_pauses() over what it executes, and `longest_pause` once.
+/// In any window the compute engine takes at most the sum of with_pauses() over what it executes, and `longest_pause`
+/// once.
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
@@ -32,7 +34,9 @@ inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick 
 inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
 /// What a service thread does for one event.
-[[nodiscard]] inline Duration event_cost(Duration context_switch) { return std::chrono::microseconds(5) + 2 * context_switch; }
+[[nodiscard]] inline Duration event_cost(Duration context_switch) {
+  return std::chrono::microseconds(5) + 2 * context_switch;
+}
 
 /// How many chunks can move.
 struct Traffic {
@@ -42,9 +46,10 @@ struct Traffic {
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
 
-/// The scheduler thread's: serves every event of `tasks` tasks, and the end of every transfer, within its window. The window is
-/// `longest_service` where no reservation does.
-[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic = {});
+/// The scheduler thread's: serves every event of `tasks` tasks, and the end of every transfer, within its window. The
+/// window is `longest_service` where no reservation does.
+[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
+                                                   const std::optional<Traffic>& traffic = {});
 inline constexpr Nanos longest_service = 50'000'000;
 
 /// What the scheduler thread and the copy engines leave of the cores.
@@ -75,15 +80,18 @@ struct CpuWindows {
 
 template <class Bounds> struct Reserved {
   std::vector<CpuWindows> windows; // by task
-  bool fits = false;               // every core has room for them, and every deadline; otherwise `bounds` promise nothing
+  /// Every core has room for them, and every deadline; otherwise `bounds` promise nothing
+  bool fits = false;
   Bounds bounds;
 };
 
-/// Search windows under which cores and device keep every deadline. Where a core has no room, the windows are so long that the kernel
-/// accepts them all the same, if it can.
-[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service, Effort effort = Effort::full);
+/// Search windows under which cores and device keep every deadline. Where a core has no room, the windows are so long
+/// that the kernel accepts them all the same, if it can.
+[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service,
+                                                      Effort effort = Effort::full);
 /// Bounds stop after the first task that exceeds its deadline.
-[[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service,
+[[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
+                                                                                 const ServiceThread& service,
                                                                                  Effort effort = Effort::full);
 
 } // namespace rtexec::policies

@@ -20,7 +20,8 @@ Nanos blocking_below(const Overlap& overlap, std::size_t task) {
 
 /// Of two bounds on the same: one that is not settled and not late stopped where nothing could be said.
 DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos limit) {
-  if (a.settled && b.settled) return {std::min(a.from_release, b.from_release), std::min(a.from_request, b.from_request), true};
+  if (a.settled && b.settled)
+    return {std::min(a.from_release, b.from_release), std::min(a.from_request, b.from_request), true};
   if (a.settled != b.settled) return a.settled ? a : b;
   const bool a_is_late = a.from_release > limit;
   if (a_is_late != (b.from_release > limit)) return a_is_late ? a : b;
@@ -33,14 +34,16 @@ std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap
   if (set.tasks.size() <= many) return overlaps;
   const auto share = [&](const Overlap& overlap) {
     double sum = 0;
-    for (std::size_t j = 0; j <= last; ++j) sum += static_cast<double>(overlap.tasks[j].cost) / static_cast<double>(set.tasks[j].period);
+    for (std::size_t j = 0; j <= last; ++j)
+      sum += static_cast<double>(overlap.tasks[j].cost) / static_cast<double>(set.tasks[j].period);
     return sum;
   };
   const auto best = std::ranges::min_element(overlaps, {}, share);
   return overlaps.subspan(static_cast<std::size_t>(best - overlaps.begin()), 1);
 }
 
-StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above) {
+StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i,
+                      std::span<const StageBounds> above) {
   const StagedTask& task = set.tasks[i];
   const std::vector<Load> loads = loads_above(set, i, above);
   StageBounds bounds;
@@ -57,9 +60,12 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
 
-  // Either the last part has a window of its own, or one window spans all parts, with the time on the device as execution.
+  // Either the last part has a window of its own, or one window spans all parts, with the time on the device as
+  // execution.
   const FixedPoint last = core_window(set, task.core, {task.after, task.lines_after}, loads, task.deadline);
-  const CorePart joined{.work = task.before + device.from_request + task.after, .lines = task.lines_before + task.lines_after, .windows = 2};
+  const CorePart joined{.work = task.before + device.from_request + task.after,
+                        .lines = task.lines_before + task.lines_after,
+                        .windows = 2};
   const FixedPoint whole = core_window(set, task.core, joined, loads, task.deadline);
   bounds.last_window = last.value;
   bounds.settled = last.settled || whole.settled;
@@ -71,7 +77,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
 
 } // namespace
 
-DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i, std::span<const StageBounds> above, Nanos ready) {
+DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t i,
+                                      std::span<const StageBounds> above, Nanos ready) {
   const StagedTask& task = set.tasks[i];
   std::vector<Load> higher;
   for (std::size_t j = 0; j < i; ++j) higher.push_back({set.tasks[j].period, set.tasks[j].device, above[j].ready});
@@ -98,9 +105,11 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
       if (other.core == task.core)
-        loads.push_back({other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
+        loads.push_back(
+            {other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
     }
-    FixedPoint response = core_window(set, task.core, {task.before + task.after, task.lines_before + task.lines_after}, loads, task.deadline);
+    FixedPoint response = core_window(set, task.core, {task.before + task.after, task.lines_before + task.lines_after},
+                                      loads, task.deadline);
     response.value += set.release_jitter;
     response.settled = response.settled && response.value <= task.deadline;
     responses.push_back(response);
@@ -115,7 +124,11 @@ StageBounds static_priority_bound(const StagedSet& set, std::size_t i) {
     StageBounds bounds = bounds_of(set, overlaps, j, above);
     const Nanos deadline = set.tasks[j].deadline;
     if (!bounds.settled || bounds.done > deadline)
-      bounds = {.ready = std::min(bounds.ready, deadline - set.tasks[j].on_device()), .device_done = deadline - set.tasks[j].after, .last_window = bounds.last_window, .done = deadline, .settled = true};
+      bounds = {.ready = std::min(bounds.ready, deadline - set.tasks[j].on_device()),
+                .device_done = deadline - set.tasks[j].after,
+                .last_window = bounds.last_window,
+                .done = deadline,
+                .settled = true};
     above.push_back(bounds);
   }
   return bounds_of(set, overlaps, i, above);

@@ -12,14 +12,14 @@ Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unboun
 
 SwapRule rule_of(SwapPolicy policy) {
   switch (policy) {
-    case SwapPolicy::pipelined:
-    case SwapPolicy::none: return SwapRule::overlapped;
-    case SwapPolicy::serial: return SwapRule::guarded;
-    case SwapPolicy::rt_swap:
-    case SwapPolicy::mo_vmm:
-    case SwapPolicy::min:
-    case SwapPolicy::pageable: return SwapRule::exchanged;
-    case SwapPolicy::lru: return SwapRule::on_demand;
+  case SwapPolicy::pipelined:
+  case SwapPolicy::none: return SwapRule::overlapped;
+  case SwapPolicy::serial: return SwapRule::guarded;
+  case SwapPolicy::rt_swap:
+  case SwapPolicy::mo_vmm:
+  case SwapPolicy::min:
+  case SwapPolicy::pageable: return SwapRule::exchanged;
+  case SwapPolicy::lru: return SwapRule::on_demand;
   }
   return SwapRule::on_demand;
 }
@@ -33,14 +33,19 @@ std::vector<std::uint32_t> volumes_of(const Plan& plan) {
 }
 
 bool copies_out(const Plan& plan) {
-  return std::ranges::any_of(plan.tasks, [](const PlannedTask& task) { return std::ranges::any_of(task.swap_slots, &SwapSlot::copied_out); });
+  return std::ranges::any_of(
+      plan.tasks, [](const PlannedTask& task) { return std::ranges::any_of(task.swap_slots, &SwapSlot::copied_out); });
 }
 
 } // namespace
 
-SwapCharges::SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<const std::uint32_t> volumes, bool copied_out)
-    : in_(cost.in_per_chunk.count()), out_((copied_out ? cost.out_per_chunk : cost.drop_per_chunk).count()), in_fixed_(cost.in_fixed.count()),
-      out_fixed_(cost.out_fixed.count()), both_ways_(copy_engines > 1) {
+SwapCharges::SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<const std::uint32_t> volumes,
+                         bool copied_out)
+    : in_(cost.in_per_chunk.count()),
+      out_((copied_out ? cost.out_per_chunk : cost.drop_per_chunk).count()),
+      in_fixed_(cost.in_fixed.count()),
+      out_fixed_(cost.out_fixed.count()),
+      both_ways_(copy_engines > 1) {
   for (const std::size_t chunks : volumes) {
     largest_ = std::max(largest_, chunks);
     total_ += chunks;
@@ -48,15 +53,20 @@ SwapCharges::SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<
   }
 }
 
-SwapCharges::SwapCharges(const Plan& plan) : SwapCharges(plan.swap->cost, plan.swap->copy_engines, volumes_of(plan), copies_out(plan)) {}
+SwapCharges::SwapCharges(const Plan& plan)
+    : SwapCharges(plan.swap->cost, plan.swap->copy_engines, volumes_of(plan), copies_out(plan)) {}
 
-Nanos SwapCharges::load_start(std::size_t chunks) const { return bounded(fixed(chunks) + (both_ways_ ? std::min(in_, out_) : 0)); }
+Nanos SwapCharges::load_start(std::size_t chunks) const {
+  return bounded(fixed(chunks) + (both_ways_ ? std::min(in_, out_) : 0));
+}
 
 Nanos SwapCharges::load(std::size_t chunks) const {
   return chunks == 0 ? 0 : std::max(Nanos{1}, bounded(load_start(chunks) + Wide{per_chunk()} * chunks));
 }
 
-Nanos SwapCharges::swap_in(std::size_t chunks) const { return chunks == 0 ? 0 : bounded(Wide{in_fixed_} + Wide{in_} * chunks); }
+Nanos SwapCharges::swap_in(std::size_t chunks) const {
+  return chunks == 0 ? 0 : bounded(Wide{in_fixed_} + Wide{in_} * chunks);
+}
 
 Nanos SwapCharges::swap_out(std::size_t chunks) const {
   constexpr Wide operations = 3; // for each job that comes in
@@ -67,6 +77,8 @@ Nanos SwapCharges::stray() const { return bounded(Wide{out_fixed_} * (2 * tasks_
 
 Nanos SwapCharges::stray_operations() const { return bounded(Wide{out_fixed_} * (tasks_ + 1)); }
 
-Nanos SwapCharges::on_demand(std::size_t chunks) const { return chunks == 0 ? 0 : bounded(fixed(chunks) + Wide{in_ + out_} * chunks); }
+Nanos SwapCharges::on_demand(std::size_t chunks) const {
+  return chunks == 0 ? 0 : bounded(fixed(chunks) + Wide{in_ + out_} * chunks);
+}
 
 } // namespace rtexec::policies

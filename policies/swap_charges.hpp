@@ -1,4 +1,5 @@
-// What moving the chunks of one job takes, when none is there and every frame is taken. Formulas and assumptions: README.md.
+// What moving the chunks of one job takes, when none is there and every frame is taken. Formulas and assumptions:
+// README.md.
 #pragma once
 
 #include "config/plan.hpp"
@@ -26,7 +27,8 @@ class SwapCharges {
   /// `plan.swap` is there, and volumes are assigned.
   explicit SwapCharges(const Plan& plan);
 
-  /// o = phi + beta + alpha x of overlapped loads; 0 for no chunks, and for none but those: a task with a load does not bypass others.
+  /// o = phi + beta + alpha x of overlapped loads; 0 for no chunks, and for none but those: a task with a load does not
+  /// bypass others.
   [[nodiscard]] Nanos load(std::size_t chunks) const;
   /// alpha: how much longer a load takes for each chunk.
   [[nodiscard]] Nanos per_chunk() const { return both_ways_ ? std::max(in_, out_) : in_ + out_; }
@@ -42,15 +44,18 @@ class SwapCharges {
   /// Both, chunk by chunk.
   [[nodiscard]] Nanos on_demand(std::size_t chunks) const;
 
-  [[nodiscard]] Nanos in() const { return in_; }   // of one chunk
-  [[nodiscard]] Nanos out() const { return out_; } // likewise: a copy, unless no swap slot of any task is copied out
+  [[nodiscard]] Nanos in() const { return in_; } // of one chunk
+  /// Likewise: a copy, unless no swap slot of any task is copied out
+  [[nodiscard]] Nanos out() const { return out_; }
   [[nodiscard]] std::size_t largest() const { return largest_; } // chunks of one task
   [[nodiscard]] std::size_t total() const { return total_; }
-  [[nodiscard]] std::size_t tasks() const { return tasks_; }     // that swap
+  [[nodiscard]] std::size_t tasks() const { return tasks_; } // that swap
 
  private:
   /// Of the load of one job: every other task can be a victim.
-  [[nodiscard]] Wide fixed(std::size_t chunks) const { return Wide{in_fixed_} + Wide{out_fixed_} * std::min(chunks, tasks_ - 1); }
+  [[nodiscard]] Wide fixed(std::size_t chunks) const {
+    return Wide{in_fixed_} + Wide{out_fixed_} * std::min(chunks, tasks_ - 1);
+  }
 
   Nanos in_ = 0, out_ = 0;
   Nanos in_fixed_ = 0, out_fixed_ = 0;

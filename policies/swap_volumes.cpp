@@ -14,16 +14,18 @@
 namespace rtexec::policies {
 namespace {
 
-// ---- which slots a task swaps, in which order -----------------------------------------------------------------------------
+// ---- which slots a task swaps, in which order ----
 
 /// The size of the largest object in each slot of one class; where none is known, all of the class is one.
-void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
+void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, std::span<const MemoryObject> objects,
+                Bytes chunk) {
   bool known = false;
   for (const MemoryObject& object : objects) {
     if (object.kind != kind) continue;
     known = true;
     const std::uint64_t end = (object.offset.count + object.size.count + chunk.count - 1) / chunk.count;
-    for (std::uint64_t slot = object.offset.count / chunk.count; slot < std::min<std::uint64_t>(end, ranks.size()); ++slot)
+    for (std::uint64_t slot = object.offset.count / chunk.count; slot < std::min<std::uint64_t>(end, ranks.size());
+         ++slot)
       ranks[slot] = std::max(ranks[slot], object.size.count);
   }
   if (!known) std::ranges::fill(ranks, size.count);
@@ -57,15 +59,17 @@ std::vector<SwapSlot> candidates_of(const Plan& plan, const PlannedTask& task, S
   const std::vector<std::uint64_t> ranks = ranks_of(task, plan.chunk);
   const bool constants_first = order == SwapCandidates::constants_first;
   std::ranges::sort(slots, {}, [&](const SwapSlot& each) {
-    return std::tuple(constants_first && each.copied_out, std::numeric_limits<std::uint64_t>::max() - ranks[each.slot], each.slot);
+    return std::tuple(constants_first && each.copied_out, std::numeric_limits<std::uint64_t>::max() - ranks[each.slot],
+                      each.slot);
   });
   return slots;
 }
 
-// ---- the device alone -----------------------------------------------------------------------------------------------------
+// ---- the device alone ----
 
 std::uint32_t chunks_of(Bytes volume, Bytes chunk) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(round_up(volume, chunk).count / chunk.count, std::numeric_limits<std::uint32_t>::max()));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(round_up(volume, chunk).count / chunk.count, std::numeric_limits<std::uint32_t>::max()));
 }
 
 /// What CPU parts leave of a deadline.
@@ -77,7 +81,9 @@ Nanos device_deadline(const Task& task, const Board& board, Nanos execution) {
 DeviceTask device_task(const Plan& plan, const TaskSet& tasks, const Board& board, std::size_t index) {
   const Task& task = tasks.tasks[index];
   const Nanos execution = (task.wcet->device + 2 * board.dispatch).count();
-  DeviceTask result{.period = task.period.count(), .deadline = device_deadline(task, board, execution), .execution = execution,
+  DeviceTask result{.period = task.period.count(),
+                    .deadline = device_deadline(task, board, execution),
+                    .execution = execution,
                     .real_time = task.criticality == Criticality::real_time};
   if (!plan.swap) return result;
   const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], tasks.swap.candidates);
@@ -101,7 +107,7 @@ Volumes by_task(const Volumes& volumes, std::span<const std::size_t> order) {
   return result;
 }
 
-// ---- why nothing fits -----------------------------------------------------------------------------------------------------
+// ---- why nothing fits ----
 
 std::string size_of(const Plan& plan, std::uint64_t chunks) { return to_string(plan.chunk * chunks); }
 
@@ -112,7 +118,8 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
     if (!given) continue;
     const std::uint64_t most = candidates_of(plan, plan.tasks[i], tasks.swap.candidates).size();
     if (*given <= plan.chunk * most) continue;
-    config::add_line(errors, "task '" + tasks.tasks[i].name + "': swap_volume is " + to_string(*given) + ", but at most " + size_of(plan, most) +
+    config::add_line(errors, "task '" + tasks.tasks[i].name + "': swap_volume is " + to_string(*given) +
+                                 ", but at most " + size_of(plan, most) +
                                  " of its memory can be swapped, in chunks of " + to_string(plan.chunk));
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
@@ -123,13 +130,15 @@ std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(most) - most.begin());
-  return "of " + size_of(plan, all) + " that may be swapped only " + size_of(plan, all - most[largest]) + " can be away while task '" + tasks.tasks[largest].name +
-         "' executes, which needs " + size_of(plan, most[largest]) + " of it";
+  return "of " + size_of(plan, all) + " that may be swapped only " + size_of(plan, all - most[largest]) +
+         " can be away while task '" + tasks.tasks[largest].name + "' executes, which needs " +
+         size_of(plan, most[largest]) + " of it";
 }
 
 } // namespace
 
-DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow) {
+DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+                     std::uint32_t overflow) {
   DeviceSet set{.tasks = {}, .overflow = overflow, .copy_engines = board.copy_engines, .guarded = true, .cost = {}};
   if (plan.swap) {
     set.guarded = rule_of(plan.swap->policy) != SwapRule::exchanged;
@@ -148,13 +157,16 @@ Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& boar
   const Volumes most = most_of(set);
   if (fits(set, most)) return {};
   const bool by_hand = std::ranges::any_of(tasks.tasks, [](const Task& task) { return task.swap_volume.has_value(); });
-  return fail(Errc::not_proved, "the tasks need " + to_string(plan.demand) + " of device memory, which is " + size_of(plan, overflow) +
-                                    " more than the capacity of " + to_string(plan.capacity) + ", and " + shortage(plan, tasks, most, overflow) +
-                                    "; use smaller models, fewer tasks or a larger [device] capacity, or raise swappable" +
-                                    (by_hand ? " or swap_volume" : ""));
+  return fail(Errc::not_proved,
+              "the tasks need " + to_string(plan.demand) + " of device memory, which is " + size_of(plan, overflow) +
+                  " more than the capacity of " + to_string(plan.capacity) + ", and " +
+                  shortage(plan, tasks, most, overflow) +
+                  "; use smaller models, fewer tasks or a larger [device] capacity, or raise swappable" +
+                  (by_hand ? " or swap_volume" : ""));
 }
 
-std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, std::uint32_t overflow, int eighths,
+std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
+                                  std::span<const std::size_t> order, std::uint32_t overflow, int eighths,
                                   std::span<const Nanos> charged) {
   DeviceSet set = device_set(plan, tasks, board, order, overflow);
   for (std::size_t i = 0; i < charged.size(); ++i) set.tasks[i].charged = charged[order[i]];

@@ -32,19 +32,21 @@ class Random {
   std::uint64_t state_ = 0;
 };
 
-template <class Count>
-Count within(Count least, Count most, double share) {
+template <class Count> Count within(Count least, Count most, double share) {
   return std::min(most, least + static_cast<Count>(share * (static_cast<double>(most - least) + 1)));
 }
 
 Duration period_of(const TaskSource& source, double share) {
   const auto [least, most] = source.period;
   if (source.periods == Distribution::uniform) return Duration(within(least.count(), most.count(), share));
-  const double period = static_cast<double>(least.count()) * std::pow(static_cast<double>(most.count()) / static_cast<double>(least.count()), share);
+  const double period = static_cast<double>(least.count()) *
+                        std::pow(static_cast<double>(most.count()) / static_cast<double>(least.count()), share);
   return std::clamp(Duration(std::llround(period)), least, most);
 }
 
-Bytes part_of(Bytes whole, double share) { return {static_cast<std::uint64_t>(share * static_cast<double>(whole.count))}; }
+Bytes part_of(Bytes whole, double share) {
+  return {static_cast<std::uint64_t>(share * static_cast<double>(whole.count))};
+}
 
 /// Draws the same count of numbers whatever the point.
 GeneratedTask task_of(const TaskSource& source, const StudyPoint& point, std::size_t index, Random& random) {
@@ -74,7 +76,8 @@ void assign_executions(std::vector<GeneratedTask>& tasks, double utilisation, Ra
   for (double& number : numbers) number = random.share();
   const std::vector<double> shares = uunifast(utilisation, numbers);
   for (std::size_t i = 0; i < tasks.size(); ++i)
-    tasks[i].need.execution = std::max(Duration(1), Duration(static_cast<Duration::rep>(shares[i] * static_cast<double>(tasks[i].period.count()))));
+    tasks[i].need.execution = std::max(
+        Duration(1), Duration(static_cast<Duration::rep>(shares[i] * static_cast<double>(tasks[i].period.count()))));
 }
 
 std::uint64_t rounded_up(Bytes size, Bytes chunk) { return round_up(size, chunk).count / chunk.count; }
@@ -93,7 +96,8 @@ std::vector<double> uunifast(double total, std::span<const double> random) {
   return shares;
 }
 
-std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& point, std::uint64_t seed, std::uint64_t number) {
+std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& point, std::uint64_t seed,
+                                    std::uint64_t number) {
   Random random(seed, number, Random::Purpose::tasks);
   std::vector<GeneratedTask> tasks;
   const auto draw = [&](std::size_t count) {
@@ -102,22 +106,28 @@ std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& 
   do {
     tasks.clear();
     draw(source.start);
-  } while (source.start > 0 && (footprint_of(tasks) < source.start_footprint.least || footprint_of(tasks) > source.start_footprint.most));
+  } while (source.start > 0 &&
+           (footprint_of(tasks) < source.start_footprint.least || footprint_of(tasks) > source.start_footprint.most));
   draw(point.tasks);
-  if (source.networks.empty()) assign_executions(tasks, point.utilisation, Random(seed, number, Random::Purpose::utilisations));
+  if (source.networks.empty())
+    assign_executions(tasks, point.utilisation, Random(seed, number, Random::Purpose::utilisations));
   return tasks;
 }
 
-DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory, unsigned copy_engines, Order order) {
+DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory,
+                        unsigned copy_engines, Order order) {
   const bool classes = memory == MemoryModel::classes || memory == MemoryModel::one_process;
   DeviceSet set;
   set.copy_engines = copy_engines;
   set.cost = device.cost;
   std::uint64_t kept = 0, scratch = 0, fixed = 0;
   for (const auto& [period, need] : tasks) {
-    const std::uint64_t swapped = classes ? rounded_up(need.constants, device.chunk) : need.swappable.count / device.chunk.count;
+    const std::uint64_t swapped =
+        classes ? rounded_up(need.constants, device.chunk) : need.swappable.count / device.chunk.count;
     const std::uint64_t own = rounded_up(need.footprint - need.swappable, device.chunk);
-    kept += !classes ? rounded_up(need.footprint, device.chunk) : memory == MemoryModel::classes ? swapped + own : swapped;
+    kept += !classes                         ? rounded_up(need.footprint, device.chunk)
+            : memory == MemoryModel::classes ? swapped + own
+                                             : swapped;
     scratch = std::max(scratch, rounded_up(need.swappable - need.constants, device.chunk));
     fixed = std::max(fixed, own);
     const auto most = static_cast<std::uint32_t>(swapped);

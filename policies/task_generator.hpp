@@ -1,5 +1,6 @@
-// Random task sets, for studies of the device tests. A set depends on the seed, its number and the point of the study alone, so that any thread
-// can make any of them, in any order. Sets of one number are nested: those of more tasks begin with the same ones. Allocates.
+// Random task sets, for studies of the device tests. A set depends on the seed, its number and the point of the study
+// alone, so that any thread can make any of them, in any order. Sets of one number are nested: those of more tasks
+// begin with the same ones. Allocates.
 #pragma once
 
 #include "config/board.hpp"
@@ -31,47 +32,51 @@ struct GeneratedTask {
   DeviceNeed need;
 };
 
-template <class T>
-struct Range {
+template <class T> struct Range {
   T least{};
   T most{};
 };
 
 enum class Distribution { uniform, log_uniform };
 
-/// Where tasks come from: from networks, of which each task is one at one resolution, both drawn evenly; or, without any, from ranges, executions
-/// by utilisation.
+/// Where tasks come from: from networks, of which each task is one at one resolution, both drawn evenly; or, without
+/// any, from ranges, executions by utilisation.
 struct TaskSource {
-  std::vector<NetworkSizes> networks{};   // none empty
-  std::size_t start = 0;                  // so many first tasks, drawn again until their footprints sum to `start_footprint`; some must
+  std::vector<NetworkSizes> networks{}; // none empty
+  /// So many first tasks, drawn again until their footprints sum to `start_footprint`; some must
+  std::size_t start = 0;
   Range<Bytes> start_footprint{};
-  Range<Duration> period{};               // 0 < least <= most
+  Range<Duration> period{}; // 0 < least <= most
   Distribution periods = Distribution::uniform;
   // Without networks:
-  Range<Bytes> footprint{};               // uniform
-  double swappable = 1;                   // share of the footprint
-  double constants = 1;                   // share of the swappable memory
+  Range<Bytes> footprint{}; // uniform
+  double swappable = 1;     // share of the footprint
+  double constants = 1;     // share of the swappable memory
 };
 
 /// What a row of a study fixes.
 struct StudyPoint {
-  std::size_t tasks = 0;              // at least source.start
-  double utilisation = 0;             // sum of execution / period, without networks
-  std::optional<std::size_t> high{};  // the first so many tasks at their network's highest resolution, all others at its lowest
+  std::size_t tasks = 0;  // at least source.start
+  double utilisation = 0; // sum of execution / period, without networks
+  /// The first so many tasks at their network's highest resolution, all others at its lowest
+  std::optional<std::size_t> high{};
 };
 
-[[nodiscard]] std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& point, std::uint64_t seed, std::uint64_t number);
+[[nodiscard]] std::vector<GeneratedTask> generate(const TaskSource& source, const StudyPoint& point, std::uint64_t seed,
+                                                  std::uint64_t number);
 
-/// Shares that sum to `total`, evenly among all such. UUniFast: Bini and Buttazzo, Measuring the performance of schedulability tests, 2005.
-/// `random`: numbers from 0 to 1, without 1, one fewer than shares.
+/// Shares that sum to `total`, evenly among all such. UUniFast: Bini and Buttazzo, Measuring the performance of
+/// schedulability tests, 2005. `random`: numbers from 0 to 1, without 1, one fewer than shares.
 [[nodiscard]] std::vector<double> uunifast(double total, std::span<const double> random);
 
 /// What is told apart of a task's memory.
 enum class MemoryModel {
-  state,       // nothing: swappable memory is copied out and in, as RT-Swap does
-  constants,   // all swappable memory is constants, which are dropped and copied in
-  classes,     // constants are dropped and copied in; scratch is the same chunks for all tasks; what is not swappable stays
-  one_process, // as classes; and what is not swappable, a process's context and libraries, is there once, for the largest
+  state,     // nothing: swappable memory is copied out and in, as RT-Swap does
+  constants, // all swappable memory is constants, which are dropped and copied in
+  /// Constants are dropped and copied in; scratch is the same chunks for all tasks; what is not swappable stays
+  classes,
+  /// As classes; and what is not swappable, a process's context and libraries, is there once, for the largest
+  one_process,
 };
 
 struct StudyDevice {
@@ -80,8 +85,10 @@ struct StudyDevice {
   SwapCost cost;
 };
 
-/// Footprints in whole chunks, rounded up; swappable memory rounded down, where classes are told apart each of them up (plan_memory.hpp).
-/// Under static priority the shortest period first. All memory of all tasks must be fewer than 2^31 chunks.
-[[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device, MemoryModel memory, unsigned copy_engines, Order order);
+/// Footprints in whole chunks, rounded up; swappable memory rounded down, where classes are told apart each of them up
+/// (plan_memory.hpp). Under static priority the shortest period first. All memory of all tasks must be fewer than 2^31
+/// chunks.
+[[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
+                                      MemoryModel memory, unsigned copy_engines, Order order);
 
 } // namespace rtexec::policies

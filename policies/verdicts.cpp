@@ -18,7 +18,8 @@ std::set<unsigned> cores_of(const NamedSet& named) {
   return cores;
 }
 
-void set_verdict(TestVerdict& verdict, bool proved, const std::string& limiting_task, Nanos left, Nanos right, std::string explanation) {
+void set_verdict(TestVerdict& verdict, bool proved, const std::string& limiting_task, Nanos left, Nanos right,
+                 std::string explanation) {
   verdict.proved = proved;
   verdict.left = Duration(left);
   verdict.right = Duration(right);
@@ -51,7 +52,8 @@ bool nothing_to_test(TestVerdict& verdict, const NamedSet& named) {
 }
 
 /// The work asked for in each second reaches a second: no response time exists.
-bool overloaded(TestVerdict& verdict, const NamedSet& named, std::span<const Nanos> costs, const std::string& resource) {
+bool overloaded(TestVerdict& verdict, const NamedSet& named, std::span<const Nanos> costs,
+                const std::string& resource) {
   Utilisation total;
   std::string limiting;
   for (std::size_t i = 0; i < named.names.size(); ++i) {
@@ -62,14 +64,15 @@ bool overloaded(TestVerdict& verdict, const NamedSet& named, std::span<const Nan
   constexpr Nanos below_a_second = 999'999'999;
   verdict.inequality = "sum of C/T on the " + resource + " < 1";
   set_verdict(verdict, false, limiting, total.per_second(), below_a_second,
-              "the tasks ask for " + in_ms(total.per_second()) + " in each second of the " + resource + "; from " + task_named(limiting) +
-                  " on no time is left. Lengthen periods, or shorten or remove tasks");
+              "the tasks ask for " + in_ms(total.per_second()) + " in each second of the " + resource + "; from " +
+                  task_named(limiting) + " on no time is left. Lengthen periods, or shorten or remove tasks");
   return true;
 }
 
 /// CPU parts on the core that executes device parts: no test covers that.
 bool on_compute_core(TestVerdict& verdict, const NamedSet& named) {
-  const auto task = std::ranges::find(named.set.tasks, named.compute_core, [](const StagedTask& t) { return std::optional(t.core); });
+  const auto task =
+      std::ranges::find(named.set.tasks, named.compute_core, [](const StagedTask& t) { return std::optional(t.core); });
   if (task == named.set.tasks.end()) return false;
   const std::string& name = named.names[static_cast<std::size_t>(task - named.set.tasks.begin())];
   verdict.inequality = "no CPU part on the core that executes device parts";
@@ -79,7 +82,7 @@ bool on_compute_core(TestVerdict& verdict, const NamedSet& named) {
   return true;
 }
 
-// ---- device -----------------------------------------------------------------------------------------------------------
+// ---- device ----
 
 std::vector<Nanos> parts_of(const NamedSet& named, Nanos StagedTask::*part) {
   std::vector<Nanos> parts;
@@ -120,13 +123,16 @@ bool hopeless(TestVerdict& verdict, const NamedSet& named) {
 
 /// What deadlines are shortened by, or responses lengthened.
 std::string pauses(const NamedSet& named) {
-  return named.set.device_delay > 0 ? ", besides " + in_ms(named.set.device_delay) + " in which the compute engine may pause" : "";
+  return named.set.device_delay > 0
+             ? ", besides " + in_ms(named.set.device_delay) + " in which the compute engine may pause"
+             : "";
 }
 
 std::string demand_numbers(const NamedSet& named, const Demand& at) {
   const std::string blocker = at.blocker ? "a job of " + task_named(named.names[*at.blocker])
-                              : named.background.empty() || named.rule == SwapRule::overlapped ? "work"
-                                                                                             : "a job of " + task_named(named.background);
+                              : named.background.empty() || named.rule == SwapRule::overlapped
+                                  ? "work"
+                                  : "a job of " + task_named(named.background);
   const auto demand = static_cast<Nanos>(std::min<Wide>(at.demand, unbounded));
   std::string result = "at L = " + in_ms(at.instant) + " the jobs due within L demand " + in_ms(demand);
   if (at.blocking > 0) result += ", and " + blocker + " that began before blocks for " + in_ms(at.blocking);
@@ -142,7 +148,8 @@ std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
   return 0;
 }
 
-/// By one job of lower priority, or by what began before; where jobs are loaded that depends on lambda, and is not told.
+/// By one job of lower priority, or by what began before; where jobs are loaded that depends on lambda, and is not
+/// told.
 struct Blocker {
   Nanos time = 0;
   std::string task; // empty: none, or not one alone
@@ -162,36 +169,50 @@ Blocker blocker_of(const NamedSet& named, std::size_t task) {
 
 std::string blocked(const Blocker& by) {
   if (by.time == 0) return "";
-  return ", blocked for " + in_ms(by.time) + " by " + (by.task.empty() ? "work that began before" : "a job of " + task_named(by.task));
+  return ", blocked for " + in_ms(by.time) + " by " +
+         (by.task.empty() ? "work that began before" : "a job of " + task_named(by.task));
 }
 
 /// What the terms of a device test stand for where chunks are moved.
 std::string terms(const NamedSet& named) {
-  if (named.rule == SwapRule::overlapped) return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
-  if (named.rule == SwapRule::guarded) return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
+  if (named.rule == SwapRule::overlapped)
+    return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
+  if (named.rule == SwapRule::guarded)
+    return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
   if (named.rule == SwapRule::exchanged) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
   return named.rule == SwapRule::on_demand ? "; C: O_out + O_in + C" : "";
 }
 
 TestVerdict demand_test(const NamedSet& named) {
   if (named.rule == SwapRule::overlapped)
-    return test("pipelined", "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L of min(C_i, lambda) + "
-                             "max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" + terms(named));
-  return test("demand", "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + terms(named));
+    return test("pipelined",
+                "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
+                "of min(C_i, lambda) + "
+                "max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" +
+                    terms(named));
+  return test(
+      "demand",
+      "for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + max over d_k > L of C_k <= L" + terms(named));
 }
 
 TestVerdict response_test(const NamedSet& named) {
   if (named.rule == SwapRule::overlapped)
-    return test("pipelined", "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
-                             "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) + p_b + q_b" + terms(named));
-  return test("rta", "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of (floor(w(q)/T) + 1) C" + terms(named));
+    return test("pipelined",
+                "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
+                "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) "
+                "+ p_b + q_b" +
+                    terms(named));
+  return test("rta",
+              "R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q C + sum over higher priorities of "
+              "(floor(w(q)/T) + 1) C" +
+                  terms(named));
 }
 
-// ---- end to end -------------------------------------------------------------------------------------------------------
+// ---- end to end ----
 
 std::string stages(const StageBounds& bounds) {
-  return "its first part ends by " + in_ms(bounds.ready) + ", its device part by " + in_ms(bounds.device_done) + ", its last part within " +
-         in_ms(bounds.last_window);
+  return "its first part ends by " + in_ms(bounds.ready) + ", its device part by " + in_ms(bounds.device_done) +
+         ", its last part within " + in_ms(bounds.last_window);
 }
 
 std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> bounds) {
@@ -204,8 +225,10 @@ std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> boun
 
 TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const FixedPoint> responses) {
   const bool regulated = named.regulated.contains(core);
-  TestVerdict verdict = test(core_named(core), std::string("R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)") +
-                                                   (regulated ? " + X (1 + floor((lines moved + overshoot)/budget))" : ""));
+  TestVerdict verdict =
+      test(core_named(core),
+           std::string("R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)") +
+               (regulated ? " + X (1 + floor((lines moved + overshoot)/budget))" : ""));
   if (core == named.compute_core && on_compute_core(verdict, named)) return verdict;
 
   NamedSet alone;
@@ -220,8 +243,9 @@ TestVerdict core_verdict(const NamedSet& named, unsigned core, std::span<const F
     const Nanos response = responses[i].value;
     if (alone.names.size() > 1 && Duration(task.deadline - response) >= verdict.slack) continue;
     set_verdict(verdict, false, named.names[i], response, task.deadline,
-                "the CPU parts of " + task_named(named.names[i]) + ", " + in_ms(task.before) + " with their charges, end after " +
-                    (responses[i].settled ? "" : "at least ") + in_ms(response) + " of " + in_ms(task.deadline) + " if the device takes no time" +
+                "the CPU parts of " + task_named(named.names[i]) + ", " + in_ms(task.before) +
+                    " with their charges, end after " + (responses[i].settled ? "" : "at least ") + in_ms(response) +
+                    " of " + in_ms(task.deadline) + " if the device takes no time" +
                     (service_on(named.set, core).empty() ? "" : ", beside what moving chunks takes of this core") +
                     (regulated ? named.regulated.at(core) : ""));
   }
@@ -239,7 +263,8 @@ TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::s
     const StageBounds& split = bounds.tasks[limiting];
     const Nanos deadline = named.set.tasks[limiting].deadline;
     set_verdict(verdict, true, named.names[limiting], split.done, deadline,
-                task_named(named.names[limiting]) + " ends by " + in_ms(split.done) + " of " + in_ms(deadline) + ": " + stages(split));
+                task_named(named.names[limiting]) + " ends by " + in_ms(split.done) + " of " + in_ms(deadline) + ": " +
+                    stages(split));
     return verdict;
   }
   const Demand& at = bounds.demand.tightest;
@@ -247,9 +272,11 @@ TestVerdict decided(const NamedSet& named, const EdfBounds& bounds, const std::s
   const StagedTask& task = named.set.tasks[limiting];
   const StageBounds& split = bounds.tasks[limiting];
   if (bounds.device[limiting].deadline < task.on_device())
-    set_verdict(verdict, false, named.names[limiting], split.ready + task.on_device() + split.last_window, task.deadline,
-                task_named(named.names[limiting]) + " needs " + in_ms(split.ready) + " for its first part, " + in_ms(task.on_device()) +
-                    " on the device and " + in_ms(split.last_window) + " for its last part, of " + in_ms(task.deadline) + ", in the best split found");
+    set_verdict(verdict, false, named.names[limiting], split.ready + task.on_device() + split.last_window,
+                task.deadline,
+                task_named(named.names[limiting]) + " needs " + in_ms(split.ready) + " for its first part, " +
+                    in_ms(task.on_device()) + " on the device and " + in_ms(split.last_window) +
+                    " for its last part, of " + in_ms(task.deadline) + ", in the best split found");
   else
     set_verdict(verdict, false, named.names[limiting], at.instant - at.slack(), at.instant,
                 "in the best split found, " + demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
@@ -268,12 +295,13 @@ TestVerdict decided(const NamedSet& named, std::span<const StageBounds> bounds, 
   const Nanos done = bounds[limiting].done;
   const Nanos deadline = named.set.tasks[limiting].deadline;
   set_verdict(verdict, proved, named.names[limiting], done, deadline,
-              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") + in_ms(done) + " of " +
-                  in_ms(deadline) + ": " + stages(bounds[limiting]) + (!proved && done <= deadline ? too_close : ""));
+              task_named(named.names[limiting]) + " ends after " + (bounds[limiting].settled ? "" : "at least ") +
+                  in_ms(done) + " of " + in_ms(deadline) + ": " + stages(bounds[limiting]) +
+                  (!proved && done <= deadline ? too_close : ""));
   return verdict;
 }
 
-// ---- reservations -----------------------------------------------------------------------------------------------------
+// ---- reservations ----
 
 const std::string reservations_inequality = "sum of Q/d over the reservations of each core <= 0.9";
 
@@ -292,14 +320,18 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
 }
 
 /// Sets the verdict on one core for the widest windows that `room` allows.
-void set_share(TestVerdict& verdict, const NamedSet& named, const ServiceThread& service, std::span<const Nanos> room, unsigned core, const std::string& when) {
+void set_share(TestVerdict& verdict, const NamedSet& named, const ServiceThread& service, std::span<const Nanos> room,
+               unsigned core, const std::string& when) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);
   const Nanos others = service.share_on(core);
   const std::string& limiting = named.names[largest_share(named, windows, core)];
   set_verdict(verdict, tasks + others <= reservable, limiting, tasks + others, reservable,
-              "of each second of " + core_named(core) + " the CPU parts reserve " + in_ms(tasks) + ", most of it " + task_named(limiting) +
-                  (others > 0 ? std::string(", and the scheduler ") + (service.copy ? "with the copy engines " : "") + in_ms(others) : "") +
+              "of each second of " + core_named(core) + " the CPU parts reserve " + in_ms(tasks) + ", most of it " +
+                  task_named(limiting) +
+                  (others > 0 ? std::string(", and the scheduler ") + (service.copy ? "with the copy engines " : "") +
+                                    in_ms(others)
+                              : "") +
                   ", in the widest windows " + when + "; " + in_ms(reservable) + " can be reserved");
 }
 
@@ -310,7 +342,8 @@ void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread
     const Nanos longest = std::max(runtime_of(task.before), runtime_of(task.after));
     if (longest > longest_window) {
       verdict.inequality = "Q <= the kernel's longest period";
-      return set_verdict(verdict, false, named.names[i], longest, longest_window, "a CPU part of " + task_named(named.names[i]) + " is longer than any reservation");
+      return set_verdict(verdict, false, named.names[i], longest, longest_window,
+                         "a CPU part of " + task_named(named.names[i]) + " is longer than any reservation");
     }
     const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
     const Nanos device = task.on_device() + named.set.device_delay;
@@ -318,7 +351,8 @@ void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread
     if (needed <= task.deadline) continue;
     verdict.inequality = "J + P + C + Q <= D";
     return set_verdict(verdict, false, named.names[i], needed, task.deadline,
-                       task_named(named.names[i]) + " needs " + in_ms(parts) + " for its CPU parts and " + in_ms(device) + " on the device, of " + in_ms(task.deadline));
+                       task_named(named.names[i]) + " needs " + in_ms(parts) + " for its CPU parts and " +
+                           in_ms(device) + " on the device, of " + in_ms(task.deadline));
   }
   verdict.inequality = reservations_inequality;
   const std::vector<Nanos> room = room_beside_device(named.set);
@@ -331,7 +365,8 @@ void set_misfit(TestVerdict& verdict, const NamedSet& named, const ServiceThread
 }
 
 template <class Bounds>
-TestVerdict reserved_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<Bounds>& reserved, const std::string& inequality) {
+TestVerdict reserved_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<Bounds>& reserved,
+                             const std::string& inequality) {
   if (reserved.fits) return decided(named, reserved.bounds, inequality);
   TestVerdict verdict = test("end-to-end", inequality);
   if (!on_compute_core(verdict, named) && !hopeless(verdict, named)) set_misfit(verdict, named, service);
@@ -357,8 +392,8 @@ TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds) {
   TestVerdict verdict = demand_test(named);
   if (nothing_to_test(verdict, named) || hopeless(verdict, named)) return verdict;
   const Demand& at = bounds.demand.tightest;
-  set_verdict(verdict, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(), at.instant,
-              demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
+  set_verdict(verdict, bounds.demand.proved(), named.names[due_at(bounds, at.instant)], at.instant - at.slack(),
+              at.instant, demand_numbers(named, at) + (bounds.demand.settled ? "" : too_close));
   set_place(verdict, at.instant, at.demand, at.blocking, at.blocker ? named.names[*at.blocker] : named.background);
   return verdict;
 }
@@ -379,10 +414,10 @@ TestVerdict response_verdict(const NamedSet& named) {
     examined = examined && (response.settled || late);
     if (i > 0 && Duration(task.deadline - response.from_release) >= verdict.slack) continue;
     const Blocker by = blocker_of(named, i);
-    std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + in_ms(task.device) + " with its charges" +
-                              (task.load > 0 ? " beside a load of " + in_ms(task.load) : "") + ", ends after " +
-                              (response.settled ? "" : "at least ") + in_ms(response.from_release) + " of " + in_ms(task.deadline) +
-                              blocked(by) + pauses(named);
+    std::string explanation = "the device part of " + task_named(named.names[i]) + ", " + in_ms(task.device) +
+                              " with its charges" + (task.load > 0 ? " beside a load of " + in_ms(task.load) : "") +
+                              ", ends after " + (response.settled ? "" : "at least ") + in_ms(response.from_release) +
+                              " of " + in_ms(task.deadline) + blocked(by) + pauses(named);
     set_verdict(verdict, false, named.names[i], response.from_release, task.deadline, std::move(explanation));
     set_place(verdict, task.deadline, Wide{response.from_release} - by.time, by.time, by.task);
   }
@@ -409,21 +444,27 @@ TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBound
 std::vector<TestVerdict> core_verdicts(const NamedSet& named, const ServiceThread& service) {
   std::vector<Nanos> room;
   for (const StagedTask& task : named.set.tasks)
-    room.push_back(std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
+    room.push_back(
+        std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
   std::vector<TestVerdict> verdicts;
   for (const unsigned core : cores_of(named)) {
     TestVerdict& verdict = verdicts.emplace_back(test(core_named(core), reservations_inequality));
-    if (core != named.compute_core || !on_compute_core(verdict, named)) set_share(verdict, named, service, room, core, "if the device takes no time");
+    if (core != named.compute_core || !on_compute_core(verdict, named))
+      set_share(verdict, named, service, room, core, "if the device takes no time");
   }
   return verdicts;
 }
 
-TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<EdfBounds>& reserved) {
-  return reserved_verdict(named, service, reserved, reservations_inequality + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D");
+TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
+                               const Reserved<EdfBounds>& reserved) {
+  return reserved_verdict(named, service, reserved,
+                          reservations_inequality + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D");
 }
 
-TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<std::vector<StageBounds>>& reserved) {
-  return reserved_verdict(named, service, reserved, reservations_inequality + ", R2 + d3 <= D with jitters J + d1 on the device");
+TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
+                               const Reserved<std::vector<StageBounds>>& reserved) {
+  return reserved_verdict(named, service, reserved,
+                          reservations_inequality + ", R2 + d3 <= D with jitters J + d1 on the device");
 }
 
 } // namespace rtexec::policies

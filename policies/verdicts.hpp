@@ -30,10 +30,11 @@ struct Obstacle {
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
-  std::string background;                // the best-effort task with the longest device part; empty: none, or it is not that alone
-  std::optional<unsigned> compute_core;  // that executes device parts
-  std::optional<SwapRule> rule;          // absent: nothing is swapped
-  std::string swapping;                  // what is swapped, to be added to an explanation
+  /// The best-effort task with the longest device part; empty: none, or it is not that alone
+  std::string background;
+  std::optional<unsigned> compute_core;      // that executes device parts
+  std::optional<SwapRule> rule;              // absent: nothing is swapped
+  std::string swapping;                      // what is swapped, to be added to an explanation
   std::map<unsigned, std::string> regulated; // by core: its budget, to be added to an explanation
   std::optional<Obstacle> obstacle;
 };
@@ -50,7 +51,9 @@ struct NamedSet {
 
 /// The same two for reservations.
 [[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named, const ServiceThread& service);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<EdfBounds>& reserved);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service, const Reserved<std::vector<StageBounds>>& reserved);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
+                                             const Reserved<EdfBounds>& reserved);
+[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
+                                             const Reserved<std::vector<StageBounds>>& reserved);
 
 } // namespace rtexec::policies

@@ -12,12 +12,16 @@
 namespace rtexec::policies {
 namespace {
 
-std::uint64_t total_of(const Volumes& volumes) { return std::accumulate(volumes.begin(), volumes.end(), std::uint64_t{0}); }
+std::uint64_t total_of(const Volumes& volumes) {
+  return std::accumulate(volumes.begin(), volumes.end(), std::uint64_t{0});
+}
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
 /// What freeing a frame is charged, and a chunk of a load.
-Nanos eviction(const DeviceSet& set, bool copies_out) { return (copies_out ? set.cost.out_per_chunk : set.cost.drop_per_chunk).count(); }
+Nanos eviction(const DeviceSet& set, bool copies_out) {
+  return (copies_out ? set.cost.out_per_chunk : set.cost.drop_per_chunk).count();
+}
 Nanos alpha_of(const DeviceSet& set, bool copies_out) {
   const Nanos in = set.cost.in_per_chunk.count();
   const Nanos out = eviction(set, copies_out);
@@ -29,7 +33,8 @@ std::uint64_t landing_room(const DeviceTask& task, Nanos alpha) {
   const Nanos execution = std::max(task.execution, task.charged);
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
-  return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) / static_cast<std::uint64_t>(alpha);
+  return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) /
+         static_cast<std::uint64_t>(alpha);
 }
 
 /// Tasks whose volumes hurt least come first: best-effort ones, which only block, then the least urgent.
@@ -40,13 +45,16 @@ std::vector<std::size_t> by_patience(const DeviceSet& set, Order order, bool by_
     const DeviceTask& task = set.tasks[i];
     const bool edf = order == Order::edf;
     const Nanos first = by_deadline ? task.deadline : task.period;
-    return std::tuple(task.real_time, edf ? -first : 0, edf ? -task.deadline : 0, edf ? static_cast<std::ptrdiff_t>(i) : -static_cast<std::ptrdiff_t>(i));
+    return std::tuple(task.real_time, edf ? -first : 0, edf ? -task.deadline : 0,
+                      edf ? static_cast<std::ptrdiff_t>(i) : -static_cast<std::ptrdiff_t>(i));
   });
   return tasks;
 }
 
-/// Gives out `total` chunks in order, up to `caps`, and up to `first` before any task gets more. False: there is no room for so many.
-bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps, std::uint64_t first, std::uint64_t total) {
+/// Gives out `total` chunks in order, up to `caps`, and up to `first` before any task gets more. False: there is no
+/// room for so many.
+bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
+          std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     volumes[i] = set.tasks[i].least;
     total -= std::min<std::uint64_t>(total, volumes[i]);
@@ -73,37 +81,48 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 /// Chunks for which fixed + x per_chunk <= time.
 std::uint64_t within(Nanos time, Nanos fixed, Nanos per_chunk) {
   if (time < fixed) return 0;
-  return per_chunk == 0 ? std::numeric_limits<std::uint32_t>::max() : static_cast<std::uint64_t>((time - fixed) / per_chunk);
+  return per_chunk == 0 ? std::numeric_limits<std::uint32_t>::max()
+                        : static_cast<std::uint64_t>((time - fixed) / per_chunk);
 }
 
-// ---- serial tests -------------------------------------------------------------------------------------------------------
+// ---- serial tests ----
 
-/// All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to that, M being the largest. Under caps, filling the most
-/// patient tasks first is best for everybody at once; blocking only lowers caps, and lower caps only leave less slack.
+/// All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to that, M being the largest. Under caps,
+/// filling the most patient tasks first is best for everybody at once; blocking only lowers caps, and lower caps only
+/// leave less slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
-      : set_(set), test_(test), order_(order), patience_(by_patience(set, order, test == DeviceTest::baker)), most_(most_of(set)), volumes_(most_.size()) {
+      : set_(set),
+        test_(test),
+        order_(order),
+        patience_(by_patience(set, order, test == DeviceTest::baker)),
+        most_(most_of(set)),
+        volumes_(most_.size()) {
     for (const DeviceTask& task : set.tasks) rates_.push_back(1 / static_cast<double>(task.period));
   }
 
-  /// The smallest volumes that are proved, and of larger ones those with most slack in front; else those that come closest.
+  /// The smallest volumes that are proved, and of larger ones those with most slack in front; else those that come
+  /// closest.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
       if (given(task)) first = std::max(first, task.most);
     const std::uint32_t last = std::ranges::max(most_);
-    const auto step = static_cast<std::uint32_t>(1 + std::uint64_t{last} * set_.tasks.size() / (test_ == DeviceTest::rta ? many / 4 : many));
+    const auto step = static_cast<std::uint32_t>(1 + std::uint64_t{last} * set_.tasks.size() /
+                                                         (test_ == DeviceTest::rta ? many / 4 : many));
     for (std::uint32_t largest = first; largest <= last && proved_.empty(); largest += step)
       if (holds(largest)) first = largest;
     if (proved_.empty()) return sorted(refused_);
     std::ptrdiff_t most_resident = std::ranges::count(volumes_, 0U);
     if (test_ == DeviceTest::theorem1) return sorted(proved_);
-    for (std::uint32_t largest = first + 1, next = first + first / 2 + 1; largest <= last && proved_.size() < most_proved; ++largest) {
+    for (std::uint32_t largest = first + 1, next = first + first / 2 + 1;
+         largest <= last && proved_.size() < most_proved; ++largest) {
       Volumes caps = capped(largest);
       if (!fill(volumes_, set_, patience_, caps, 0, std::uint64_t{set_.overflow} + largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      if (resident <= most_resident && largest < next) continue; // another task stays resident, or much more is swapped
+      // Another task stays resident, or much more is swapped
+      if (resident <= most_resident && largest < next) continue;
       most_resident = std::max(most_resident, resident);
       next = largest + largest / 2 + 1;
       static_cast<void>(holds(largest));
@@ -118,13 +137,15 @@ class SerialSearch {
     std::ranges::stable_sort(found, std::greater{}, &Found::value_type::first);
     std::vector<Volumes> volumes;
     for (auto& [slack, each] : found)
-      if (volumes.size() < most_refused && std::ranges::find(volumes, each) == volumes.end()) volumes.push_back(std::move(each));
+      if (volumes.size() < most_refused && std::ranges::find(volumes, each) == volumes.end())
+        volumes.push_back(std::move(each));
     return volumes;
   }
 
   static constexpr std::size_t most_refused = 8;
   static constexpr std::size_t most_proved = 6;
-  static constexpr std::uint64_t many = 8192; // numbers of chunks of each task: beyond it only some are looked at
+  // Numbers of chunks of each task: beyond it only some are looked at
+  static constexpr std::uint64_t many = 8192;
 
   Volumes capped(std::uint32_t largest) const {
     Volumes caps = most_;
@@ -178,7 +199,8 @@ class SerialSearch {
     bool holds = true;
     bool again = true;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
-      const std::uint64_t cap = std::min(within(room, out_fixed, out), within(room - set_.tasks[i].execution, in_fixed, in));
+      const std::uint64_t cap =
+          std::min(within(room, out_fixed, out), within(room - set_.tasks[i].execution, in_fixed, in));
       holds = holds && volumes_[i] <= cap;
       again = lower(caps, set_, i, cap) && again;
     }
@@ -190,7 +212,8 @@ class SerialSearch {
     const double moved = static_cast<double>((set_.cost.in_per_chunk + set_.cost.out_per_chunk).count());
     double total = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
-      if (set_.tasks[i].real_time) total += (moved * volumes_[i] + static_cast<double>(set_.tasks[i].execution)) * rates_[i];
+      if (set_.tasks[i].real_time)
+        total += (moved * volumes_[i] + static_cast<double>(set_.tasks[i].execution)) * rates_[i];
     return total > 1 + 1e-6;
   }
 
@@ -207,9 +230,10 @@ class SerialSearch {
       if (!may_block(i, verdict)) continue;
       const Nanos own = room - set_.tasks[i].execution;
       // A task that swaps waits, with its chunks, for any other's execution.
-      const std::uint64_t cap = own < longest_beside(i) ? 0
-                                                        : std::min(within(room, swap.swap_out(1) - swap.out(), swap.out()),
-                                                                   within(own, swap.swap_in(1) - swap.in(), swap.in()));
+      const std::uint64_t cap = own < longest_beside(i)
+                                    ? 0
+                                    : std::min(within(room, swap.swap_out(1) - swap.out(), swap.out()),
+                                               within(own, swap.swap_in(1) - swap.in(), swap.in()));
       if (cap >= caps[i]) continue;
       if (!lower(caps, set_, i, cap)) return round;
       lowered = true;
@@ -234,7 +258,9 @@ class SerialSearch {
     const SwapCharges swap(set_.cost, set_.copy_engines, volumes_, set_.copies_out(volumes_));
     Utilisation total;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
-      if (set_.tasks[i].real_time) total.add(swap.swap_in(volumes_[i]) + swap.swap_out(volumes_[i]) + set_.tasks[i].execution, set_.tasks[i].period);
+      if (set_.tasks[i].real_time)
+        total.add(swap.swap_in(volumes_[i]) + swap.swap_out(volumes_[i]) + set_.tasks[i].execution,
+                  set_.tasks[i].period);
     return !total.below_one();
   }
 
@@ -249,23 +275,30 @@ class SerialSearch {
   Nanos least_refused_ = 0;
 };
 
-// ---- pipelined ----------------------------------------------------------------------------------------------------------
+// ---- pipelined ----
 
-/// Walks P. Given P and a bound M on all volumes, (M) is a cap on each task: x_k <= min(M, max(P - ceil(C_k / alpha), P - M)). Chunks that are
-/// loaded within lambda cost nothing; then the most patient tasks are filled first. Each shape is scored at the first deadlines, and the best are
-/// examined; where one task blocks for too long, its cap is lowered.
+/// Walks P. Given P and a bound M on all volumes, (M) is a cap on each task: x_k <= min(M, max(P - ceil(C_k / alpha), P
+/// - M)). Chunks that are loaded within lambda cost nothing; then the most patient tasks are filled first. Each shape
+/// is scored at the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order)
-      : set_(set), order_(order), patience_(by_patience(set, order)), volumes_(set.tasks.size()), caps_(set.tasks.size()), costs_(set.tasks.size()) {
+      : set_(set),
+        order_(order),
+        patience_(by_patience(set, order)),
+        volumes_(set.tasks.size()),
+        caps_(set.tasks.size()),
+        costs_(set.tasks.size()) {
     for (std::size_t i = 0; i < set.tasks.size(); ++i)
       if (set.tasks[i].real_time) urgency_.push_back(i);
-    if (order == Order::edf) std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) { return set.tasks[i].deadline; });
+    if (order == Order::edf)
+      std::ranges::stable_sort(urgency_, {}, [&](std::size_t i) { return set.tasks[i].deadline; });
   }
 
   std::vector<Volumes> run() {
     Volumes constants;
-    for (const DeviceTask& task : set_.tasks) constants.push_back(given(task) ? task.most : std::min(task.most, task.constants));
+    for (const DeviceTask& task : set_.tasks)
+      constants.push_back(given(task) ? task.most : std::min(task.most, task.constants));
     const Volumes all = most_of(set_);
     walk(all);
     if (constants != all && set_.cost.drop_per_chunk < set_.cost.out_per_chunk) walk(constants);
@@ -279,7 +312,9 @@ class PipelinedSearch {
  private:
   // Of many tasks fewer are looked at, so that the time does not grow with the square of their number.
   [[nodiscard]] std::size_t most_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
-  [[nodiscard]] std::uint64_t most_frame_counts() const { return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96); }
+  [[nodiscard]] std::uint64_t most_frame_counts() const {
+    return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
+  }
   static constexpr int most_rounds = 4;
 
   struct Scored {
@@ -330,7 +365,8 @@ class PipelinedSearch {
       const DeviceTask& task = set_.tasks[i];
       const std::uint64_t room = landing_room(task, alpha_);
       const std::uint64_t beside = frames - std::min({frames, room, highest});
-      caps_[i] = given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, beside}));
+      caps_[i] =
+          given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, beside}));
     }
     const std::uint64_t free = within(lambda, swap_->load_start(1), alpha_);
     for (int round = 0; round < most_rounds; ++round) {
@@ -355,11 +391,13 @@ class PipelinedSearch {
   /// Chunks that are loaded at most, by time.
   double traffic() const {
     double sum = 0;
-    for (std::size_t i = 0; i < volumes_.size(); ++i) sum += static_cast<double>(volumes_[i]) / static_cast<double>(set_.tasks[i].period);
+    for (std::size_t i = 0; i < volumes_.size(); ++i)
+      sum += static_cast<double>(volumes_[i]) / static_cast<double>(set_.tasks[i].period);
     return sum;
   }
 
-  /// The largest of the share of all jobs, and of what is due or blocks at each first deadline; of many tasks, by their first jobs.
+  /// The largest of the share of all jobs, and of what is due or blocks at each first deadline; of many tasks, by their
+  /// first jobs.
   double score(Nanos lambda) {
     double longest = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
@@ -407,7 +445,8 @@ class PipelinedSearch {
   double cost_of(std::size_t task, Nanos lambda) const {
     const Nanos execution = set_.tasks[task].execution;
     const Nanos load = swap_->load(volumes_[task]);
-    return static_cast<double>(lambda) + static_cast<double>(std::max(execution - lambda, Nanos{0})) + static_cast<double>(std::max(load - lambda, Nanos{0}));
+    return static_cast<double>(lambda) + static_cast<double>(std::max(execution - lambda, Nanos{0})) +
+           static_cast<double>(std::max(load - lambda, Nanos{0}));
   }
 
   /// So that it blocks no longer than the tightest place allows.
@@ -426,12 +465,12 @@ class PipelinedSearch {
   Volumes most_, volumes_, caps_;
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
-  std::vector<double> costs_; // e, by task
+  std::vector<double> costs_;                            // e, by task
   std::vector<std::pair<double, std::size_t>> blockers_; // of those less urgent: the longest, and whose
-  std::optional<std::size_t> tightest_; // in `urgency_`
-  double excess_ = 0;                   // of what is due there
-  std::vector<Scored> best_;  // by score
-  std::vector<Scored> light_; // of scores up to 1, by traffic
+  std::optional<std::size_t> tightest_;                  // in `urgency_`
+  double excess_ = 0;                                    // of what is due there
+  std::vector<Scored> best_;                             // by score
+  std::vector<Scored> light_;                            // of scores up to 1, by traffic
 };
 
 } // namespace

@@ -1,9 +1,11 @@
 // How many chunks of each task are swapped, for a device alone.
 //
 // x_i: chunks of task i that are swapped. V: overflow. P = sum of x - V: frames, which the swapped chunks share.
-//   max x <= P                                                                    RT-Swap (1c): a job finds room for its chunks
-//   x_k + max of the others' x <= P  or  alpha (P - x_k) >= C_k                   (M), for each k that swaps: pipelined promises
-// alpha: what one chunk of a load takes. Formulas and why the search is exact for serial tests: README.md. Set-up only: allocates.
+//   max x <= P                                                                    RT-Swap (1c): a job finds room for
+//   its chunks x_k + max of the others' x <= P  or  alpha (P - x_k) >= C_k                   (M), for each k that
+//   swaps: pipelined promises
+// alpha: what one chunk of a load takes. Formulas and why the search is exact for serial tests: README.md. Set-up only:
+// allocates.
 #pragma once
 
 #include "policies/device_tests.hpp"
@@ -19,11 +21,14 @@ namespace rtexec::policies {
 /// (1c). Where any volumes fit, the largest do.
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);
 
-/// (M), for volumes that fit: the first task for which it fails. Where it holds for any volumes, it holds for the largest.
+/// (M), for volumes that fit: the first task for which it fails. Where it holds for any volumes, it holds for the
+/// largest.
 [[nodiscard]] std::optional<std::size_t> without_landing_room(const DeviceSet& set, const Volumes& volumes);
 
-/// Volumes that fit, each different, the most promising for `test` first; with (M) for `pipelined`, where that is possible. Empty: none fit.
-/// theorem1: the first one is the smallest that is proved. Other serial tests: it is proved, if any is, but for a few sets at the edge (README.md); where tasks times chunks of the largest exceed 8192 (rta: 2048), only some are looked at.
+/// Volumes that fit, each different, the most promising for `test` first; with (M) for `pipelined`, where that is
+/// possible. Empty: none fit. theorem1: the first one is the smallest that is proved. Other serial tests: it is proved,
+/// if any is, but for a few sets at the edge (README.md); where tasks times chunks of the largest exceed 8192 (rta:
+/// 2048), only some are looked at.
 [[nodiscard]] std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order);
 
 } // namespace rtexec::policies

@@ -1,11 +1,13 @@
-// Tells a regulating executive, from any process of the machine, that the GPU works or that memory bandwidth is needed: while anyone does,
-// best-effort cores are limited (README: bandwidth budgets). A page in shared memory; a call costs a few nanoseconds and never blocks.
+// Tells a regulating executive, from any process of the machine, that the GPU works or that memory bandwidth is needed:
+// while anyone does, best-effort cores are limited (README: bandwidth budgets). A page in shared memory; a call costs a
+// few nanoseconds and never blocks.
 //
 //   auto locks = rtexec::BandwidthLocks::open();
 //   { rtexec::BandwidthLock lock(*locks); run_the_critical_section(); }   // bw_lock, bw_unlock
 //   { rtexec::GpuBusy busy(*locks); use_the_gpu(); }                      // gpu_busy, gpu_not_busy
 //
-// In force on a regulated core at its next period at the latest. A process that dies gives back what it held within a second.
+// In force on a regulated core at its next period at the latest. A process that dies gives back what it held within a
+// second.
 #pragma once
 
 #include "config/result.hpp"
@@ -28,9 +30,10 @@ struct BandwidthHolders {
 class BandwidthLocks {
  public:
   static constexpr std::size_t most_processes = 64;
-  /// The page of the machine, made where there is none, for this user and group. Whoever may write it can end those who use it. refused: it cannot be used,
-  /// belongs to a user who is neither this one nor root, or all places are taken. One for each process is enough;
-  /// any thread may use it. A forked child opens its own; until it does, or ends, it keeps what its parent held when that dies.
+  /// The page of the machine, made where there is none, for this user and group. Whoever may write it can end those who
+  /// use it. refused: it cannot be used, belongs to a user who is neither this one nor root, or all places are taken.
+  /// One for each process is enough; any thread may use it. A forked child opens its own; until it does, or ends, it
+  /// keeps what its parent held when that dies.
   [[nodiscard]] static Result<BandwidthLocks> open(const std::filesystem::path& folder = "/dev/shm");
   ~BandwidthLocks(); // gives back what is held
   BandwidthLocks(BandwidthLocks&&) noexcept;

@@ -18,18 +18,21 @@ struct Percentiles {
 /// A core, or a cluster of cores with one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
-  std::string counter;                 // as it describes itself
-  Bytes line{64};                      // that an event stands for
-  std::optional<Bandwidth> budget;     // as planned; absent: none. Of best-effort cores in force only in the time that `while` says
-  std::uint64_t reads = 0, writes = 0; // lines counted since the start; reads are all where writes are not counted apart
+  std::string counter; // as it describes itself
+  Bytes line{64};      // that an event stands for
+  /// As planned; absent: none. Of best-effort cores in force only in the time that `while` says
+  std::optional<Bandwidth> budget;
+  /// Lines counted since the start; reads are all where writes are not counted apart
+  std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
   std::uint64_t missed_periods = 0;    // in which the regulating thread did not run: others had taken the core
   std::uint64_t throttled_periods = 0; // in which it stood still
   Duration throttled{0};
-  Percentiles overshoot;               // lines beyond what was allowed, of the periods in which the budget was used up
-  Percentiles late;                    // of the regulating thread at the begin of a period, in ns
-  std::uint64_t lost_overflows = 0;    // that the kernel did not tell of, found by reading
-  bool lost = false;                   // its counter ended: no longer regulated since
+  /// Lines beyond what was allowed, of the periods in which the budget was used up
+  Percentiles overshoot;
+  Percentiles late;                 // of the regulating thread at the begin of a period, in ns
+  std::uint64_t lost_overflows = 0; // that the kernel did not tell of, found by reading
+  bool lost = false;                // its counter ended: no longer regulated since
 };
 
 struct BandwidthReport {

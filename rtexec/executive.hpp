@@ -4,11 +4,11 @@
 //   auto executive = rtexec::Executive::create(*set);
 //   if (executive && executive->plan().proved && executive->start()) { executive->wait(); print(executive->stop()); }
 //
-// create() loads every workload, opens the device and makes the plan. start() locks memory, starts the threads and releases
-// the first jobs; from then on the executive's threads neither allocate nor fault nor take a lock. stop() lets the jobs in
-// progress end, joins all threads and returns the report.
-// Ownership: the executive owns workloads, device and threads. Threading: all calls from one thread, request_stop() from any
-// thread or signal handler; callbacks come on a thread of their own without real-time priority.
+// create() loads every workload, opens the device and makes the plan. start() locks memory, starts the threads and
+// releases the first jobs; from then on the executive's threads neither allocate nor fault nor take a lock. stop() lets
+// the jobs in progress end, joins all threads and returns the report. Ownership: the executive owns workloads, device
+// and threads. Threading: all calls from one thread, request_stop() from any thread or signal handler; callbacks come
+// on a thread of their own without real-time priority.
 #pragma once
 
 #include "config/board.hpp"
@@ -39,12 +39,14 @@ struct DurationStatistics {
 struct TaskReport {
   std::string name;
   Criticality criticality = Criticality::real_time;
-  std::uint64_t released = 0;         // jobs started
-  std::uint64_t completed = 0;        // jobs that ended, in time or not
-  std::uint64_t missed = 0;           // jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
-  std::uint64_t skipped = 0;          // releases that were dropped because the job before was unfinished
-  std::uint64_t aborted = 0;          // jobs abandoned at the next release (on_overrun = "abort-job")
-  std::uint64_t failed = 0;           // jobs whose workload reported a fault, or whose memory could not be brought in
+  std::uint64_t released = 0;  // jobs started
+  std::uint64_t completed = 0; // jobs that ended, in time or not
+  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
+  std::uint64_t missed = 0;
+  std::uint64_t skipped = 0; // releases that were dropped because the job before was unfinished
+  std::uint64_t aborted = 0; // jobs abandoned at the next release (on_overrun = "abort-job")
+  /// Jobs whose workload reported a fault, or whose memory could not be brought in
+  std::uint64_t failed = 0;
   std::optional<Errc> failure;        // of the last one
   std::uint64_t unfinished = 0;       // jobs and due releases that the end of the run cut off
   DurationStatistics response;        // from nominal release to the end of the job
@@ -58,8 +60,9 @@ struct TaskReport {
 struct ThreadReport {
   std::string name;
   int kernel_id = 0;
-  std::string policy;   // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
-  long page_faults = 0; // minor and major, after start; none of copy engines whose mappings are page tables (the host device's)
+  std::string policy; // "FIFO 90", "DEADLINE 2ms/10ms", "OTHER"
+  /// Minor and major, after start; none of copy engines whose mappings are page tables (the host device's)
+  long page_faults = 0;
 };
 
 /// The device of a run and its memory, once everything was placed on it.
@@ -115,16 +118,16 @@ struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
   std::vector<ThreadReport> threads;
-  std::optional<DeviceReport> device;        // absent before the start
-  std::optional<SwapReport> swap;            // where the plan swaps
-  std::optional<BandwidthReport> bandwidth;  // where the set limits any
+  std::optional<DeviceReport> device;       // absent before the start
+  std::optional<SwapReport> swap;           // where the plan swaps
+  std::optional<BandwidthReport> bandwidth; // where the set limits any
   std::optional<DeviceFaultReport> device_fault;
-  std::vector<std::string> degraded;         // what the machine could not give
-  std::optional<TraceReport> trace;          // filled in by who recorded,
-  std::optional<FlightReport> flight;        // or kept the latest events
+  std::vector<std::string> degraded;           // what the machine could not give
+  std::optional<TraceReport> trace;            // filled in by who recorded,
+  std::optional<FlightReport> flight;          // or kept the latest events
   std::optional<StatusPageReport> status_page; // of a run that was started
-  std::uint64_t lost_callbacks = 0;          // misses that came faster than the callbacks could be called
-  std::string stopped_by;                    // "duration", "request", "overrun of front", "device fault in task 'front'"
+  std::uint64_t lost_callbacks = 0;            // misses that came faster than the callbacks could be called
+  std::string stopped_by; // "duration", "request", "overrun of front", "device fault in task 'front'"
   [[nodiscard]] bool deadlines_kept() const; // of the real-time tasks
   [[nodiscard]] bool bounds_kept() const;    // no response time above what the plan promised
 };
@@ -141,8 +144,8 @@ struct Miss {
 struct JobRecord {
   std::size_t task = 0; // index in the task set
   std::uint64_t number = 0;
-  Instant nominal{};                   // of its release
-  Instant requested{};                 // its first CPU part had ended
+  Instant nominal{};                    // of its release
+  Instant requested{};                  // its first CPU part had ended
   Instant device_begin{}, device_end{}; // of its execution on the device; equal where it did not execute
   Instant end{};
   bool missed = false;         // as in TaskReport
@@ -160,7 +163,8 @@ using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capa
 /// Opens a backing store of at least `chunks` chunks.
 using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
 
-/// Told about each chunk that came or went, for whoever measures; a plain function, called on a copy engine's thread: must not block or allocate.
+/// Told about each chunk that came or went, for whoever measures; a plain function, called on a copy engine's thread:
+/// must not block or allocate.
 struct TransferObserver {
   void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
   void* self = nullptr;
@@ -180,7 +184,8 @@ struct ExecutiveSetup {
   OpenDevice open_device = {};
   /// A backing store of one's own; where empty, the one that the task set names.
   OpenStore open_store = {};
-  /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured beside copies.
+  /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
+  /// beside copies.
   bool copy_beside = false;
   TransferObserver observe_transfers = {};
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
@@ -205,13 +210,13 @@ class Executive {
   /// What the machine could not give; complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not allow_degraded, or when
-  /// another run uses one of the cores, or when the profile was measured on another device; device_fault when a workload fails its
-  /// rehearsal. After an error this executive is of no
-  /// further use: what it took is given back when it is destroyed.
+  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not
+  /// allow_degraded, or when another run uses one of the cores, or when the profile was measured on another device;
+  /// device_fault when a workload fails its rehearsal. After an error this executive is of no further use: what it took
+  /// is given back when it is destroyed.
   [[nodiscard]] Result<> start();
-  /// Until the set's duration has passed, a task's overrun policy, a fault of the device or request_stop() ends the run, or `at_most` has passed.
-  /// True when the run is over, or never began.
+  /// Until the set's duration has passed, a task's overrun policy, a fault of the device or request_stop() ends the
+  /// run, or `at_most` has passed. True when the run is over, or never began.
   bool wait(std::optional<Duration> at_most = {});
   /// Async-signal-safe.
   void request_stop() noexcept;

@@ -19,14 +19,16 @@ Result<hal::FileDescriptor> memory_file(Bytes size) {
   hal::FileDescriptor file(hal::sys().memfd_create("rtexec-constants", MFD_CLOEXEC));
   if (file.number() < 0) return hal::call_failed("making a memory file for " + std::string(purpose), errno);
   if (hal::sys().ftruncate(file.number(), static_cast<off_t>(size.count)) == 0) return file;
-  return hal::call_failed("sizing a memory file of " + readable(size) + " for " + std::string(purpose), errno, {}, Errc::out_of_memory);
+  return hal::call_failed("sizing a memory file of " + readable(size) + " for " + std::string(purpose), errno, {},
+                          Errc::out_of_memory);
 }
 
 /// The beginning of `file` at `at`.
 Result<> map(const hal::FileDescriptor& file, std::byte* at, Bytes size, int protection) {
   if (hal::sys().mmap(at, size.count, protection, MAP_SHARED | MAP_FIXED, file.number(), 0) != MAP_FAILED) return {};
   return hal::call_failed("mapping " + readable(size) + " of " + purpose, errno,
-                          "Free memory, or raise vm.max_map_count if the process has very many mappings.", Errc::out_of_memory);
+                          "Free memory, or raise vm.max_map_count if the process has very many mappings.",
+                          Errc::out_of_memory);
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -52,9 +54,11 @@ Result<ConstantImage> ConstantImage::zeros_behind(std::span<const std::byte> hea
   image.size_ = size;
   if (head.empty()) return image;
   const Bytes pages = round_up(Bytes{head.size()}, hal::page_size());
-  if (const auto opened = protect(image.mapping_.base(), pages, PROT_READ | PROT_WRITE); !opened) return std::unexpected(opened.error());
+  if (const auto opened = protect(image.mapping_.base(), pages, PROT_READ | PROT_WRITE); !opened)
+    return std::unexpected(opened.error());
   std::memcpy(image.mapping_.base(), head.data(), head.size());
-  if (const auto closed = protect(image.mapping_.base(), pages, PROT_READ); !closed) return std::unexpected(closed.error());
+  if (const auto closed = protect(image.mapping_.base(), pages, PROT_READ); !closed)
+    return std::unexpected(closed.error());
   return image;
 }
 
@@ -68,11 +72,13 @@ Result<ConstantImage> ConstantImage::pattern(std::uint64_t seed, Bytes size) {
   const auto file = memory_file(period);
   if (!file) return std::unexpected(file.error());
   std::byte* const base = mapping->base();
-  if (const auto mapped = map(*file, base, period, PROT_READ | PROT_WRITE); !mapped) return std::unexpected(mapped.error());
+  if (const auto mapped = map(*file, base, period, PROT_READ | PROT_WRITE); !mapped)
+    return std::unexpected(mapped.error());
   fill(base, period, seed);
   if (const auto closed = protect(base, period, PROT_READ); !closed) return std::unexpected(closed.error());
   for (Bytes at = period; at < pages; at += period)
-    if (const auto mapped = map(*file, base + at.count, std::min(period, pages - at), PROT_READ); !mapped) return std::unexpected(mapped.error());
+    if (const auto mapped = map(*file, base + at.count, std::min(period, pages - at), PROT_READ); !mapped)
+      return std::unexpected(mapped.error());
   image.mapping_ = std::move(*mapping);
   image.size_ = size;
   return image;

@@ -1,4 +1,5 @@
-// Contents of constants that may be gigabytes large and hold little information: as many addresses as bytes, and hardly any memory.
+// Contents of constants that may be gigabytes large and hold little information: as many addresses as bytes, and hardly
+// any memory.
 #pragma once
 
 #include "config/result.hpp"
@@ -14,12 +15,13 @@ namespace rtexec::tasks {
 /// Read-only. Locking a process's memory fills in its page tables and takes no further memory.
 class ConstantImage {
  public:
-  /// Of pattern(): a prime number of pages, 16 MiB with pages of 4 KiB, so that fewer than 4093 chunks whose size is a power of two in pages
-  /// all differ.
+  /// Of pattern(): a prime number of pages, 16 MiB with pages of 4 KiB, so that fewer than 4093 chunks whose size is a
+  /// power of two in pages all differ.
   static constexpr std::uint64_t pattern_pages = 4093;
 
   ConstantImage() = default;
-  /// A copy of `head`, then zeros up to `size`, which all stand on the kernel's one page of zeros. out_of_memory, refused.
+  /// A copy of `head`, then zeros up to `size`, which all stand on the kernel's one page of zeros. out_of_memory,
+  /// refused.
   [[nodiscard]] static Result<ConstantImage> zeros_behind(std::span<const std::byte> head, Bytes size);
   /// Words that follow from `seed`: pattern_pages pages of memory, again and again. out_of_memory, refused.
   [[nodiscard]] static Result<ConstantImage> pattern(std::uint64_t seed, Bytes size);

@@ -11,7 +11,9 @@ namespace rtexec::tasks {
 namespace {
 
 Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind kind) {
-  if (!task.wcet) return fail(Errc::bad_input, "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
+  if (!task.wcet)
+    return fail(Errc::bad_input,
+                "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
   auto workload = SyntheticWorkload::make(task, kind);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);
@@ -19,7 +21,9 @@ Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind ki
 
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   std::optional<DnnWorkload::Footprint> footprint;
-  if (task.footprint) footprint = {.size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
+  if (task.footprint)
+    footprint = {
+        .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
   auto workload = DnnWorkload::load(task.model, task.input, kind, task.precision, footprint);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);
@@ -27,7 +31,8 @@ Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
 
 Result<> has_no_footprint(const Task& task, const char* instead) {
   if (!task.footprint) return {};
-  return fail(Errc::bad_input, "task '" + task.name + "': footprint = " + to_string(*task.footprint) + ": only for dnn and synthetic tasks; this one " + instead);
+  return fail(Errc::bad_input, "task '" + task.name + "': footprint = " + to_string(*task.footprint) +
+                                   ": only for dnn and synthetic tasks; this one " + instead);
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
@@ -38,7 +43,8 @@ Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
 }
 
 Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
-  if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none) return std::unexpected(none.error());
+  if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
+    return std::unexpected(none.error());
   auto workload = WinogradWorkload::make(task.resolution, kind);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);
@@ -48,27 +54,33 @@ Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kin
 
 Result<> Workload::use(std::span<const std::string> tuning) {
   if (tuning.empty()) return {};
-  return fail(Errc::bad_input, "this workload has one way to compute, and was given a choice of them: " + tuning.front());
+  return fail(Errc::bad_input,
+              "this workload has one way to compute, and was given a choice of them: " + tuning.front());
 }
 
-Result<std::vector<std::string>> Workload::tune(hal::Device&, const TuningProgress&) { return std::vector<std::string>{}; }
+Result<std::vector<std::string>> Workload::tune(hal::Device&, const TuningProgress&) {
+  return std::vector<std::string>{};
+}
 
 void add_object(MemoryDemand& demand, MemoryClass kind, Bytes size) {
   if (size == Bytes{0}) return;
-  Bytes& all = kind == MemoryClass::constant ? demand.constant : kind == MemoryClass::scratch ? demand.scratch : demand.state;
+  Bytes& all = kind == MemoryClass::constant  ? demand.constant
+               : kind == MemoryClass::scratch ? demand.scratch
+                                              : demand.state;
   demand.objects.push_back({kind, all, size});
   all += size;
 }
 
 Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind) {
   if (task.swappable > task.footprint)
-    return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) + " is more than its footprint, " +
+    return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) +
+                                     " is more than its footprint, " +
                                      (task.footprint ? to_string(*task.footprint) : "which is not given"));
   switch (task.workload) {
-    case WorkloadKind::dnn: return make_dnn(task, kind);
-    case WorkloadKind::synthetic: return make_synthetic(task, kind);
-    case WorkloadKind::traffic: return make_traffic(task);
-    case WorkloadKind::winograd: return make_winograd(task, kind);
+  case WorkloadKind::dnn: return make_dnn(task, kind);
+  case WorkloadKind::synthetic: return make_synthetic(task, kind);
+  case WorkloadKind::traffic: return make_traffic(task);
+  case WorkloadKind::winograd: return make_winograd(task, kind);
   }
   return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
 }

@@ -20,45 +20,42 @@ struct Seat {
 thread_local Seat seat;
 
 cuda::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<cuda::DevicePointer>(address); }
-std::byte* address(cuda::DevicePointer pointer) { return reinterpret_cast<std::byte*>(pointer); } // NOLINT: the driver counts addresses
+std::byte* address(cuda::DevicePointer pointer) {
+  return reinterpret_cast<std::byte*>(pointer);
+} // NOLINT: the driver counts addresses
 
 Errc errc_of(Code code) {
   switch (code) {
-  case Code::out_of_memory:
-    return Errc::out_of_memory;
+  case Code::out_of_memory: return Errc::out_of_memory;
   case Code::stub_library:
   case Code::no_device:
   case Code::no_binary_for_gpu:
   case Code::unsupported_ptx:
   case Code::not_found:
-  case Code::not_supported:
-    return Errc::unsupported;
-  case Code::not_permitted:
-    return Errc::refused;
-  default:
-    return Errc::device_fault;
+  case Code::not_supported: return Errc::unsupported;
+  case Code::not_permitted: return Errc::refused;
+  default: return Errc::device_fault;
   }
 }
 
 const char* advice(Code code) {
   switch (code) {
-  case Code::out_of_memory:
-    return "\nAsk for less, or end other programs that use the GPU (nvidia-smi lists them).";
+  case Code::out_of_memory: return "\nAsk for less, or end other programs that use the GPU (nvidia-smi lists them).";
   case Code::no_device:
     return "\nThe machine has no NVIDIA GPU, or hides it from this process (CUDA_VISIBLE_DEVICES, a container).";
   case Code::stub_library:
     return "\nThe library is a stand-in of the CUDA toolkit: let the loader find the driver's own libcuda.so.1.";
   case Code::no_binary_for_gpu:
   case Code::unsupported_ptx:
-    return "\nThe kernels were not built for this GPU or its driver: build them for its architecture, or update the driver.";
-  default:
-    return "";
+    return "\nThe kernels were not built for this GPU or its driver: build them for its architecture, or update the "
+           "driver.";
+  default: return "";
   }
 }
 
 } // namespace
 
-// ---- errors ---------------------------------------------------------------------------------------------------------
+// ---- errors ----
 
 Status CudaDevice::check(Code code) const noexcept {
   if (lost()) return std::unexpected(Errc::device_lost);
@@ -73,7 +70,8 @@ Result<> CudaDevice::checked(Code code, const std::string& what) const {
   if (outcome) return {};
   if (outcome.error() != Errc::device_lost)
     return fail(outcome.error(), what + " failed: " + describe(*driver_, code) + "." + advice(code));
-  return fail(Errc::device_lost, what + " failed: " + name_ + " was lost by " + fault()->what + ".\nOnly a new process can use it again.");
+  return fail(Errc::device_lost,
+              what + " failed: " + name_ + " was lost by " + fault()->what + ".\nOnly a new process can use it again.");
 }
 
 std::optional<DeviceFault> CudaDevice::fault() const {
@@ -91,18 +89,20 @@ Result<> CudaDevice::enter() const {
   return checked(driver_->context_set_current(context_), "entering the context");
 }
 
-// ---- opening --------------------------------------------------------------------------------------------------------
+// ---- opening ----
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options) {
   const auto driver = cuda::open_driver();
   if (!driver) return std::unexpected(driver.error());
   std::unique_ptr<CudaDevice> device(new CudaDevice(**driver, options));
-  for (const auto step : {&CudaDevice::find_device, &CudaDevice::make_context, &CudaDevice::size_memory, &CudaDevice::make_lanes,
-                          &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
+  for (const auto step : {&CudaDevice::find_device, &CudaDevice::make_context, &CudaDevice::size_memory,
+                          &CudaDevice::make_lanes, &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
     if (auto done = (*device.*step)(); !done) return std::unexpected(done.error());
   }
   std::size_t total = 0;
-  if (auto known = device->checked(device->driver_->device_memory(&total, device->ordinal_), "asking for the device's memory"); !known) {
+  if (auto known =
+          device->checked(device->driver_->device_memory(&total, device->ordinal_), "asking for the device's memory");
+      !known) {
     return std::unexpected(known.error());
   }
   const Bytes piece = round_up(std::min(largest_probe, Bytes{total / 1024}), device->granularity_);
@@ -114,7 +114,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
 
 Result<int> CudaDevice::attribute(cuda::Attribute which) const {
   int value = 0;
-  if (auto known = checked(driver_->device_attribute(&value, which, ordinal_), "asking for an attribute of the device"); !known) {
+  if (auto known = checked(driver_->device_attribute(&value, which, ordinal_), "asking for an attribute of the device");
+      !known) {
     return std::unexpected(known.error());
   }
   return value;
@@ -125,13 +126,15 @@ Result<> CudaDevice::find_device() {
   int count = 0;
   if (auto counted = checked(driver_->device_count(&count), "counting the GPUs"); !counted) return counted;
   if (options_.ordinal < 0 || options_.ordinal >= count) {
-    return fail(Errc::unsupported, "GPU " + std::to_string(options_.ordinal) + " was asked; the NVIDIA driver shows " +
-                                       std::to_string(count) +
-                                       ", counted from 0.\nCorrect the board's ordinal, or see what CUDA_VISIBLE_DEVICES hides.");
+    return fail(Errc::unsupported,
+                "GPU " + std::to_string(options_.ordinal) + " was asked; the NVIDIA driver shows " +
+                    std::to_string(count) +
+                    ", counted from 0.\nCorrect the board's ordinal, or see what CUDA_VISIBLE_DEVICES hides.");
   }
   if (auto found = checked(driver_->device_get(&ordinal_, options_.ordinal), "finding the GPU"); !found) return found;
   std::array<char, 128> text{};
-  if (auto named = checked(driver_->device_name(text.data(), static_cast<int>(text.size() - 1), ordinal_), "asking for the GPU's name");
+  if (auto named = checked(driver_->device_name(text.data(), static_cast<int>(text.size() - 1), ordinal_),
+                           "asking for the GPU's name");
       !named) {
     return named;
   }
@@ -152,15 +155,19 @@ Result<> CudaDevice::find_device() {
 
 Result<> CudaDevice::make_context() {
   std::size_t total = 0;
-  if (auto known = checked(driver_->device_memory(&total, ordinal_), "asking for the device's memory"); !known) return known;
+  if (auto known = checked(driver_->device_memory(&total, ordinal_), "asking for the device's memory"); !known)
+    return known;
   std::size_t before = 0;
-  const bool measured = driver_->free_without_context != nullptr && driver_->free_without_context(&before, ordinal_) == Code::success;
-  if (auto made = checked(driver_->context_retain(&context_, ordinal_), "making a context on " + name_); !made) return made;
+  const bool measured =
+      driver_->free_without_context != nullptr && driver_->free_without_context(&before, ordinal_) == Code::success;
+  if (auto made = checked(driver_->context_retain(&context_, ordinal_), "making a context on " + name_); !made)
+    return made;
   if (auto entered = enter(); !entered) return entered;
   const auto free = free_memory();
   if (!free) return std::unexpected(free.error());
   // NVML sees a whole GPU where the driver may show a part of it.
-  free_before_ = Bytes{measured && before <= total && before >= free->count ? before : std::max<std::size_t>(total, free->count)};
+  free_before_ =
+      Bytes{measured && before <= total && before >= free->count ? before : std::max<std::size_t>(total, free->count)};
   context_use_ = free_before_ - *free;
   return {};
 }
@@ -171,29 +178,33 @@ Result<> CudaDevice::size_memory() {
   auto known = checked(driver_->granularity(&unit, &properties, minimum_granularity), "asking for the size of a chunk");
   if (!known || unit == 0) {
     const std::string why = known ? "" : "\n" + known.error().what;
-    return fail(known ? Errc::unsupported : known.error().code, name_ + " has no virtual memory management, which chunks need." + why);
+    return fail(known ? Errc::unsupported : known.error().code,
+                name_ + " has no virtual memory management, which chunks need." + why);
   }
   granularity_ = Bytes{unit};
   chunk_ = options_.chunk.count == 0 ? Bytes{unit} : options_.chunk;
   if (chunk_.count % unit != 0) {
-    return fail(Errc::refused, "device.chunk: " + to_string(chunk_) + " was asked; " + name_ + " has chunks in multiples of " +
-                                   to_string(Bytes{unit}) + ".");
+    return fail(Errc::refused, "device.chunk: " + to_string(chunk_) + " was asked; " + name_ +
+                                   " has chunks in multiples of " + to_string(Bytes{unit}) + ".");
   }
   const auto free = free_memory();
   if (!free) return std::unexpected(free.error());
-  const Bytes asked = options_.capacity.count == 0 ? *free - std::min(library_reserve, Bytes{free->count / 8}) : options_.capacity;
+  const Bytes asked =
+      options_.capacity.count == 0 ? *free - std::min(library_reserve, Bytes{free->count / 8}) : options_.capacity;
   // On an integrated GPU the driver counts as taken what the kernel would give up (its page cache).
   if (asked > *free && !integrated_) {
-    return fail(Errc::refused, "device.capacity: " + readable(asked) + " was asked, " + readable(*free) + " are free on " + name_ +
+    return fail(Errc::refused, "device.capacity: " + readable(asked) + " was asked, " + readable(*free) +
+                                   " are free on " + name_ +
                                    ".\nAsk for less, or end other programs that use the GPU (nvidia-smi lists them).");
   }
   capacity_ = Bytes{asked.count / chunk_.count * chunk_.count};
   if (capacity_.count == 0) {
-    return fail(Errc::refused, "device.capacity: " + to_string(asked) + " holds no chunk of " + to_string(chunk_) + ".");
+    return fail(Errc::refused,
+                "device.capacity: " + to_string(asked) + " holds no chunk of " + to_string(chunk_) + ".");
   }
   cuda::DevicePointer base = 0;
-  auto reserved =
-      checked(driver_->address_reserve(&base, capacity_.count, 0, 0, 0), "reserving addresses for " + readable(capacity_) + " of chunks");
+  auto reserved = checked(driver_->address_reserve(&base, capacity_.count, 0, 0, 0),
+                          "reserving addresses for " + readable(capacity_) + " of chunks");
   if (!reserved) return reserved;
   window_ = {address(base), capacity_};
   chunks_.reserve(capacity_.count / chunk_.count);
@@ -203,10 +214,13 @@ Result<> CudaDevice::size_memory() {
 Result<> CudaDevice::make_lanes() {
   int least = 0;
   int greatest = 0;
-  if (auto known = checked(driver_->stream_priorities(&least, &greatest), "asking for priorities of streams"); !known) return known;
+  if (auto known = checked(driver_->stream_priorities(&least, &greatest), "asking for priorities of streams"); !known)
+    return known;
   for (Lane& each : lanes_) {
     const int priority = &each == &lanes_[static_cast<std::size_t>(EngineKind::compute)] ? greatest : least;
-    if (auto made = checked(driver_->stream_create(&each.stream, cuda::stream_non_blocking, priority), "making a stream"); !made)
+    if (auto made =
+            checked(driver_->stream_create(&each.stream, cuda::stream_non_blocking, priority), "making a stream");
+        !made)
       return made;
     if (auto made = make_event(each, each.done); !made) return made;
     for (cuda::Event& event : each.copied)
@@ -216,7 +230,9 @@ Result<> CudaDevice::make_lanes() {
 }
 
 Result<> CudaDevice::make_event(const Lane& lane, cuda::Event& event) const {
-  return checked(driver_->event_create(&event, cuda::event_disable_timing | (spins(lane) ? 0u : cuda::event_blocking_sync)), "making an event");
+  return checked(
+      driver_->event_create(&event, cuda::event_disable_timing | (spins(lane) ? 0u : cuda::event_blocking_sync)),
+      "making an event");
 }
 
 Result<> CudaDevice::start_engines() {
@@ -245,7 +261,8 @@ Result<> CudaDevice::seat_engine(EngineKind kind) {
         seat = {&asked.device, asked.kind};
         return {};
       },
-      .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
+      .done = [](void* context, Status, Instant,
+                 Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
       .context = &request,
   };
   if (!engine(kind).submit(work)) return fail(Errc::out_of_memory, "An engine that was just started takes no work.");
@@ -253,7 +270,7 @@ Result<> CudaDevice::seat_engine(EngineKind kind) {
   return request.outcome;
 }
 
-// ---- ending ---------------------------------------------------------------------------------------------------------
+// ---- ending ----
 
 CudaDevice::~CudaDevice() {
   for (auto& each : engines_) each.reset();
@@ -283,7 +300,7 @@ CudaDevice::~CudaDevice() {
   (void)driver_->context_release(ordinal_);
 }
 
-// ---- chunks ---------------------------------------------------------------------------------------------------------
+// ---- chunks ----
 
 cuda::AllocationProperties CudaDevice::chunk_properties() const {
   cuda::AllocationProperties properties;
@@ -303,8 +320,9 @@ Result<std::vector<Chunk>> CudaDevice::create_chunks(std::size_t count) {
   const std::size_t before = chunks_.size();
   const std::size_t left = capacity_.count / chunk_.count - before;
   if (count > left) {
-    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " + std::to_string(left) +
-                                         " are left of a capacity of " + readable(capacity_) + ".");
+    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " +
+                                         std::to_string(left) + " are left of a capacity of " + readable(capacity_) +
+                                         ".");
   }
   if (count == 0) return std::vector<Chunk>{};
   Result<> outcome;
@@ -322,7 +340,9 @@ Result<std::vector<Chunk>> CudaDevice::create_chunks(std::size_t count) {
 Result<> CudaDevice::create_chunk() {
   const auto properties = chunk_properties();
   cuda::AllocationHandle handle = 0;
-  if (auto created = checked(driver_->create(&handle, chunk_.count, &properties, 0), "creating a chunk of " + readable(chunk_)); !created)
+  if (auto created =
+          checked(driver_->create(&handle, chunk_.count, &properties, 0), "creating a chunk of " + readable(chunk_));
+      !created)
     return created;
   std::byte* const place = window(Chunk(chunks_.size()));
   if (auto mapped = checked(driver_->map(pointer(place), chunk_.count, 0, handle, 0), "mapping a chunk"); !mapped) {
@@ -344,18 +364,22 @@ void CudaDevice::destroy_last_chunk() noexcept {
 
 Result<> CudaDevice::zero(std::byte* begin, Bytes size) {
   const Lane& lane = lanes_.back();
-  if (auto set = checked(driver_->set_bytes_async(pointer(begin), 0, size.count, lane.stream), "clearing device memory"); !set) return set;
+  if (auto set =
+          checked(driver_->set_bytes_async(pointer(begin), 0, size.count, lane.stream), "clearing device memory");
+      !set)
+    return set;
   return checked(driver_->stream_synchronize(lane.stream), "clearing device memory");
 }
 
-// ---- ranges ---------------------------------------------------------------------------------------------------------
+// ---- ranges ----
 
 Result<AddressRange> CudaDevice::reserve(Bytes size) {
   if (auto entered = enter(); !entered) return std::unexpected(entered.error());
   if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
   const Bytes whole = round_up(size, chunk_);
   cuda::DevicePointer base = 0;
-  if (auto reserved = checked(driver_->address_reserve(&base, whole.count, 0, 0, 0), "reserving addresses for " + readable(whole));
+  if (auto reserved =
+          checked(driver_->address_reserve(&base, whole.count, 0, 0, 0), "reserving addresses for " + readable(whole));
       !reserved) {
     return std::unexpected(reserved.error());
   }
@@ -367,14 +391,18 @@ Result<AddressRange> CudaDevice::reserve(Bytes size) {
 Result<> CudaDevice::release(AddressRange range) {
   if (auto entered = enter(); !entered) return entered;
   ReservedRange* found = find_range(ranges_, range);
-  if (found == nullptr) return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
+  if (found == nullptr)
+    return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
   for (std::size_t slot = 0; slot < found->slots(); ++slot) {
     if (!found->is_mapped(slot)) continue;
-    if (auto unmapped = checked(driver_->unmap(pointer(found->address(slot)), chunk_.count), "unmapping a chunk"); !unmapped)
+    if (auto unmapped = checked(driver_->unmap(pointer(found->address(slot)), chunk_.count), "unmapping a chunk");
+        !unmapped)
       return unmapped;
     found->set_mapped(slot, false);
   }
-  if (auto freed = checked(driver_->address_free(pointer(range.base), range.size.count), "giving addresses back"); !freed) return freed;
+  if (auto freed = checked(driver_->address_free(pointer(range.base), range.size.count), "giving addresses back");
+      !freed)
+    return freed;
   ranges_.erase(ranges_.begin() + (found - ranges_.data()));
   return {};
 }
@@ -384,7 +412,9 @@ Status CudaDevice::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   ReservedRange* found = find_range(ranges_, range);
   if (found == nullptr || !found->is_vacant(slot) || index(chunk) >= chunks_.size() || access == Access::none)
     return std::unexpected(Errc::bad_input);
-  if (auto mapped = check(driver_->map(pointer(found->address(slot)), chunk_.count, 0, chunks_[index(chunk)], 0)); !mapped) return mapped;
+  if (auto mapped = check(driver_->map(pointer(found->address(slot)), chunk_.count, 0, chunks_[index(chunk)], 0));
+      !mapped)
+    return mapped;
   found->set_mapped(slot, true);
   const auto descriptor = access_of(access);
   const Status opened = check(driver_->set_access(pointer(found->address(slot)), chunk_.count, &descriptor, 1));
@@ -405,15 +435,18 @@ Status CudaDevice::unmap_slot(ReservedRange& range, std::size_t slot) noexcept {
   return unmapped;
 }
 
-// ---- copies and waiting ---------------------------------------------------------------------------------------------
+// ---- copies and waiting ----
 
-CudaDevice::Lane& CudaDevice::own_lane() noexcept { return seat.device == this ? lanes_[static_cast<std::size_t>(seat.kind)] : lanes_.back(); }
+CudaDevice::Lane& CudaDevice::own_lane() noexcept {
+  return seat.device == this ? lanes_[static_cast<std::size_t>(seat.kind)] : lanes_.back();
+}
 
 Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
   if (to == nullptr || from == nullptr) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
   const Lane& lane = own_lane();
-  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun) return begun;
+  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
+    return begun;
   const Status meanwhile = beside();
   const Status done = finish(lane);
   return meanwhile ? done : meanwhile;
@@ -424,8 +457,10 @@ Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) 
   if (auto possible = ready(); !possible) return possible;
   Lane& lane = own_lane();
   if (lane.begun - lane.ended == begun_copies) return std::unexpected(Errc::out_of_memory);
-  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun) return begun;
-  if (auto recorded = check(driver_->event_record(lane.copied[lane.begun % begun_copies], lane.stream)); !recorded) return recorded;
+  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
+    return begun;
+  if (auto recorded = check(driver_->event_record(lane.copied[lane.begun % begun_copies], lane.stream)); !recorded)
+    return recorded;
   ++lane.begun;
   return {};
 }
@@ -459,12 +494,13 @@ Code CudaDevice::spin(cuda::Event event) const noexcept {
   return code;
 }
 
-// ---- buffers --------------------------------------------------------------------------------------------------------
+// ---- buffers ----
 
 Result<Bytes> CudaDevice::free_memory() const {
   std::size_t free = 0;
   std::size_t total = 0;
-  if (auto known = checked(driver_->memory_info(&free, &total), "asking for free memory"); !known) return std::unexpected(known.error());
+  if (auto known = checked(driver_->memory_info(&free, &total), "asking for free memory"); !known)
+    return std::unexpected(known.error());
   return Bytes{free};
 }
 
@@ -493,9 +529,11 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
                   readable(size) + " of managed memory were asked, " + readable(*free) + " are free on " + name_ + ".");
   }
   cuda::DevicePointer device = 0;
-  const Code code =
-      managed ? driver_->allocate_managed(&device, size.count, cuda::managed_attach_global) : driver_->allocate(&device, size.count);
-  if (auto done = checked(code, "allocating " + readable(size) + (managed ? " of managed memory" : " of device memory")); !done) {
+  const Code code = managed ? driver_->allocate_managed(&device, size.count, cuda::managed_attach_global)
+                            : driver_->allocate(&device, size.count);
+  if (auto done =
+          checked(code, "allocating " + readable(size) + (managed ? " of managed memory" : " of device memory"));
+      !done) {
     return std::unexpected(done.error());
   }
   const Buffer buffer{kind, managed ? address(device) : nullptr, address(device), size};
@@ -508,15 +546,16 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
 
 Result<Buffer> CudaDevice::allocate_on_host(Bytes size) {
   void* host = nullptr;
-  if (auto done =
-          checked(driver_->allocate_host(&host, size.count, cuda::host_alloc_portable_and_mapped), "page-locking " + readable(size));
+  if (auto done = checked(driver_->allocate_host(&host, size.count, cuda::host_alloc_portable_and_mapped),
+                          "page-locking " + readable(size));
       !done) {
     return std::unexpected(done.error());
   }
   std::memset(host, 0, size.count);
   Buffer buffer{BufferKind::host, static_cast<std::byte*>(host), nullptr, size};
   cuda::DevicePointer device = 0;
-  if (auto seen = checked(driver_->host_device_pointer(&device, host, 0), "mapping page-locked memory to the device"); !seen) {
+  if (auto seen = checked(driver_->host_device_pointer(&device, host, 0), "mapping page-locked memory to the device");
+      !seen) {
     (void)give_back(buffer);
     return std::unexpected(seen.error());
   }
@@ -526,9 +565,10 @@ Result<Buffer> CudaDevice::allocate_on_host(Bytes size) {
 
 Result<> CudaDevice::free(const Buffer& buffer) {
   if (auto entered = enter(); !entered) return entered;
-  const auto found =
-      std::ranges::find_if(buffers_, [&](const Buffer& each) { return each.kind == buffer.kind && each.device == buffer.device; });
-  if (found == buffers_.end()) return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
+  const auto found = std::ranges::find_if(
+      buffers_, [&](const Buffer& each) { return each.kind == buffer.kind && each.device == buffer.device; });
+  if (found == buffers_.end())
+    return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
   if (auto freed = checked(give_back(*found), "freeing a buffer"); !freed) return freed;
   buffers_.erase(found);
   return {};
@@ -538,7 +578,7 @@ Code CudaDevice::give_back(const Buffer& buffer) const noexcept {
   return buffer.kind == BufferKind::host ? driver_->free_host(buffer.host) : driver_->free(pointer(buffer.device));
 }
 
-// ---- the caller's memory --------------------------------------------------------------------------------------------
+// ---- the caller's memory ----
 
 Result<> CudaDevice::pin(std::byte* begin, Bytes size) {
   if (auto entered = enter(); !entered) return entered;

@@ -1,10 +1,11 @@
-// An NVIDIA GPU behind the driver API: chunks by cuMemCreate, ranges by cuMemAddressReserve, one stream for each engine.
+// An NVIDIA GPU behind the driver API: chunks by cuMemCreate, ranges by cuMemAddressReserve, one stream for each
+// engine.
 //
-// The primary context is used, which cuDNN and cuBLAS share. Each engine's thread has the context current and a stream of its own;
-// whoever gives work to an engine finds the stream by stream(kind), launches into it, and waits by wait(kind). Set-up has a stream of
-// its own, so that it never meets the engines' work or a capture.
-// After a sticky error the device is lost for every task: the call that met it gets device_fault, later ones device_lost; fault()
-// says what it was. Ending a lost device is safe.
+// The primary context is used, which cuDNN and cuBLAS share. Each engine's thread has the context current and a stream
+// of its own; whoever gives work to an engine finds the stream by stream(kind), launches into it, and waits by
+// wait(kind). Set-up has a stream of its own, so that it never meets the engines' work or a capture. After a sticky
+// error the device is lost for every task: the call that met it gets device_fault, later ones device_lost; fault() says
+// what it was. Ending a lost device is safe.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -28,8 +29,9 @@ namespace rtexec::hal {
 
 struct CudaOptions {
   int ordinal = 0;
-  Bytes capacity = {}; // 0: what the device has free when it is opened, less a reserve for the libraries' kernels
-  Bytes chunk = {};    // 0: the driver's granularity; otherwise a multiple of it
+  /// 0: what the device has free when it is opened, less a reserve for the libraries' kernels
+  Bytes capacity = {};
+  Bytes chunk = {}; // 0: the driver's granularity; otherwise a multiple of it
   Completion completion = Completion::block;
   std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room
 };
@@ -58,7 +60,8 @@ class CudaModule {
 class CudaGraph {
  public:
   CudaGraph() = default;
-  CudaGraph(CudaGraph&& other) noexcept : driver_(other.driver_), executable_(std::exchange(other.executable_, nullptr)) {}
+  CudaGraph(CudaGraph&& other) noexcept
+      : driver_(other.driver_), executable_(std::exchange(other.executable_, nullptr)) {}
   CudaGraph& operator=(CudaGraph&& other) noexcept;
   ~CudaGraph();
   [[nodiscard]] cuda::GraphExec handle() const { return executable_; }
@@ -70,11 +73,13 @@ class CudaGraph {
   cuda::GraphExec executable_ = nullptr;
 };
 
-/// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the set-up stream elsewhere.
+/// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the
+/// set-up stream elsewhere.
 class CudaDevice final : public Device {
  public:
-  /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no device, no virtual
-  /// memory management. refused: a driver that is too old, capacity or chunk that the device cannot give.
+  /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no
+  /// device, no virtual memory management. refused: a driver that is too old, capacity or chunk that the device cannot
+  /// give.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
   /// Waits for what runs, then gives everything back; of a lost device, what the driver still takes.
   ~CudaDevice() override;
@@ -104,8 +109,8 @@ class CudaDevice final : public Device {
   /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
-  /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device: then what other
-  /// programs and the driver had taken by then counts in `context`, and in `own`.
+  /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device:
+  /// then what other programs and the driver had taken by then counts in `context`, and in `own`.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
   [[nodiscard]] std::optional<DeviceFault> fault() const override;
 
@@ -116,20 +121,21 @@ class CudaDevice final : public Device {
   [[nodiscard]] int architecture() const { return architecture_; }
   [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
 
-  /// Makes the context current on the calling thread, which engines' threads have already. For set-up code on other threads.
+  /// Makes the context current on the calling thread, which engines' threads have already. For set-up code on other
+  /// threads.
   [[nodiscard]] Result<> enter() const;
   /// `image`: a cubin, a fatbin or PTX (zero-terminated). Set-up only.
   [[nodiscard]] Result<CudaModule> load(const void* image, const std::string& name);
-  /// Captures what `body`, a Result<> of a cuda::Stream, puts into the compute stream, and readies it on the device. Set-up only; nothing
-  /// else may use that stream meanwhile. An error of `body` is returned.
-  template <class Body>
-  [[nodiscard]] Result<CudaGraph> capture(Body body) {
+  /// Captures what `body`, a Result<> of a cuda::Stream, puts into the compute stream, and readies it on the device.
+  /// Set-up only; nothing else may use that stream meanwhile. An error of `body` is returned.
+  template <class Body> [[nodiscard]] Result<CudaGraph> capture(Body body) {
     if (auto begun = begin_capture(); !begun) return std::unexpected(begun.error());
     Result<> outcome = body(stream(EngineKind::compute));
     return end_capture(std::move(outcome));
   }
 
-  /// Real-time path, on the compute engine's thread: launches `graph` and waits until it is done, as CudaOptions::completion says.
+  /// Real-time path, on the compute engine's thread: launches `graph` and waits until it is done, as
+  /// CudaOptions::completion says.
   [[nodiscard]] Status run(const CudaGraph& graph) noexcept;
   /// The same without waiting.
   [[nodiscard]] Status launch(const CudaGraph& graph) noexcept;
@@ -137,7 +143,8 @@ class CudaDevice final : public Device {
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(lane(kind)); }
   /// A Status of a driver's answer: sticky ones end the device. Any thread.
   [[nodiscard]] Status check(cuda::Code code) const noexcept;
-  /// The same for set-up code, with `what` was tried, the driver's name of the error, and what to do where something can be done.
+  /// The same for set-up code, with `what` was tried, the driver's name of the error, and what to do where something
+  /// can be done.
   [[nodiscard]] Result<> checked(cuda::Code code, const std::string& what) const;
 
  private:
@@ -214,8 +221,9 @@ class CudaDevice final : public Device {
   std::array<std::unique_ptr<EngineThread>, 3> engines_;      // by EngineKind
 };
 
-/// Tries what the memory of `device` can do, on two pieces of its own. An error only where the attempt ended the device, or nothing could be
-/// tried; a capability that could not be shown is missing.
-[[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::AllocationProperties& properties, Bytes piece);
+/// Tries what the memory of `device` can do, on two pieces of its own. An error only where the attempt ended the
+/// device, or nothing could be tried; a capability that could not be shown is missing.
+[[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device,
+                                                           const cuda::AllocationProperties& properties, Bytes piece);
 
 } // namespace rtexec::hal

@@ -7,7 +7,8 @@ namespace rtexec::hal {
 namespace {
 
 constexpr unsigned blocks_per_multiprocessor = 8; // all of its threads: few bytes of each are under way at once
-constexpr Bytes apart{256};                       // what the lanes have: no two of them meet in a line of a cache
+// What the lanes have: no two of them meet in a line of a cache
+constexpr Bytes apart{256};
 
 } // namespace
 
@@ -51,7 +52,9 @@ Status CudaDevice::digest(const std::byte* at, Bytes size, Digest& result) noexc
   constexpr std::uint64_t bytes_of_block = 16 * cuda::digest_threads;
   const auto most = static_cast<std::uint64_t>(multiprocessors_) * blocks_per_multiprocessor;
   const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(size.count / bytes_of_block, 1, most));
-  if (auto begun = check(driver_->launch(digest_kernel_, blocks, 1, 1, cuda::digest_threads, 1, 1, 0, lane.stream, &argument, nullptr)); !begun)
+  if (auto begun = check(driver_->launch(digest_kernel_, blocks, 1, 1, cuda::digest_threads, 1, 1, 0, lane.stream,
+                                         &argument, nullptr));
+      !begun)
     return begun;
   if (auto done = finish(lane); !done) return done;
   result = {lane.result->low, lane.result->high};

@@ -6,13 +6,12 @@
 namespace rtexec::hal::cuda {
 namespace {
 
-template <class Function>
-bool find(void* library, const char* name, Function*& function) {
+template <class Function> bool find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));
   return function != nullptr;
 }
 
-// ---- free memory before there is a context --------------------------------------------------------------------------
+// ---- free memory before there is a context ----
 
 /// NVML, as far as it is needed; types are those of nvml.h.
 struct Management {
@@ -29,9 +28,11 @@ Management management;
 
 bool load_management(void* driver) {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library != nullptr && find(library, "nvmlInit_v2", management.init) && find(library, "nvmlShutdown", management.shutdown) &&
+  return library != nullptr && find(library, "nvmlInit_v2", management.init) &&
+         find(library, "nvmlShutdown", management.shutdown) &&
          find(library, "nvmlDeviceGetHandleByPciBusId_v2", management.device) &&
-         find(library, "nvmlDeviceGetMemoryInfo", management.memory) && find(driver, "cuDeviceGetPCIBusId", management.bus_id);
+         find(library, "nvmlDeviceGetMemoryInfo", management.memory) &&
+         find(driver, "cuDeviceGetPCIBusId", management.bus_id);
 }
 
 Code free_by_management(std::size_t* bytes, Ordinal ordinal) {
@@ -47,7 +48,7 @@ Code free_by_management(std::size_t* bytes, Ordinal ordinal) {
   return Code::success;
 }
 
-// ---- drivers before 11.4 --------------------------------------------------------------------------------------------
+// ---- drivers before 11.4 ----
 
 Code (*instantiate_with_log)(GraphExec*, GraphHandle, void** node, char* log, std::size_t size) = nullptr;
 
@@ -58,13 +59,14 @@ Code instantiate_without_flags(GraphExec* executable, GraphHandle graph, unsigne
 bool find_instantiate(void* library, Driver& driver) {
   if (find(library, "cuGraphInstantiateWithFlags", driver.graph_instantiate)) return true;
   driver.graph_instantiate = instantiate_without_flags;
-  return find(library, "cuGraphInstantiate_v2", instantiate_with_log) || find(library, "cuGraphInstantiate", instantiate_with_log);
+  return find(library, "cuGraphInstantiate_v2", instantiate_with_log) ||
+         find(library, "cuGraphInstantiate", instantiate_with_log);
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------
+// ---- the table ----
 
-/// Fills `driver`; the name of the first function that is missing, or null. Names are those of the ABI that cuda.h of CUDA 10.2 to 13
-/// maps the documented names to.
+/// Fills `driver`; the name of the first function that is missing, or null. Names are those of the ABI that cuda.h of
+/// CUDA 10.2 to 13 maps the documented names to.
 const char* fill(void* library, Driver& driver) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, driver.member)) return symbol
@@ -78,7 +80,8 @@ const char* fill(void* library, Driver& driver) {
   NEED(device_attribute, "cuDeviceGetAttribute");
   NEED(device_memory, "cuDeviceTotalMem_v2");
   NEED(context_retain, "cuDevicePrimaryCtxRetain");
-  if (!find(library, "cuDevicePrimaryCtxRelease_v2", driver.context_release)) NEED(context_release, "cuDevicePrimaryCtxRelease");
+  if (!find(library, "cuDevicePrimaryCtxRelease_v2", driver.context_release))
+    NEED(context_release, "cuDevicePrimaryCtxRelease");
   NEED(context_set_current, "cuCtxSetCurrent");
   NEED(stream_priorities, "cuCtxGetStreamPriorityRange");
   NEED(memory_info, "cuMemGetInfo_v2");
@@ -136,7 +139,8 @@ Result<Driver> load_driver(const char* library) {
   void* opened = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) {
     const char* why = ::dlerror();
-    return fail(Errc::unsupported, std::string("There is no NVIDIA driver on this machine: ") + (why == nullptr ? library : why) +
+    return fail(Errc::unsupported, std::string("There is no NVIDIA driver on this machine: ") +
+                                       (why == nullptr ? library : why) +
                                        ".\nInstall the driver of the GPU, or run on a board whose device is \"host\".");
   }
   Driver driver{};
@@ -175,17 +179,16 @@ bool is_sticky(Code code) noexcept {
   case Code::launch_failed:
   case Code::tensor_memory_leak:
   case Code::mps_client_terminated:
-  case Code::unknown:
-    return true;
-  default:
-    return false;
+  case Code::unknown: return true;
+  default: return false;
   }
 }
 
 std::string describe(const Driver& driver, Code code) {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (driver.error_name(code, &name) != Code::success || name == nullptr) return "CUDA error " + std::to_string(static_cast<int>(code));
+  if (driver.error_name(code, &name) != Code::success || name == nullptr)
+    return "CUDA error " + std::to_string(static_cast<int>(code));
   if (driver.error_text(code, &text) != Code::success || text == nullptr) return name;
   return std::string(name) + " (" + text + ")";
 }

@@ -1,6 +1,6 @@
-// The CUDA driver API as one table of functions, opened at run time (libcuda.so.1), so that one program runs with and without a GPU
-// and a test can make each call fail. Types and constants are those of the driver's ABI, which is stable since CUDA 10.2; a test
-// holds them against cuda.h where a CUDA toolkit is installed.
+// The CUDA driver API as one table of functions, opened at run time (libcuda.so.1), so that one program runs with and
+// without a GPU and a test can make each call fail. Types and constants are those of the driver's ABI, which is stable
+// since CUDA 10.2; a test holds them against cuda.h where a CUDA toolkit is installed.
 //
 // Nothing else of ours calls the driver. Functions return as the driver does; check() makes a Status of it.
 #pragma once
@@ -147,8 +147,8 @@ inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 inline constexpr unsigned schedule_blocking_sync = 4;
 
-/// Functions marked "newer" are null where the driver is older than the version they came with, those marked "optional" where a library
-/// beside the driver is missing.
+/// Functions marked "newer" are null where the driver is older than the version they came with, those marked "optional"
+/// where a library beside the driver is missing.
 struct Driver {
   Code (*init)(unsigned flags);
   Code (*driver_version)(int* version);
@@ -160,8 +160,10 @@ struct Driver {
   Code (*device_name)(char* name, int size, Ordinal device);
   Code (*device_attribute)(int* value, Attribute attribute, Ordinal device);
   Code (*device_memory)(std::size_t* bytes, Ordinal device);
-  Code (*free_without_context)(std::size_t* bytes, Ordinal device); // optional: NVML's answer; memory_info needs a context, which takes memory
-  Code (*context_retain)(Context* context, Ordinal device); // the primary one, which cuDNN and cuBLAS use as well
+  /// Optional: NVML's answer; memory_info needs a context, which takes memory
+  Code (*free_without_context)(std::size_t* bytes, Ordinal device);
+  /// The primary one, which cuDNN and cuBLAS use as well
+  Code (*context_retain)(Context* context, Ordinal device);
   Code (*context_release)(Ordinal device);
   Code (*context_set_current)(Context context);
   Code (*stream_priorities)(int* least, int* greatest);
@@ -175,15 +177,19 @@ struct Driver {
   Code (*host_device_pointer)(DevicePointer* pointer, void* host, unsigned flags);
   Code (*register_host)(void* pointer, std::size_t size, unsigned flags); // page-locks memory that is there
   Code (*unregister_host)(void* pointer);
-  Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream); // any two addresses, host ones too
+  /// Any two addresses, host ones too
+  Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream);
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
   // virtual memory management (CUDA 10.2)
   Code (*granularity)(std::size_t* bytes, const AllocationProperties* properties, int option);
-  Code (*create)(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties, unsigned long long flags);
+  Code (*create)(AllocationHandle* handle, std::size_t size, const AllocationProperties* properties,
+                 unsigned long long flags);
   Code (*release)(AllocationHandle handle);
-  Code (*address_reserve)(DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted, unsigned long long flags);
+  Code (*address_reserve)(DevicePointer* pointer, std::size_t size, std::size_t alignment, DevicePointer wanted,
+                          unsigned long long flags);
   Code (*address_free)(DevicePointer pointer, std::size_t size);
-  Code (*map)(DevicePointer pointer, std::size_t size, std::size_t offset, AllocationHandle handle, unsigned long long flags);
+  Code (*map)(DevicePointer pointer, std::size_t size, std::size_t offset, AllocationHandle handle,
+              unsigned long long flags);
   Code (*unmap)(DevicePointer pointer, std::size_t size);
   Code (*set_access)(DevicePointer pointer, std::size_t size, const AccessDescriptor* descriptors, std::size_t count);
   // streams, events, graphs
@@ -199,8 +205,9 @@ struct Driver {
   Code (*event_query)(Event event);
   Code (*event_synchronize)(Event event);
   Code (*event_elapsed)(float* milliseconds, Event begin, Event end);
-  Code (*graph_instantiate)(GraphExec* executable, GraphHandle graph, unsigned long long flags); // flags: since 11.4
-  Code (*graph_upload)(GraphExec executable, Stream stream);                                     // newer: 11.1
+  /// Flags: since 11.4
+  Code (*graph_instantiate)(GraphExec* executable, GraphHandle graph, unsigned long long flags);
+  Code (*graph_upload)(GraphExec executable, Stream stream); // newer: 11.1
   Code (*graph_launch)(GraphExec executable, Stream stream);
   Code (*graph_exec_destroy)(GraphExec executable);
   Code (*graph_destroy)(GraphHandle graph);
@@ -209,13 +216,15 @@ struct Driver {
   Code (*module_unload)(ModuleHandle module);
   Code (*module_function)(Function* function, ModuleHandle module, const char* name);
   Code (*function_set_attribute)(Function function, int attribute, int value);
-  Code (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                 unsigned shared_bytes, Stream stream, void** arguments, void** extra);
-  Code (*launch_with)(const LaunchConfig* config, Function function, void** arguments, void** extra); // newer: 11.8
+  Code (*launch)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                 unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments,
+                 void** extra);
+  /// Newer: 11.8
+  Code (*launch_with)(const LaunchConfig* config, Function function, void** arguments, void** extra);
 };
 
-/// The driver of this machine, opened on first use and never closed. unsupported: there is none (which file was not found); refused: it
-/// is too old. Any thread.
+/// The driver of this machine, opened on first use and never closed. unsupported: there is none (which file was not
+/// found); refused: it is too old. Any thread.
 [[nodiscard]] Result<const Driver*> open_driver();
 /// The functions of a driver's `library`, opened for good: what open_driver() does with libcuda.so.1.
 [[nodiscard]] Result<Driver> load_driver(const char* library);

@@ -4,7 +4,7 @@ namespace rtexec::hal {
 
 using cuda::Code;
 
-// ---- modules --------------------------------------------------------------------------------------------------------
+// ---- modules ----
 
 CudaModule& CudaModule::operator=(CudaModule&& other) noexcept {
   std::swap(driver_, other.driver_);
@@ -30,11 +30,12 @@ Result<CudaModule> CudaDevice::load(const void* image, const std::string& name) 
   if (auto entered = enter(); !entered) return std::unexpected(entered.error());
   cuda::ModuleHandle handle = nullptr;
   const std::string what = "loading the kernels of " + name + " for sm_" + std::to_string(architecture_);
-  if (auto loaded = checked(driver_->module_load(&handle, image), what); !loaded) return std::unexpected(loaded.error());
+  if (auto loaded = checked(driver_->module_load(&handle, image), what); !loaded)
+    return std::unexpected(loaded.error());
   return CudaModule(*driver_, handle, name);
 }
 
-// ---- graphs ---------------------------------------------------------------------------------------------------------
+// ---- graphs ----
 
 CudaGraph& CudaGraph::operator=(CudaGraph&& other) noexcept {
   std::swap(driver_, other.driver_);
@@ -48,7 +49,8 @@ CudaGraph::~CudaGraph() {
 
 Result<> CudaDevice::begin_capture() {
   if (auto entered = enter(); !entered) return entered;
-  return checked(driver_->begin_capture(stream(EngineKind::compute), cuda::capture_thread_local), "beginning to capture a graph");
+  return checked(driver_->begin_capture(stream(EngineKind::compute), cuda::capture_thread_local),
+                 "beginning to capture a graph");
 }
 
 Result<CudaGraph> CudaDevice::end_capture(Result<> outcome) {
@@ -67,8 +69,10 @@ Result<CudaGraph> CudaDevice::instantiate(cuda::GraphHandle graph) {
   CudaGraph owned(*driver_, executable);
   if (driver_->graph_upload == nullptr) return owned;
   const cuda::Stream stream = lanes_.back().stream;
-  if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent) return std::unexpected(sent.error());
-  if (auto there = checked(driver_->stream_synchronize(stream), "uploading a graph"); !there) return std::unexpected(there.error());
+  if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent)
+    return std::unexpected(sent.error());
+  if (auto there = checked(driver_->stream_synchronize(stream), "uploading a graph"); !there)
+    return std::unexpected(there.error());
   return owned;
 }
 

@@ -1,5 +1,5 @@
-// Device kernels as the build compiled them: one image for each .cu file of a room and each architecture. They are part of the program, for
-// its whole life. Here: those of this room, and the choice that all rooms make in the same way.
+// Device kernels as the build compiled them: one image for each .cu file of a room and each architecture. They are part
+// of the program, for its whole life. Here: those of this room, and the choice that all rooms make in the same way.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,10 @@ namespace rtexec::hal::cuda {
 
 struct KernelImage {
   std::string_view name; // of the file in kernels/, without ".cu"
-  int architecture;      // 62 for sm_62: a cubin runs on it and on later ones of the same ten, PTX on it and on all later ones
-  bool ptx;              // text that the driver translates; otherwise a cubin
-  const void* data;      // PTX ends with a zero behind its size
+  /// 62 for sm_62: a cubin runs on it and on later ones of the same ten, PTX on it and on all later ones
+  int architecture;
+  bool ptx;         // text that the driver translates; otherwise a cubin
+  const void* data; // PTX ends with a zero behind its size
   std::size_t size;
 };
 

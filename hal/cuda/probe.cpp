@@ -9,7 +9,8 @@ namespace {
 
 using cuda::Code;
 
-constexpr int first_that_remaps_safely = 75; // on 7.0 and 7.2 mappings that changed while kernels ran made them fault
+// On 7.0 and 7.2 mappings that changed while kernels ran made them fault
+constexpr int first_that_remaps_safely = 75;
 
 Result<> survived(const CudaDevice& device) {
   const auto fault = device.fault();
@@ -37,13 +38,19 @@ class Bench {
   Result<> set_up(const cuda::AllocationProperties& properties) {
     location_ = properties.location;
     for (auto& each : pieces_) {
-      if (auto made = device_.checked(driver_.create(&each, size_.count, &properties, 0), "creating memory to probe"); !made) return made;
-    }
-    for (auto* each : {&reading_, &writing_}) {
-      if (auto made = device_.checked(driver_.address_reserve(&each->base, size_.count, 0, 0, 0), "reserving addresses to probe"); !made)
+      if (auto made = device_.checked(driver_.create(&each, size_.count, &properties, 0), "creating memory to probe");
+          !made)
         return made;
     }
-    if (auto made = device_.checked(driver_.event_create(&event_, cuda::event_disable_timing), "making an event to probe"); !made)
+    for (auto* each : {&reading_, &writing_}) {
+      if (auto made = device_.checked(driver_.address_reserve(&each->base, size_.count, 0, 0, 0),
+                                      "reserving addresses to probe");
+          !made)
+        return made;
+    }
+    if (auto made =
+            device_.checked(driver_.event_create(&event_, cuda::event_disable_timing), "making an event to probe");
+        !made)
       return made;
     // The second piece has its own contents, written where the first will be.
     const bool filled = map(writing_, 1, cuda::AccessFlags::read_write) && fill(0x17) && unmap(writing_);
@@ -70,7 +77,8 @@ class Bench {
     const Bytes size{pattern.size()};
     Digest digest;
     return device_.check(driver_.copy_async(writing_.base, address(pattern.data()), pattern.size(), stream())) &&
-           device_.wait(EngineKind::compute) && device_.digest(there, size, digest) && digest == digest_of(pattern.data(), size);
+           device_.wait(EngineKind::compute) && device_.digest(there, size, digest) &&
+           digest == digest_of(pattern.data(), size);
   }
 
   /// In how many of `rounds` remaps the compute stream was at work all the while; none where memory was lost.
@@ -81,8 +89,8 @@ class Bench {
       if (!load(round) || !unmap(reading_) || !map(reading_, round % 2, cuda::AccessFlags::read)) return 0;
       met += driver_.event_query(event_) == Code::not_ready;
     }
-    const bool intact = device_.wait(EngineKind::compute) && holds(writing_, unsigned(rounds % 256)) && unmap(reading_) &&
-                        map(reading_, 1, cuda::AccessFlags::read) && holds(reading_, 0x17);
+    const bool intact = device_.wait(EngineKind::compute) && holds(writing_, unsigned(rounds % 256)) &&
+                        unmap(reading_) && map(reading_, 1, cuda::AccessFlags::read) && holds(reading_, 0x17);
     return intact ? met : 0;
   }
 
@@ -92,7 +100,9 @@ class Bench {
     bool mapped = false;
   };
 
-  static cuda::DevicePointer address(const std::byte* pointer) { return reinterpret_cast<cuda::DevicePointer>(pointer); }
+  static cuda::DevicePointer address(const std::byte* pointer) {
+    return reinterpret_cast<cuda::DevicePointer>(pointer);
+  }
   cuda::Stream stream() const { return device_.stream(EngineKind::compute); }
 
   bool map(Place& place, std::size_t piece, cuda::AccessFlags access) {
@@ -109,7 +119,9 @@ class Bench {
   }
 
   bool set(unsigned value) {
-    return device_.check(driver_.set_bytes_async(writing_.base, static_cast<unsigned char>(value), size_.count, stream())).has_value();
+    return device_
+        .check(driver_.set_bytes_async(writing_.base, static_cast<unsigned char>(value), size_.count, stream()))
+        .has_value();
   }
 
   bool fill(unsigned value) { return set(value) && device_.wait(EngineKind::compute); }
@@ -139,11 +151,14 @@ class Bench {
   cuda::Event event_ = nullptr;
 };
 
-std::string finding(const std::string& tried, bool works, const char* otherwise) { return tried + ": " + (works ? "works" : otherwise); }
+std::string finding(const std::string& tried, bool works, const char* otherwise) {
+  return tried + ": " + (works ? "works" : otherwise);
+}
 
 } // namespace
 
-Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::AllocationProperties& properties, Bytes piece) {
+Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::AllocationProperties& properties,
+                                             Bytes piece) {
   Bench bench(device, piece);
   if (auto ready = bench.set_up(properties); !ready) return std::unexpected(ready.error());
   constexpr std::size_t rounds = 20;
@@ -157,13 +172,16 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
   can.findings = {
       finding("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
               "the write does not show: chunks cannot be copied through the pool window"),
-      finding("a copy by the driver into a read-only mapping is refused", can.read_only_mapping, "it is not: constants are not protected"),
-      finding(std::to_string(rounds) + " remaps while the compute stream writes elsewhere (" + std::to_string(met) + " met work under way)",
+      finding("a copy by the driver into a read-only mapping is refused", can.read_only_mapping,
+              "it is not: constants are not protected"),
+      finding(std::to_string(rounds) + " remaps while the compute stream writes elsewhere (" + std::to_string(met) +
+                  " met work under way)",
               can.remap_under_load,
               dare ? "memory was lost, or no work was met: mappings change only while the engine is idle"
                    : "not tried, since a fault would end this GPU: mappings change only while the engine is idle"),
       finding("a digest by the device is what the host computes", can.digest,
-              "it is not, or this program has no kernel that the GPU takes: unchanged chunks are copied out, and none can be checked"),
+              "it is not, or this program has no kernel that the GPU takes: unchanged chunks are copied out, and none "
+              "can be checked"),
   };
   if (auto alive = survived(device); !alive) return std::unexpected(alive.error());
   return can;

@@ -78,7 +78,8 @@ Status HostDevice::digest(const std::byte* at, Bytes size, Digest& result) noexc
 Result<> HostDevice::pin(std::byte* begin, Bytes size) {
   if (auto possible = pinned_.check({begin, size.count}); !possible) return possible;
   if (sys().mlock(begin, size.count) != 0)
-    return call_failed("page-locking " + readable(size) + " of host memory", errno, memory_lock_advice("all that is locked at once"));
+    return call_failed("page-locking " + readable(size) + " of host memory", errno,
+                       memory_lock_advice("all that is locked at once"));
   pinned_.add({begin, size.count});
   return {};
 }
@@ -86,7 +87,8 @@ Result<> HostDevice::pin(std::byte* begin, Bytes size) {
 Result<> HostDevice::unpin(std::byte* begin) {
   const auto piece = pinned_.find(begin);
   if (!piece) return std::unexpected(piece.error());
-  if (sys().munlock(begin, piece->size()) != 0) return call_failed("unlocking " + readable(Bytes{piece->size()}) + " of host memory", errno);
+  if (sys().munlock(begin, piece->size()) != 0)
+    return call_failed("unlocking " + readable(Bytes{piece->size()}) + " of host memory", errno);
   pinned_.remove(begin);
   return {};
 }
@@ -102,7 +104,8 @@ Result<Buffer> HostDevice::allocate(BufferKind kind, Bytes size) {
 
 Result<> HostDevice::free(const Buffer& buffer) {
   const auto found = std::ranges::find(buffers_, buffer.device, &Mapping::base);
-  if (found == buffers_.end()) return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
+  if (found == buffers_.end())
+    return fail(Errc::bad_input, "A buffer is freed that was not allocated, or was freed before.");
   auto outcome = found->unmap();
   buffers_.erase(found);
   return outcome;

@@ -1,5 +1,5 @@
-// The software device: HostMemory, one compute engine and two copy engines. It is the embedded default and what every path
-// is tested on without a GPU.
+// The software device: HostMemory, one compute engine and two copy engines. It is the embedded default and what every
+// path is tested on without a GPU.
 #pragma once
 
 #include "hal/device.hpp"
@@ -25,7 +25,9 @@ class HostDevice final : public Device {
   [[nodiscard]] Bytes capacity() const override { return memory_.capacity(); }
   [[nodiscard]] Bytes chunk_size() const override { return memory_.chunk_size(); }
   [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }
-  [[nodiscard]] Result<std::vector<Chunk>> create_chunks(std::size_t count) override { return memory_.create_chunks(count); }
+  [[nodiscard]] Result<std::vector<Chunk>> create_chunks(std::size_t count) override {
+    return memory_.create_chunks(count);
+  }
   [[nodiscard]] std::byte* window(Chunk chunk) const override { return memory_.window(chunk); }
   [[nodiscard]] std::size_t chunks_created() const override { return memory_.chunks_created(); }
   [[nodiscard]] Result<AddressRange> reserve(Bytes size) override { return memory_.reserve(size); }
@@ -33,7 +35,9 @@ class HostDevice final : public Device {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override {
     return memory_.map(range, slot, chunk, access);
   }
-  [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override { return memory_.unmap(range, slot); }
+  [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override {
+    return memory_.unmap(range, slot);
+  }
   using Device::copy;
   /// `beside` first, then the copy: the engine's thread does both.
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
@@ -60,7 +64,8 @@ class HostDevice final : public Device {
   std::vector<Mapping> buffers_;
   PinnedMemory pinned_;
   DeviceCapabilities capabilities_;
-  std::array<std::unique_ptr<EngineThread>, 3> engines_; // by EngineKind; after the memory that their work touches
+  /// By EngineKind; after the memory that their work touches
+  std::array<std::unique_ptr<EngineThread>, 3> engines_;
 };
 
 /// Tries what a host device can do, on memory of its own, with work on `compute`.

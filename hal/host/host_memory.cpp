@@ -19,16 +19,21 @@ off_t offset(Bytes size) { return static_cast<off_t>(size.count); }
 
 Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
   if (chunk.count == 0 || chunk.count % page_size().count != 0) {
-    return fail(Errc::bad_input, "A chunk of " + to_string(chunk) + " is not a multiple of the page size, " + to_string(page_size()) + ".");
+    return fail(Errc::bad_input, "A chunk of " + to_string(chunk) + " is not a multiple of the page size, " +
+                                     to_string(page_size()) + ".");
   }
   const Bytes whole{capacity.count / chunk.count * chunk.count};
-  if (whole.count == 0) return fail(Errc::bad_input, "A capacity of " + to_string(capacity) + " holds no chunk of " + to_string(chunk) + ".");
+  if (whole.count == 0)
+    return fail(Errc::bad_input,
+                "A capacity of " + to_string(capacity) + " holds no chunk of " + to_string(chunk) + ".");
   HostMemory memory;
   memory.chunk_ = chunk;
   memory.file_ = FileDescriptor(sys().memfd_create("rtexec-device", MFD_CLOEXEC));
-  if (memory.file_.number() < 0) return call_failed("memfd_create for device memory", errno, "Needs a free file descriptor (`ulimit -n`).");
+  if (memory.file_.number() < 0)
+    return call_failed("memfd_create for device memory", errno, "Needs a free file descriptor (`ulimit -n`).");
   if (sys().ftruncate(memory.file_.number(), offset(whole)) != 0) {
-    return call_failed("sizing device memory to " + readable(whole), errno, "Ask for less capacity.", Errc::out_of_memory);
+    return call_failed("sizing device memory to " + readable(whole), errno, "Ask for less capacity.",
+                       Errc::out_of_memory);
   }
   auto window = Mapping::anonymous(whole, PROT_NONE, MAP_NORESERVE, "the pool window");
   if (!window) return std::unexpected(window.error());
@@ -39,17 +44,20 @@ Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
 Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
   const std::size_t left = capacity().count / chunk_.count - created_;
   if (count > left) {
-    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " + std::to_string(left) +
-                                         " are left of a capacity of " + readable(capacity()) + ".");
+    return fail(Errc::out_of_memory, std::to_string(count) + " chunks of " + readable(chunk_) + " were asked, " +
+                                         std::to_string(left) + " are left of a capacity of " + readable(capacity()) +
+                                         ".");
   }
   if (count == 0) return std::vector<Chunk>{};
   const Bytes begin = chunk_ * created_;
   const Bytes size = chunk_ * count;
   const auto refused = [&](const char* what) {
-    return call_failed(what + readable(size) + " of device memory", errno, "Ask for less capacity, or free memory.", Errc::out_of_memory);
+    return call_failed(what + readable(size) + " of device memory", errno, "Ask for less capacity, or free memory.",
+                       Errc::out_of_memory);
   };
   if (sys().fallocate(file_.number(), 0, offset(begin), offset(size)) != 0) return refused("allocating ");
-  if (sys().mmap(window_.base() + begin.count, size.count, window_access, in_place, file_.number(), offset(begin)) == MAP_FAILED) {
+  if (sys().mmap(window_.base() + begin.count, size.count, window_access, in_place, file_.number(), offset(begin)) ==
+      MAP_FAILED) {
     auto error = refused("mapping ");
     (void)sys().fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset(begin), offset(size));
     return error;
@@ -69,7 +77,8 @@ Result<AddressRange> HostMemory::reserve(Bytes size) {
 
 Result<> HostMemory::release(AddressRange range) {
   Range* found = find_range(ranges_, range);
-  if (found == nullptr) return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
+  if (found == nullptr)
+    return fail(Errc::bad_input, "A range is released that was not reserved, or was released before.");
   auto outcome = found->mapping.unmap();
   ranges_.erase(ranges_.begin() + (found - ranges_.data()));
   return outcome;
@@ -80,7 +89,8 @@ Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   if (found == nullptr || !found->is_vacant(slot)) return std::unexpected(Errc::bad_input);
   if (index(chunk) >= created_ || access == Access::none) return std::unexpected(Errc::bad_input);
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
-  if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(), offset(chunk_ * index(chunk))) == MAP_FAILED) {
+  if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(),
+                 offset(chunk_ * index(chunk))) == MAP_FAILED) {
     (void)close(*found, slot); // a failed MAP_FIXED may leave a hole
     return std::unexpected(Errc::device_fault);
   }

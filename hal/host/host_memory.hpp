@@ -1,5 +1,5 @@
-// Device memory in software: chunks are pages of one memory file, so the same page can stand at many addresses, and an address
-// without a page faults like one of a GPU that was swapped out.
+// Device memory in software: chunks are pages of one memory file, so the same page can stand at many addresses, and an
+// address without a page faults like one of a GPU that was swapped out.
 #pragma once
 
 #include "config/result.hpp"
@@ -30,8 +30,8 @@ class HostMemory {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept;
 
-  /// Reads a byte of the first chunk from the memory file straight to `to`, by the kernel: it fails, instead of a fault,
-  /// where `to` cannot be written.
+  /// Reads a byte of the first chunk from the memory file straight to `to`, by the kernel: it fails, instead of a
+  /// fault, where `to` cannot be written.
   [[nodiscard]] bool writable(std::byte* to) const noexcept;
 
  private:

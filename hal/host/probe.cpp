@@ -22,7 +22,8 @@ Result<Bench> set_up() {
   if (!reading) return std::unexpected(reading.error());
   const auto writing = memory->reserve(page);
   if (!writing) return std::unexpected(writing.error());
-  if (!memory->map(*reading, 0, chunks->front(), Access::read) || !memory->map(*writing, 0, chunks->front(), Access::read_write)) {
+  if (!memory->map(*reading, 0, chunks->front(), Access::read) ||
+      !memory->map(*writing, 0, chunks->front(), Access::read_write)) {
     return fail(Errc::device_fault, "A chunk of device memory could not be mapped at two addresses.");
   }
   return Bench{std::move(*memory), std::move(*chunks), *reading, *writing};
@@ -33,9 +34,13 @@ bool shows_through(Bench& bench) {
   return *static_cast<volatile std::byte*>(bench.reading.base) == std::byte{0x5a};
 }
 
-bool read_only_holds(Bench& bench) { return bench.memory.writable(bench.writing.base) && !bench.memory.writable(bench.reading.base); }
+bool read_only_holds(Bench& bench) {
+  return bench.memory.writable(bench.writing.base) && !bench.memory.writable(bench.reading.base);
+}
 
-bool files_reach_the_window(const Bench& bench) { return bench.memory.writable(bench.memory.window(bench.chunks.front())); }
+bool files_reach_the_window(const Bench& bench) {
+  return bench.memory.writable(bench.memory.window(bench.chunks.front()));
+}
 
 /// The engine writes at one range while the mapping of another changes; both must keep what they should hold.
 bool remaps_under_load(Bench& bench, Engine& compute) {
@@ -64,7 +69,8 @@ bool remaps_under_load(Bench& bench, Engine& compute) {
   while (load.begun.value() == 0) load.begun.wait(0);
   bool mapped = true;
   for (std::size_t round = 1; round <= 100; ++round) {
-    mapped = mapped && bench.memory.unmap(bench.reading, 0) && bench.memory.map(bench.reading, 0, bench.chunks[round % 2], Access::read);
+    mapped = mapped && bench.memory.unmap(bench.reading, 0) &&
+             bench.memory.map(bench.reading, 0, bench.chunks[round % 2], Access::read);
   }
   load.stop = true;
   while (load.ended.value() == 0) load.ended.wait(0);
@@ -90,10 +96,12 @@ Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
   can.findings = {
       finding("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
               "the write does not show: chunks cannot be copied through the pool window"),
-      finding("write through a read-only mapping is caught", can.read_only_mapping, "it is not: constants are not protected"),
+      finding("write through a read-only mapping is caught", can.read_only_mapping,
+              "it is not: constants are not protected"),
       finding("100 remaps while the compute engine writes elsewhere", can.remap_under_load,
               "memory was lost: mappings change only while the engine is idle"),
-      finding("a file is read straight into the pool window", can.host_sees_window, "it is refused: files go by a buffer in between"),
+      finding("a file is read straight into the pool window", can.host_sees_window,
+              "it is refused: files go by a buffer in between"),
   };
   return can;
 }

@@ -27,7 +27,9 @@ Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores) {
     claim.held_.push_back(std::move(socket));
   }
   if (!held_by_others.empty())
-    return fail(Errc::refused, "another run of rtexec uses core " + held_by_others + ": neither would keep its promise.\nWait for it to end, or give the runs cores of their own.");
+    return fail(Errc::refused,
+                "another run of rtexec uses core " + held_by_others +
+                    ": neither would keep its promise.\nWait for it to end, or give the runs cores of their own.");
   return claim;
 }
 

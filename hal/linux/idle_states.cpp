@@ -28,7 +28,8 @@ Result<ShallowIdle> ShallowIdle::hold() {
   ShallowIdle held;
   held.file_ = FileDescriptor(sys().open(control, O_RDWR | O_CLOEXEC));
   const int file = held.file_.number();
-  if (file < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO)) return fail(Errc::unsupported, std::string(control) + " does not exist");
+  if (file < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO))
+    return fail(Errc::unsupported, std::string(control) + " does not exist");
   if (file < 0)
     return call_failed(std::string("keeping cores out of deep idle states: opening ") + control, errno,
                        "run as root, or give this user access to the file (a udev rule)");
@@ -37,7 +38,8 @@ Result<ShallowIdle> ShallowIdle::hold() {
     return call_failed(std::string("keeping cores out of deep idle states: writing ") + control, errno);
   std::int32_t in_force = -1;
   if (sys().read(file, &in_force, sizeof in_force) != sizeof in_force || in_force != wanted)
-    return fail(Errc::refused, std::string("keeping cores out of deep idle states: ") + control + " reads " + std::to_string(in_force) + " us after 0 us was written");
+    return fail(Errc::refused, std::string("keeping cores out of deep idle states: ") + control + " reads " +
+                                   std::to_string(in_force) + " us after 0 us was written");
   return held;
 }
 

@@ -31,7 +31,8 @@ Result<std::string> read_all(const FileDescriptor& file, const std::string& name
 Result<unsigned> parse_core(std::string_view text) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
+  if (error != std::errc() || end != text.data() + text.size())
+    return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
   return value;
 }
 
@@ -50,7 +51,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::string machine_name() {
   utsname system{};
   if (::uname(&system) != 0) return "unknown";
-  return std::string(system.machine) + ", " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " cores, Linux " + system.release;
+  return std::string(system.machine) + ", " + std::to_string(::sysconf(_SC_NPROCESSORS_ONLN)) + " cores, Linux " +
+         system.release;
 }
 
 Result<std::vector<unsigned>> parse_core_list(std::string_view text) {
@@ -107,7 +109,8 @@ Result<std::string> Machine::read(const std::filesystem::path& path) const {
   const FileDescriptor file(sys().open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() >= 0) return read_all(file, name);
   const int error = errno;
-  return call_failed("opening " + name, error, error == EACCES ? "Run as root, or have the file opened to this user's group." : "",
+  return call_failed("opening " + name, error,
+                     error == EACCES ? "Run as root, or have the file opened to this user's group." : "",
                      error == ENOENT || error == ENOTDIR ? Errc::unsupported : Errc::refused);
 }
 
@@ -117,12 +120,15 @@ Result<> Machine::send(const std::filesystem::path& path, std::string_view comma
   const FileDescriptor file(sys().open(name.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (file.number() < 0) {
     const int error = errno;
-    return call_failed(what, error, error == EACCES || error == EROFS ? "Run as root, outside of containers that mount it read-only." : "",
-                       error == ENOENT || error == ENOTDIR ? Errc::unsupported : Errc::refused);
+    return call_failed(
+        what, error,
+        error == EACCES || error == EROFS ? "Run as root, outside of containers that mount it read-only." : "",
+        error == ENOENT || error == ENOTDIR ? Errc::unsupported : Errc::refused);
   }
   const ssize_t written = sys().write(file.number(), command.data(), command.size());
   if (written < 0) return call_failed(what, errno);
-  if (static_cast<std::size_t>(written) != command.size()) return fail(Errc::refused, what + ": only a part was taken.");
+  if (static_cast<std::size_t>(written) != command.size())
+    return fail(Errc::refused, what + ": only a part was taken.");
   return {};
 }
 
@@ -131,8 +137,8 @@ Result<> Machine::write(const std::filesystem::path& path, std::string_view valu
   const auto found = read(path);
   if (!found) return std::unexpected(found.error());
   if (*found == value) return {};
-  return fail(Errc::refused, "writing \"" + std::string(value) + "\" to " + under_root(path).string() + " was accepted, but it then reads \"" +
-                                 *found + "\".");
+  return fail(Errc::refused, "writing \"" + std::string(value) + "\" to " + under_root(path).string() +
+                                 " was accepted, but it then reads \"" + *found + "\".");
 }
 
 Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) const {
@@ -143,13 +149,16 @@ Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) c
     if (!governors && governors.error().code == Errc::unsupported) continue;
     if (!governors) return std::unexpected(governors.error());
     if ((" " + *governors + " ").find(" performance ") == std::string::npos)
-      return fail(Errc::refused, "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
-                                     "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
+      return fail(
+          Errc::refused,
+          "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
+              "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
     const auto before = read(folder / "scaling_governor");
     if (!before) return std::unexpected(before.error());
     if (*before == "performance") continue;
     lock.before_.push_back({under_root(folder / "scaling_governor"), *before});
-    if (const auto written = write(folder / "scaling_governor", "performance"); !written) return std::unexpected(written.error());
+    if (const auto written = write(folder / "scaling_governor", "performance"); !written)
+      return std::unexpected(written.error());
   }
   return lock;
 }

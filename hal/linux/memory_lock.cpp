@@ -29,7 +29,8 @@ Result<> check_fresh_mapping() {
 } // namespace
 
 Result<> lock_memory() {
-  if (sys().mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return call_failed("locking the memory of the process", errno, memory_lock_advice());
+  if (sys().mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
+    return call_failed("locking the memory of the process", errno, memory_lock_advice());
   const auto status = Machine().read("/proc/self/status");
   if (!status) return std::unexpected(status.error());
   const auto locked = field(*status, "VmLck:");

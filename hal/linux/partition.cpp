@@ -1,9 +1,10 @@
 // Cpuset partitions, after Documentation/admin-guide/cgroup-v1/cpusets.rst and cgroup-v2.rst of the kernel.
 //
-// v1: a cpuset is a scheduling domain of its own when it is exclusive and no cpuset above it balances load. The top then balances
-// nothing, so one more cpuset without threads, "rtexec-rest", keeps balancing the cores that are left.
-// v2: cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and only the top
-// may be that and a partition root at once: so the whole process moves to the top while the partition lasts.
+// v1: a cpuset is a scheduling domain of its own when it is exclusive and no cpuset above it balances load. The top
+// then balances nothing, so one more cpuset without threads, "rtexec-rest", keeps balancing the cores that are left.
+// v2: cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and
+// only the top may be that and a partition root at once: so the whole process moves to the top while the partition
+// lasts.
 #include "hal/linux/partition.hpp"
 
 #include "hal/linux/resources.hpp"
@@ -32,7 +33,8 @@ bool has_word(const std::string& text, std::string_view word, char separator) {
 }
 
 constexpr std::string_view overlap_advice =
-    "Another cpuset may hold the core: list them with `find /sys/fs/cgroup/cpuset -name cpuset.cpus | xargs grep .` and narrow those that overlap.";
+    "Another cpuset may hold the core: list them with `find /sys/fs/cgroup/cpuset -name cpuset.cpus | xargs grep .` "
+    "and narrow those that overlap.";
 constexpr std::string_view claim_advice =
     "Give the core to no other partition, run outside of containers, and leave the system at least one core.";
 
@@ -53,14 +55,16 @@ class Cpusets final : public Partition {
 
   Result<> add(int kernel_id, unsigned core) override {
     if (std::ranges::find(cores_, core) == cores_.end()) {
-      return fail(Errc::bad_input, "The partition holds the cores " + core_list(cores_) + ", not core " + std::to_string(core) + ".");
+      return fail(Errc::bad_input,
+                  "The partition holds the cores " + core_list(cores_) + ", not core " + std::to_string(core) + ".");
     }
     const auto threads = folder(core) / threads_file();
     const std::string id = std::to_string(kernel_id);
     if (auto sent = machine_.send(threads, id); !sent) return sent;
     const auto members = machine_.read(threads);
     if (!members) return std::unexpected(members.error());
-    if (!has_word(*members, id, '\n')) return fail(Errc::refused, "Thread " + id + " was moved to " + threads.string() + ", but is not there.");
+    if (!has_word(*members, id, '\n'))
+      return fail(Errc::refused, "Thread " + id + " was moved to " + threads.string() + ", but is not there.");
     return {};
   }
 
@@ -76,7 +80,9 @@ class Cpusets final : public Partition {
 
  private:
   [[nodiscard]] const char* threads_file() const { return mount_.version == 1 ? "tasks" : "cgroup.threads"; }
-  [[nodiscard]] fs::path folder(unsigned core) const { return mount_.top / (std::string(prefix) + "core" + std::to_string(core)); }
+  [[nodiscard]] fs::path folder(unsigned core) const {
+    return mount_.top / (std::string(prefix) + "core" + std::to_string(core));
+  }
 
   Result<> build_v1() {
     const auto home = machine_.read("/proc/self/cpuset");
@@ -158,9 +164,9 @@ class Cpusets final : public Partition {
     if (!cores) return cores;
     for (const unsigned core : cores_) {
       if (std::erase(*cores, core) == 0) {
-        return fail(Errc::refused, "Core " + std::to_string(core) + " is not free for a partition: " + (mount_.top / file).string() +
-                                       " has " + *text +
-                                       ".\nName cores that are there, each once, and in no other partition.");
+        return fail(Errc::refused, "Core " + std::to_string(core) +
+                                       " is not free for a partition: " + (mount_.top / file).string() + " has " +
+                                       *text + ".\nName cores that are there, each once, and in no other partition.");
       }
     }
     return cores;
@@ -188,7 +194,8 @@ class Cpusets final : public Partition {
 
   Result<> make(const fs::path& where) {
     if (sys().mkdir(machine_.under_root(where).c_str(), 0755) != 0) {
-      return call_failed("making " + where.string(), errno, "Needs root, and a cgroup file system that is mounted read-write.");
+      return call_failed("making " + where.string(), errno,
+                         "Needs root, and a cgroup file system that is mounted read-write.");
     }
     undo_.push_back([this, where] { return remove(where); });
     return {};
@@ -204,12 +211,14 @@ class Cpusets final : public Partition {
       if (error != EBUSY) break;
       sleep_until(now() + std::chrono::milliseconds(1));
     }
-    return call_failed("removing " + where.string(), error, "End its SCHED_DEADLINE threads first, then remove the folder with rmdir.");
+    return call_failed("removing " + where.string(), error,
+                       "End its SCHED_DEADLINE threads first, then remove the folder with rmdir.");
   }
 
   void send_home(const fs::path& from) {
     std::istringstream members(machine_.read(from / threads_file()).value_or(""));
-    for (std::string id; std::getline(members, id);) (void)machine_.send(home_ / threads_file(), id); // threads may end meanwhile
+    // Threads may end meanwhile
+    for (std::string id; std::getline(members, id);) (void)machine_.send(home_ / threads_file(), id);
   }
 
   Machine machine_;
@@ -228,12 +237,15 @@ Result<CpusetMount> find_cpusets(const Machine& machine) {
   std::string device, point, type, options, rest;
   while (lines >> device >> point >> type >> options && std::getline(lines, rest)) {
     if (type == "cgroup" && has_word(options, "cpuset", ',')) return CpusetMount{point, 1};
-    if (type == "cgroup2" && has_word(machine.read(fs::path(point) / "cgroup.controllers").value_or(""), "cpuset", ' ')) {
+    if (type == "cgroup2" &&
+        has_word(machine.read(fs::path(point) / "cgroup.controllers").value_or(""), "cpuset", ' ')) {
       return CpusetMount{point, 2};
     }
   }
-  return fail(Errc::unsupported, "No cgroup file system has the controller cpuset.\nMount one (mount -t cgroup2 none /sys/fs/cgroup), or build the "
-                                 "kernel with CONFIG_CPUSETS.");
+  return fail(Errc::unsupported,
+              "No cgroup file system has the controller cpuset.\nMount one (mount -t cgroup2 none /sys/fs/cgroup), or "
+              "build the "
+              "kernel with CONFIG_CPUSETS.");
 }
 
 Result<std::unique_ptr<Partition>> Machine::partition(const std::vector<unsigned>& cores) const {

@@ -15,7 +15,8 @@ Finding cores(const Machine& machine) {
   const auto usable = machine.online_cores();
   const std::string state = core_list(usable) + " (" + std::to_string(usable.size()) + ")";
   if (usable.size() > 1) return ok("cores", state);
-  return note("cores", state, "With a single core, tasks, scheduler and engines delay each other: widen taskset or --cpuset-cpus.");
+  return note("cores", state,
+              "With a single core, tasks, scheduler and engines delay each other: widen taskset or --cpuset-cpus.");
 }
 
 Finding rt_throttling(const Machine& machine) {
@@ -23,8 +24,11 @@ Finding rt_throttling(const Machine& machine) {
   const auto period = machine.read("/proc/sys/kernel/sched_rt_period_us");
   if (!runtime || !period) return ok("RT throttling", "this kernel has none");
   if (*runtime == "-1" || *runtime == *period) return ok("RT throttling", "off");
-  return note("RT throttling", *runtime + " us of every " + *period + " us for real-time threads; SCHED_DEADLINE is admitted within the same share",
-              "sysctl -w kernel.sched_rt_runtime_us=-1 lifts it; a real-time thread that never sleeps then keeps its core for good.");
+  return note("RT throttling",
+              *runtime + " us of every " + *period +
+                  " us for real-time threads; SCHED_DEADLINE is admitted within the same share",
+              "sysctl -w kernel.sched_rt_runtime_us=-1 lifts it; a real-time thread that never sleeps then keeps its "
+              "core for good.");
 }
 
 bool kernel_has_fair_server(const Machine& machine) {
@@ -43,7 +47,8 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
     const auto runtime = machine.read("/sys/kernel/debug/sched/fair_server/cpu" + std::to_string(core) + "/runtime");
     if (!runtime) continue;
     found = true;
-    if (*runtime != "0") taxed += (taxed.empty() ? "" : ", ") + ("core " + std::to_string(core) + ": " + *runtime + " ns");
+    if (*runtime != "0")
+      taxed += (taxed.empty() ? "" : ", ") + ("core " + std::to_string(core) + ": " + *runtime + " ns");
   }
   if (found && taxed.empty()) return ok(subject, "off");
   if (found) {
@@ -72,51 +77,70 @@ Finding preemption(const Machine& machine) {
   if (model) {
     const std::string in_force = chosen(*model);
     return note(subject, in_force,
-                in_force == "full" ? advice : std::string(advice) + " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full.");
+                in_force == "full"
+                    ? advice
+                    : std::string(advice) +
+                          " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full.");
   }
   const std::string version = machine.read("/proc/version").value_or("");
   const auto flavour = version.find("PREEMPT");
-  const std::string state = flavour == version.npos ? "not preemptible" : version.substr(flavour, version.find(' ', flavour) - flavour);
-  return note(subject, state == "PREEMPT_DYNAMIC" ? state + " (the model in force cannot be read: " + mount_debugfs + ")" : state,
-              std::string(advice) + " Until then: boot with preempt=full.");
+  const std::string state =
+      flavour == version.npos ? "not preemptible" : version.substr(flavour, version.find(' ', flavour) - flavour);
+  return note(
+      subject,
+      state == "PREEMPT_DYNAMIC" ? state + " (the model in force cannot be read: " + mount_debugfs + ")" : state,
+      std::string(advice) + " Until then: boot with preempt=full.");
 }
 
 Finding isolated_cores(const Machine& machine) {
   const auto isolated = machine.read("/sys/devices/system/cpu/isolated").value_or("");
   const auto tickless = machine.read("/sys/devices/system/cpu/nohz_full").value_or("");
   const bool is_tickless = !tickless.empty() && tickless.find("null") == tickless.npos;
-  const std::string state = "isolated: " + (isolated.empty() ? "none" : isolated) + "; tickless: " + (is_tickless ? tickless : "none");
+  const std::string state =
+      "isolated: " + (isolated.empty() ? "none" : isolated) + "; tickless: " + (is_tickless ? tickless : "none");
   if (!isolated.empty() && is_tickless) return ok("isolated cores", state);
   auto cores = machine.online_cores();
   if (cores.size() < 2) return note("isolated cores", state, "A single core cannot be isolated.");
   cores.erase(cores.begin());
   const std::string list = core_list(cores);
-  return note("isolated cores", state, "Boot with isolcpus=managed_irq,domain," + list + " nohz_full=" + list + " rcu_nocbs=" + list +
-                                           " to keep other work off the cores of real-time tasks.");
+  return note("isolated cores", state,
+              "Boot with isolcpus=managed_irq,domain," + list + " nohz_full=" + list + " rcu_nocbs=" + list +
+                  " to keep other work off the cores of real-time tasks.");
 }
 
 Finding frequency(const Machine& machine) {
   std::string others;
   bool found = false;
   for (const unsigned core : machine.online_cores()) {
-    const auto governor = machine.read("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_governor");
+    const auto governor =
+        machine.read("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq/scaling_governor");
     if (!governor) continue;
     found = true;
-    if (*governor != "performance") others += (others.empty() ? "core " : ", core ") + std::to_string(core) + ": " + *governor;
+    if (*governor != "performance")
+      others += (others.empty() ? "core " : ", core ") + std::to_string(core) + ": " + *governor;
   }
-  if (!found) return note("frequency", "no cpufreq here: firmware or a hypervisor decides", "Fix the frequency in the firmware or on the host, where it matters.");
+  if (!found)
+    return note("frequency", "no cpufreq here: firmware or a hypervisor decides",
+                "Fix the frequency in the firmware or on the host, where it matters.");
   if (others.empty()) return ok("frequency", "governor performance on every core");
-  return note("frequency", others, "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor (as root), else WCETs vary with the load.");
+  return note("frequency", others,
+              "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor (as root), else WCETs vary "
+              "with the load.");
 }
 
 Finding cpusets(const Machine& machine) {
   const auto mount = find_cpusets(machine);
-  if (!mount) return note("cpusets", "none", "Pinned SCHED_DEADLINE threads need them: mount -t cgroup2 none /sys/fs/cgroup, with CONFIG_CPUSETS.");
+  if (!mount)
+    return note("cpusets", "none",
+                "Pinned SCHED_DEADLINE threads need them: mount -t cgroup2 none /sys/fs/cgroup, with CONFIG_CPUSETS.");
   std::string state = "cgroup v" + std::to_string(mount->version) + " at " + mount->top.string();
-  const bool unbalanced = mount->version == 1 && machine.read(mount->top / "cpuset.sched_load_balance").value_or("1") == "0";
+  const bool unbalanced =
+      mount->version == 1 && machine.read(mount->top / "cpuset.sched_load_balance").value_or("1") == "0";
   if (!unbalanced) return ok("cpusets", state);
-  return note("cpusets", state + "; the top does not balance load: a partition is in force, or was left by a killed process",
-              "If none is in use: rmdir " + (mount->top / "rtexec-*").string() + "; echo 1 > " + (mount->top / "cpuset.sched_load_balance").string());
+  return note("cpusets",
+              state + "; the top does not balance load: a partition is in force, or was left by a killed process",
+              "If none is in use: rmdir " + (mount->top / "rtexec-*").string() + "; echo 1 > " +
+                  (mount->top / "cpuset.sched_load_balance").string());
 }
 
 Finding swap(const Machine& machine) {
@@ -129,48 +153,57 @@ Finding transparent_hugepages(const Machine& machine) {
   const auto text = machine.read("/sys/kernel/mm/transparent_hugepage/enabled");
   const std::string mode = text ? chosen(*text) : "not in this kernel";
   if (mode != "always") return ok("transparent huge pages", mode);
-  return note("transparent huge pages", mode, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: compaction otherwise stalls threads at odd times.");
+  return note(
+      "transparent huge pages", mode,
+      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: compaction otherwise stalls threads at odd times.");
 }
 
 Finding smt(const Machine& machine) {
   if (machine.read("/sys/devices/system/cpu/smt/active").value_or("0") != "1") return ok("SMT", "off");
   std::vector<std::string> groups;
   for (const unsigned core : machine.online_cores()) {
-    const auto siblings = machine.read("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/topology/thread_siblings_list");
+    const auto siblings =
+        machine.read("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/topology/thread_siblings_list");
     if (siblings && std::ranges::find(groups, *siblings) == groups.end()) groups.push_back(*siblings);
   }
   std::string state = "on; siblings:";
   for (const auto& group : groups) state += " {" + group + "}";
-  return note("SMT", state, "echo off > /sys/devices/system/cpu/smt/control, or leave the siblings of real-time cores idle.");
+  return note("SMT", state,
+              "echo off > /sys/devices/system/cpu/smt/control, or leave the siblings of real-time cores idle.");
 }
 
 Finding clock_source(const Machine& machine) {
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
   const std::string current = machine.read(folder + "current_clocksource").value_or("unknown");
   if (current == "tsc" || current == "arch_sys_counter" || current == "kvm-clock") return ok("clock source", current);
-  return note("clock source", current + " (available: " + machine.read(folder + "available_clocksource").value_or("unknown") + ")",
-              "Reading the time may cost a system call or a microsecond; on x86, boot with clocksource=tsc tsc=reliable where the TSC is sound.");
+  return note("clock source",
+              current + " (available: " + machine.read(folder + "available_clocksource").value_or("unknown") + ")",
+              "Reading the time may cost a system call or a microsecond; on x86, boot with clocksource=tsc "
+              "tsc=reliable where the TSC is sound.");
 }
 
 Finding hypervisor(const Machine& machine) {
   const std::string cpuinfo = machine.read("/proc/cpuinfo").value_or("");
   const std::string flags = " " + field(cpuinfo, "flags").value_or("") + " ";
   if (flags.find(" hypervisor ") == flags.npos) return ok("hypervisor", "none shows");
-  return note("hypervisor", "this is a virtual machine: the host may stop it for milliseconds", "Pin the virtual cores on the host, or measure on the board itself.");
+  return note("hypervisor", "this is a virtual machine: the host may stop it for milliseconds",
+              "Pin the virtual cores on the host, or measure on the board itself.");
 }
 
 } // namespace
 
 std::vector<Finding> findings_by_reading(const Machine& machine) {
   std::vector<Finding> findings;
-  for (const auto look : {cores, rt_throttling, fair_server, preemption, isolated_cores, frequency, cpusets, swap, transparent_hugepages, smt,
-                          clock_source, hypervisor}) {
+  for (const auto look : {cores, rt_throttling, fair_server, preemption, isolated_cores, frequency, cpusets, swap,
+                          transparent_hugepages, smt, clock_source, hypervisor}) {
     findings.push_back(look(machine));
   }
   return findings;
 }
 
-std::vector<Finding> Machine::real_time_limits(unsigned core) const { return {rt_throttling(*this), fair_server_of(std::array{core}, *this)}; }
+std::vector<Finding> Machine::real_time_limits(unsigned core) const {
+  return {rt_throttling(*this), fair_server_of(std::array{core}, *this)};
+}
 
 std::vector<Finding> Machine::probe() const {
   auto findings = findings_by_trying(*this);

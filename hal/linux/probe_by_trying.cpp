@@ -22,7 +22,8 @@ namespace {
 /// A refusal's first line is the state, the others are the advice.
 Finding refused(std::string subject, const Error& error) {
   const auto line = error.what.find('\n');
-  return missing(std::move(subject), error.what.substr(0, line), line == error.what.npos ? "" : error.what.substr(line + 1));
+  return missing(std::move(subject), error.what.substr(0, line),
+                 line == error.what.npos ? "" : error.what.substr(line + 1));
 }
 
 Finding fifo() {
@@ -77,7 +78,8 @@ Counted count_event(std::uint32_t type, std::uint64_t config) {
   attributes.config = config;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  const FileDescriptor counter(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  const FileDescriptor counter(
+      static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (counter.number() < 0) return {errno, 0};
   volatile std::uint32_t sum = 0;
   for (std::uint32_t i = 0; i < 1'000'000; ++i) sum = sum + i;
@@ -88,25 +90,33 @@ Counted count_event(std::uint32_t type, std::uint64_t config) {
 
 std::string perf_advice(const Machine& machine, int error) {
   if (error == ENOENT || error == EOPNOTSUPP)
-    return "The core shows no counter (a virtual machine without a PMU?): nothing counts its memory traffic, and budgets of memory bandwidth are in force only by an "
+    return "The core shows no counter (a virtual machine without a PMU?): nothing counts its memory traffic, and "
+           "budgets of memory bandwidth are in force only by an "
            "event that [bandwidth] event names and that counts here, such as page-faults, a stand-in.";
-  return "Needs CAP_PERFMON, or kernel.perf_event_paranoid at most 1 (now " + machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("absent") +
+  return "Needs CAP_PERFMON, or kernel.perf_event_paranoid at most 1 (now " +
+         machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("absent") +
          "); containers also block perf_event_open by seccomp.";
 }
 
 Finding hardware_counters(const Machine& machine) {
   const char* subject = "hardware counters";
   const Counted instructions = count_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
-  if (instructions.error != 0) return note(subject, "cannot be opened: " + errno_text(instructions.error), perf_advice(machine, instructions.error));
-  const std::string state = std::to_string(instructions.count) + " instructions counted over a loop of at least 1000000";
+  if (instructions.error != 0)
+    return note(subject, "cannot be opened: " + errno_text(instructions.error),
+                perf_advice(machine, instructions.error));
+  const std::string state =
+      std::to_string(instructions.count) + " instructions counted over a loop of at least 1000000";
   if (instructions.count >= 1'000'000) return ok(subject, state);
-  return note(subject, state + ": they open, but do not count", "Another user may hold the PMU (the NMI watchdog: kernel.nmi_watchdog=0), or an emulator has none.");
+  return note(subject, state + ": they open, but do not count",
+              "Another user may hold the PMU (the NMI watchdog: kernel.nmi_watchdog=0), or an emulator has none.");
 }
 
 Finding software_counters(const Machine& machine) {
   const Counted clock = count_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  if (clock.error != 0) return note("software counters", "cannot be opened: " + errno_text(clock.error), perf_advice(machine, clock.error));
-  if (clock.count == 0) return note("software counters", "open, but do not count", "Run without the sandbox that emulates them.");
+  if (clock.error != 0)
+    return note("software counters", "cannot be opened: " + errno_text(clock.error), perf_advice(machine, clock.error));
+  if (clock.count == 0)
+    return note("software counters", "open, but do not count", "Run without the sandbox that emulates them.");
   return ok("software counters", "open and count");
 }
 
@@ -115,15 +125,18 @@ Finding io_uring() {
   const FileDescriptor ring(static_cast<int>(::syscall(SYS_io_uring_setup, 1, &parameters)));
   if (ring.number() >= 0) return ok("io_uring", "a ring opens");
   return note("io_uring", errno_text(errno),
-              "Needs Linux 5.1, kernel.io_uring_disabled=0, and a container profile that allows it; files are read and written plainly otherwise.");
+              "Needs Linux 5.1, kernel.io_uring_disabled=0, and a container profile that allows it; files are read and "
+              "written plainly otherwise.");
 }
 
 Finding timer_resolution() {
   timespec resolution{};
-  if (::clock_getres(CLOCK_MONOTONIC, &resolution) != 0) return note("timer resolution", errno_text(errno), "CLOCK_MONOTONIC must be there.");
+  if (::clock_getres(CLOCK_MONOTONIC, &resolution) != 0)
+    return note("timer resolution", errno_text(errno), "CLOCK_MONOTONIC must be there.");
   const Duration step(resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec);
   if (step <= std::chrono::microseconds(1)) return ok("timer resolution", to_string(step));
-  return missing("timer resolution", to_string(step), "Build the kernel with CONFIG_HIGH_RES_TIMERS, and boot without highres=off.");
+  return missing("timer resolution", to_string(step),
+                 "Build the kernel with CONFIG_HIGH_RES_TIMERS, and boot without highres=off.");
 }
 
 bool in_path(const std::string& program) {
@@ -137,7 +150,9 @@ bool in_path(const std::string& program) {
 
 Finding lttng() {
   for (const char* program : {"lttng", "lttng-sessiond", "babeltrace2"}) {
-    if (!in_path(program)) return note("LTTng", std::string(program) + " is not in PATH", "apt-get install lttng-tools babeltrace2, to record and read traces.");
+    if (!in_path(program))
+      return note("LTTng", std::string(program) + " is not in PATH",
+                  "apt-get install lttng-tools babeltrace2, to record and read traces.");
   }
   return ok("LTTng", "lttng, lttng-sessiond and babeltrace2 are in PATH");
 }
@@ -145,7 +160,14 @@ Finding lttng() {
 } // namespace
 
 std::vector<Finding> findings_by_trying(const Machine& machine) {
-  return {fifo(), deadline(), memory_lock(machine), timer_resolution(), hardware_counters(machine), software_counters(machine), io_uring(), lttng()};
+  return {fifo(),
+          deadline(),
+          memory_lock(machine),
+          timer_resolution(),
+          hardware_counters(machine),
+          software_counters(machine),
+          io_uring(),
+          lttng()};
 }
 
 } // namespace rtexec::hal

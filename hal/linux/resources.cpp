@@ -25,9 +25,11 @@ Result<Mapping> Mapping::anonymous(Bytes size, int protection, int flags, std::s
   if (base != MAP_FAILED) return Mapping(static_cast<std::byte*>(base), size);
   const int error = errno;
   const std::string_view advice =
-      error == EAGAIN ? "Locked memory is limited: raise it with `ulimit -l unlimited`, or give the program CAP_IPC_LOCK."
-                      : "Free memory, or raise vm.max_map_count if the process has very many mappings.";
-  return call_failed(std::string("mapping ") + readable(size) + " for " + std::string(what), error, advice, Errc::out_of_memory);
+      error == EAGAIN
+          ? "Locked memory is limited: raise it with `ulimit -l unlimited`, or give the program CAP_IPC_LOCK."
+          : "Free memory, or raise vm.max_map_count if the process has very many mappings.";
+  return call_failed(std::string("mapping ") + readable(size) + " for " + std::string(what), error, advice,
+                     Errc::out_of_memory);
 }
 
 Result<Mapping> Mapping::of_file(int file, Bytes size, int protection, int flags, std::string_view what) {

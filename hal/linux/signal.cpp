@@ -15,7 +15,8 @@ namespace {
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
 timespec to_timespec(Instant when) {
-  const auto ns = std::max<std::int64_t>(when.time_since_epoch().count(), 0); // the kernel refuses negative times
+  // The kernel refuses negative times
+  const auto ns = std::max<std::int64_t>(when.time_since_epoch().count(), 0);
   return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
 }
 
@@ -26,11 +27,14 @@ void Signal::raise() noexcept {
   ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-void Signal::wait(std::uint32_t seen) const noexcept { ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr); }
+void Signal::wait(std::uint32_t seen) const noexcept {
+  ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr);
+}
 
 bool Signal::wait_until(std::uint32_t seen, Instant deadline) const noexcept {
   const timespec absolute = to_timespec(deadline);
-  const auto outcome = ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, seen, &absolute, nullptr, FUTEX_BITSET_MATCH_ANY);
+  const auto outcome =
+      ::syscall(SYS_futex, &word_, FUTEX_WAIT_BITSET_PRIVATE, seen, &absolute, nullptr, FUTEX_BITSET_MATCH_ANY);
   return outcome == 0 || errno != ETIMEDOUT;
 }
 

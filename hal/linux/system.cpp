@@ -26,30 +26,35 @@ int as_errno(int error) {
 int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
 
 constexpr System real{
-    .sched_setattr = [](pid_t thread, const SchedulingAttributes* attributes, unsigned flags) {
-      return static_cast<int>(::syscall(SYS_sched_setattr, thread, attributes, flags));
-    },
-    .sched_getattr = [](pid_t thread, SchedulingAttributes* attributes, unsigned size, unsigned flags) {
-      return static_cast<int>(::syscall(SYS_sched_getattr, thread, attributes, size, flags));
-    },
-    .sched_setaffinity = [](pid_t thread, std::size_t size, const cpu_set_t* cores) { return ::sched_setaffinity(thread, size, cores); },
-    .sched_getaffinity = [](pid_t thread, std::size_t size, cpu_set_t* cores) { return ::sched_getaffinity(thread, size, cores); },
+    .sched_setattr =
+        [](pid_t thread, const SchedulingAttributes* attributes, unsigned flags) {
+          return static_cast<int>(::syscall(SYS_sched_setattr, thread, attributes, flags));
+        },
+    .sched_getattr =
+        [](pid_t thread, SchedulingAttributes* attributes, unsigned size, unsigned flags) {
+          return static_cast<int>(::syscall(SYS_sched_getattr, thread, attributes, size, flags));
+        },
+    .sched_setaffinity = [](pid_t thread, std::size_t size,
+                            const cpu_set_t* cores) { return ::sched_setaffinity(thread, size, cores); },
+    .sched_getaffinity = [](pid_t thread, std::size_t size,
+                            cpu_set_t* cores) { return ::sched_getaffinity(thread, size, cores); },
     .set_thread_name = [](const char* name) { return ::prctl(PR_SET_NAME, name); },
     .get_thread_name = [](char* name) { return ::prctl(PR_GET_NAME, name); },
-    .thread_create = [](pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*), void* argument) {
-      return as_errno(::pthread_create(thread, attributes, entry, argument));
-    },
+    .thread_create = [](pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*),
+                        void* argument) { return as_errno(::pthread_create(thread, attributes, entry, argument)); },
     .mlockall = [](int flags) { return ::mlockall(flags); },
     // These two by number: sanitizers replace the functions.
-    .mlock = [](const void* address, std::size_t size) { return static_cast<int>(::syscall(SYS_mlock, address, size)); },
-    .munlock = [](const void* address, std::size_t size) { return static_cast<int>(::syscall(SYS_munlock, address, size)); },
-    .mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
-      return ::mmap(address, size, protection, flags, file, offset);
-    },
+    .mlock = [](const void* address,
+                std::size_t size) { return static_cast<int>(::syscall(SYS_mlock, address, size)); },
+    .munlock = [](const void* address,
+                  std::size_t size) { return static_cast<int>(::syscall(SYS_munlock, address, size)); },
+    .mmap = [](void* address, std::size_t size, int protection, int flags, int file,
+               off_t offset) { return ::mmap(address, size, protection, flags, file, offset); },
     .munmap = [](void* address, std::size_t size) { return ::munmap(address, size); },
     .mprotect = [](void* address, std::size_t size, int protection) { return ::mprotect(address, size, protection); },
     .madvise = [](void* address, std::size_t size, int advice) { return ::madvise(address, size, advice); },
-    .mincore = [](void* address, std::size_t size, unsigned char* resident) { return ::mincore(address, size, resident); },
+    .mincore = [](void* address, std::size_t size,
+                  unsigned char* resident) { return ::mincore(address, size, resident); },
     .memfd_create = [](const char* name, unsigned flags) { return ::memfd_create(name, flags); },
     .ftruncate = [](int file, off_t size) { return ::ftruncate(file, size); },
     .fallocate = [](int file, int mode, off_t offset, off_t size) { return ::fallocate(file, mode, offset, size); },
@@ -58,7 +63,8 @@ constexpr System real{
     .write = [](int file, const void* from, std::size_t size) { return ::write(file, from, size); },
     .create = [](const char* path, int flags, mode_t mode) { return ::open(path, flags | O_CREAT, mode); },
     .pread = [](int file, void* to, std::size_t size, off_t offset) { return ::pread(file, to, size, offset); },
-    .pwrite = [](int file, const void* from, std::size_t size, off_t offset) { return ::pwrite(file, from, size, offset); },
+    .pwrite = [](int file, const void* from, std::size_t size,
+                 off_t offset) { return ::pwrite(file, from, size, offset); },
     .set_status_flags = [](int file, int flags) { return ::fcntl(file, F_SETFL, flags); },
     .unlink = [](const char* path) { return ::unlink(path); },
     .close = [](int file) { return ::close(file); },
@@ -67,25 +73,32 @@ constexpr System real{
     .ring_open = [](unsigned entries, io_uring* ring) { return as_result(::io_uring_queue_init(entries, ring, 0)); },
     .ring_close = [](io_uring* ring) { ::io_uring_queue_exit(ring); },
     .ring_register_file = [](io_uring* ring, int file) { return as_result(::io_uring_register_files(ring, &file, 1)); },
-    .ring_register_buffers = [](io_uring* ring, const iovec* buffers, unsigned count) {
-      return as_result(::io_uring_register_buffers(ring, buffers, count));
-    },
+    .ring_register_buffers =
+        [](io_uring* ring, const iovec* buffers, unsigned count) {
+          return as_result(::io_uring_register_buffers(ring, buffers, count));
+        },
     .ring_submit = [](io_uring* ring) { return as_result(::io_uring_submit(ring)); },
-    .ring_wait = [](io_uring* ring, io_uring_cqe** completion) { return as_result(::io_uring_wait_cqe(ring, completion)); },
-    .perf_event_open = [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
-      return static_cast<int>(::syscall(SYS_perf_event_open, attributes, thread, core, -1, flags));
-    },
-    .perf_event_control = [](int counter, unsigned long request, const std::uint64_t* argument) { return ::ioctl(counter, request, argument); },
-    .signal_owner = [](int counter, int signal, pid_t thread) {
-      const f_owner_ex owner{.type = F_OWNER_TID, .pid = thread};
-      if (::fcntl(counter, F_SETOWN_EX, &owner) != 0 || ::fcntl(counter, F_SETSIG, signal) != 0) return -1;
-      const int flags = ::fcntl(counter, F_GETFL);
-      return flags < 0 ? -1 : ::fcntl(counter, F_SETFL, flags | O_ASYNC);
-    },
-    .ppoll = [](pollfd* files, std::size_t count, const timespec* timeout) { return ::ppoll(files, count, timeout, nullptr); },
-    .clock_nanosleep = [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
-      return as_errno(::clock_nanosleep(clock, flags, request, remaining));
-    },
+    .ring_wait = [](io_uring* ring,
+                    io_uring_cqe** completion) { return as_result(::io_uring_wait_cqe(ring, completion)); },
+    .perf_event_open =
+        [](perf_event_attr* attributes, pid_t thread, int core, unsigned long flags) {
+          return static_cast<int>(::syscall(SYS_perf_event_open, attributes, thread, core, -1, flags));
+        },
+    .perf_event_control = [](int counter, unsigned long request,
+                             const std::uint64_t* argument) { return ::ioctl(counter, request, argument); },
+    .signal_owner =
+        [](int counter, int signal, pid_t thread) {
+          const f_owner_ex owner{.type = F_OWNER_TID, .pid = thread};
+          if (::fcntl(counter, F_SETOWN_EX, &owner) != 0 || ::fcntl(counter, F_SETSIG, signal) != 0) return -1;
+          const int flags = ::fcntl(counter, F_GETFL);
+          return flags < 0 ? -1 : ::fcntl(counter, F_SETFL, flags | O_ASYNC);
+        },
+    .ppoll = [](pollfd* files, std::size_t count,
+                const timespec* timeout) { return ::ppoll(files, count, timeout, nullptr); },
+    .clock_nanosleep =
+        [](clockid_t clock, int flags, const timespec* request, timespec* remaining) {
+          return as_errno(::clock_nanosleep(clock, flags, request, remaining));
+        },
 };
 
 std::atomic<const System*> in_force{&real};

@@ -18,11 +18,11 @@ constexpr std::uint32_t policy_deadline = 6; // SCHED_DEADLINE, which glibc 2.36
 
 std::string policy_name(std::uint32_t policy) {
   switch (policy) {
-    case SCHED_OTHER: return "SCHED_OTHER";
-    case SCHED_FIFO: return "SCHED_FIFO";
-    case SCHED_IDLE: return "SCHED_IDLE";
-    case policy_deadline: return "SCHED_DEADLINE";
-    default: return "policy " + std::to_string(policy);
+  case SCHED_OTHER: return "SCHED_OTHER";
+  case SCHED_FIFO: return "SCHED_FIFO";
+  case SCHED_IDLE: return "SCHED_IDLE";
+  case policy_deadline: return "SCHED_DEADLINE";
+  default: return "policy " + std::to_string(policy);
   }
 }
 
@@ -39,7 +39,8 @@ std::string describe(const SchedulingAttributes& a) {
 /// In what counts for the class: since Linux 6.12 the runtime of a SCHED_OTHER thread is its time slice.
 bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
   if (a.policy != b.policy || a.priority != b.priority) return false;
-  return a.policy != policy_deadline || (a.runtime_ns == b.runtime_ns && a.deadline_ns == b.deadline_ns && a.period_ns == b.period_ns);
+  return a.policy != policy_deadline ||
+         (a.runtime_ns == b.runtime_ns && a.deadline_ns == b.deadline_ns && a.period_ns == b.period_ns);
 }
 
 std::string of_thread(const ThreadSettings& settings) { return " for thread \"" + settings.name + "\""; }
@@ -49,13 +50,16 @@ Result<> check(const ThreadSettings& s) {
   if (s.fifo_priority < 0 || s.fifo_priority > 99) {
     return bad("SCHED_FIFO priority " + std::to_string(s.fifo_priority) + " is not within 1 to 99 (0: none)");
   }
-  if (s.fifo_priority != 0 && s.reservation) return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are asked");
+  if (s.fifo_priority != 0 && s.reservation)
+    return bad("Both a SCHED_FIFO priority and a SCHED_DEADLINE reservation are asked");
   if (s.when_idle && (s.fifo_priority != 0 || s.reservation)) return bad("SCHED_IDLE and a real-time class are asked");
   if (s.partition != nullptr && !s.core) return bad("A partition is given without a core");
-  if (s.core && *s.core >= CPU_SETSIZE) return bad("Core " + std::to_string(*s.core) + " is not below " + std::to_string(CPU_SETSIZE));
-  if (const auto& r = s.reservation; r && (r->runtime < Duration(1024) || r->runtime > r->deadline || r->deadline > r->period)) {
-    return bad("The reservation of " + to_string(r->runtime) + " in " + to_string(r->deadline) + " every " + to_string(r->period) +
-               " does not keep 1024ns <= runtime <= deadline <= period");
+  if (s.core && *s.core >= CPU_SETSIZE)
+    return bad("Core " + std::to_string(*s.core) + " is not below " + std::to_string(CPU_SETSIZE));
+  if (const auto& r = s.reservation;
+      r && (r->runtime < Duration(1024) || r->runtime > r->deadline || r->deadline > r->period)) {
+    return bad("The reservation of " + to_string(r->runtime) + " in " + to_string(r->deadline) + " every " +
+               to_string(r->period) + " does not keep 1024ns <= runtime <= deadline <= period");
   }
   return {};
 }
@@ -68,8 +72,9 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
   return attributes;
 }
 
-/// Pinning and joining a partition are refused to a SCHED_DEADLINE thread, so every change starts here, and such a thread gets its class last.
-/// Others get it before: without it, a thread that comes to a core which a FIFO thread fills would never run again.
+/// Pinning and joining a partition are refused to a SCHED_DEADLINE thread, so every change starts here, and such a
+/// thread gets its class last. Others get it before: without it, a thread that comes to a core which a FIFO thread
+/// fills would never run again.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return std::unexpected(current.error());
@@ -92,7 +97,8 @@ Result<> pin(const ThreadSettings& s) {
   cpu_set_t found;
   CPU_ZERO(&found);
   if (sys().sched_getaffinity(0, sizeof found, &found) != 0) return call_failed("reading back " + what, errno);
-  if (CPU_EQUAL(&wanted, &found) == 0) return fail(Errc::refused, what + ": the kernel reports other cores.\n" + affinity_advice());
+  if (CPU_EQUAL(&wanted, &found) == 0)
+    return fail(Errc::refused, what + ": the kernel reports other cores.\n" + affinity_advice());
   return {};
 }
 
@@ -118,13 +124,16 @@ Result<> schedule(const ThreadSettings& s) {
     const int error = errno;
     return call_failed("setting " + describe(wanted) + of_thread(s), error,
                        s.when_idle     ? ""
-                       : s.reservation ? deadline_advice(error, s.core.has_value(), s.partition != nullptr) : fifo_advice(error, s.fifo_priority));
+                       : s.reservation ? deadline_advice(error, s.core.has_value(), s.partition != nullptr)
+                                       : fifo_advice(error, s.fifo_priority));
   }
   const auto found = current_class(s);
   if (!found) return std::unexpected(found.error());
   if (!same_class(*found, wanted)) {
-    return fail(Errc::refused, describe(wanted) + " was accepted" + of_thread(s) + " but the kernel reports " + describe(*found) +
-                                   ".\nSomething between this program and the kernel (a sandbox, a preloaded library) drops sched_setattr.");
+    return fail(
+        Errc::refused,
+        describe(wanted) + " was accepted" + of_thread(s) + " but the kernel reports " + describe(*found) +
+            ".\nSomething between this program and the kernel (a sandbox, a preloaded library) drops sched_setattr.");
   }
   return {};
 }
@@ -134,15 +143,19 @@ Result<> rename(const ThreadSettings& s) {
   std::array<char, 16> found{};
   if (sys().set_thread_name(wanted.c_str()) != 0) return call_failed("naming" + of_thread(s), errno);
   if (sys().get_thread_name(found.data()) != 0) return call_failed("reading the name back" + of_thread(s), errno);
-  if (wanted != found.data()) return fail(Errc::refused, "The kernel reports the name \"" + std::string(found.data()) + "\"" + of_thread(s) + ".");
+  if (wanted != found.data())
+    return fail(Errc::refused,
+                "The kernel reports the name \"" + std::string(found.data()) + "\"" + of_thread(s) + ".");
   return {};
 }
 
 /// A stack of which every page is there before the thread runs; an overflow hits the guard page below it.
 Result<Mapping> prefaulted_stack(Bytes size) {
   const Bytes page = page_size();
-  auto stack = Mapping::anonymous(round_up(size, page) + page, PROT_READ | PROT_WRITE, MAP_STACK | MAP_POPULATE, "a thread's stack");
-  if (stack && sys().mprotect(stack->base(), page.count, PROT_NONE) != 0) return call_failed("protecting a stack's guard page", errno);
+  auto stack = Mapping::anonymous(round_up(size, page) + page, PROT_READ | PROT_WRITE, MAP_STACK | MAP_POPULATE,
+                                  "a thread's stack");
+  if (stack && sys().mprotect(stack->base(), page.count, PROT_NONE) != 0)
+    return call_failed("protecting a stack's guard page", errno);
   return stack;
 }
 
@@ -150,7 +163,8 @@ Result<Mapping> prefaulted_stack(Bytes size) {
 
 Result<> apply(const ThreadSettings& settings) {
   const bool pinned_first = settings.reservation.has_value();
-  for (const auto step : {check, rename, leave_real_time, pinned_first ? pin : schedule, pinned_first ? schedule : pin}) {
+  for (const auto step :
+       {check, rename, leave_real_time, pinned_first ? pin : schedule, pinned_first ? schedule : pin}) {
     if (auto done = step(settings); !done) return done;
   }
   return {};
@@ -179,8 +193,11 @@ struct Thread::State {
     const Bytes page = page_size();
     pthread_attr_t attributes;
     if (const int error = ::pthread_attr_init(&attributes); error != 0) return call_failed("preparing a thread", error);
-    const int stacked = ::pthread_attr_setstack(&attributes, stack.base() + page.count, stack.size().count - page.count);
-    const int created = stacked != 0 ? stacked : sys().thread_create(&handle, &attributes, entry, this) != 0 ? errno : 0;
+    const int stacked =
+        ::pthread_attr_setstack(&attributes, stack.base() + page.count, stack.size().count - page.count);
+    const int created = stacked != 0                                                  ? stacked
+                        : sys().thread_create(&handle, &attributes, entry, this) != 0 ? errno
+                                                                                      : 0;
     ::pthread_attr_destroy(&attributes);
     if (created == 0) return {};
     return call_failed("starting thread \"" + settings.name + "\"", created,

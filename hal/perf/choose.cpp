@@ -15,7 +15,8 @@ std::string first_line(const Error& error) { return error.what.substr(0, error.w
 
 class Chooser {
  public:
-  Chooser(const BandwidthOptions& options, bool holds, const Machine& machine) : options_(options), holds_(holds), machine_(machine) {}
+  Chooser(const BandwidthOptions& options, bool holds, const Machine& machine)
+      : options_(options), holds_(holds), machine_(machine) {}
 
   Result<CounterChoice> choose(unsigned core, const CounterFacts& facts) {
     CounterChoice choice;
@@ -34,7 +35,9 @@ class Chooser {
   }
 
  private:
-  bool may(CounterBackEnd back_end) const { return options_.counter == CounterBackEnd::automatic || options_.counter == back_end; }
+  bool may(CounterBackEnd back_end) const {
+    return options_.counter == CounterBackEnd::automatic || options_.counter == back_end;
+  }
 
   Result<CounterChoice> with_back_end(CounterChoice choice) {
     const bool holding = may(CounterBackEnd::core) || may(CounterBackEnd::polling);
@@ -43,8 +46,10 @@ class Chooser {
     if (holding && holds_) {
       const auto probed = probe(choice, true);
       if (!probed) obstacles = first_line(probed.error());
-      else if (probed->counts && probed->overflows && may(CounterBackEnd::core)) return chosen(choice, CounterBackEnd::core, probed->what);
-      else if (probed->counts && may(CounterBackEnd::polling)) return chosen(choice, CounterBackEnd::polling, probed->what);
+      else if (probed->counts && probed->overflows && may(CounterBackEnd::core))
+        return chosen(choice, CounterBackEnd::core, probed->what);
+      else if (probed->counts && may(CounterBackEnd::polling))
+        return chosen(choice, CounterBackEnd::polling, probed->what);
       else obstacles = probed->what;
     }
     if (!may(CounterBackEnd::thread)) return refused(choice, obstacles);
@@ -68,14 +73,20 @@ class Chooser {
 
   static CounterChoice chosen(CounterChoice choice, CounterBackEnd back_end, const std::string& why) {
     choice.settings.back_end = back_end;
-    choice.reason = of_core(choice.settings.core) + std::string(spelling(back_end)) + ", " + choice.settings.reads.name + ": " + why;
+    choice.reason = of_core(choice.settings.core) + std::string(spelling(back_end)) + ", " +
+                    choice.settings.reads.name + ": " + why;
     return choice;
   }
 
   std::unexpected<Error> refused(const CounterChoice& choice, const std::string& why) const {
-    return fail(Errc::unsupported, of_core(choice.settings.core) + "memory traffic cannot be counted by " + choice.settings.reads.name +
-                                       (options_.counter == CounterBackEnd::automatic ? "" : " with counter = \"" + std::string(spelling(options_.counter)) + "\"") +
-                                       ": " + why + "\n  `rtexec probe` shows what this machine counts; [bandwidth] event names another event, page-faults counts everywhere");
+    return fail(Errc::unsupported, of_core(choice.settings.core) + "memory traffic cannot be counted by " +
+                                       choice.settings.reads.name +
+                                       (options_.counter == CounterBackEnd::automatic
+                                            ? ""
+                                            : " with counter = \"" + std::string(spelling(options_.counter)) + "\"") +
+                                       ": " + why +
+                                       "\n  `rtexec probe` shows what this machine counts; [bandwidth] event names "
+                                       "another event, page-faults counts everywhere");
   }
 
   const BandwidthOptions& options_;
@@ -85,12 +96,15 @@ class Chooser {
 
 } // namespace
 
-Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options, std::span<const unsigned> cores, bool holds,
+Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options,
+                                                   std::span<const unsigned> cores, bool holds,
                                                    const Machine& machine) {
   std::vector<CounterChoice> choices;
   Chooser chooser(options, holds, machine);
   for (const unsigned core : cores) {
-    const auto counted = [&](const CounterChoice& choice) { return std::ranges::find(choice.cores, core) != choice.cores.end(); };
+    const auto counted = [&](const CounterChoice& choice) {
+      return std::ranges::find(choice.cores, core) != choice.cores.end();
+    };
     if (std::ranges::any_of(choices, counted)) continue;
     auto choice = chooser.choose(core, counter_of(core, board, options.event));
     if (!choice) return std::unexpected(choice.error());

@@ -1,4 +1,5 @@
-// Back ends `core` and `polling`: a counter of all that runs on a core, and a thread of high priority that holds the core.
+// Back ends `core` and `polling`: a counter of all that runs on a core, and a thread of high priority that holds the
+// core.
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/system.hpp"
@@ -24,8 +25,9 @@ inline void pause_core() noexcept {
 /// Of which the thread that holds a core makes as many as any other.
 bool made_by_time(const CounterEvent& event) {
   if (event.type == PERF_TYPE_SOFTWARE) return event.config == PERF_COUNT_SW_CPU_CLOCK;
-  return event.type == PERF_TYPE_HARDWARE && (event.config == PERF_COUNT_HW_CPU_CYCLES || event.config == PERF_COUNT_HW_INSTRUCTIONS ||
-                                              event.config == PERF_COUNT_HW_BUS_CYCLES);
+  return event.type == PERF_TYPE_HARDWARE &&
+         (event.config == PERF_COUNT_HW_CPU_CYCLES || event.config == PERF_COUNT_HW_INSTRUCTIONS ||
+          event.config == PERF_COUNT_HW_BUS_CYCLES);
 }
 
 class CoreCounter final : public BandwidthCounter {
@@ -83,13 +85,16 @@ class CoreCounter final : public BandwidthCounter {
   }
 
   std::string description() const override {
-    return std::string(polling() ? "polled: " : "core: ") + settings_.reads.name + (settings_.writes ? " and " + settings_.writes->name : "");
+    return std::string(polling() ? "polled: " : "core: ") + settings_.reads.name +
+           (settings_.writes ? " and " + settings_.writes->name : "");
   }
   std::uint64_t lost_overflows() const noexcept override { return lost_overflows_.load(std::memory_order_relaxed); }
 
  private:
   [[nodiscard]] bool polling() const noexcept { return settings_.back_end == CounterBackEnd::polling; }
-  static std::uint64_t beyond(std::uint64_t count, std::uint64_t more) noexcept { return more > no_limit - count ? no_limit : count + more; }
+  static std::uint64_t beyond(std::uint64_t count, std::uint64_t more) noexcept {
+    return more > no_limit - count ? no_limit : count + more;
+  }
 
   /// A thread whose core went offline is moved to another one, which it must not hold.
   void spin(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept {
@@ -100,12 +105,14 @@ class CoreCounter final : public BandwidthCounter {
   }
   [[nodiscard]] bool here() const noexcept { return current_core() == settings_.core; }
 
-  /// The kernel tells of both limits, or of less: what it tells too early costs a look at the counts, and what it was told before needs no change.
+  /// The kernel tells of both limits, or of less: what it tells too early costs a look at the counts, and what it was
+  /// told before needs no change.
   Status be_told(const TrafficCount& now) noexcept {
     if (const Status told = be_told(reads_, now.reads, limit_.reads, told_at_.reads); !told) return told;
     return writes_ ? be_told(*writes_, now.writes, limit_.writes, told_at_.writes) : Status();
   }
-  static Status be_told(const PerfEvent& event, std::uint64_t now, std::uint64_t limit, std::uint64_t& told_at) noexcept {
+  static Status be_told(const PerfEvent& event, std::uint64_t now, std::uint64_t limit,
+                        std::uint64_t& told_at) noexcept {
     const bool reached = limit <= now; // who may count nothing asks at once
     const bool pending = told_at > now && told_at <= limit;
     if (reached || pending) return {};
@@ -122,18 +129,20 @@ class CoreCounter final : public BandwidthCounter {
   /// Whether the kernel told of an overflow, perhaps an old one: the counts decide.
   bool sleep(Duration at_most) noexcept {
     const timespec timeout{.tv_sec = at_most.count() / 1'000'000'000, .tv_nsec = at_most.count() % 1'000'000'000};
-    std::array<pollfd, 2> files{pollfd{.fd = polling() ? -1 : reads_.file(), .events = POLLIN, .revents = 0},
-                                pollfd{.fd = writes_ && !polling() ? writes_->file() : -1, .events = POLLIN, .revents = 0}};
+    std::array<pollfd, 2> files{
+        pollfd{.fd = polling() ? -1 : reads_.file(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = writes_ && !polling() ? writes_->file() : -1, .events = POLLIN, .revents = 0}};
     return sys().ppoll(files.data(), files.size(), &timeout) > 0;
   }
 
   CounterSettings settings_;
   PerfEvent reads_;
   std::optional<PerfEvent> writes_;
-  TrafficCount last_;      // that count() told
-  std::uint64_t held_ = 0; // reads that holding the core made
+  TrafficCount last_;                                         // that count() told
+  std::uint64_t held_ = 0;                                    // reads that holding the core made
   TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // that count() is to reach
-  TrafficCount told_at_{.reads = no_limit, .writes = no_limit}; // counts at which the kernel tells next, if that is still to come
+  // Counts at which the kernel tells next, if that is still to come
+  TrafficCount told_at_{.reads = no_limit, .writes = no_limit};
   std::atomic<bool> elsewhere_{false}; // the holding thread found itself on another core
   std::atomic<std::uint64_t> lost_overflows_{0};
 };

@@ -23,8 +23,7 @@ constexpr std::array generic{Generic{"page-faults", PERF_TYPE_SOFTWARE, PERF_COU
                              Generic{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
                              Generic{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES}};
 
-template <class Number>
-std::optional<Number> number(std::string_view text, int base) {
+template <class Number> std::optional<Number> number(std::string_view text, int base) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -35,7 +34,8 @@ std::unexpected<Error> unknown(std::string_view name) {
   std::string known;
   for (const Generic& each : generic) known += std::string(each.name) + ", ";
   return fail(Errc::bad_input, "event \"" + std::string(name) + "\" is not known: use " + known +
-                                   "r17 (raw and hexadecimal, of the cores' PMU), or pmu_name/0x2a4 with a PMU of /sys/bus/event_source/devices");
+                                   "r17 (raw and hexadecimal, of the cores' PMU), or pmu_name/0x2a4 with a PMU of "
+                                   "/sys/bus/event_source/devices");
 }
 
 Result<CounterEvent> of_pmu(std::string_view name, const Machine& machine) {
@@ -53,7 +53,10 @@ Result<CounterEvent> of_pmu(std::string_view name, const Machine& machine) {
   const auto mask = machine.read("/sys/bus/event_source/devices/" + pmu + "/cpumask");
   const auto cores = mask ? parse_core_list(*mask) : Result<std::vector<unsigned>>();
   const bool outside = mask && cores && !cores->empty();
-  return CounterEvent{.name = std::string(name), .type = *type_number, .config = *value, .counted_on = outside ? std::optional(cores->front()) : std::nullopt};
+  return CounterEvent{.name = std::string(name),
+                      .type = *type_number,
+                      .config = *value,
+                      .counted_on = outside ? std::optional(cores->front()) : std::nullopt};
 }
 
 } // namespace

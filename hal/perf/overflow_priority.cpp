@@ -23,9 +23,12 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
   SchedulingAttributes wanted;
   wanted.policy = priority > 0 ? SCHED_FIFO : SCHED_OTHER;
   wanted.priority = static_cast<std::uint32_t>(priority);
-  const std::string what = "giving the kernel's thread " + std::string(thread_name) + " (" + std::to_string(kernel_id) + ") FIFO priority " + std::to_string(priority);
+  const std::string what = "giving the kernel's thread " + std::string(thread_name) + " (" + std::to_string(kernel_id) +
+                           ") FIFO priority " + std::to_string(priority);
   if (sys().sched_setattr(kernel_id, &wanted, 0) != 0)
-    return call_failed(what, errno, "Needs CAP_SYS_NICE; without it an overflow is told only once no thread of a higher priority runs on its core.");
+    return call_failed(what, errno,
+                       "Needs CAP_SYS_NICE; without it an overflow is told only once no thread of a higher priority "
+                       "runs on its core.");
   const auto found = fifo_priority_of(kernel_id);
   if (!found) return std::unexpected(found.error());
   if (*found != priority) return fail(Errc::refused, what + ": the kernel reports " + std::to_string(*found));
@@ -42,7 +45,8 @@ std::optional<unsigned> core_of(std::string_view name) {
 
 } // namespace
 
-Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores, int fifo_priority, const Machine& machine) {
+Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores, int fifo_priority,
+                                                 const Machine& machine) {
   OverflowPriority raised;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(machine.under_root("/proc"), error)) {

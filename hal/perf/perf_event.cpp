@@ -32,23 +32,32 @@ perf_event_attr attributes_of(const CounterEvent& event, bool tells, bool trap) 
 std::unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> core, int error) {
   const std::string what = "counting " + event.name + (core ? " on core " + std::to_string(*core) : " of a thread");
   switch (error) {
-    case EACCES:
-    case EPERM:
-      return call_failed(what, error, "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of at most " + std::string(core ? "0" : "2") +
-                                          " (`sysctl kernel.perf_event_paranoid`); containers also block perf_event_open by seccomp.");
-    case ENOENT:
-    case EOPNOTSUPP:
-    case ENXIO: return call_failed(what, error, "This machine has no such event; `rtexec probe` shows which it has.", Errc::unsupported);
-    case ENODEV: return call_failed(what, error, core ? "The core is offline, or its cluster sleeps: bring it online, or leave it out." : "", Errc::unsupported);
-    case EBUSY: return call_failed(what, error, "Another program holds the counter (the NMI watchdog: kernel.nmi_watchdog=0).");
-    default: return call_failed(what, error, "", error == EINVAL ? Errc::unsupported : Errc::refused);
+  case EACCES:
+  case EPERM:
+    return call_failed(what, error,
+                       "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of at most " +
+                           std::string(core ? "0" : "2") +
+                           " (`sysctl kernel.perf_event_paranoid`); containers also block perf_event_open by seccomp.");
+  case ENOENT:
+  case EOPNOTSUPP:
+  case ENXIO:
+    return call_failed(what, error, "This machine has no such event; `rtexec probe` shows which it has.",
+                       Errc::unsupported);
+  case ENODEV:
+    return call_failed(what, error,
+                       core ? "The core is offline, or its cluster sleeps: bring it online, or leave it out." : "",
+                       Errc::unsupported);
+  case EBUSY:
+    return call_failed(what, error, "Another program holds the counter (the NMI watchdog: kernel.nmi_watchdog=0).");
+  default: return call_failed(what, error, "", error == EINVAL ? Errc::unsupported : Errc::refused);
   }
 }
 
 /// The kernel's answer, without what takes privileges where it refuses that.
 FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> core) {
   const auto attempt = [&] {
-    return FileDescriptor(sys().perf_event_open(&attributes, core ? -1 : 0, core ? static_cast<int>(*core) : -1, PERF_FLAG_FD_CLOEXEC));
+    return FileDescriptor(
+        sys().perf_event_open(&attributes, core ? -1 : 0, core ? static_cast<int>(*core) : -1, PERF_FLAG_FD_CLOEXEC));
   };
   FileDescriptor opened = attempt();
   if (opened.number() >= 0 || (errno != EACCES && errno != EPERM)) return opened;
@@ -71,7 +80,8 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
   if (old_kernel && sys().signal_owner(opened.file(), old_signal(), ::gettid()) != 0)
     return call_failed("asking for a signal of " + event.name, errno);
   if (tells != Tells::poll) return opened;
-  auto ring = Mapping::of_file(opened.file(), page_size() + page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, "the notices of a counter");
+  auto ring = Mapping::of_file(opened.file(), page_size() + page_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+                               "the notices of a counter");
   if (!ring) return std::unexpected(ring.error());
   opened.ring_ = std::move(*ring);
   opened.clear(); // most kernels map its pages at the first read and the first write: not on a real-time thread
@@ -90,7 +100,8 @@ std::expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
 
 Status PerfEvent::arm(std::uint64_t events) const noexcept {
   const std::uint64_t period = std::clamp<std::uint64_t>(events, 1, never);
-  // A new period alone lets a software event tell at its next event; taken out and put back, it counts the period from the start.
+  // A new period alone lets a software event tell at its next event; taken out and put back, it counts the period from
+  // the start.
   const bool done = sys().perf_event_control(file(), PERF_EVENT_IOC_DISABLE, nullptr) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_PERIOD, &period) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_ENABLE, nullptr) == 0;

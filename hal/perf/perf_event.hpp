@@ -15,12 +15,15 @@ class PerfEvent {
  public:
   enum class Tells {
     nothing,
-    poll,   // by ppoll on its file
-    signal, // by a signal to the thread that caused it: SIGTRAP at that instruction, before Linux 5.13 old_signal() soon after it
+    poll, // by ppoll on its file
+    /// By a signal to the thread that caused it: SIGTRAP at that instruction, before Linux 5.13 old_signal() soon after
+    /// it
+    signal,
   };
   [[nodiscard]] static int old_signal() noexcept;
-  /// Counts `core` (whoever runs there), or where that is absent the calling thread. `data` comes with its signals. refused: the kernel does not
-  /// let this process; unsupported: there is no such event, or it cannot tell of overflows.
+  /// Counts `core` (whoever runs there), or where that is absent the calling thread. `data` comes with its signals.
+  /// refused: the kernel does not let this process; unsupported: there is no such event, or it cannot tell of
+  /// overflows.
   [[nodiscard]] static Result<PerfEvent> open(const CounterEvent& event, std::optional<unsigned> core, Tells tells);
 
   [[nodiscard]] int file() const noexcept { return file_.number(); }

@@ -26,8 +26,9 @@ class Sweep {
   Sweep(const CounterEvent& event, Bytes line) : kind_(kind_of(event)), line_(line) {}
 
   Result<> prepare() {
-    auto memory = Mapping::anonymous(kind_ == Kind::faults ? page_size() * (pages * longest) : sweep_size, PROT_READ | PROT_WRITE,
-                                     kind_ == Kind::lines ? MAP_POPULATE : 0, "a sweep that events are counted over");
+    auto memory =
+        Mapping::anonymous(kind_ == Kind::faults ? page_size() * (pages * longest) : sweep_size, PROT_READ | PROT_WRITE,
+                           kind_ == Kind::lines ? MAP_POPULATE : 0, "a sweep that events are counted over");
     if (!memory) return std::unexpected(memory.error());
     memory_ = std::move(*memory);
     // Kernels without huge pages refuse what is then not needed.
@@ -39,9 +40,9 @@ class Sweep {
 
   std::uint64_t run(unsigned length) {
     switch (kind_) {
-      case Kind::faults: return touch(pages * length);
-      case Kind::sleeps: return sleep(switches * length);
-      case Kind::lines: break;
+    case Kind::faults: return touch(pages * length);
+    case Kind::sleeps: return sleep(switches * length);
+    case Kind::lines: break;
     }
     return write_lines(sweep_size.count / longest * length);
   }
@@ -56,12 +57,15 @@ class Sweep {
   enum class Kind { faults, sleeps, lines };
   static Kind kind_of(const CounterEvent& event) {
     if (event.type != PERF_TYPE_SOFTWARE) return Kind::lines;
-    return event.config == PERF_COUNT_SW_PAGE_FAULTS ? Kind::faults : event.config == PERF_COUNT_SW_CONTEXT_SWITCHES ? Kind::sleeps : Kind::lines;
+    return event.config == PERF_COUNT_SW_PAGE_FAULTS        ? Kind::faults
+           : event.config == PERF_COUNT_SW_CONTEXT_SWITCHES ? Kind::sleeps
+                                                            : Kind::lines;
   }
 
   std::uint64_t touch(std::uint64_t count) {
     if (sys().madvise(memory_.base(), memory_.size().count, MADV_DONTNEED) != 0) return 0;
-    for (std::uint64_t i = 0; i < count; ++i) const_cast<volatile std::byte&>(memory_.base()[i * page_size().count]) = std::byte{1};
+    for (std::uint64_t i = 0; i < count; ++i)
+      const_cast<volatile std::byte&>(memory_.base()[i * page_size().count]) = std::byte{1};
     return count;
   }
   static std::uint64_t sleep(std::uint64_t count) {
@@ -69,7 +73,8 @@ class Sweep {
     return count;
   }
   std::uint64_t write_lines(std::uint64_t size) {
-    for (std::uint64_t at = 0; at < size; at += line_.count) const_cast<volatile std::byte&>(memory_.base()[at]) = std::byte{1};
+    for (std::uint64_t at = 0; at < size; at += line_.count)
+      const_cast<volatile std::byte&>(memory_.base()[at]) = std::byte{1};
     return size / line_.count;
   }
 
@@ -108,11 +113,14 @@ CounterProbe judge(const PerfEvent& event, Sweep& sweep) {
   const auto once = count_over(event, sweep, 1);
   const auto longer = count_over(event, sweep, Sweep::longest);
   if (!once || !longer) return probe.what = "cannot be read", probe;
-  probe.what = std::to_string(longer->events) + " counted over " + std::to_string(longer->expected) + " " + sweep.name();
+  probe.what =
+      std::to_string(longer->events) + " counted over " + std::to_string(longer->expected) + " " + sweep.name();
   probe.accuracy = static_cast<double>(longer->events) / static_cast<double>(longer->expected);
   const double growth = static_cast<double>(longer->events) / std::max(1.0, static_cast<double>(once->events));
-  probe.counts = once->events > 0 && (sweep.known() ? probe.accuracy >= 1 : growth >= Sweep::longest / 2.0 && growth <= Sweep::longest * 2.0);
-  if (!probe.counts) return probe.what += once->events == 0 ? ": it opens, but does not count" : ": not in proportion", probe;
+  probe.counts = once->events > 0 && (sweep.known() ? probe.accuracy >= 1
+                                                    : growth >= Sweep::longest / 2.0 && growth <= Sweep::longest * 2.0);
+  if (!probe.counts)
+    return probe.what += once->events == 0 ? ": it opens, but does not count" : ": not in proportion", probe;
   if (!event.arm(std::max<std::uint64_t>(1, longer->events / 2))) return probe;
   event.clear();
   static_cast<void>(sweep.run(Sweep::longest));
@@ -128,12 +136,9 @@ Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsign
   const auto body = [&] {
     Sweep sweep(event, line);
     const auto opened = PerfEvent::open(event, whole_core ? std::optional(core) : std::nullopt, PerfEvent::Tells::poll);
-    if (!opened)
-      outcome = std::unexpected(opened.error());
-    else if (const auto prepared = sweep.prepare(); !prepared)
-      outcome = std::unexpected(prepared.error());
-    else
-      outcome = judge(*opened, sweep);
+    if (!opened) outcome = std::unexpected(opened.error());
+    else if (const auto prepared = sweep.prepare(); !prepared) outcome = std::unexpected(prepared.error());
+    else outcome = judge(*opened, sweep);
   };
   auto thread = Thread::start({.name = "probe", .core = core, .reservation = {}}, body);
   if (!thread) return std::unexpected(thread.error());

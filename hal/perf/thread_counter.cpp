@@ -1,5 +1,6 @@
-// Back end `thread`: each thread that joined has a counter of its own, which sends it a signal when it has used up its share; the thread then
-// stops itself in the signal's handler until the period's end. All threads of a domain draw on one budget.
+// Back end `thread`: each thread that joined has a counter of its own, which sends it a signal when it has used up its
+// share; the thread then stops itself in the signal's handler until the period's end. All threads of a domain draw on
+// one budget.
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/system.hpp"
@@ -46,7 +47,8 @@ Result<> install_handlers() {
     struct sigaction ours {};
     ours.sa_sigaction = on_overflow;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
-    if (::sigaction(SIGTRAP, &ours, &previous_action()) != 0 || ::sigaction(PerfEvent::old_signal(), &ours, nullptr) != 0)
+    if (::sigaction(SIGTRAP, &ours, &previous_action()) != 0 ||
+        ::sigaction(PerfEvent::old_signal(), &ours, nullptr) != 0)
       return call_failed("installing the handler of overflows", errno);
     return {};
   }();
@@ -70,7 +72,8 @@ class ThreadCounter final : public BandwidthCounter {
 
   Status arm(std::uint64_t reads, std::uint64_t) noexcept override {
     Status outcome = settle();
-    left_.store(reads == no_limit ? endless : static_cast<std::int64_t>(std::min<std::uint64_t>(reads, endless)), std::memory_order_release);
+    left_.store(reads == no_limit ? endless : static_cast<std::int64_t>(std::min<std::uint64_t>(reads, endless)),
+                std::memory_order_release);
     const std::uint64_t share = share_of(left_.load(std::memory_order_relaxed));
     for (Member& member : members_)
       if (const Meter* meter = member.meter.load(std::memory_order_acquire))
@@ -97,7 +100,8 @@ class ThreadCounter final : public BandwidthCounter {
   /// The threads have stopped themselves, and go on when they are armed anew.
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     const Duration step = std::max(Duration(settings_.period / 20), Duration(20'000));
-    for (Instant now = hal::now(); now < until && !over(self); now = hal::now()) sleep_until(std::min(until, now + step));
+    for (Instant now = hal::now(); now < until && !over(self); now = hal::now())
+      sleep_until(std::min(until, now + step));
   }
 
   Result<> join() override {
@@ -106,12 +110,15 @@ class ThreadCounter final : public BandwidthCounter {
     if (!opened) return std::unexpected(opened.error());
     const std::lock_guard guard(joining_);
     const auto place = std::ranges::find_if(members_, [](const Member& each) { return each.meter.load() == nullptr; });
-    if (place == members_.end()) return fail(Errc::out_of_memory, "at most " + std::to_string(most_members) + " threads share the budget of a core");
+    if (place == members_.end())
+      return fail(Errc::out_of_memory,
+                  "at most " + std::to_string(most_members) + " threads share the budget of a core");
     Meter& meter = *opened_.emplace_back(std::make_unique<Meter>(std::move(*opened)));
     place->counter = this;
     joined() = &*place; // before the first signal
     place->meter.store(&meter, std::memory_order_release);
-    if (!meter.event.arm(share_of(left_.load(std::memory_order_acquire)))) return fail(Errc::io_error, "a thread's counter of " + settings_.reads.name + " cannot be armed");
+    if (!meter.event.arm(share_of(left_.load(std::memory_order_acquire))))
+      return fail(Errc::io_error, "a thread's counter of " + settings_.reads.name + " cannot be armed");
     return {};
   }
 
@@ -139,7 +146,8 @@ class ThreadCounter final : public BandwidthCounter {
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
       // Nobody gives budgets any more: better unregulated than held for ever.
-      if (!gate_.wait_until(seen, hal::now() + patience * settings_.period)) return static_cast<void>(meter->event.arm(no_limit));
+      if (!gate_.wait_until(seen, hal::now() + patience * settings_.period))
+        return static_cast<void>(meter->event.arm(no_limit));
     }
   }
 
@@ -158,7 +166,8 @@ class ThreadCounter final : public BandwidthCounter {
   /// One thread has all of it; several ask again after a quarter of an even share.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
     if (left >= endless / 2) return no_limit;
-    const auto active = static_cast<std::uint64_t>(std::ranges::count_if(members_, [](const Member& each) { return each.meter.load(std::memory_order_relaxed) != nullptr; }));
+    const auto active = static_cast<std::uint64_t>(std::ranges::count_if(
+        members_, [](const Member& each) { return each.meter.load(std::memory_order_relaxed) != nullptr; }));
     const auto lines = static_cast<std::uint64_t>(std::max<std::int64_t>(left, 1));
     return active <= 1 ? lines : std::max<std::uint64_t>(1, lines / (4 * active));
   }
@@ -186,7 +195,8 @@ class ThreadCounter final : public BandwidthCounter {
   CounterSettings settings_;
   std::array<Member, most_members> members_;
   std::mutex joining_; // of threads that join; never taken by others
-  std::vector<std::unique_ptr<Meter>> opened_; // until the end: the regulating thread may still look at one whose thread left
+  // Until the end: the regulating thread may still look at one whose thread left
+  std::vector<std::unique_ptr<Meter>> opened_;
   std::atomic<std::int64_t> left_{endless}; // of the budget
   std::atomic<std::uint64_t> counted_{0};   // of all threads, those that left too
   std::atomic<bool> ending_{false};
@@ -214,7 +224,8 @@ void on_overflow(int signal, siginfo_t* info, void* context) {
 
 Result<std::unique_ptr<BandwidthCounter>> open_thread_counter(const CounterSettings& settings) {
   if (settings.writes)
-    return fail(Errc::unsupported, "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
+    return fail(Errc::unsupported,
+                "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
   // Tried here, on whatever thread this is: threads join later, when nobody can be told of an error.
   const auto tried = PerfEvent::open(settings.reads, std::nullopt, PerfEvent::Tells::signal);
   if (!tried) return std::unexpected(tried.error());

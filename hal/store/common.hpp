@@ -17,7 +17,8 @@ class StoreMemory {
   StoreMemory() = default; // none
   /// `size` in whole pages. `what` names it in the error. out_of_memory, refused.
   [[nodiscard]] static Result<StoreMemory> open(Device& device, Bytes size, HostMemoryKind kind, std::string_view what);
-  StoreMemory(StoreMemory&& other) noexcept : memory_(std::move(other.memory_)), pinned_by_(std::exchange(other.pinned_by_, nullptr)) {}
+  StoreMemory(StoreMemory&& other) noexcept
+      : memory_(std::move(other.memory_)), pinned_by_(std::exchange(other.pinned_by_, nullptr)) {}
   StoreMemory& operator=(StoreMemory&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(pinned_by_, other.pinned_by_);
@@ -38,7 +39,8 @@ class StoreMemory {
 [[nodiscard]] Result<Bytes> store_size(const Device& device, std::size_t chunks);
 
 /// bad_input where `store` has no such chunk, or `contents` do not fit in one.
-[[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk, std::span<const std::byte> contents);
+[[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,
+                                  std::span<const std::byte> contents);
 
 /// The answer to load() and save() where there is no such chunk, or no address.
 [[nodiscard]] inline Status bad_transfer(Beside beside) noexcept {

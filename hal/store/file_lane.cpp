@@ -28,7 +28,8 @@ void FileLane::end() noexcept {
 }
 
 void FileLane::resume(unsigned slot) noexcept {
-  if (const int error = ring_->begin(direction_ == Direction::write, slots_[slot].left, slot); error != 0) give_up(slots_[slot], error);
+  if (const int error = ring_->begin(direction_ == Direction::write, slots_[slot].left, slot); error != 0)
+    give_up(slots_[slot], error);
 }
 
 /// For the next completion, whichever slot's it is.

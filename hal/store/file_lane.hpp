@@ -1,7 +1,8 @@
-// One direction between a file and memory, a few parts at once by io_uring. Without a ring, part after part by pread or pwrite.
+// One direction between a file and memory, a few parts at once by io_uring. Without a ring, part after part by pread or
+// pwrite.
 //
-// Short transfers and interrupted ones are continued. Threading: set-up from any one thread, the rest from one thread; last_error() from any.
-// After set-up no call allocates.
+// Short transfers and interrupted ones are continued. Threading: set-up from any one thread, the rest from one thread;
+// last_error() from any. After set-up no call allocates.
 #pragma once
 
 #include "hal/store/io_ring.hpp"

@@ -23,18 +23,18 @@ Bytes part_size(Bytes chunk) {
 
 std::string advice_for(int error) {
   switch (error) {
-    case EEXIST: return "A file that exists is never overwritten: name another one, or remove it.";
-    case ENOENT:
-    case ENOTDIR: return "Make its folder first, or name one that exists.";
-    case EACCES:
-    case EPERM:
-    case EROFS: return "Name a file in a folder that this user may write.";
-    case ENOSPC:
-    case EDQUOT: return "Make room, name a file on a larger disk, or let less memory be swapped.";
-    case EFBIG: return "Raise the largest size of a file with `ulimit -f unlimited`, or let less memory be swapped.";
-    case EOPNOTSUPP: return "This file system cannot set room aside: name a file on ext4, XFS, Btrfs, F2FS or tmpfs.";
-    case EIO: return "The disk or its file system failed: `dmesg` says more.";
-    default: return {};
+  case EEXIST: return "A file that exists is never overwritten: name another one, or remove it.";
+  case ENOENT:
+  case ENOTDIR: return "Make its folder first, or name one that exists.";
+  case EACCES:
+  case EPERM:
+  case EROFS: return "Name a file in a folder that this user may write.";
+  case ENOSPC:
+  case EDQUOT: return "Make room, name a file on a larger disk, or let less memory be swapped.";
+  case EFBIG: return "Raise the largest size of a file with `ulimit -f unlimited`, or let less memory be swapped.";
+  case EOPNOTSUPP: return "This file system cannot set room aside: name a file on ext4, XFS, Btrfs, F2FS or tmpfs.";
+  case EIO: return "The disk or its file system failed: `dmesg` says more.";
+  default: return {};
   }
 }
 
@@ -47,7 +47,8 @@ Result<FileDescriptor> make_file(const std::filesystem::path& name, Bytes size) 
   FileDescriptor file(sys().create(name.c_str(), O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (file.number() < 0) return failed("making");
   if (sys().unlink(name.c_str()) != 0) return failed("removing the name of");
-  if (sys().fallocate(file.number(), 0, 0, static_cast<off_t>(size.count)) != 0) return failed("setting " + readable(size) + " aside for");
+  if (sys().fallocate(file.number(), 0, 0, static_cast<off_t>(size.count)) != 0)
+    return failed("setting " + readable(size) + " aside for");
   return file;
 }
 
@@ -66,7 +67,8 @@ std::vector<std::span<std::byte>> window_regions(const Device& device) {
   std::vector<std::span<std::byte>> regions;
   for (std::size_t i = 0; i < device.chunks_created(); ++i) {
     std::byte* const at = device.window(Chunk(i));
-    const bool next = !regions.empty() && std::to_address(regions.back().end()) == at && regions.back().size() + chunk <= most;
+    const bool next =
+        !regions.empty() && std::to_address(regions.back().end()) == at && regions.back().size() + chunk <= most;
     if (next) regions.back() = {regions.back().data(), regions.back().size() + chunk};
     else regions.emplace_back(at, chunk);
   }
@@ -76,13 +78,19 @@ std::vector<std::span<std::byte>> window_regions(const Device& device) {
 class FileStore final : public BackingStore {
  public:
   FileStore(Device& device, std::size_t chunks, std::filesystem::path name, FileDescriptor file)
-      : device_(device), chunks_(chunks), chunk_(device.chunk_size()), part_(part_size(chunk_)), name_(std::move(name)), file_(std::move(file)) {}
+      : device_(device),
+        chunks_(chunks),
+        chunk_(device.chunk_size()),
+        part_(part_size(chunk_)),
+        name_(std::move(name)),
+        file_(std::move(file)) {}
 
   /// Set-up, once.
   [[nodiscard]] Result<> prepare();
 
   [[nodiscard]] std::string description() const override {
-    return name_.string() + (rings_ ? ", unlinked, by io_uring" : ", unlinked, by pread and pwrite") + (direct_ ? " with O_DIRECT" : "");
+    return name_.string() + (rings_ ? ", unlinked, by io_uring" : ", unlinked, by pread and pwrite") +
+           (direct_ ? " with O_DIRECT" : "");
   }
   [[nodiscard]] std::string fallback() const override { return fallback_; }
   [[nodiscard]] std::string failure() const override;
@@ -125,7 +133,7 @@ class FileStore final : public BackingStore {
   Side writing_{{file_.number(), Direction::write}, {}};
 };
 
-// ---- set-up -----------------------------------------------------------------------------------------------------------
+// ---- set-up ----
 
 Result<> FileStore::prepare() {
   auto filling = StoreMemory::open(device_, part_, HostMemoryKind::pageable, "filling the swap file " + name_.string());
@@ -133,16 +141,20 @@ Result<> FileStore::prepare() {
   filling_ = std::move(*filling);
   const int refusal = bypass_page_cache(file_.number(), filling_.base());
   direct_ = refusal == 0;
-  if (!direct_) note(name_.string() + ": its file system refuses O_DIRECT (" + errno_text(refusal) + "): it goes by the page cache, which takes memory");
+  if (!direct_)
+    note(name_.string() + ": its file system refuses O_DIRECT (" + errno_text(refusal) +
+         "): it goes by the page cache, which takes memory");
   if (!device_.capabilities().host_sees_window) {
     for (Side* side : {&reading_, &writing_}) {
-      auto buffers = StoreMemory::open(device_, part_ * FileLane::depth, HostMemoryKind::page_locked, "buffers of the swap file " + name_.string());
+      auto buffers = StoreMemory::open(device_, part_ * FileLane::depth, HostMemoryKind::page_locked,
+                                       "buffers of the swap file " + name_.string());
       if (!buffers) return std::unexpected(buffers.error());
       side->buffers = std::move(*buffers);
     }
   }
   open_rings();
-  for (std::size_t chunk = 0; chunk < chunks_; ++chunk) { // a first write of room set aside takes longer than later ones
+  // A first write of room set aside takes longer than later ones
+  for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
     if (auto zeroed = fill(chunk, {}); !zeroed) return zeroed;
   }
   return {};
@@ -150,7 +162,8 @@ Result<> FileStore::prepare() {
 
 std::string why_no_ring(int error) {
   if (error == ENOSYS) return "the kernel has no io_uring (ENOSYS)";
-  if (error == EPERM) return "io_uring is not allowed here (EPERM: kernel.io_uring_disabled, or the profile of a container)";
+  if (error == EPERM)
+    return "io_uring is not allowed here (EPERM: kernel.io_uring_disabled, or the profile of a container)";
   return "io_uring could not be opened (" + errno_text(error) + ")";
 }
 
@@ -161,11 +174,13 @@ void FileStore::open_rings() {
     if (!opened) return note(why_no_ring(opened.error()) + ": pread and pwrite instead");
     ring = std::move(*opened);
   }
-  for (std::size_t i = 0; Side* side : {&reading_, &writing_}) {
+  for (std::size_t i = 0; Side * side : {&reading_, &writing_}) {
     auto regions = window_regions(device_);
     if (side->buffers.base() != nullptr) regions = {{side->buffers.base(), side->buffers.size().count}};
     const auto registered = rings[i]->register_memory(std::move(regions));
-    if (!registered) note("io_uring could not register its buffers (" + errno_text(registered.error()) + "): each transfer is slower; `ulimit -l unlimited` may help");
+    if (!registered)
+      note("io_uring could not register its buffers (" + errno_text(registered.error()) +
+           "): each transfer is slower; `ulimit -l unlimited` may help");
     side->lane.use(std::move(rings[i++]));
   }
   rings_ = true;
@@ -189,10 +204,11 @@ Result<> FileStore::fill_part(const FilePart& part, std::span<const std::byte> c
   FileLane lane(file_.number(), Direction::write);
   lane.begin(0, part);
   if (lane.finish(0)) return {};
-  return call_failed("writing the swap file " + name_.string(), lane.last_error(), advice_for(lane.last_error()), Errc::io_error);
+  return call_failed("writing the swap file " + name_.string(), lane.last_error(), advice_for(lane.last_error()),
+                     Errc::io_error);
 }
 
-// ---- transfers --------------------------------------------------------------------------------------------------------
+// ---- transfers ----
 
 FilePart FileStore::part(std::size_t chunk, std::size_t number, std::byte* window) const noexcept {
   const Bytes at = part_ * number;
@@ -247,14 +263,16 @@ std::string FileStore::failure() const {
     const int error = side->lane.last_error();
     if (error == 0) continue;
     const std::string what = side->lane.direction() == Direction::read ? "reading" : "writing";
-    config::add_line(text, call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what);
+    config::add_line(text,
+                     call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what);
   }
   return text;
 }
 
 } // namespace
 
-Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks, const std::filesystem::path& file) {
+Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks,
+                                                      const std::filesystem::path& file) {
   const auto size = store_size(device, chunks);
   if (!size) return std::unexpected(size.error());
   auto made = make_file(file, *size);

@@ -23,10 +23,12 @@ class HostStore final : public BackingStore {
     return {};
   }
   void begin_load(std::size_t chunk, std::byte* window) noexcept override {
-    if (may_begin(chunk, window)) loads_.add({chunk, window}, device_.begin_copy(window, copy_of(chunk), device_.chunk_size()));
+    if (may_begin(chunk, window))
+      loads_.add({chunk, window}, device_.begin_copy(window, copy_of(chunk), device_.chunk_size()));
   }
   void begin_save(std::size_t chunk, const std::byte* window) noexcept override {
-    if (may_begin(chunk, window)) saves_.add({chunk, window}, device_.begin_copy(copy_of(chunk), window, device_.chunk_size()));
+    if (may_begin(chunk, window))
+      saves_.add({chunk, window}, device_.begin_copy(copy_of(chunk), window, device_.chunk_size()));
   }
   [[nodiscard]] Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept override {
     if (!is_possible(chunk, window)) return bad_transfer(beside);
@@ -63,7 +65,9 @@ class HostStore final : public BackingStore {
     std::size_t begun_ = 0, ended_ = 0;
   };
 
-  [[nodiscard]] bool is_possible(std::size_t chunk, const std::byte* window) const { return chunk < chunks_ && window != nullptr; }
+  [[nodiscard]] bool is_possible(std::size_t chunk, const std::byte* window) const {
+    return chunk < chunks_ && window != nullptr;
+  }
   /// To begin a copy of pageable memory would be to wait for most of it.
   [[nodiscard]] bool may_begin(std::size_t chunk, const std::byte* window) const {
     return kind_ == HostMemoryKind::page_locked && is_possible(chunk, window);
@@ -73,7 +77,9 @@ class HostStore final : public BackingStore {
     const Status done = device_.end_copy();
     return meanwhile ? done : meanwhile;
   }
-  [[nodiscard]] std::byte* copy_of(std::size_t chunk) const { return memory_.base() + chunk * device_.chunk_size().count; }
+  [[nodiscard]] std::byte* copy_of(std::size_t chunk) const {
+    return memory_.base() + chunk * device_.chunk_size().count;
+  }
 
   Device& device_;
   std::size_t chunks_;

@@ -35,7 +35,8 @@ IoRing::~IoRing() {
 std::expected<void, int> IoRing::register_memory(std::vector<std::span<std::byte>> regions) {
   std::vector<iovec> buffers;
   for (const auto region : regions) buffers.push_back({region.data(), region.size()});
-  if (sys().ring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size())) != 0) return std::unexpected(errno);
+  if (sys().ring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size())) != 0)
+    return std::unexpected(errno);
   regions_ = std::move(regions);
   return {};
 }

@@ -35,8 +35,8 @@ class IoRing {
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
 
-  /// Once. `regions` of at most 1 GiB each are then kept ready for the kernel; other memory works too, and costs more. The error is the
-  /// kernel's number, and nothing is registered.
+  /// Once. `regions` of at most 1 GiB each are then kept ready for the kernel; other memory works too, and costs more.
+  /// The error is the kernel's number, and nothing is registered.
   [[nodiscard]] std::expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
 
   /// 0, or the kernel's error number; after an error nothing more can be begun.

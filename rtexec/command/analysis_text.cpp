@@ -41,15 +41,16 @@ const StageAnalysis& response(const TaskAnalysis& task) { return task.stages.bac
 std::string verdict_of_replay(const traces::ReplayAnalysis& replay) {
   if (!replay.difference.empty()) return "Replay: DIFFERS. " + replay.difference;
   if (!replay.not_replayed.empty()) return "Replay: not done: " + replay.not_replayed;
-  return "Replay: " + std::to_string(replay.inputs) + " decisions with " + std::to_string(replay.actions) + " actions, all as recorded" +
-         (replay.complete ? "" : ", as far as the recording goes");
+  return "Replay: " + std::to_string(replay.inputs) + " decisions with " + std::to_string(replay.actions) +
+         " actions, all as recorded" + (replay.complete ? "" : ", as far as the recording goes");
 }
 
 void print_head(std::ostream& out, const Analysis& analysis) {
   std::uint64_t jobs = 0;
   for (const TaskAnalysis& task : analysis.tasks) jobs += task.released;
-  out << analysis.folder << ": " << readable(analysis.to - analysis.from) << (analysis.setup.simulated ? " of a simulated run, " : ", ") << analysis.events
-      << " events, " << analysis.lost_events << " lost\n";
+  out << analysis.folder << ": " << readable(analysis.to - analysis.from)
+      << (analysis.setup.simulated ? " of a simulated run, " : ", ") << analysis.events << " events, "
+      << analysis.lost_events << " lost\n";
   for (const std::string& note : analysis.notes) out << "Note: " << note << '\n';
   if (!analysis.ended) out << "Note: the end of the run is not in the recording\n";
   for (const TaskAnalysis& task : analysis.tasks)
@@ -64,13 +65,15 @@ void print_head(std::ostream& out, const Analysis& analysis) {
 
 void print_responses(std::ostream& out, const Analysis& analysis) {
   out << "\nResponse times\n";
-  Table table({"task", "core", "jobs", "missed", "skipped", "min", "mean", "p50", "p99", "p99.9", "max", "in job", "bound", "jitter", "core use", "device use"});
+  Table table({"task", "core", "jobs", "missed", "skipped", "min", "mean", "p50", "p99", "p99.9", "max", "in job",
+               "bound", "jitter", "core use", "device use"});
   for (const TaskAnalysis& task : analysis.tasks) {
     const auto& times = response(task).times;
-    table.add({task.setup.name, std::to_string(task.setup.core), std::to_string(task.released), std::to_string(task.missed), std::to_string(task.skipped),
-               readable(times.min), readable(times.mean), readable(times.p50), readable(times.p99), readable(times.p999), readable(times.max),
-               std::to_string(times.max_job), time_or_none(task.setup.response_bound), readable(task.release_jitter), percent(task.utilisation_core),
-               percent(task.utilisation_device)});
+    table.add({task.setup.name, std::to_string(task.setup.core), std::to_string(task.released),
+               std::to_string(task.missed), std::to_string(task.skipped), readable(times.min), readable(times.mean),
+               readable(times.p50), readable(times.p99), readable(times.p999), readable(times.max),
+               std::to_string(times.max_job), time_or_none(task.setup.response_bound), readable(task.release_jitter),
+               percent(task.utilisation_core), percent(task.utilisation_device)});
   }
   table.print(out);
 }
@@ -82,8 +85,9 @@ void print_stages(std::ostream& out, const Analysis& analysis) {
     for (const StageAnalysis& stage : task.stages) {
       if (&stage == &response(task) || (stage.times.max == Duration(0) && stage.configured == Duration(0))) continue;
       const auto& times = stage.times;
-      table.add({task.setup.name, stage.name, readable(times.min), readable(times.mean), readable(times.p50), readable(times.p99), readable(times.p999),
-                 readable(times.p9999), readable(times.max), std::to_string(times.max_job), time_or_none(stage.configured)});
+      table.add({task.setup.name, stage.name, readable(times.min), readable(times.mean), readable(times.p50),
+                 readable(times.p99), readable(times.p999), readable(times.p9999), readable(times.max),
+                 std::to_string(times.max_job), time_or_none(stage.configured)});
     }
   table.print(out);
 }
@@ -91,7 +95,9 @@ void print_stages(std::ostream& out, const Analysis& analysis) {
 void print_breakdown(std::ostream& out, const Analysis& analysis) {
   std::vector<std::size_t> shown; // causes that took any time
   for (std::size_t cause = 0; cause < traces::causes; ++cause)
-    if (std::ranges::any_of(analysis.tasks, [cause](const TaskAnalysis& task) { return task.breakdown[cause].total > Duration(0); })) shown.push_back(cause);
+    if (std::ranges::any_of(analysis.tasks,
+                            [cause](const TaskAnalysis& task) { return task.breakdown[cause].total > Duration(0); }))
+      shown.push_back(cause);
   if (shown.empty()) return;
   out << "\nWhere the response time goes (mean / longest of a job)\n";
   std::vector<std::string> header{"task"};
@@ -99,7 +105,8 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
   Table table(header);
   for (const TaskAnalysis& task : analysis.tasks) {
     std::vector<std::string> row{task.setup.name};
-    for (const std::size_t cause : shown) row.push_back(readable(task.breakdown[cause].mean) + " / " + readable(task.breakdown[cause].max));
+    for (const std::size_t cause : shown)
+      row.push_back(readable(task.breakdown[cause].mean) + " / " + readable(task.breakdown[cause].max));
     table.add(row);
   }
   table.print(out);
@@ -110,37 +117,46 @@ void print_resources(std::ostream& out, const Analysis& analysis) {
   Table table({"", "parts", "busy", "use", "longest", "throttled"});
   for (const traces::ResourceAnalysis& each : analysis.resources)
     if (each.busy + each.throttled > Duration(0))
-      table.add({each.name, std::to_string(each.parts), readable(each.busy), percent(each.utilisation), readable(each.longest), readable(each.throttled)});
+      table.add({each.name, std::to_string(each.parts), readable(each.busy), percent(each.utilisation),
+                 readable(each.longest), readable(each.throttled)});
   table.print(out);
   if (!analysis.swap) return;
   const auto& swap = *analysis.swap;
-  out << "  swapped: " << swap.in << " chunks in (" << readable(swap.in_bytes) << "), " << swap.out << " out (" << readable(swap.out_bytes) << "), "
-      << swap.dropped << " unmapped only, " << swap.failed << " failed; longest in " << readable(swap.in_times.max) << ", out " << readable(swap.out_times.max) << '\n';
+  out << "  swapped: " << swap.in << " chunks in (" << readable(swap.in_bytes) << "), " << swap.out << " out ("
+      << readable(swap.out_bytes) << "), " << swap.dropped << " unmapped only, " << swap.failed
+      << " failed; longest in " << readable(swap.in_times.max) << ", out " << readable(swap.out_times.max) << '\n';
 }
 
 void print_misses(std::ostream& out, const Analysis& analysis, std::size_t most) {
   if (analysis.misses == 0) return;
   out << "\nMisses\n";
-  for (std::size_t i = 0; i < std::min(most, analysis.missed_jobs.size()); ++i) out << "  " << analysis.missed_jobs[i].blame << '\n';
+  for (std::size_t i = 0; i < std::min(most, analysis.missed_jobs.size()); ++i)
+    out << "  " << analysis.missed_jobs[i].blame << '\n';
   if (analysis.misses > most) out << "  and " << analysis.misses - most << " more (--misses, --json, --html)\n";
 }
 
 std::string quantile_of(const TailModel& model, std::size_t index) {
   if (!model.refused.empty() || index >= model.quantiles.size()) return "-";
   const auto& quantile = model.quantiles[index];
-  return nanoseconds(quantile.value) + " [" + nanoseconds(quantile.confidence.low) + ", " + nanoseconds(quantile.confidence.high) + "]";
+  return nanoseconds(quantile.value) + " [" + nanoseconds(quantile.confidence.low) + ", " +
+         nanoseconds(quantile.confidence.high) + "]";
 }
 
 std::string why_refused(const Pwcet& pwcet) {
   if (!pwcet.refused.empty()) return pwcet.refused;
-  return pwcet.pot.refused == pwcet.maxima.refused ? pwcet.pot.refused : "peaks: " + pwcet.pot.refused + "; maxima: " + pwcet.maxima.refused;
+  return pwcet.pot.refused == pwcet.maxima.refused
+             ? pwcet.pot.refused
+             : "peaks: " + pwcet.pot.refused + "; maxima: " + pwcet.maxima.refused;
 }
 
-bool estimated(const Pwcet& pwcet) { return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty()); }
+bool estimated(const Pwcet& pwcet) {
+  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty());
+}
 
 void print_tails(std::ostream& out, const Analysis& analysis) {
   std::map<std::string, std::string> refused; // reasons, and whom they are of
-  Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold", "block maxima"});
+  Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
+               "block maxima"});
   std::size_t rows = 0;
   for (const TaskAnalysis& task : analysis.tasks)
     for (const StageAnalysis& stage : task.stages) {
@@ -153,8 +169,9 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
       }
       const auto& quantiles = pwcet.pot.refused.empty() ? pwcet.pot.quantiles : pwcet.maxima.quantiles;
       for (std::size_t i = 0; i < quantiles.size(); ++i, ++rows)
-        table.add({task.setup.name, stage.name, std::to_string(pwcet.samples), readable(stage.times.max), pwcet.bound ? probability(pwcet.bound->exceedance) : "-",
-                   probability(quantiles[i].exceedance), quantile_of(pwcet.pot, i), quantile_of(pwcet.maxima, i)});
+        table.add({task.setup.name, stage.name, std::to_string(pwcet.samples), readable(stage.times.max),
+                   pwcet.bound ? probability(pwcet.bound->exceedance) : "-", probability(quantiles[i].exceedance),
+                   quantile_of(pwcet.pot, i), quantile_of(pwcet.maxima, i)});
     }
   out << "\nBeyond what was seen: the time that a job exceeds with a probability [95 % confidence]\n";
   if (rows > 0) table.print(out);
@@ -164,7 +181,9 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
 void print_tests(std::ostream& out, const std::vector<traces::ApplicabilityTest>& tests) {
   if (tests.empty()) return;
   Table table({"test", "of", "statistic", "p", "", "rule"});
-  for (const auto& test : tests) table.add({test.name, test.property, probability(test.statistic), probability(test.p_value), test.holds ? "holds" : "FAILS", test.rule});
+  for (const auto& test : tests)
+    table.add({test.name, test.property, probability(test.statistic), probability(test.p_value),
+               test.holds ? "holds" : "FAILS", test.rule});
   table.print(out);
 }
 
@@ -174,11 +193,12 @@ void print_model(std::ostream& out, const char* title, const TailModel& model) {
     out << "no estimate: " << model.refused << '\n';
     return print_tests(out, model.fit);
   }
-  out << model.choice << "; scale " << probability(model.scale) << ", shape " << probability(model.shape) << " [" << probability(model.shape_confidence.low) << ", "
-      << probability(model.shape_confidence.high) << "]\n";
+  out << model.choice << "; scale " << probability(model.scale) << ", shape " << probability(model.shape) << " ["
+      << probability(model.shape_confidence.low) << ", " << probability(model.shape_confidence.high) << "]\n";
   print_tests(out, model.fit);
   for (std::size_t i = 0; i < model.quantiles.size(); ++i)
-    out << "  exceeded with probability " << probability(model.quantiles[i].exceedance) << ": " << quantile_of(model, i) << '\n';
+    out << "  exceeded with probability " << probability(model.quantiles[i].exceedance) << ": " << quantile_of(model, i)
+        << '\n';
 }
 
 } // namespace
@@ -203,8 +223,8 @@ void print_pwcet(std::ostream& out, const Pwcet& pwcet) {
     print_model(out, "Block maxima", pwcet.maxima);
   }
   if (pwcet.bound)
-    out << "Without a model: with 95 % confidence, " << nanoseconds(pwcet.bound->value) << " is exceeded with a probability of at most "
-        << probability(pwcet.bound->exceedance) << '\n';
+    out << "Without a model: with 95 % confidence, " << nanoseconds(pwcet.bound->value)
+        << " is exceeded with a probability of at most " << probability(pwcet.bound->exceedance) << '\n';
 }
 
 } // namespace rtexec::command

@@ -72,7 +72,9 @@ class StopOnSignals {
 class Reading final : public traces::RecordHandler {
  public:
   explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
-  ~Reading() { if (shown_ && events_ >= step) std::cerr << "\r\033[K"; }
+  ~Reading() {
+    if (shown_ && events_ >= step) std::cerr << "\r\033[K";
+  }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
   void record(const traces::Record& record) override {
@@ -98,7 +100,8 @@ class Output {
     output.file_ = file;
     errno = 0;
     output.stream_ = std::make_unique<std::ofstream>(file, std::ios::binary);
-    if (!*output.stream_) return fail(Errc::refused, "cannot write '" + file.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
+    if (!*output.stream_)
+      return fail(Errc::refused, "cannot write '" + file.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
     return output;
   }
   [[nodiscard]] std::ostream& stream() { return *stream_; }
@@ -130,7 +133,9 @@ class JobsToCsv final : public traces::Watcher {
 class BarsToPerfetto final : public traces::Watcher {
  public:
   explicit BarsToPerfetto(std::ostream& out) : out_(out) {}
-  void setup(const traces::RunSetup& setup) override { writer_ = std::make_unique<traces::PerfettoWriter>(out_, traces::empty_gantt(setup)); }
+  void setup(const traces::RunSetup& setup) override {
+    writer_ = std::make_unique<traces::PerfettoWriter>(out_, traces::empty_gantt(setup));
+  }
   void bar(const traces::GanttBar& bar) override { writer_->add(bar); }
   void mark(const traces::GanttMark& mark) override { writer_->add(mark); }
   void memory(const traces::GanttStep& step) override { writer_->add(step); }
@@ -207,7 +212,7 @@ Result<Analysis> read(const Options& options, std::vector<traces::Watcher*> watc
   return analysis;
 }
 
-// ---- pictures ---------------------------------------------------------------------------------------------------------
+// ---- pictures ----
 
 /// "2.5s..3s", counted from the beginning of the recording.
 struct Stretch {
@@ -217,7 +222,8 @@ struct Stretch {
 Result<Stretch> parse_window(const std::string& text) {
   const auto dots = text.find("..");
   const std::string what = "--window " + text + ": ";
-  if (dots == std::string::npos) return fail(Errc::bad_input, what + "write FROM..TO, counted from the beginning of the recording: 2.5s..3s");
+  if (dots == std::string::npos)
+    return fail(Errc::bad_input, what + "write FROM..TO, counted from the beginning of the recording: 2.5s..3s");
   const auto from = parse_duration(text.substr(0, dots)), to = parse_duration(text.substr(dots + 2));
   if (!from) return fail(Errc::bad_input, what + from.error().what);
   if (!to) return fail(Errc::bad_input, what + to.error().what);
@@ -229,8 +235,12 @@ Result<traces::Window> window_of(const std::string& text, const Analysis& analys
   const auto stretch = parse_window(text);
   if (!stretch) return std::unexpected(stretch.error());
   const Duration recorded = analysis.to - analysis.from;
-  if (stretch->from >= recorded) return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
-  return traces::Window{.title = text, .from = analysis.from + stretch->from, .to = analysis.from + std::min(stretch->to, recorded), .job = {}};
+  if (stretch->from >= recorded)
+    return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
+  return traces::Window{.title = text,
+                        .from = analysis.from + stretch->from,
+                        .to = analysis.from + std::min(stretch->to, recorded),
+                        .job = {}};
 }
 
 /// Reads the recording a second time, now that it is known which stretches are worth a picture.
@@ -245,7 +255,8 @@ Result<std::vector<traces::Gantt>> collect(const Options& options, const Analysi
   traces::RunSetup setup;
   traces::Analyzer again(setup, {&collector});
   Reading progress(again);
-  if (const auto summary = traces::read_records(options.input, setup, progress); !summary) return std::unexpected(summary.error());
+  if (const auto summary = traces::read_records(options.input, setup, progress); !summary)
+    return std::unexpected(summary.error());
   return collector.take();
 }
 
@@ -267,12 +278,13 @@ Result<> draw(const Options& options, const Analysis& analysis, std::uint64_t pi
   return svg->close();
 }
 
-// ---- the command ------------------------------------------------------------------------------------------------------
+// ---- the command ----
 
 Result<> write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
   if (options.toml.empty()) return {};
   const auto measured = traces::measured_profile(
-      analysis, {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt});
+      analysis,
+      {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt});
   if (!measured) return std::unexpected(measured.error());
   if (const auto written = write_profile(measured->profile, options.toml); !written) return written;
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
@@ -280,7 +292,8 @@ Result<> write_measured(const Options& options, const Analysis& analysis, std::o
   return {};
 }
 
-/// A breach that was seen stands; where figures are invalid, or no job was seen, none that was not seen proves anything.
+/// A breach that was seen stands; where figures are invalid, or no job was seen, none that was not seen proves
+/// anything.
 int verdict(const Analysis& analysis) {
   bool missed = !analysis.breaches.empty() || !analysis.replay.difference.empty(), invalid = false;
   std::uint64_t jobs = 0;
@@ -308,7 +321,8 @@ int analyze_trace(const Options& options) {
 
 /// What a terminal does not take for text is a question mark.
 std::string printable(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return text;
 }
 
@@ -337,8 +351,10 @@ Result<std::vector<double>> read_samples(const std::string& file) {
     if (line.empty()) continue;
     const auto time = parse_sample(line);
     if (!time)
-      return fail(Errc::bad_input, file + ", line " + std::to_string(number) + ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
-                                       printable(line.substr(0, 40)) + "'");
+      return fail(Errc::bad_input,
+                  file + ", line " + std::to_string(number) +
+                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
+                      printable(line.substr(0, 40)) + "'");
     samples.push_back(*time);
   }
   if (in.bad()) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
@@ -351,18 +367,22 @@ int analyze_samples(const Options& options) {
   const auto pwcet = traces::estimate_pwcet(*samples, pwcet_options(options));
   print_pwcet(text_output(options.json), pwcet);
   if (const auto written = write_json(options.json, traces::to_json(pwcet)); !written) return report(written.error());
-  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty()) ? 0 : exit_code(Errc::not_proved);
+  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty())
+             ? 0
+             : exit_code(Errc::not_proved);
 }
 
 /// An option that would do nothing here is an error.
 Result<> check_options(const Options& options, bool samples) {
-  const std::vector<std::pair<std::string, const std::string&>> of_traces{{"--html", options.html},         {"--svg", options.svg},
-                                                                          {"--csv", options.csv},           {"--perfetto", options.perfetto},
-                                                                          {"--to-toml", options.toml},      {"--window", options.window}};
+  const std::vector<std::pair<std::string, const std::string&>> of_traces{
+      {"--html", options.html},         {"--svg", options.svg},      {"--csv", options.csv},
+      {"--perfetto", options.perfetto}, {"--to-toml", options.toml}, {"--window", options.window}};
   for (const auto& [name, value] : of_traces)
-    if (samples && !value.empty()) return fail(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
+    if (samples && !value.empty())
+      return fail(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
   if (options.window.empty()) return {};
-  if (options.html.empty() && options.svg.empty()) return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
+  if (options.html.empty() && options.svg.empty())
+    return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
   const auto window = parse_window(options.window);
   return window ? Result<>() : std::unexpected(window.error());
 }
@@ -380,7 +400,9 @@ CLI::Validator within(double low, double high) {
   range << low << " to " << high;
   const auto check = [low, high, told = range.str()](const std::string& text) {
     double value = 0;
-    return CLI::detail::lexical_cast(text, value) && value >= low && value <= high ? std::string() : "'" + text + "' is not a number from " + told;
+    return CLI::detail::lexical_cast(text, value) && value >= low && value <= high
+               ? std::string()
+               : "'" + text + "' is not a number from " + told;
   };
   return {check, range.str()};
 }
@@ -388,28 +410,54 @@ CLI::Validator within(double low, double high) {
 } // namespace
 
 void add_analyze(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand(
-      "analyze", "Tell from a trace how long jobs take, where their time goes, and why deadlines were missed; hold it against the promise");
+  auto* command = program.add_subcommand("analyze",
+                                         "Tell from a trace how long jobs take, where their time goes, and why "
+                                         "deadlines were missed; hold it against the promise");
   auto options = std::make_shared<Options>();
-  command->add_option("TRACE", options->input, "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text file with one execution time a line")
+  command
+      ->add_option("TRACE", options->input,
+                   "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "
+                   "file with one execution time a line")
       ->required()
       ->check(CLI::ExistingPath);
-  command->add_option("--html", options->html, "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network")->type_name("FILE");
+  command
+      ->add_option("--html", options->html,
+                   "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network")
+      ->type_name("FILE");
   command->add_option("--svg", options->svg, "Draw a Gantt chart")->type_name("FILE");
-  command->add_option("--window", options->window, "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a short one, and of a long one misses, longest jobs and the beginning")
+  command
+      ->add_option("--window", options->window,
+                   "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
+                   "short one, and of a long one misses, longest jobs and the beginning")
       ->type_name("FROM..TO");
-  command->add_option("--csv", options->csv, "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER")->type_name("FOLDER");
+  command
+      ->add_option("--csv", options->csv,
+                   "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER")
+      ->type_name("FOLDER");
   command->add_option("--perfetto", options->perfetto, "Write a trace that ui.perfetto.dev opens")->type_name("FILE");
-  auto* profile = command->add_option("--to-toml", options->toml, "Write the measured execution times as a profile, for check --wcet")->type_name("FILE");
-  command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")->check(within(1, 100))->needs(profile)->capture_default_str();
-  command->add_option("--pwcet", options->pwcet, "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model of the tail holds")
+  auto* profile =
+      command
+          ->add_option("--to-toml", options->toml, "Write the measured execution times as a profile, for check --wcet")
+          ->type_name("FILE");
+  command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")
+      ->check(within(1, 100))
+      ->needs(profile)
+      ->capture_default_str();
+  command
+      ->add_option("--pwcet", options->pwcet,
+                   "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model "
+                   "of the tail holds")
       ->check(within(1e-15, 0.1))
       ->needs(profile);
-  command->add_option("--exceedance", options->exceedances, "Estimate the times that a job exceeds with these probabilities")
+  command
+      ->add_option("--exceedance", options->exceedances,
+                   "Estimate the times that a job exceeds with these probabilities")
       ->delimiter(',')
       ->check(within(1e-15, 0.5))
       ->capture_default_str();
-  command->add_option("--misses", options->misses, "How many misses to explain")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--misses", options->misses, "How many misses to explain")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = analyze(*options); });
 }

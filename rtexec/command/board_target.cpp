@@ -21,9 +21,12 @@ Result<BoardTarget> existing_target(const fs::path& output, const Board& board) 
   if (!text) return std::unexpected(text.error());
   const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
   const auto owned = parse_board(*text, output);
-  if (!owned) return fail(Errc::bad_input, there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
+  if (!owned)
+    return fail(Errc::bad_input,
+                there + "and is no board; mend it, remove it, or name another file with -o\n" + owned.error().what);
   if (owned->device != board.device)
-    return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) + "\", and that of board '" + board.name + "' is \"" +
+    return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) +
+                                     "\", and that of board '" + board.name + "' is \"" +
                                      std::string(spelling(board.device)) + "\"; name another file with -o");
   return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output};
 }

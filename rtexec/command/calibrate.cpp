@@ -37,7 +37,8 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   for (const std::string& text : options.chunks) {
     const auto chunk = parse_bytes(text);
     if (!chunk) return fail(chunk.error().code, "--chunk " + text + ": " + chunk.error().what);
-    if (chunk->count == 0 || chunk->count % 4096 != 0) return fail(Errc::bad_input, "--chunk " + text + ": not a whole number of pages of 4096 bytes");
+    if (chunk->count == 0 || chunk->count % 4096 != 0)
+      return fail(Errc::bad_input, "--chunk " + text + ": not a whole number of pages of 4096 bytes");
     result.chunks.push_back(*chunk);
   }
   if (!options.volume.empty()) {
@@ -48,8 +49,7 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   constexpr std::string_view file = "file:";
   if (options.store.starts_with(file) && options.store.size() > file.size())
     std::tie(result.store, result.file) = std::pair(StoreKind::file, options.store.substr(file.size()));
-  else if (options.store == "pageable")
-    result.store = StoreKind::pageable;
+  else if (options.store == "pageable") result.store = StoreKind::pageable;
   else if (options.store != "pinned")
     return fail(Errc::bad_input, "--store " + options.store + ": use pinned, pageable or file:PATH");
   return result;
@@ -57,7 +57,8 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
 
 void print(std::ostream& out, const executive::Calibration& calibration) {
   out << "Swapping on " << calibration.device << ", by " << calibration.store << ", both ways at once\n";
-  Table table({"chunk", "in", "out", "drop", "in fixed", "out fixed", "residual", "in fit R2", "out fit R2", "in GB/s", "out GB/s"});
+  Table table({"chunk", "in", "out", "drop", "in fixed", "out fixed", "residual", "in fit R2", "out fit R2", "in GB/s",
+               "out GB/s"});
   const auto rate = [](Bytes chunk, double ns) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f", ns > 0 ? static_cast<double>(chunk.count) / ns : 0.0);
@@ -69,9 +70,10 @@ void print(std::ostream& out, const executive::Calibration& calibration) {
     return std::string(text);
   };
   for (const auto& [cost, in, out_fit] : calibration.chunks)
-    table.add({readable(cost.chunk), readable(cost.in_per_chunk), readable(cost.out_per_chunk), readable(cost.drop_per_chunk), readable(cost.in_fixed),
-               readable(cost.out_fixed), readable(cost.residual), share(in.r_squared), share(out_fit.r_squared), rate(cost.chunk, in.per_chunk_ns),
-               rate(cost.chunk, out_fit.per_chunk_ns)});
+    table.add({readable(cost.chunk), readable(cost.in_per_chunk), readable(cost.out_per_chunk),
+               readable(cost.drop_per_chunk), readable(cost.in_fixed), readable(cost.out_fixed),
+               readable(cost.residual), share(in.r_squared), share(out_fit.r_squared),
+               rate(cost.chunk, in.per_chunk_ns), rate(cost.chunk, out_fit.per_chunk_ns)});
   table.print(out);
   out << "chosen chunk: " << readable(calibration.chosen) << '\n';
 }
@@ -79,7 +81,10 @@ void print(std::ostream& out, const executive::Calibration& calibration) {
 nlohmann::json to_json(const executive::Calibration& calibration, const fs::path& file) {
   nlohmann::json chunks = nlohmann::json::array();
   const auto fit = [](const executive::SwapFit& line) {
-    return nlohmann::json{{"fixed_ns", line.fixed_ns}, {"per_chunk_ns", line.per_chunk_ns}, {"residual_ns", line.residual_ns}, {"r_squared", line.r_squared}};
+    return nlohmann::json{{"fixed_ns", line.fixed_ns},
+                          {"per_chunk_ns", line.per_chunk_ns},
+                          {"residual_ns", line.residual_ns},
+                          {"r_squared", line.r_squared}};
   };
   for (const auto& [cost, in, out] : calibration.chunks)
     chunks.push_back({{"chunk_bytes", cost.chunk.count},
@@ -90,7 +95,11 @@ nlohmann::json to_json(const executive::Calibration& calibration, const fs::path
                       {"out_fixed_ns", cost.out_fixed.count()},
                       {"in_fit", fit(in)},
                       {"out_fit", fit(out)}});
-  return {{"device", calibration.device}, {"store", calibration.store}, {"chosen_bytes", calibration.chosen.count}, {"chunks", chunks}, {"file", file.string()}};
+  return {{"device", calibration.device},
+          {"store", calibration.store},
+          {"chosen_bytes", calibration.chosen.count},
+          {"chunks", chunks},
+          {"file", file.string()}};
 }
 
 int calibrate(const Options& options) {
@@ -99,10 +108,13 @@ int calibrate(const Options& options) {
   const auto target = board_target(options.board, options.output);
   if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
-  if (target->board != options.board) out << "measures the board of " << target->output.string() << ", which is there already\n";
+  if (target->board != options.board)
+    out << "measures the board of " << target->output.string() << ", which is there already\n";
   stop_on_signals();
   Progress progress(out);
-  const auto measured = executive::calibrate(target->board, *wanted, [&](std::size_t done, std::size_t of) { return progress("calibrating", done, of, "runs"); });
+  const auto measured = executive::calibrate(target->board, *wanted, [&](std::size_t done, std::size_t of) {
+    return progress("calibrating", done, of, "runs");
+  });
   if (!measured) return report(measured.error());
   std::vector<SwapCost> costs;
   for (const auto& each : measured->chunks) costs.push_back(each.cost);
@@ -112,23 +124,34 @@ int calibrate(const Options& options) {
   if (!board) return report(board.error());
   if (const auto written = config::replace_file(target->output, *text); !written) return report(written.error());
   print(out, *measured);
-  out << "wrote " << target->output.string() << " with chunk = \"" << to_string(board->chunk) << "\": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
-  if (const auto written = write_json(options.json, to_json(*measured, target->output)); !written) return report(written.error());
+  out << "wrote " << target->output.string() << " with chunk = \"" << to_string(board->chunk)
+      << "\": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
+  if (const auto written = write_json(options.json, to_json(*measured, target->output)); !written)
+    return report(written.error());
   return 0;
 }
 
 } // namespace
 
 void add_calibrate(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("calibrate", "Measure what swapping costs on a board, or (bandwidth) what its memory gives, and write it into the board's file");
+  auto* command = program.add_subcommand("calibrate",
+                                         "Measure what swapping costs on a board, or (bandwidth) what its memory "
+                                         "gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a file that is there already is "
-                                                       "what is measured, and keeps all that was not measured anew")
+  command
+      ->add_option("-o,--output", options->output,
+                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
+                   "file that is there already is "
+                   "what is measured, and keeps all that was not measured anew")
       ->type_name("FILE.toml");
-  command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")->type_name("BYTES");
-  command->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")->type_name("BYTES");
-  command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")->capture_default_str();
+  command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")
+      ->type_name("BYTES");
+  command
+      ->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")
+      ->type_name("BYTES");
+  command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")
+      ->capture_default_str();
   command->add_option("--jobs", options->calibration.jobs, "Swapping jobs for each chunk size and volume")
       ->capture_default_str()
       ->check(CLI::Range(3, 10000))
@@ -137,11 +160,13 @@ void add_calibrate(CLI::App& program, int& exit_code) {
       ->capture_default_str()
       ->check(number_within(1.0, 100.0))
       ->type_name("FACTOR");
-  command->add_flag("--keep-awake", options->calibration.keep_awake, "Keep the cores from going idle, as task sets with keep_awake = true do");
+  command->add_flag("--keep-awake", options->calibration.keep_awake,
+                    "Keep the cores from going idle, as task sets with keep_awake = true do");
   add_json_option(*command, options->json);
   CLI::App* bandwidth = add_calibrate_bandwidth(*command, exit_code);
   for (CLI::Option* option : command->get_options())
-    if (option != command->get_help_ptr() && option != command->get_help_all_ptr()) bandwidth->excludes(option); // they are of swapping
+    // They are of swapping
+    if (option != command->get_help_ptr() && option != command->get_help_all_ptr()) bandwidth->excludes(option);
   command->callback([options, bandwidth, &exit_code] {
     if (!bandwidth->parsed()) exit_code = calibrate(*options);
   });

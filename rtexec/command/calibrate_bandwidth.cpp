@@ -60,7 +60,8 @@ Result<Counting> counting(const Options& options, const Board& board, const regu
 
 study::CalibratedCores cores_of(const Options& options, const Counting& counting, const std::vector<unsigned>& cores) {
   const auto kind = counting.counters ? counting.counters->corunners : study::CorunnerKind::lines;
-  auto machine = study::cores_of_this_machine(kind, counting.counters ? counting.counters->line() : tasks::cache_facts().line);
+  auto machine =
+      study::cores_of_this_machine(kind, counting.counters ? counting.counters->line() : tasks::cache_facts().line);
   machine.cores = cores;
   if (counting.counters) machine.counters = counting.counters->choices;
   machine.going_on = [] { return !stop_wanted(); };
@@ -71,18 +72,19 @@ study::CalibratedCores cores_of(const Options& options, const Counting& counting
 void print_counting(std::ostream& out, const Counting& counting) {
   if (counting.stand_in())
     out << "A stand-in, not memory traffic: " << counting.counters->event << " are counted"
-        << (counting.counters->corunners == study::CorunnerKind::pages ? ", and generators touch pages" : "") << "; nothing is written\n";
+        << (counting.counters->corunners == study::CorunnerKind::pages ? ", and generators touch pages" : "")
+        << "; nothing is written\n";
   if (counting.counters)
     for (const hal::CounterChoice& each : counting.counters->choices) out << each.reason << '\n';
-  else
-    out << "The counter's columns are empty: " << counting.obstacle << '\n';
+  else out << "The counter's columns are empty: " << counting.obstacle << '\n';
 }
 
 void print_alone(std::ostream& out, const BandwidthCalibration& calibration) {
   Table table({"core alone", "by generator, MB/s", "lines counted", "by counter, MB/s", "accuracy"});
   for (const CoreTraffic& each : calibration.alone) {
     const auto accuracy = each.accuracy();
-    table.add({std::to_string(each.core), megabytes(each.reported), each.counted ? std::to_string(each.counted->lines) : "-",
+    table.add({std::to_string(each.core), megabytes(each.reported),
+               each.counted ? std::to_string(each.counted->lines) : "-",
                each.counted ? megabytes(each.counted->bandwidth) : "-", accuracy ? text_of(*accuracy, 1) + " %" : "-"});
   }
   table.print(out);
@@ -90,26 +92,34 @@ void print_alone(std::ostream& out, const BandwidthCalibration& calibration) {
 
 void print_together(std::ostream& out, const BandwidthCalibration& calibration) {
   out << "Together, MB/s:";
-  for (std::size_t i = 0; i < calibration.together.size(); ++i) out << (i == 0 ? " " : ", ") << i + 1 << ": " << megabytes(calibration.together[i]);
+  for (std::size_t i = 0; i < calibration.together.size(); ++i)
+    out << (i == 0 ? " " : ", ") << i + 1 << ": " << megabytes(calibration.together[i]);
   out << '\n';
 }
 
 void print_proposal(std::ostream& out, const MemoryFacts& facts, const BudgetProposal& proposal) {
-  out << "One core reaches " << to_string(facts.core_bandwidth) << ", all together " << to_string(facts.saturation) << '\n';
-  out << "Budgets that all cores may have at once: [[bandwidth.core]] budget = \"" << to_string(proposal.each) << "\"\n";
-  out << (proposal.best_effort ? "Beside the device: [bandwidth] best_effort = \"" + to_string(*proposal.best_effort) + "\": " : "Beside the device: ") << proposal.reason
+  out << "One core reaches " << to_string(facts.core_bandwidth) << ", all together " << to_string(facts.saturation)
       << '\n';
+  out << "Budgets that all cores may have at once: [[bandwidth.core]] budget = \"" << to_string(proposal.each)
+      << "\"\n";
+  out << (proposal.best_effort
+              ? "Beside the device: [bandwidth] best_effort = \"" + to_string(*proposal.best_effort) + "\": "
+              : "Beside the device: ")
+      << proposal.reason << '\n';
 }
 
-nlohmann::json to_json(const BandwidthCalibration& calibration, const Counting& counting, const std::optional<BudgetProposal>& proposal, const std::string& file) {
+nlohmann::json to_json(const BandwidthCalibration& calibration, const Counting& counting,
+                       const std::optional<BudgetProposal>& proposal, const std::string& file) {
   nlohmann::json alone = nlohmann::json::array(), together = nlohmann::json::array();
   for (const CoreTraffic& each : calibration.alone) {
     const auto accuracy = each.accuracy();
-    alone.push_back({{"core", each.core},
-                     {"reported_bytes_per_second", each.reported.bytes_per_second},
-                     {"lines", each.counted ? nlohmann::json(each.counted->lines) : nlohmann::json(nullptr)},
-                     {"counted_bytes_per_second", each.counted ? nlohmann::json(each.counted->bandwidth.bytes_per_second) : nlohmann::json(nullptr)},
-                     {"accuracy_percent", accuracy ? nlohmann::json(*accuracy) : nlohmann::json(nullptr)}});
+    alone.push_back(
+        {{"core", each.core},
+         {"reported_bytes_per_second", each.reported.bytes_per_second},
+         {"lines", each.counted ? nlohmann::json(each.counted->lines) : nlohmann::json(nullptr)},
+         {"counted_bytes_per_second",
+          each.counted ? nlohmann::json(each.counted->bandwidth.bytes_per_second) : nlohmann::json(nullptr)},
+         {"accuracy_percent", accuracy ? nlohmann::json(*accuracy) : nlohmann::json(nullptr)}});
   }
   for (const Bandwidth each : calibration.together) together.push_back(each.bytes_per_second);
   nlohmann::json json{{"event", counting.counters ? nlohmann::json(counting.counters->event) : nlohmann::json(nullptr)},
@@ -122,7 +132,8 @@ nlohmann::json to_json(const BandwidthCalibration& calibration, const Counting& 
   json["core_bandwidth_bytes_per_second"] = facts.core_bandwidth.bytes_per_second;
   json["saturation_bytes_per_second"] = facts.saturation.bytes_per_second;
   json["budget_bytes_per_second"] = proposal->each.bytes_per_second;
-  json["best_effort_bytes_per_second"] = proposal->best_effort ? nlohmann::json(proposal->best_effort->bytes_per_second) : nlohmann::json(nullptr);
+  json["best_effort_bytes_per_second"] =
+      proposal->best_effort ? nlohmann::json(proposal->best_effort->bytes_per_second) : nlohmann::json(nullptr);
   json["reason"] = proposal->reason;
   json["file"] = file;
   return json;
@@ -139,24 +150,29 @@ Result<BandwidthCalibration> measure(const study::CalibratedCores& cores, std::o
   stop_on_signals();
   Progress progress(out);
   std::size_t done = 0;
-  return study::calibrate_bandwidth(cores, [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); });
+  return study::calibrate_bandwidth(cores,
+                                    [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); });
 }
 
 /// Nothing is written of a stand-in.
 int calibrate_stand_in(const Options& options, const Counting& counting, const study::CalibratedCores& cores) {
   if (!options.output.empty())
-    return report({Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " + options.output + ": leave out -o"});
+    return report({Errc::bad_input, "--event " + options.event +
+                                        ": is no memory traffic, and so nothing is written to " + options.output +
+                                        ": leave out -o"});
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, out);
   if (!measured) return report(measured.error());
   print_counting(out, counting);
   print_alone(out, *measured);
   print_together(out, *measured);
-  if (const auto written = write_json(options.json, to_json(*measured, counting, {}, "")); !written) return report(written.error());
+  if (const auto written = write_json(options.json, to_json(*measured, counting, {}, "")); !written)
+    return report(written.error());
   return 0;
 }
 
-int calibrate_memory(const Options& options, const Counting& counting, const study::CalibratedCores& cores, std::optional<Bandwidth> demand) {
+int calibrate_memory(const Options& options, const Counting& counting, const study::CalibratedCores& cores,
+                     std::optional<Bandwidth> demand) {
   const auto target = board_target(options.board, options.output);
   if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
@@ -171,8 +187,11 @@ int calibrate_memory(const Options& options, const Counting& counting, const stu
   print_alone(out, *measured);
   print_together(out, *measured);
   print_proposal(out, facts, proposal);
-  out << "wrote [memory] to " << target->output.string() << ": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
-  if (const auto written = write_json(options.json, to_json(*measured, counting, proposal, target->output.string())); !written) return report(written.error());
+  out << "wrote [memory] to " << target->output.string() << ": name it in task sets as board = \"./"
+      << target->output.filename().string() << "\"\n";
+  if (const auto written = write_json(options.json, to_json(*measured, counting, proposal, target->output.string()));
+      !written)
+    return report(written.error());
   return 0;
 }
 
@@ -185,26 +204,39 @@ int calibrate(const Options& options) {
   const auto counted = counting(options, *board, machine);
   if (!counted) return report(counted.error());
   const auto cores = cores_of(options, *counted, machine.online);
-  return counted->stand_in() ? calibrate_stand_in(options, *counted, cores) : calibrate_memory(options, *counted, cores, *demand);
+  return counted->stand_in() ? calibrate_stand_in(options, *counted, cores)
+                             : calibrate_memory(options, *counted, cores, *demand);
 }
 
 } // namespace
 
 CLI::App* add_calibrate_bandwidth(CLI::App& calibrating, int& exit_code) {
-  auto* command = calibrating.add_subcommand(
-      "bandwidth", "Measure what memory bandwidth one core and all cores reach, hold counters against traffic generators, and write [memory] into the board's file");
+  auto* command =
+      calibrating.add_subcommand("bandwidth",
+                                 "Measure what memory bandwidth one core and all cores reach, hold counters against "
+                                 "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command->add_option("-o,--output", options->output, "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")->type_name("FILE.toml");
-  command->add_option("--event", options->event,
-                      "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, generators touch pages and nothing is written")
+  command
+      ->add_option("-o,--output", options->output,
+                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")
+      ->type_name("FILE.toml");
+  command
+      ->add_option("--event", options->event,
+                   "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
+                   "generators touch pages and nothing is written")
       ->check(not_empty())
       ->type_name("EVENT");
-  command->add_option("--seconds", options->seconds, "Of each measurement: one for each core, and one for each number of cores")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "Of each measurement: one for each core, and one for each number of cores")
       ->capture_default_str()
       ->check(number_within(0.01, 3600.0))
       ->type_name("S");
-  command->add_option("--demand", options->demand, "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+  command
+      ->add_option(
+          "--demand", options->demand,
+          "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
       ->check(not_empty())
       ->type_name("BANDWIDTH");
   add_json_option(*command, options->json);

@@ -38,7 +38,8 @@ class Page {
  public:
   explicit Page(const Chart& chart) : chart_(chart) {
     out_ << std::fixed << std::setprecision(1);
-    out_ << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << left + width + legend_width << R"(" height=")" << top + height + bottom << "\">\n"
+    out_ << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << left + width + legend_width << R"(" height=")"
+         << top + height + bottom << "\">\n"
          << "<style>text{font:13px sans-serif;fill:#222}.l{stroke:#ddd}</style>\n"
          << R"(<rect width="100%" height="100%" fill="#fff"/>)" << '\n';
     write(left, 22, chart.title);
@@ -59,7 +60,8 @@ class Page {
     out_ << "<text x=\"" << at_x << "\" y=\"" << at_y << "\" " << attributes << ">" << text << "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const std::string& attributes) {
-    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" " << attributes << "/>\n";
+    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" " << attributes
+         << "/>\n";
   }
 
   void axes() {
@@ -80,13 +82,16 @@ class Page {
 
   void draw(std::size_t index) {
     const Series& series = chart_.series[index];
-    const std::string stroke = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") + style(index).colour + "\" stroke-dasharray=\"" + style(index).dash + '"';
+    const std::string stroke = std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") + style(index).colour +
+                               "\" stroke-dasharray=\"" + style(index).dash + '"';
     out_ << "<polyline " << stroke << " points=\"";
-    for (std::size_t i = 0; i < chart_.x.size(); ++i) out_ << (i == 0 ? "" : " ") << x(chart_.x[i]) << ',' << y(series.percent[i]);
+    for (std::size_t i = 0; i < chart_.x.size(); ++i)
+      out_ << (i == 0 ? "" : " ") << x(chart_.x[i]) << ',' << y(series.percent[i]);
     out_ << "\"/>\n";
     for (std::size_t i = 0; i < chart_.x.size(); ++i)
-      out_ << "<circle cx=\"" << x(chart_.x[i]) << "\" cy=\"" << y(series.percent[i]) << "\" r=\"3\" fill=\"" << style(index).colour << "\"><title>" << series.name
-           << " at " << number(chart_.x[i]) << ": " << series.percent[i] << " %</title></circle>\n";
+      out_ << "<circle cx=\"" << x(chart_.x[i]) << "\" cy=\"" << y(series.percent[i]) << "\" r=\"3\" fill=\""
+           << style(index).colour << "\"><title>" << series.name << " at " << number(chart_.x[i]) << ": "
+           << series.percent[i] << " %</title></circle>\n";
     const double at = top + 10 + legend_line * static_cast<double>(index);
     line(left + width + 14, at, left + width + 40, at, stroke);
     write(left + width + 46, at + 4, series.name);

@@ -1,4 +1,5 @@
-// Draws percentages over a varied quantity: one line for each series. The picture is one SVG file that needs nothing else.
+// Draws percentages over a varied quantity: one line for each series. The picture is one SVG file that needs nothing
+// else.
 #pragma once
 
 #include <string>

@@ -33,7 +33,8 @@ void note_absent_cores(std::ostream& out, const Plan& plan) {
   const auto here = hal::Machine().online_cores();
   std::string absent;
   for (const PlannedTask& task : plan.tasks)
-    if (std::ranges::find(here, task.core) == here.end()) absent += (absent.empty() ? "" : ", ") + std::to_string(task.core) + " for task '" + task.name + "'";
+    if (std::ranges::find(here, task.core) == here.end())
+      absent += (absent.empty() ? "" : ", ") + std::to_string(task.core) + " for task '" + task.name + "'";
   if (!absent.empty()) out << "Note: this machine has no core " << absent << ": run refuses the set here\n";
 }
 
@@ -59,7 +60,8 @@ Result<> take_wcets(TaskSet& set, const std::filesystem::path& file) {
   for (Task& task : set.tasks) {
     if (!task.wcet) continue; // the profile's, if it is of the same workload
     const auto entry = std::ranges::find(profile->entries, task.name, &ProfileEntry::task);
-    if (entry == profile->entries.end()) return fail(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
+    if (entry == profile->entries.end())
+      return fail(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
     task.wcet = entry->wcet;
   }
   return {};
@@ -73,9 +75,12 @@ int check(const Options& options) {
   const auto executive = Executive::create(std::move(*set));
   if (!executive) return report(executive.error());
   std::ostream& out = text_output(options.json);
-  std::vector<TestVerdict> comparison = policies::compare_device_tests(executive->plan(), executive->tasks(), executive->board());
+  std::vector<TestVerdict> comparison =
+      policies::compare_device_tests(executive->plan(), executive->tasks(), executive->board());
   if (!options.tests.empty())
-    std::erase_if(comparison, [&](const TestVerdict& test) { return std::ranges::find(options.tests, test.name) == options.tests.end(); });
+    std::erase_if(comparison, [&](const TestVerdict& test) {
+      return std::ranges::find(options.tests, test.name) == options.tests.end();
+    });
   print_plan(out, *executive);
   print_comparison(out, comparison);
   note_other_policies(out, *executive);
@@ -96,13 +101,20 @@ void add_check(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("check", "Say whether every deadline can be promised, with the numbers");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("--wcet", options->wcet, "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's")->type_name("FILE");
+  command
+      ->add_option(
+          "--wcet", options->wcet,
+          "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's")
+      ->type_name("FILE");
   add_json_option(*command, options->json);
-  command->add_option("--tests", options->tests, "Which tests of the device alone to show beside the verdict (default: all for the order)")
+  command
+      ->add_option("--tests", options->tests,
+                   "Which tests of the device alone to show beside the verdict (default: all for the order)")
       ->delimiter(',')
       ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}))
       ->type_name("NAME,...");
-  command->add_flag("--headroom", options->headroom, "Also by how much execution times, periods, device memory and copies may change, or must");
+  command->add_flag("--headroom", options->headroom,
+                    "Also by how much execution times, periods, device memory and copies may change, or must");
   command->callback([options, &exit_code] { exit_code = check(*options); });
 }
 

@@ -51,7 +51,8 @@ int config(const Options& options) {
 } // namespace
 
 void add_config(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
+  auto* command =
+      program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
   command->add_option("kind", options->kind, "Which file")
       ->capture_default_str()

@@ -51,7 +51,8 @@ struct MachineFloor {
 struct Options {
   bool simulate = false;
   std::vector<std::string> modes, workloads;
-  std::vector<std::string> limits{"10MB/s", "100MB/s", "512MB/s", "1000MB/s", "10000MB/s"}; // 7.2; a core of the model cannot reach more
+  // 7.2; a core of the model cannot reach more
+  std::vector<std::string> limits{"10MB/s", "100MB/s", "512MB/s", "1000MB/s", "10000MB/s"};
   std::string runs_limit = "100MB/s"; // 7.3
   std::optional<unsigned> corunners;
   std::optional<std::size_t> runs;
@@ -64,14 +65,16 @@ struct Options {
   std::string json;
 };
 
-constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000; // 7.3; a host device takes some 50 ms for each
+// 7.3; a host device takes some 50 ms for each
+constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-// ---- what is asked ------------------------------------------------------------------------------------------------------
+// ---- what is asked ----
 
 Result<Bandwidth> limit_of(const char* option, const std::string& text) {
   const auto limit = parse_bandwidth(text);
   if (!limit) return fail(limit.error().code, std::string(option) + " " + text + ": " + limit.error().what);
-  if (*limit < Bandwidth{1'000'000}) return fail(Errc::bad_input, std::string(option) + " " + text + ": at least 1MB/s");
+  if (*limit < Bandwidth{1'000'000})
+    return fail(Errc::bad_input, std::string(option) + " " + text + ": at least 1MB/s");
   return limit;
 }
 
@@ -98,10 +101,12 @@ Result<IsolationStudy> study_of(const Options& options, const IsolationPlant& pl
 }
 
 /// Of `known`, those that were asked for; all where none were.
-Result<std::vector<std::string_view>> modes_of(const Options& options, std::span<const std::string_view> known, const std::string& but) {
+Result<std::vector<std::string_view>> modes_of(const Options& options, std::span<const std::string_view> known,
+                                               const std::string& but) {
   for (const std::string& name : options.modes)
     if (std::ranges::find(known, name) == known.end())
-      return fail(Errc::bad_input, "--modes " + config::shortened(name) + ": there is none of this name" + but + "; use " + config::alternatives(known));
+      return fail(Errc::bad_input, "--modes " + config::shortened(name) + ": there is none of this name" + but +
+                                       "; use " + config::alternatives(known));
   std::vector<std::string_view> modes;
   std::ranges::copy_if(known, std::back_inserter(modes), [&](std::string_view each) {
     return options.modes.empty() || std::ranges::find(options.modes, each) != options.modes.end();
@@ -115,9 +120,11 @@ Result<Subject> modelled(const Options& options) {
   for (const study::ModelledMode& mode : model.modes) names.push_back(mode.name);
   const auto modes = modes_of(options, names, "");
   if (!modes) return std::unexpected(modes.error());
-  Subject subject{.preface = {"A model of a Jetson TX2, not a measurement"}, .event = {}, .stand_in = false, .plants = {}};
+  Subject subject{
+      .preface = {"A model of a Jetson TX2, not a measurement"}, .event = {}, .stand_in = false, .plants = {}};
   for (const std::string_view mode : *modes)
-    subject.plants.push_back(modelled_plant(model, *std::ranges::find(model.modes, mode, &study::ModelledMode::name), options.seed));
+    subject.plants.push_back(
+        modelled_plant(model, *std::ranges::find(model.modes, mode, &study::ModelledMode::name), options.seed));
   return subject;
 }
 
@@ -132,7 +139,8 @@ Result<study::IsolationMachine> machine_of(const Options& options) {
   auto machine = study::isolation_machine(request);
   if (machine || machine.error().code != Errc::refused) return machine;
   return fail(Errc::refused, "experiment isolation: " + machine.error().what +
-                                 "\n--event page-faults runs it with a stand-in (co-runners that touch pages), --simulate on the model of a Jetson TX2");
+                                 "\n--event page-faults runs it with a stand-in (co-runners that touch pages), "
+                                 "--simulate on the model of a Jetson TX2");
 }
 
 Result<Subject> measured(const Options& options, std::unique_ptr<MachineFloor>& floor) {
@@ -145,7 +153,9 @@ Result<Subject> measured(const Options& options, std::unique_ptr<MachineFloor>& 
   std::vector<std::string_view> names;
   for (const study::MachineMode mode : offered) names.push_back(study::name_of(mode));
   const bool on_cores = floor->machine.device_on_cores;
-  const auto modes = modes_of(options, names, on_cores ? " here: board '" + options.board + "' computes on the core that mode thesis would limit" : " here");
+  const auto modes = modes_of(
+      options, names,
+      on_cores ? " here: board '" + options.board + "' computes on the core that mode thesis would limit" : " here");
   if (!modes) return std::unexpected(modes.error());
   const std::string core = "core " + std::to_string(floor->machine.feeder);
   const std::string where = on_cores ? core + ", which is the device" : floor->machine.device + ", fed by " + core;
@@ -158,11 +168,12 @@ Result<Subject> measured(const Options& options, std::unique_ptr<MachineFloor>& 
                               " are counted and limited; speed-ups say nothing of memory bandwidth");
   std::ranges::copy(floor->machine.notes, std::back_inserter(subject.preface));
   for (const study::MachineMode mode : offered)
-    if (std::ranges::find(*modes, study::name_of(mode)) != modes->end()) subject.plants.push_back(machine_plant(floor->machine, mode, floor->locks));
+    if (std::ranges::find(*modes, study::name_of(mode)) != modes->end())
+      subject.plants.push_back(machine_plant(floor->machine, mode, floor->locks));
   return subject;
 }
 
-// ---- tables -------------------------------------------------------------------------------------------------------------
+// ---- tables ----
 
 std::string fixed(double value, int digits) {
   char text[48];
@@ -187,7 +198,8 @@ std::string gigabytes(Bandwidth bandwidth) { return fixed(static_cast<double>(ba
 void print_sweeps(std::ostream& out, const Isolation& isolation) {
   if (isolation.sweeps.empty()) return;
   out << "Sweeps alone, GB/s together:";
-  for (std::size_t i = 0; i < isolation.sweeps.size(); ++i) out << (i == 0 ? " " : ", ") << corun(i + 1) << ' ' << gigabytes(isolation.sweeps[i]);
+  for (std::size_t i = 0; i < isolation.sweeps.size(); ++i)
+    out << (i == 0 ? " " : ", ") << corun(i + 1) << ' ' << gigabytes(isolation.sweeps[i]);
   out << "\n\n";
 }
 
@@ -195,8 +207,8 @@ void print_sweeps(std::ostream& out, const Isolation& isolation) {
 void print_workload(std::ostream& out, std::span<const Isolation> isolations, std::size_t index) {
   const IsolationResult& first = isolations.front().results[index];
   const std::size_t most = first.rows.front().measures.size() - 1;
-  out << first.workload.title << ": speed-up against no limit, percent; mean and variance of " << first.workload.unit << " over 0 to " << most
-      << " co-runners\n";
+  out << first.workload.title << ": speed-up against no limit, percent; mean and variance of " << first.workload.unit
+      << " over 0 to " << most << " co-runners\n";
   std::vector<std::string> header{"limit"};
   for (const Isolation& each : isolations) {
     header.push_back(each.name + ": solo");
@@ -228,10 +240,12 @@ void print_runs(std::ostream& out, std::span<const Isolation> isolations) {
   for (const Isolation& each : isolations) {
     const auto& runs = *each.runs;
     const auto add = [&](const std::string& limit, const study::Spread& spread, const std::string& gain) {
-      table.add({each.name + ": " + limit, fixed(static_cast<double>(spread.worst.count()) * 1e-3, 1), fixed(spread.mean_ns * 1e-3, 1),
-                 fixed(spread.variance_ns2 * 1e-6, 0), fixed(static_cast<double>(spread.range().count()) * 1e-3, 1), gain});
+      table.add({each.name + ": " + limit, fixed(static_cast<double>(spread.worst.count()) * 1e-3, 1),
+                 fixed(spread.mean_ns * 1e-3, 1), fixed(spread.variance_ns2 * 1e-6, 0),
+                 fixed(static_cast<double>(spread.range().count()) * 1e-3, 1), gain});
     };
-    const double gain = 100 * (1 - static_cast<double>(runs.spread_with.worst.count()) / static_cast<double>(runs.spread_without.worst.count()));
+    const double gain = 100 * (1 - static_cast<double>(runs.spread_with.worst.count()) /
+                                       static_cast<double>(runs.spread_without.worst.count()));
     add("none", runs.spread_without, "");
     add(study::name_of(runs.limit), runs.spread_with, fixed(gain, 1) + " %");
   }
@@ -247,22 +261,27 @@ void print(std::ostream& out, const Subject& subject, std::span<const Isolation>
   print_runs(out, isolations);
 }
 
-// ---- files --------------------------------------------------------------------------------------------------------------
+// ---- files ----
 
-std::string limit_field(study::BandwidthLimit limit) { return limit ? std::to_string(limit->bytes_per_second) : "none"; }
+std::string limit_field(study::BandwidthLimit limit) {
+  return limit ? std::to_string(limit->bytes_per_second) : "none";
+}
 
 std::string results_csv(std::span<const Isolation> isolations) {
   std::string text =
-      "mode,workload,unit,limit_bytes_per_second,corunners,performance,speedup_percent,corunners_bytes_per_second,device_bytes_per_second,"
+      "mode,workload,unit,limit_bytes_per_second,corunners,performance,speedup_percent,corunners_bytes_per_second,"
+      "device_bytes_per_second,"
       "mean_job_ns,worst_job_ns\n";
   for (const Isolation& each : isolations)
     for (const IsolationResult& result : each.results)
       for (const IsolationRow& row : result.rows)
         for (std::size_t i = 0; i < row.measures.size(); ++i)
-          text += each.name + "," + result.workload.name + "," + result.workload.unit + "," + limit_field(row.limit) + "," + std::to_string(i) + "," +
-                  study::text_of(row.measures[i].performance) + "," + study::text_of(row.speedup[i]) + "," +
-                  std::to_string(row.measures[i].corunners.bytes_per_second) + "," + std::to_string(row.measures[i].device.bytes_per_second) + "," +
-                  std::to_string(row.measures[i].mean.count()) + "," + std::to_string(row.measures[i].worst.count()) + "\n";
+          text += each.name + "," + result.workload.name + "," + result.workload.unit + "," + limit_field(row.limit) +
+                  "," + std::to_string(i) + "," + study::text_of(row.measures[i].performance) + "," +
+                  study::text_of(row.speedup[i]) + "," + std::to_string(row.measures[i].corunners.bytes_per_second) +
+                  "," + std::to_string(row.measures[i].device.bytes_per_second) + "," +
+                  std::to_string(row.measures[i].mean.count()) + "," + std::to_string(row.measures[i].worst.count()) +
+                  "\n";
   return text;
 }
 
@@ -271,8 +290,8 @@ std::string limits_csv(std::span<const Isolation> isolations) {
   for (const Isolation& each : isolations)
     for (const IsolationResult& result : each.results)
       for (const IsolationRow& row : result.rows)
-        text += each.name + "," + result.workload.name + "," + result.workload.unit + "," + limit_field(row.limit) + "," + study::text_of(row.mean) +
-                "," + study::text_of(row.variance) + "\n";
+        text += each.name + "," + result.workload.name + "," + result.workload.unit + "," + limit_field(row.limit) +
+                "," + study::text_of(row.mean) + "," + study::text_of(row.variance) + "\n";
   return text;
 }
 
@@ -329,7 +348,8 @@ Panel mean_panel(const Isolation& isolation, const IsolationResult& result) {
 
 /// By name, what goes into the folder.
 std::vector<std::pair<std::string, std::string>> files_of(std::span<const Isolation> isolations) {
-  std::vector<std::pair<std::string, std::string>> files{{"results.csv", results_csv(isolations)}, {"limits.csv", limits_csv(isolations)}};
+  std::vector<std::pair<std::string, std::string>> files{{"results.csv", results_csv(isolations)},
+                                                         {"limits.csv", limits_csv(isolations)}};
   for (std::size_t i = 0; i < isolations.front().results.size(); ++i) {
     std::vector<Panel> speedups, means;
     for (const Isolation& each : isolations) {
@@ -344,8 +364,9 @@ std::vector<std::pair<std::string, std::string>> files_of(std::span<const Isolat
   files.emplace_back("runs.csv", runs_csv(isolations));
   for (const Isolation& each : isolations) {
     const Runs runs[] = {{"none", each.runs->without}, {study::name_of(each.runs->limit), each.runs->with}};
-    files.emplace_back("runs-" + each.name + ".svg",
-                       envelope_svg("Executions of the Winograd kernel without co-runners, by limit: " + each.name, runs));
+    files.emplace_back(
+        "runs-" + each.name + ".svg",
+        envelope_svg("Executions of the Winograd kernel without co-runners, by limit: " + each.name, runs));
   }
   return files;
 }
@@ -355,7 +376,9 @@ class ResultFolder {
  public:
   explicit ResultFolder(const std::filesystem::path& folder) {
     std::error_code error;
-    for (auto each = folder; !each.empty() && !std::filesystem::exists(each, error) && !error; each = each.parent_path()) made_.push_back(each);
+    for (auto each = folder; !each.empty() && !std::filesystem::exists(each, error) && !error;
+         each = each.parent_path())
+      made_.push_back(each);
     if (!folder.empty()) std::filesystem::create_directories(folder, error_);
   }
   ~ResultFolder() {
@@ -375,13 +398,16 @@ Result<> save(const std::string& folder, std::span<const Isolation> isolations, 
   if (folder.empty()) return {};
   const auto files = files_of(isolations);
   for (const auto& [name, content] : files)
-    if (const auto written = config::replace_file(std::filesystem::path(folder) / name, content); !written) return written;
+    if (const auto written = config::replace_file(std::filesystem::path(folder) / name, content); !written)
+      return written;
   out << "wrote " << files.size() << " files to " << folder << ": results.csv, limits.csv, speedup-*.svg, mean-*.svg"
       << (isolations.front().runs ? ", runs.csv, runs-*.svg" : "") << '\n';
   return {};
 }
 
-nlohmann::json limit_json(study::BandwidthLimit limit) { return limit ? nlohmann::json(limit->bytes_per_second) : nlohmann::json(nullptr); }
+nlohmann::json limit_json(study::BandwidthLimit limit) {
+  return limit ? nlohmann::json(limit->bytes_per_second) : nlohmann::json(nullptr);
+}
 
 nlohmann::json to_json(const IsolationRow& row) {
   nlohmann::json measures = nlohmann::json::array();
@@ -393,7 +419,10 @@ nlohmann::json to_json(const IsolationRow& row) {
                         {"device_bytes_per_second", row.measures[i].device.bytes_per_second},
                         {"mean_job_ns", row.measures[i].mean.count()},
                         {"worst_job_ns", row.measures[i].worst.count()}});
-  return {{"limit_bytes_per_second", limit_json(row.limit)}, {"mean", row.mean}, {"variance", row.variance}, {"measures", std::move(measures)}};
+  return {{"limit_bytes_per_second", limit_json(row.limit)},
+          {"mean", row.mean},
+          {"variance", row.variance},
+          {"measures", std::move(measures)}};
 }
 
 nlohmann::json to_json(const study::Spread& spread) {
@@ -439,7 +468,7 @@ nlohmann::json to_json(const Options& options, const Subject& subject, std::span
           {"modes", std::move(modes)}};
 }
 
-// ---- the command ----------------------------------------------------------------------------------------------------------
+// ---- the command ----
 
 Result<std::vector<Isolation>> measure(const Subject& subject, const IsolationStudy& study, std::ostream& out) {
   stop_on_signals();
@@ -459,34 +488,42 @@ int isolation(const Options& options) {
   std::unique_ptr<MachineFloor> floor; // outlives the plants
   const auto subject = options.simulate ? modelled(options) : measured(options, floor);
   if (!subject) return report(subject.error());
-  const auto study = study_of(options, *subject->plants.front(), floor && floor->machine.device_on_cores ? runs_on_cores : runs_of_thesis);
+  const auto study = study_of(options, *subject->plants.front(),
+                              floor && floor->machine.device_on_cores ? runs_on_cores : runs_of_thesis);
   if (!study) return report(study.error());
   const ResultFolder folder(options.folder);
-  if (folder.error()) return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
+  if (folder.error())
+    return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
   if (const auto writable = check_json(options.json); !writable) return report(writable.error());
   std::ostream& out = text_output(options.json);
   const auto isolations = measure(*subject, *study, out);
   if (!isolations) return report(isolations.error());
   print(out, *subject, *isolations);
   if (const auto saved = save(options.folder, *isolations, out); !saved) return report(saved.error());
-  if (const auto written = write_json(options.json, to_json(options, *subject, *isolations)); !written) return report(written.error());
+  if (const auto written = write_json(options.json, to_json(options, *subject, *isolations)); !written)
+    return report(written.error());
   return 0;
 }
 
 void add_isolation(CLI::App& experiment, int& exit_code) {
-  auto* command = experiment.add_subcommand(
-      "isolation",
-      "How much limits of other cores' memory bandwidth speed a DNN job on the device up, beside 0 to n programs that sweep memory "
-      "(Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
+  auto* command = experiment.add_subcommand("isolation",
+                                            "How much limits of other cores' memory bandwidth speed a DNN job on the "
+                                            "device up, beside 0 to n programs that sweep memory "
+                                            "(Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
   const auto options = std::make_shared<Options>();
-  auto* simulate = command->add_flag("--simulate", options->simulate, "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");
-  command->add_option("--board", options->board, "That has the device, and counters of its cores' traffic: a name or a file")
+  auto* simulate =
+      command->add_flag("--simulate", options->simulate,
+                        "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");
+  command
+      ->add_option("--board", options->board,
+                   "That has the device, and counters of its cores' traffic: a name or a file")
       ->capture_default_str()
       ->excludes(simulate)
       ->type_name("BOARD");
   command
       ->add_option("--event", options->event,
-                   "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners touch pages and no memory traffic is limited")
+                   "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners "
+                   "touch pages and no memory traffic is limited")
       ->excludes(simulate)
       ->check(not_empty())
       ->type_name("EVENT");
@@ -495,39 +532,52 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
       ->excludes(simulate)
       ->check(number_within(0.01, 3600.0))
       ->type_name("S");
-  command->add_option("--model", options->models, "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
+  command
+      ->add_option(
+          "--model", options->models,
+          "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
       ->excludes(simulate)
       ->check(CLI::ExistingFile)
       ->delimiter(',')
       ->type_name("MODEL.onnx,...");
   command
       ->add_option("--modes", options->modes,
-                   "thesis (all cores are limited; on a machine, where its device is a GPU), rtexec (the core that feeds the device is not; default: both)")
+                   "thesis (all cores are limited; on a machine, where its device is a GPU), rtexec (the core that "
+                   "feeds the device is not; default: both)")
       ->delimiter(',')
       ->type_name("LIST");
   command
       ->add_option("--workloads", options->workloads,
-                   "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; on a machine those of --model (default: all)")
+                   "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; "
+                   "on a machine those of --model (default: all)")
       ->delimiter(',')
       ->type_name("LIST");
-  command->add_option("--limits", options->limits, "Of each core, ascending, at least 1MB/s; no limit is measured as well")
+  command
+      ->add_option("--limits", options->limits, "Of each core, ascending, at least 1MB/s; no limit is measured as well")
       ->capture_default_str()
       ->delimiter(',')
       ->type_name("LIST");
   command
       ->add_option("--corunners", options->corunners,
-                   "At most so many programs that sweep memory, on cores 1, 2, ... (default: one for each core but that which feeds the device)")
+                   "At most so many programs that sweep memory, on cores 1, 2, ... (default: one for each core but "
+                   "that which feeds the device)")
       ->type_name("N");
   command
       ->add_option("--runs", options->runs,
-                   "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where the device is a core 1000)")
+                   "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where "
+                   "the device is a core 1000)")
       ->check(CLI::Range(std::size_t{0}, std::size_t{10'000'000}))
       ->type_name("N");
-  command->add_option("--runs-limit", options->runs_limit, "Of each core, for these; at least 1MB/s")->capture_default_str()->type_name("BANDWIDTH");
+  command->add_option("--runs-limit", options->runs_limit, "Of each core, for these; at least 1MB/s")
+      ->capture_default_str()
+      ->type_name("BANDWIDTH");
   command->add_option("--seed", options->seed, "Of the noise in the model: the same seed gives the same executions")
       ->capture_default_str()
       ->type_name("N");
-  command->add_option("-o,--output", options->folder, "Write results.csv, limits.csv, runs.csv and pictures of all three there")->type_name("FOLDER");
+  command
+      ->add_option("-o,--output", options->folder,
+                   "Write results.csv, limits.csv, runs.csv and pictures of all three there")
+      ->type_name("FOLDER");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = isolation(*options); });
 }

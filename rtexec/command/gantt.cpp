@@ -13,7 +13,8 @@ using simulator::Step;
 using simulator::Stretch;
 using traces::GanttLane;
 
-GanttRecorder::GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to) : tasks_(tasks), plan_(plan), jobs_(tasks.tasks.size()) {
+GanttRecorder::GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to)
+    : tasks_(tasks), plan_(plan), jobs_(tasks.tasks.size()) {
   seen_.title = "a simulated run";
   seen_.from = from;
   seen_.to = to;
@@ -31,9 +32,11 @@ void GanttRecorder::name_lanes() {
   for (std::uint32_t task = 0; task < tasks_.tasks.size(); ++task) {
     seen_.tasks.push_back(tasks_.tasks[task].name);
     seen_.lanes.push_back({GanttLane::Kind::task, task, tasks_.tasks[task].name});
-    if (plan_.tasks[task].wcet.before + plan_.tasks[task].wcet.after > Duration(0)) cores.insert(plan_.tasks[task].core);
+    if (plan_.tasks[task].wcet.before + plan_.tasks[task].wcet.after > Duration(0))
+      cores.insert(plan_.tasks[task].core);
   }
-  for (const unsigned core : cores) seen_.lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
+  for (const unsigned core : cores)
+    seen_.lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
   device_ = static_cast<std::uint32_t>(seen_.lanes.size());
   seen_.lanes.push_back({GanttLane::Kind::device, 0, "device"});
   if (!plan_.swap) return;
@@ -72,7 +75,9 @@ void GanttRecorder::in_use(Instant at, bool more) {
 }
 
 GanttRecorder::Bar GanttRecorder::bar_of(Bar::Kind kind, const Open& open, Instant end) const {
-  const std::uint32_t lane = kind == Bar::Kind::response ? open.job.task : kind == Bar::Kind::device ? device_ : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
+  const std::uint32_t lane = kind == Bar::Kind::response ? open.job.task
+                             : kind == Bar::Kind::device ? device_
+                                                         : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
   return {.kind = kind, .lane = lane, .job = open.job, .owner = open.owner, .begin = open.since, .end = end};
 }
 
@@ -89,23 +94,23 @@ void GanttRecorder::see(const Stretch& stretch) {
 void GanttRecorder::see(const Step& step) {
   const std::uint32_t task = step.job.task;
   switch (step.kind) {
-    case Step::Kind::release:
-      jobs_[task] = Open{.job = step.job, .since = step.nominal, .owner = task};
-      mark(Mark::Kind::release, step.job, step.nominal);
-      return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
-    case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
-    case Step::Kind::execution_start: execution_ = Open{.job = step.job, .since = step.now, .owner = task}; return;
-    case Step::Kind::execution_end:
-      add(bar_of(Bar::Kind::device, *execution_, step.now));
-      if (jobs_[task]) jobs_[task]->device_done = true;
-      return execution_.reset();
-    case Step::Kind::transfer_begin:
-    case Step::Kind::transfer_end: return transfer(step);
-    case Step::Kind::completion:
-    case Step::Kind::abort:
-    case Step::Kind::fail: return end_job(step);
-    case Step::Kind::request:
-    case Step::Kind::stop: return;
+  case Step::Kind::release:
+    jobs_[task] = Open{.job = step.job, .since = step.nominal, .owner = task};
+    mark(Mark::Kind::release, step.job, step.nominal);
+    return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
+  case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
+  case Step::Kind::execution_start: execution_ = Open{.job = step.job, .since = step.now, .owner = task}; return;
+  case Step::Kind::execution_end:
+    add(bar_of(Bar::Kind::device, *execution_, step.now));
+    if (jobs_[task]) jobs_[task]->device_done = true;
+    return execution_.reset();
+  case Step::Kind::transfer_begin:
+  case Step::Kind::transfer_end: return transfer(step);
+  case Step::Kind::completion:
+  case Step::Kind::abort:
+  case Step::Kind::fail: return end_job(step);
+  case Step::Kind::request:
+  case Step::Kind::stop: return;
   }
 }
 
@@ -141,7 +146,8 @@ traces::Gantt GanttRecorder::gantt(Instant end) const {
   for (std::size_t task = 0; task < jobs_.size(); ++task) {
     const auto& job = jobs_[task];
     open(Bar::Kind::response, job);
-    if (job && job->since + tasks_.tasks[task].deadline < result.to) result.marks.push_back({Mark::Kind::miss, job->job, result.to});
+    if (job && job->since + tasks_.tasks[task].deadline < result.to)
+      result.marks.push_back({Mark::Kind::miss, job->job, result.to});
   }
   open(Bar::Kind::device, execution_);
   open(Bar::Kind::swap_in, copies_[1]);

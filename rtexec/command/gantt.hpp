@@ -1,5 +1,5 @@
-// Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the device and for each
-// direction of copies. traces/report/svg.hpp draws it.
+// Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the
+// device and for each direction of copies. traces/report/svg.hpp draws it.
 #pragma once
 
 #include "config/plan.hpp"

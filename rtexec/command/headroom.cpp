@@ -29,27 +29,26 @@ std::string text(Factor factor) {
 }
 std::string text(Bytes bytes) { return readable(bytes); }
 
-template <class Value>
-std::string text(const std::optional<Value>& value) { return value ? text(*value) : "-"; }
+template <class Value> std::string text(const std::optional<Value>& value) { return value ? text(*value) : "-"; }
 
 std::string reason(const Edge<Factor>& edge) { return edge.reason.empty() ? "-" : edge.reason; }
 
 void add_row(Table& table, const std::string& who, const Edge<Factor>& wcet, const Edge<Factor>& period) {
-  table.add({who, text(wcet.proved), text(wcet.not_proved), reason(wcet), text(period.proved), text(period.not_proved), reason(period)});
+  table.add({who, text(wcet.proved), text(wcet.not_proved), reason(wcet), text(period.proved), text(period.not_proved),
+             reason(period)});
 }
 
 /// "0.5 (not 0.499: task 'rear')"
-template <class Value>
-std::string sentence(const Edge<Value>& edge) {
+template <class Value> std::string sentence(const Edge<Value>& edge) {
   if (!edge.proved) return "not even " + text(edge.not_proved) + ": " + edge.reason;
-  return text(*edge.proved) + (edge.not_proved ? " (not " + text(*edge.not_proved) + ": " + edge.reason + ")" : ", and no search beyond");
+  return text(*edge.proved) +
+         (edge.not_proved ? " (not " + text(*edge.not_proved) + ": " + edge.reason + ")" : ", and no search beyond");
 }
 
 json number(Factor factor) { return factor.value(); }
 json number(Bytes bytes) { return bytes.count; }
 
-template <class Value>
-json to_json(const Edge<Value>& edge) {
+template <class Value> json to_json(const Edge<Value>& edge) {
   const auto nullable = [](const std::optional<Value>& value) { return value ? number(*value) : json(nullptr); };
   return {{"proved", nullable(edge.proved)}, {"not_proved", nullable(edge.not_proved)}, {"reason", edge.reason}};
 }
@@ -69,14 +68,16 @@ Headroom find_headroom(const Executive& executive, std::ostream& out) {
   Progress progress(out);
   const auto begin = std::chrono::steady_clock::now();
   bool shown = false;
-  return policies::headroom(executive.tasks(), executive.board(), executive.plan(), [&](std::size_t done, std::size_t all) {
-    shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
-    if (shown) static_cast<void>(progress("looking for headroom", done, all, "quantities"));
-  });
+  return policies::headroom(executive.tasks(), executive.board(), executive.plan(),
+                            [&](std::size_t done, std::size_t all) {
+                              shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
+                              if (shown) static_cast<void>(progress("looking for headroom", done, all, "quantities"));
+                            });
 }
 
 void print_headroom(std::ostream& out, const Headroom& room) {
-  out << "Headroom: factors of one quantity alone with which the set is still proved, and the next that are not (steps of 0.1 %, from 0.01 to 100)\n";
+  out << "Headroom: factors of one quantity alone with which the set is still proved, and the next that are not (steps "
+         "of 0.1 %, from 0.01 to 100)\n";
   if (room.wcet && room.period) {
     Table table({"task", "wcet proved", "not proved", "limits", "period proved", "not proved", "limits"});
     for (const policies::TaskHeadroom& task : room.tasks) add_row(table, task.name, task.wcet, task.period);
@@ -86,7 +87,8 @@ void print_headroom(std::ostream& out, const Headroom& room) {
   }
   if (room.bandwidth) out << "Copy bandwidth: " << sentence(*room.bandwidth) << '\n';
   if (room.wcet_to_prove) out << "To prove the set, all wcets by: " << sentence(*room.wcet_to_prove) << '\n';
-  out << (room.wcet_to_prove ? "To prove the set, device memory: " : "Device memory: ") << sentence(room.capacity) << '\n';
+  out << (room.wcet_to_prove ? "To prove the set, device memory: " : "Device memory: ") << sentence(room.capacity)
+      << '\n';
 }
 
 json to_json(const Headroom& room) {

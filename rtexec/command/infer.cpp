@@ -78,8 +78,8 @@ class LoadedNetwork {
   [[nodiscard]] const tasks::Metadata& metadata() const { return metadata_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// Executes `repeat` times on the compute engine, one right after the other: the time of each. Repeated executions begin with one that is
-  /// not counted, as the executive rehearses.
+  /// Executes `repeat` times on the compute engine, one right after the other: the time of each. Repeated executions
+  /// begin with one that is not counted, as the executive rehearses.
   Result<std::vector<Duration>> run(int repeat) {
     std::vector<Duration> times(static_cast<std::size_t>(repeat));
     const auto executed = executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept -> Status {
@@ -101,7 +101,8 @@ class LoadedNetwork {
  private:
   Result<> bind(const Board& board, bool tune, std::ostream& out) {
     // Tuning needs room beside what the network will take.
-    const Bytes needed = round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
+    const Bytes needed =
+        round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
     auto device = hal::open_device(board, tune ? board.capacity : std::max(needed, board.chunk), board.chunk);
     if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
@@ -130,7 +131,8 @@ Result<> fetch_inputs(LoadedNetwork& loaded, const fs::path& input) {
     const auto source = tasks::make_input(input, port.shape, *normalization);
     if (!source) return std::unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
-      return fail(fetched.error(), "input '" + port.name + "': " + input.string() + " could not be fetched: " + name(fetched.error()));
+      return fail(fetched.error(),
+                  "input '" + port.name + "': " + input.string() + " could not be fetched: " + name(fetched.error()));
   }
   return {};
 }
@@ -174,18 +176,22 @@ Result<std::unique_ptr<tasks::OutputDecoder>> decode(LoadedNetwork& loaded) {
 }
 
 /// Boxes in pixels of the picture that was put into the network.
-std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture, const tasks::Shape& network) {
-  const auto letterbox =
-      tasks::Letterbox::fit(picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
+std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture,
+                                 const tasks::Shape& network) {
+  const auto letterbox = tasks::Letterbox::fit(
+      picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
   std::vector<tasks::Box> boxes;
   for (const tasks::Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
   return boxes;
 }
 
-Result<> write_picture(LoadedNetwork& loaded, const tasks::OutputDecoder* decoder, const Options& options, std::ostream& out) {
+Result<> write_picture(LoadedNetwork& loaded, const tasks::OutputDecoder* decoder, const Options& options,
+                       std::ostream& out) {
   if (decoder == nullptr)
-    return fail(Errc::bad_input,
-                options.model + " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
+    return fail(
+        Errc::bad_input,
+        options.model +
+            " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
   auto picture = tasks::read_picture(options.input);
   if (!picture) return std::unexpected(picture.error());
   tasks::draw(*picture, boxes_in(*decoder, *picture, loaded.network().inputs().front().shape));
@@ -206,8 +212,10 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
   const auto number = [](float value) { return std::to_string(static_cast<int>(value)); };
   const auto score = [](float value) { return std::to_string(static_cast<int>(value * 100 + 0.5F)) + "%"; };
   for (const tasks::Box& box : decoder.boxes())
-    table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right), number(box.bottom)});
-  for (const tasks::RankedClass& ranked : decoder.classes()) table.add({std::to_string(ranked.label), score(ranked.score)});
+    table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
+               number(box.bottom)});
+  for (const tasks::RankedClass& ranked : decoder.classes())
+    table.add({std::to_string(ranked.label), score(ranked.score)});
   table.print(out);
 }
 
@@ -216,9 +224,14 @@ nlohmann::json to_json(LoadedNetwork& loaded, const tasks::OutputDecoder* decode
   for (const auto& port : loaded.network().outputs()) outputs.push_back({{"name", port.name}, {"shape", port.shape}});
   if (decoder != nullptr) {
     for (const tasks::Box& box : decoder->boxes())
-      boxes.push_back(
-          {{"class", box.label}, {"score", box.score}, {"left", box.left}, {"top", box.top}, {"right", box.right}, {"bottom", box.bottom}});
-    for (const tasks::RankedClass& ranked : decoder->classes()) classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
+      boxes.push_back({{"class", box.label},
+                       {"score", box.score},
+                       {"left", box.left},
+                       {"top", box.top},
+                       {"right", box.right},
+                       {"bottom", box.bottom}});
+    for (const tasks::RankedClass& ranked : decoder->classes())
+      classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   }
   return {{"outputs", outputs},
           {"boxes", boxes},
@@ -237,14 +250,15 @@ nlohmann::json to_json(LoadedNetwork& loaded, const tasks::OutputDecoder* decode
 void print(std::ostream& out, const std::vector<Duration>& times) {
   out << "executed in " << readable(times[times.size() / 2]);
   if (times.size() > 1)
-    out << " (median of " << times.size() << "; p99 " << readable(percentile(times, 0.99)) << ", p99.9 " << readable(percentile(times, 0.999))
-        << ", longest " << readable(times.back()) << ")";
+    out << " (median of " << times.size() << "; p99 " << readable(percentile(times, 0.99)) << ", p99.9 "
+        << readable(percentile(times, 0.999)) << ", longest " << readable(times.back()) << ")";
   out << '\n';
 }
 
 int infer(const Options& options) {
   if (asks_for_picture(options) && options.input.empty())
-    return report({Errc::bad_input, "-o " + options.output + " draws on the picture that the network is given: give one behind the model"});
+    return report({Errc::bad_input, "-o " + options.output +
+                                        " draws on the picture that the network is given: give one behind the model"});
   std::ostream& out = text_output(options.json);
   auto loaded = LoadedNetwork::load(options, out);
   if (!loaded) return report(loaded.error());
@@ -258,7 +272,8 @@ int infer(const Options& options) {
   if (*decoder) print(out, **decoder);
   if (const auto written = write(*loaded, decoder->get(), options, out); !written) return report(written.error());
   print(out, *times);
-  if (const auto written = write_json(options.json, to_json(*loaded, decoder->get(), *times)); !written) return report(written.error());
+  if (const auto written = write_json(options.json, to_json(*loaded, decoder->get(), *times)); !written)
+    return report(written.error());
   return 0;
 }
 
@@ -268,11 +283,15 @@ void add_infer(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
   command->add_option("model", options->model, "The network")->required()->type_name("MODEL.onnx");
-  command->add_option("input", options->input, "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise")->type_name("INPUT");
+  command->add_option("input", options->input, "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise")
+      ->type_name("INPUT");
   command
-      ->add_option("-o,--output", options->output, "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
+      ->add_option("-o,--output", options->output,
+                   "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
       ->type_name("OUT");
-  command->add_option("--board", options->board, "The board whose device executes it: a name or a file")->capture_default_str()->type_name("BOARD");
+  command->add_option("--board", options->board, "The board whose device executes it: a name or a file")
+      ->capture_default_str()
+      ->type_name("BOARD");
   command->add_option("--precision", options->precision, "Arithmetic on a GPU")
       ->capture_default_str()
       ->check(CLI::IsMember(precisions()))

@@ -9,7 +9,8 @@
 namespace rtexec::command {
 namespace {
 
-constexpr double left = 70, top = 56, width = 400, height = 320, right = 80, bottom = 60, legend = 110, legend_line = 20;
+constexpr double left = 70, top = 56, width = 400, height = 320, right = 80, bottom = 60, legend = 110,
+                 legend_line = 20;
 constexpr double wide = 900;
 constexpr std::size_t columns = 450; // of an envelope
 constexpr double ticks = 6;
@@ -41,8 +42,8 @@ struct Axis {
 class Page {
  public:
   Page(double page_width, double page_height) {
-    out_ << std::fixed << std::setprecision(1) << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << page_width << R"(" height=")" << page_height
-         << "\">\n"
+    out_ << std::fixed << std::setprecision(1) << R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" << page_width
+         << R"(" height=")" << page_height << "\">\n"
          << "<style>text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}</style>\n"
          << R"(<rect width="100%" height="100%" fill="#fff"/>)" << '\n';
   }
@@ -56,10 +57,12 @@ class Page {
     out_ << "<text x=\"" << x << "\" y=\"" << y << "\" " << attributes << ">" << what << "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const std::string& attributes) {
-    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" " << attributes << "/>\n";
+    out_ << "<line x1=\"" << x1 << "\" y1=\"" << y1 << "\" x2=\"" << x2 << "\" y2=\"" << y2 << "\" " << attributes
+         << "/>\n";
   }
   void turned(double x, double y, const std::string& what) {
-    out_ << "<text text-anchor=\"middle\" transform=\"translate(" << x << ',' << y << ") rotate(-90)\">" << what << "</text>\n";
+    out_ << "<text text-anchor=\"middle\" transform=\"translate(" << x << ',' << y << ") rotate(-90)\">" << what
+         << "</text>\n";
   }
 
   /// With lines across where it is the left one.
@@ -97,7 +100,8 @@ void draw(Page& page, const Panel& panel, double x0, const Axis& axis, const Axi
   if (!panel.right_label.empty()) page.vertical(right_axis, x0, x0 + width, false);
   page.line(x0, top, x0, top + height, "stroke=\"#222\"");
   page.line(x0, top + height, x0 + width, top + height, "stroke=\"#222\"");
-  for (std::size_t i = 0; i < panel.categories.size(); ++i) page.text(x(i), top + height + 18, panel.categories[i], "text-anchor=\"middle\"");
+  for (std::size_t i = 0; i < panel.categories.size(); ++i)
+    page.text(x(i), top + height + 18, panel.categories[i], "text-anchor=\"middle\"");
   page.text(x0 + width / 2, top + height + 42, panel.x_label, "text-anchor=\"middle\"");
   page.turned(x0 - 52, top + height / 2, panel.y_label);
   if (!panel.right_label.empty()) page.turned(x0 + width + 66, top + height / 2, panel.right_label);
@@ -106,20 +110,22 @@ void draw(Page& page, const Panel& panel, double x0, const Axis& axis, const Axi
     const Axis& own = curve.right ? right_axis : axis;
     page.out() << "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"" << colour(index) << "\" stroke-dasharray=\""
                << (curve.right ? "6 3" : "none") << "\" points=\"";
-    for (std::size_t i = 0; i < curve.values.size(); ++i) page.out() << (i == 0 ? "" : " ") << x(i) << ',' << own.y(curve.values[i]);
+    for (std::size_t i = 0; i < curve.values.size(); ++i)
+      page.out() << (i == 0 ? "" : " ") << x(i) << ',' << own.y(curve.values[i]);
     page.out() << "\"/>\n";
     for (std::size_t i = 0; i < curve.values.size(); ++i)
-      page.out() << "<circle cx=\"" << x(i) << "\" cy=\"" << own.y(curve.values[i]) << "\" r=\"3\" fill=\"" << colour(index) << "\"><title>"
-                 << curve.name << ", " << panel.categories[i] << ": " << number(curve.values[i]) << "</title></circle>\n";
+      page.out() << "<circle cx=\"" << x(i) << "\" cy=\"" << own.y(curve.values[i]) << "\" r=\"3\" fill=\""
+                 << colour(index) << "\"><title>" << curve.name << ", " << panel.categories[i] << ": "
+                 << number(curve.values[i]) << "</title></circle>\n";
   }
 }
 
 void draw_legend(Page& page, const Panel& panel, double x) {
   for (std::size_t index = 0; index < panel.curves.size(); ++index) {
     const double y = top + 10 + legend_line * static_cast<double>(index);
-    page.line(
-        x, y, x + 24, y,
-        std::string("stroke-width=\"2\" stroke=\"") + colour(index) + "\" stroke-dasharray=\"" + (panel.curves[index].right ? "6 3" : "none") + "\"");
+    page.line(x, y, x + 24, y,
+              std::string("stroke-width=\"2\" stroke=\"") + colour(index) + "\" stroke-dasharray=\"" +
+                  (panel.curves[index].right ? "6 3" : "none") + "\"");
     page.text(x + 30, y + 4, panel.curves[index].name);
   }
 }
@@ -132,7 +138,8 @@ std::string svg(std::span<const Panel> panels) {
   const Axis axis = axis_of(panels, false), right_axis = axis_of(panels, true);
   const double each = left + width + right;
   Page page(each * static_cast<double>(panels.size()) + legend, top + height + bottom);
-  for (std::size_t i = 0; i < panels.size(); ++i) draw(page, panels[i], each * static_cast<double>(i) + left, axis, right_axis);
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    draw(page, panels[i], each * static_cast<double>(i) + left, axis, right_axis);
   if (!panels.empty()) draw_legend(page, panels.front(), each * static_cast<double>(panels.size()));
   return page.finish();
 }
@@ -154,16 +161,20 @@ std::string envelope_svg(const std::string& title, std::span<const Runs> runs) {
   for (std::size_t index = 0; index < runs.size(); ++index) {
     const auto& [name, lengths] = runs[index];
     if (lengths.empty()) continue;
-    page.out() << "<path fill=\"none\" stroke=\"" << colour(index == 0 ? 3 : 0) << "\" stroke-width=\"" << wide / columns << "\" d=\"";
+    page.out() << "<path fill=\"none\" stroke=\"" << colour(index == 0 ? 3 : 0) << "\" stroke-width=\""
+               << wide / columns << "\" d=\"";
     for (std::size_t first = 0; first < lengths.size(); first += in_column) {
-      const auto [shortest, longest] = std::ranges::minmax(std::span(lengths).subspan(first, std::min(in_column, lengths.size() - first)));
+      const auto [shortest, longest] =
+          std::ranges::minmax(std::span(lengths).subspan(first, std::min(in_column, lengths.size() - first)));
       const double x = left + wide * (static_cast<double>(first) + 0.5) / static_cast<double>(count);
       page.out() << 'M' << x << ' ' << axis.y(microseconds(shortest)) << 'V' << axis.y(microseconds(longest)) - 0.5;
     }
     page.out() << "\"/>\n";
     const double y = axis.y(microseconds(std::ranges::max(lengths)));
-    page.line(left, y, left + wide, y, std::string("stroke-dasharray=\"6 3\" stroke=\"") + colour(index == 0 ? 3 : 0) + "\"");
-    page.text(left + wide + 8, y + 4, name + ": " + number(std::round(microseconds(std::ranges::max(lengths)))) + " us");
+    page.line(left, y, left + wide, y,
+              std::string("stroke-dasharray=\"6 3\" stroke=\"") + colour(index == 0 ? 3 : 0) + "\"");
+    page.text(left + wide + 8, y + 4,
+              name + ": " + number(std::round(microseconds(std::ranges::max(lengths)))) + " us");
   }
   page.line(left, top, left, top + height, "stroke=\"#222\"");
   page.line(left, top + height, left + wide, top + height, "stroke=\"#222\"");

@@ -1,4 +1,5 @@
-// The pictures of `rtexec experiment isolation`: curves over limits, and how long executions took. SVG that needs nothing else.
+// The pictures of `rtexec experiment isolation`: curves over limits, and how long executions took. SVG that needs
+// nothing else.
 #pragma once
 
 #include "config/units.hpp"
@@ -30,7 +31,8 @@ struct Runs {
   std::vector<Duration> lengths;
 };
 
-/// The envelope of many runs in their order: for every few of them the shortest and the longest, and a line at the longest of all.
+/// The envelope of many runs in their order: for every few of them the shortest and the longest, and a line at the
+/// longest of all.
 [[nodiscard]] std::string envelope_svg(const std::string& title, std::span<const Runs> runs);
 
 } // namespace rtexec::command

@@ -22,7 +22,9 @@ json to_json(const DurationStatistics& s) {
 }
 
 /// A share of one as a number, a time in nanoseconds.
-json side(const TestVerdict& test, Duration value) { return test.shares ? json(static_cast<double>(value.count()) * 1e-9) : json(value.count()); }
+json side(const TestVerdict& test, Duration value) {
+  return test.shares ? json(static_cast<double>(value.count()) * 1e-9) : json(value.count());
+}
 
 json to_json(const TestVerdict& test) {
   return {{"name", test.name},
@@ -47,7 +49,9 @@ json compared(const TestVerdict& test, const Plan& plan) {
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     json task = {{"name", plan.tasks[i].name}};
     task["swap_volume_bytes"] = test.swap_volumes.empty() ? json(nullptr) : json(test.swap_volumes[i].count);
-    task["response_bound_ns"] = test.responses.empty() || test.responses[i] == Duration::zero() ? json(nullptr) : json(test.responses[i].count());
+    task["response_bound_ns"] = test.responses.empty() || test.responses[i] == Duration::zero()
+                                    ? json(nullptr)
+                                    : json(test.responses[i].count());
     tasks.push_back(std::move(task));
   }
   result["tasks"] = std::move(tasks);
@@ -123,7 +127,9 @@ json to_json(const std::optional<SwapReport>& swap) {
           {"failure", moved.failure.empty() ? json(nullptr) : json(moved.failure)}};
 }
 
-json to_json(const Percentiles& values) { return {{"p50", values.p50}, {"p99", values.p99}, {"max", values.max}, {"samples", values.samples}}; }
+json to_json(const Percentiles& values) {
+  return {{"p50", values.p50}, {"p99", values.p99}, {"max", values.max}, {"samples", values.samples}};
+}
 
 json to_json(const DomainReport& domain) {
   return {{"cores", domain.cores},
@@ -151,18 +157,18 @@ json to_json(const BandwidthReport& bandwidth) {
           {"reasons", bandwidth.reasons}};
 }
 
-json to_json(const DeviceFaultReport& fault) { return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}}; }
+json to_json(const DeviceFaultReport& fault) {
+  return {{"task", fault.task}, {"job", fault.job}, {"what", fault.what}};
+}
 
 json to_json(const StatusPageReport& page) {
   const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
   return {{"file", text(page.file)}, {"failure", text(page.failure)}};
 }
 
-template <class Item>
-json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
+template <class Item> json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
 
-template <class Items>
-json list(const Items& items) {
+template <class Items> json list(const Items& items) {
   json result = json::array();
   for (const auto& item : items) result.push_back(to_json(item));
   return result;
@@ -195,8 +201,10 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
 json to_json(const Report& report) {
   json threads = json::array();
   for (const ThreadReport& thread : report.threads)
-    threads.push_back(
-        {{"name", thread.name}, {"kernel_id", thread.kernel_id}, {"policy", thread.policy}, {"page_faults", thread.page_faults}});
+    threads.push_back({{"name", thread.name},
+                       {"kernel_id", thread.kernel_id},
+                       {"policy", thread.policy},
+                       {"page_faults", thread.page_faults}});
   json result = {{"elapsed_ns", report.elapsed.count()},
                  {"deadlines_kept", report.deadlines_kept()},
                  {"bounds_kept", report.bounds_kept()},
@@ -212,7 +220,8 @@ json to_json(const Report& report) {
   const TraceReport trace = report.trace.value_or(TraceReport{});
   const FlightReport flight = report.flight.value_or(FlightReport{});
   json snapshots = json::array();
-  for (const auto& snapshot : flight.snapshots) snapshots.push_back({{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}});
+  for (const auto& snapshot : flight.snapshots)
+    snapshots.push_back({{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}});
   result["trace"] = {{"recorded", report.trace.has_value()},
                      {"events", trace.events},
                      {"lost", trace.lost},

@@ -1,5 +1,5 @@
-// Plans and reports as JSON: the shapes that scripts rely on. Durations are integers in nanoseconds (names end in _ns), sizes
-// in bytes (_bytes).
+// Plans and reports as JSON: the shapes that scripts rely on. Durations are integers in nanoseconds (names end in _ns),
+// sizes in bytes (_bytes).
 #pragma once
 
 #include "config/plan.hpp"

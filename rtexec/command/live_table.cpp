@@ -11,11 +11,12 @@ namespace rtexec::command {
 void LiveTable::show(const Report& progress, std::optional<Duration> duration) {
   std::ostringstream text;
   text << readable(progress.elapsed) << (duration ? " of " + readable(*duration) : "") << '\n';
-  Table table({"task", "released", "completed", "missed", "skipped", "response p50", "max", "deadline", "max/deadline"});
+  Table table(
+      {"task", "released", "completed", "missed", "skipped", "response p50", "max", "deadline", "max/deadline"});
   for (const TaskReport& task : progress.tasks)
     table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.missed),
-               std::to_string(task.skipped), readable(task.response.p50), readable(task.response.max), readable(task.deadline),
-               bar(task.response.max, task.deadline)});
+               std::to_string(task.skipped), readable(task.response.p50), readable(task.response.max),
+               readable(task.deadline), bar(task.response.max, task.deadline)});
   table.print(text);
 
   const std::string shown = text.str();

@@ -12,7 +12,9 @@ class LiveTable {
   LiveTable(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
 
   /// How long to wait between two shows.
-  [[nodiscard]] Duration interval() const { return terminal_ ? std::chrono::milliseconds(500) : std::chrono::seconds(2); }
+  [[nodiscard]] Duration interval() const {
+    return terminal_ ? std::chrono::milliseconds(500) : std::chrono::seconds(2);
+  }
   void show(const Report& progress, std::optional<Duration> duration);
 
  private:

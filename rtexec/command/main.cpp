@@ -15,7 +15,8 @@ class Help final : public CLI::Formatter {
  public:
   std::string make_expanded(const CLI::App* command) const override {
     std::string text = CLI::Formatter::make_expanded(command);
-    for (const CLI::App* nested : command->get_subcommands({})) text += "\n" + command->get_name() + " " + make_expanded(nested);
+    for (const CLI::App* nested : command->get_subcommands({}))
+      text += "\n" + command->get_name() + " " + make_expanded(nested);
     return text;
   }
 };
@@ -29,7 +30,9 @@ int run(int argc, char** argv) {
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
-  program.footer("Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine refused.");
+  program.footer(
+      "Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine "
+      "refused.");
   add_check(program, exit_code);
   add_run(program, exit_code);
   add_analyze(program, exit_code);
@@ -45,9 +48,7 @@ int run(int argc, char** argv) {
   add_probe(program, exit_code);
   try {
     program.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input);
-  }
+  } catch (const CLI::ParseError& error) { return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input); }
   return exit_code;
 }
 

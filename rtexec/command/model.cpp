@@ -22,8 +22,10 @@ int list_models(const Options& options) {
   Table table({"model", "size", "classes", ""});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
-    table.add({std::string(model.name), std::to_string(model.size), std::to_string(model.classes), std::string(model.description)});
-    json.push_back({{"name", model.name}, {"size", model.size}, {"classes", model.classes}, {"description", model.description}});
+    table.add({std::string(model.name), std::to_string(model.size), std::to_string(model.classes),
+               std::string(model.description)});
+    json.push_back(
+        {{"name", model.name}, {"size", model.size}, {"classes", model.classes}, {"description", model.description}});
   }
   table.print(text_output(options.json), "");
   if (const auto written = write_json(options.json, json); !written) return report(written.error());
@@ -33,7 +35,8 @@ int list_models(const Options& options) {
 int model(const Options& options) {
   if (options.name.empty()) return list_models(options);
   const std::filesystem::path file = options.output.empty() ? options.name + ".onnx" : options.output;
-  if (const auto written = tasks::write_model(options.name, options.model, file); !written) return report(written.error());
+  if (const auto written = tasks::write_model(options.name, options.model, file); !written)
+    return report(written.error());
   const auto size = std::filesystem::file_size(file);
   text_output(options.json) << "wrote " << file.string() << " (" << readable(Bytes{size}) << ")\n";
   const nlohmann::json json = {{"name", options.name}, {"file", file.string()}, {"bytes", size}};
@@ -44,15 +47,17 @@ int model(const Options& options) {
 } // namespace
 
 void add_model(CLI::App& program, int& exit_code) {
-  auto* command =
-      program.add_subcommand("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
+  auto* command = program.add_subcommand(
+      "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
   command->add_option("name", options->name, "The network")->type_name("NAME");
   command->add_option("-o,--output", options->output, "The file (default: NAME.onnx)")->type_name("FILE.onnx");
   command->add_option("--size", options->model.size, "Height and width of the input in pixels")
       ->check(CLI::Range(1, 4096))
       ->type_name("PIXELS");
-  command->add_option("--classes", options->model.classes, "Number of classes")->check(CLI::Range(1, 100000))->type_name("N");
+  command->add_option("--classes", options->model.classes, "Number of classes")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   command->add_option("--seed", options->model.seed, "Seed of the weights")->type_name("N");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = model(*options); });

@@ -16,7 +16,8 @@ namespace {
 
 /// Anything else that has a name (a pipe, a terminal, what a descriptor leads to) is written as it is.
 bool is_file(const std::string& path) {
-  if (path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/")) return false;
+  if (path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/"))
+    return false;
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);

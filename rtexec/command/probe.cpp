@@ -25,12 +25,9 @@ struct Options {
 
 const char* name(Finding::Grade grade) {
   switch (grade) {
-  case Finding::Grade::ok:
-    return "ok";
-  case Finding::Grade::note:
-    return "note";
-  case Finding::Grade::missing:
-    return "missing";
+  case Finding::Grade::ok: return "ok";
+  case Finding::Grade::note: return "note";
+  case Finding::Grade::missing: return "missing";
   }
   return "?";
 }
@@ -53,23 +50,31 @@ std::vector<Finding> probe_device(const Board& board, const std::string& subject
   const Bytes capacity = board.device == DeviceKind::cuda ? Bytes{0} : board.chunk;
   const auto device = hal::open_device(board, capacity, board.chunk);
   if (!device) return {absence(device.error(), board, subject, absent)};
-  std::vector<Finding> findings{{.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
+  std::vector<Finding> findings{
+      {.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
   if (board.device == DeviceKind::cuda)
-    findings.front().state += ", " + readable((*device)->capacity()) + " free in chunks of " + readable((*device)->chunk_size());
+    findings.front().state +=
+        ", " + readable((*device)->capacity()) + " free in chunks of " + readable((*device)->chunk_size());
   for (const std::string& found : (*device)->capabilities().findings)
     findings.push_back({.subject = subject, .grade = Finding::Grade::ok, .state = found, .advice = {}});
   if (!(*device)->capabilities().read_only_mapping)
-    findings.push_back({.subject = subject, .grade = Finding::Grade::note, .state = "a write to constants is not caught", .advice = {}});
+    findings.push_back({.subject = subject,
+                        .grade = Finding::Grade::note,
+                        .state = "a write to constants is not caught",
+                        .advice = {}});
   return findings;
 }
 
 constexpr std::string_view counter_subject = "bandwidth counter";
-constexpr const char* other_events = "Budgets of memory bandwidth need an event that counts it: name another one in the board's [[counter]], or in [bandwidth] event. "
-                                     "page-faults counts everywhere and shows how regulation works, but is no memory traffic.";
+constexpr const char* other_events =
+    "Budgets of memory bandwidth need an event that counts it: name another one in the board's [[counter]], or in "
+    "[bandwidth] event. "
+    "page-faults counts everywhere and shows how regulation works, but is no memory traffic.";
 
 /// One event on one core: of the whole core, which regulation prefers, or of single threads.
 Finding probe_counter(const CounterFacts& facts, const std::string& event, unsigned core) {
-  Finding finding{.subject = std::string(counter_subject), .grade = Finding::Grade::note, .state = {}, .advice = other_events};
+  Finding finding{
+      .subject = std::string(counter_subject), .grade = Finding::Grade::note, .state = {}, .advice = other_events};
   finding.state = "core " + std::to_string(core) + ", " + event + ": ";
   const auto found = hal::find_event(event);
   if (!found) return finding.state += found.error().what, finding;
@@ -112,8 +117,9 @@ Result<std::vector<Finding>> probe_board(const std::string& name) {
   const auto board = read_board(name.empty() ? "rtx" : name, executive::builtin_boards());
   if (!board) return std::unexpected(board.error());
   auto findings = probe_counters(*board);
-  const auto device = name.empty() ? probe_device(*board, "GPU", Finding::Grade::note)
-                                   : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
+  const auto device = name.empty()
+                          ? probe_device(*board, "GPU", Finding::Grade::note)
+                          : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
   findings.insert(findings.end(), device.begin(), device.end());
   return findings;
 }
@@ -128,7 +134,10 @@ int probe(const Options& options) {
   for (const Finding& finding : findings) {
     out << "[" << name(finding.grade) << "] " << finding.subject << ": " << finding.state << '\n';
     if (!finding.advice.empty()) out << "    " << finding.advice << '\n';
-    json.push_back({{"subject", finding.subject}, {"grade", name(finding.grade)}, {"state", finding.state}, {"advice", finding.advice}});
+    json.push_back({{"subject", finding.subject},
+                    {"grade", name(finding.grade)},
+                    {"state", finding.state},
+                    {"advice", finding.advice}});
   }
   if (const auto written = write_json(options.json, json); !written) return report(written.error());
   return 0;
@@ -137,13 +146,17 @@ int probe(const Options& options) {
 } // namespace
 
 void add_probe(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
+  auto* command =
+      program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
   command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
-  command->add_option("--board", options->board, "Open the device of this board, a name or a file, and try its counters of memory traffic; without it, any NVIDIA GPU, and "
-                                                  "cache misses")
+  command
+      ->add_option("--board", options->board,
+                   "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
+                   "it, any NVIDIA GPU, and "
+                   "cache misses")
       ->type_name("BOARD");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = probe(*options); });

@@ -27,8 +27,9 @@ struct Options {
 void print(std::ostream& out, const Profile& profile, const std::filesystem::path& file) {
   Table table({"task", "jobs", "longest before", "device", "after", "wcet before", "device", "after"});
   for (const ProfileEntry& entry : profile.entries)
-    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before), readable(entry.observed.device),
-               readable(entry.observed.after), readable(entry.wcet.before), readable(entry.wcet.device), readable(entry.wcet.after)});
+    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before),
+               readable(entry.observed.device), readable(entry.observed.after), readable(entry.wcet.before),
+               readable(entry.wcet.device), readable(entry.wcet.after)});
   table.print(out);
   out << "wrote " << file.string() << '\n';
 }
@@ -36,7 +37,8 @@ void print(std::ostream& out, const Profile& profile, const std::filesystem::pat
 int profile(const Options& options) {
   auto set = read(options.set);
   if (!set) return report(set.error());
-  const std::filesystem::path file = options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
+  const std::filesystem::path file =
+      options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
   // Before minutes of measuring, not after them.
   if (const auto writable = AtomicFile::create(file); !writable) return report(writable.error());
   stop_on_signals();
@@ -46,7 +48,8 @@ int profile(const Options& options) {
   const executive::ProfileObserver observer{
       .tuning = [&](const std::string& task, std::size_t done,
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
-      .measuring = [&](std::uint64_t done, std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
+      .measuring = [&](std::uint64_t done,
+                       std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
   const auto measured = executive::measure(*set, options.profile, observer);
   if (!measured) return report(measured.error());
   if (const auto written = write_profile(*measured, file); !written) return report(written.error());
@@ -69,10 +72,12 @@ int profile(const Options& options) {
 } // namespace
 
 void add_profile(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
+  auto* command = program.add_subcommand(
+      "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")->type_name("FILE.toml");
+  command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")
+      ->type_name("FILE.toml");
   command->add_option("--jobs", options->profile.jobs, "Jobs of each task")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000))

@@ -69,7 +69,8 @@ struct Outcome {
 constexpr std::size_t most_records = 100'000;
 
 std::string outcome_of(const JobRecord& job) {
-  if (job.failure) return job.missed || *job.failure != Errc::cancelled ? std::string(name(*job.failure)) : "unfinished";
+  if (job.failure)
+    return job.missed || *job.failure != Errc::cancelled ? std::string(name(*job.failure)) : "unfinished";
   return job.missed ? "late" : "in-time";
 }
 
@@ -88,12 +89,14 @@ class JobsFile {
     const JobRecords records = executive.job_records();
     for (const JobRecord& job : records.jobs) {
       out_ << executive.tasks().tasks[job.task].name << ',' << job.number;
-      for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end}) out_ << ',' << at.time_since_epoch().count();
+      for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end})
+        out_ << ',' << at.time_since_epoch().count();
       out_ << ',' << outcome_of(job) << '\n';
     }
     out_ << std::flush;
     if (out_ && records.lost > 0)
-      std::cerr << "rtexec: " << file_ << " has the first " << most_records << " jobs of each task; " << records.lost << " are left out\n";
+      std::cerr << "rtexec: " << file_ << " has the first " << most_records << " jobs of each task; " << records.lost
+                << " are left out\n";
     return state();
   }
 
@@ -128,16 +131,19 @@ int run(const Options& options) {
   if (!set) return report(set.error());
   if (!options.duration.empty()) {
     const auto duration = parse_duration(options.duration);
-    if (!duration) return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
+    if (!duration)
+      return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
     set->executive.duration = *duration;
   }
-  RunRecording recording({.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
+  RunRecording recording(
+      {.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
   ExecutiveSetup setup{.force = options.force,
                        .workloads = {},
                        .on_miss = {},
                        .trace_layers = options.trace_layers,
                        .record_jobs = options.jobs.empty() ? 0 : most_records};
-  if (recording.on_misses()) setup.on_miss = [&recording, tasks = *set](const Miss& miss) { recording.miss(tasks, miss); };
+  if (recording.on_misses())
+    setup.on_miss = [&recording, tasks = *set](const Miss& miss) { recording.miss(tasks, miss); };
   auto executive = Executive::create(std::move(*set), std::move(setup));
   if (!executive) return report(executive.error());
 
@@ -145,7 +151,8 @@ int run(const Options& options) {
   print_plan(out, *executive);
   out << std::endl;
   // Refused before anything is recorded or written.
-  const bool lists_releases = std::ranges::any_of(executive->tasks().tasks, [](const Task& task) { return task.releases.has_value(); });
+  const bool lists_releases =
+      std::ranges::any_of(executive->tasks().tasks, [](const Task& task) { return task.releases.has_value(); });
   if (lists_releases || (!executive->plan().proved && !options.force)) return report(executive->start().error());
   if (const auto writable = check_json(options.json); !writable) return report(writable.error());
   JobsFile jobs(options.jobs);
@@ -168,17 +175,22 @@ void add_run(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("run", "Run the task set and report on it");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")->type_name("DURATION");
+  command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")
+      ->type_name("DURATION");
   auto* trace =
-      command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
+      command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")
+          ->type_name("DIR");
   command
       ->add_option("--flight-recorder", options->flight_recorder,
-                   "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, when a deadline is missed, "
+                   "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+                   "when a deadline is missed, "
                    "and on SIGUSR1: at most 10 times, a second apart")
       ->type_name("DIR")
       ->excludes(trace);
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
-  command->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")->type_name("FILE.csv");
+  command
+      ->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")
+      ->type_name("FILE.csv");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -45,7 +45,8 @@ void RunRecording::restore_signal() {
 void RunRecording::miss(const TaskSet& tasks, const Miss& miss) {
   if (!recorder_) return;
   const std::string job = "job " + std::to_string(miss.job) + " of " + tasks.tasks[miss.task].name;
-  recorder_->take(job + (miss.response > miss.deadline ? " was late by " + readable(miss.response - miss.deadline) : " failed"));
+  recorder_->take(
+      job + (miss.response > miss.deadline ? " was late by " + readable(miss.response - miss.deadline) : " failed"));
 }
 
 Result<> RunRecording::end(Report& report) {
@@ -53,7 +54,8 @@ Result<> RunRecording::end(Report& report) {
   if (recorder_) {
     auto snapshots = recorder_->stop();
     report.flight.emplace();
-    for (auto& each : snapshots.written) report.flight->snapshots.push_back({.folder = std::move(each.folder), .reason = std::move(each.reason)});
+    for (auto& each : snapshots.written)
+      report.flight->snapshots.push_back({.folder = std::move(each.folder), .reason = std::move(each.reason)});
     report.flight->left_out = snapshots.left_out;
     return snapshots.outcome;
   }

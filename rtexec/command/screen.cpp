@@ -12,7 +12,8 @@ namespace rtexec::command {
 
 namespace {
 
-constexpr const char* enter_codes = "\033[?1049h\033[?25l\033[?7l"; // the other screen, no cursor, long lines are cut
+// The other screen, no cursor, long lines are cut
+constexpr const char* enter_codes = "\033[?1049h\033[?25l\033[?7l";
 constexpr const char* leave_codes = "\033[?7h\033[?25h\033[?1049l";
 
 sigset_t watched() {
@@ -59,7 +60,8 @@ void Screen::show(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::cout << "\033[H";
-  for (std::size_t left = rows(); left > 0 && std::getline(lines, line); --left) std::cout << line << "\033[K" << (left > 1 ? "\r\n" : "");
+  for (std::size_t left = rows(); left > 0 && std::getline(lines, line); --left)
+    std::cout << line << "\033[K" << (left > 1 ? "\r\n" : "");
   std::cout << "\033[J" << std::flush;
 }
 

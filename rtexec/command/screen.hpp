@@ -1,5 +1,6 @@
-// The whole terminal, for as long as it lives: a view that is drawn anew, keys without echo, and the signals that would leave the terminal as it
-// is. The destructor gives back what was there. One at a time, from one thread, without other threads that take these signals.
+// The whole terminal, for as long as it lives: a view that is drawn anew, keys without echo, and the signals that would
+// leave the terminal as it is. The destructor gives back what was there. One at a time, from one thread, without other
+// threads that take these signals.
 #pragma once
 
 #include "config/units.hpp"

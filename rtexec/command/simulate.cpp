@@ -47,7 +47,7 @@ Result<std::optional<Duration>> duration_of(const std::string& option, const std
   return *duration;
 }
 
-// ---- what is simulated ------------------------------------------------------------------------------------------------
+// ---- what is simulated ----
 
 /// What --execution asks for.
 struct Execution {
@@ -65,7 +65,8 @@ Result<Execution> execution_of(const std::string& text) {
   const std::string_view share = std::string_view(text).substr(with_least.size());
   const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
   if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
-    return fail(Errc::bad_input, "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+    return fail(Errc::bad_input,
+                "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
   return execution;
 }
 
@@ -80,10 +81,12 @@ Result<Scenario> as_asked(const Options& options, const Executive& executive, Du
   Scenario scenario{.tasks = executive.tasks(), .run = {}, .worst = {}};
   scenario.run.horizon = duration;
   const std::uint64_t seed = options.seed.value_or(default_seed);
-  scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed) : simulator::listed_releases(scenario.tasks);
+  scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
+                                                        : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
   if (!execution) return std::unexpected(execution.error());
-  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(executive.plan(), execution->least, seed);
+  if (execution->uniform)
+    scenario.run.execution = simulator::uniform_executions(executive.plan(), execution->least, seed);
   if (execution->record.empty()) return scenario;
   auto recorded = simulator::read_executions(execution->record, scenario.tasks);
   if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
@@ -91,9 +94,13 @@ Result<Scenario> as_asked(const Options& options, const Executive& executive, Du
   return scenario;
 }
 
-Result<Scenario> worst_case(const Options& options, const Executive& executive, std::optional<Duration> duration, std::ostream& out) {
+Result<Scenario> worst_case(const Options& options, const Executive& executive, std::optional<Duration> duration,
+                            std::ostream& out) {
   if (options.execution != "wcet" && options.execution != "uniform")
-    return fail(Errc::bad_input, "--execution " + options.execution + ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+    return fail(
+        Errc::bad_input,
+        "--execution " + options.execution +
+            ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
   stop_on_signals();
   Progress progress(out);
   const simulator::Search search{.attempts = options.attempts,
@@ -102,7 +109,8 @@ Result<Scenario> worst_case(const Options& options, const Executive& executive, 
                                  .release_latency = executive.board().release_latency,
                                  .horizon = duration.value_or(Duration{0})};
   auto found = simulator::find_worst_case(executive.tasks(), executive.plan(), search, [&](int done) {
-    return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts), "attempts");
+    return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts),
+                    "attempts");
   });
   Scenario scenario{.tasks = found.tasks, .run = found.run, .worst = {}};
   scenario.worst = std::move(found);
@@ -116,7 +124,7 @@ Result<Scenario> scenario_of(const Options& options, const Executive& executive,
   return as_asked(options, executive, given->value_or(executive.tasks().executive.duration.value_or(default_duration)));
 }
 
-// ---- what comes of it -------------------------------------------------------------------------------------------------
+// ---- what comes of it ----
 
 std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
   std::vector<std::string> texts;
@@ -127,18 +135,23 @@ std::vector<std::string> texts_of(const std::vector<Duration>& releases) {
 void print_worst(std::ostream& out, const Options& options, const simulator::WorstCase& worst) {
   constexpr std::size_t most_listed = 400;
   const Task& task = worst.tasks.tasks[worst.job.task];
-  out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took " << readable(worst.response) << " of "
-      << readable(worst.bound) << "; others may be later\n";
+  out << "The latest response found: job " << worst.job.number << " of task '" << task.name << "' took "
+      << readable(worst.response) << " of " << readable(worst.bound) << "; others may be later\n";
   std::size_t listed = 0;
   for (const Task& each : worst.tasks.tasks) listed += each.releases->size();
-  if (options.execution == "uniform") out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not repeat it\n";
+  if (options.execution == "uniform")
+    out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not "
+           "repeat it\n";
   else if (listed > most_listed) out << listed << " releases repeat it: --json FILE lists them\n";
-  else out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon) << "\"\n";
+  else
+    out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon)
+        << "\"\n";
   if (options.execution == "uniform" || listed > most_listed) return;
   for (const Task& each : worst.tasks.tasks) {
     out << "  " << each.name << ": releases = [";
     const char* comma = "";
-    for (const std::string& text : texts_of(*each.releases)) out << std::exchange(comma, ", ") << config::toml_string(text);
+    for (const std::string& text : texts_of(*each.releases))
+      out << std::exchange(comma, ", ") << config::toml_string(text);
     out << "]\n";
   }
 }
@@ -171,14 +184,17 @@ Result<std::optional<GanttRecorder>> gantt_of(const Options& options, const Scen
   if (options.gantt.empty()) return std::nullopt;
   const Duration begin = from->value_or(Duration{0});
   const Duration end = std::min(to->value_or(scenario.run.horizon), scenario.run.horizon);
-  if (begin >= end) return fail(Errc::bad_input, "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
+  if (begin >= end)
+    return fail(Errc::bad_input,
+                "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
   return GanttRecorder(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
 /// The recording of a run, while it goes on.
 class Recording {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Recording>> start(const std::string& folder, Scenario& scenario, const Plan& plan) {
+  [[nodiscard]] static Result<std::unique_ptr<Recording>> start(const std::string& folder, Scenario& scenario,
+                                                                const Plan& plan) {
     auto session = traces::Session::start(folder, {.buffer = buffer});
     if (!session) return std::unexpected(session.error());
     auto recording = std::unique_ptr<Recording>(new Recording(std::move(*session), scenario.tasks, plan));
@@ -195,7 +211,8 @@ class Recording {
 
  private:
   static constexpr Bytes buffer{std::uint64_t{64} << 20}; // few waits, and where there are many cores too
-  Recording(traces::Session session, const TaskSet& tasks, const Plan& plan) : session_(std::move(session)), tracer_(tasks, plan, session_) {}
+  Recording(traces::Session session, const TaskSet& tasks, const Plan& plan)
+      : session_(std::move(session)), tracer_(tasks, plan, session_) {}
   traces::Session session_;
   simulator::Tracer tracer_;
 };
@@ -235,7 +252,8 @@ int simulate(const Options& options) {
     result.trace = *traced;
   }
   if (*gantt)
-    if (const auto drawn = config::replace_file(options.gantt, traces::svg((*gantt)->gantt(outcome.end))); !drawn) return report(drawn.error());
+    if (const auto drawn = config::replace_file(options.gantt, traces::svg((*gantt)->gantt(outcome.end))); !drawn)
+      return report(drawn.error());
   out << '\n';
   if (scenario->worst) print_worst(out, options, *scenario->worst);
   print_report(out, result);
@@ -249,28 +267,44 @@ int simulate(const Options& options) {
 } // namespace
 
 void add_simulate(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
+  auto* command = program.add_subcommand(
+      "simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("--duration", options->duration, "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
+  command
+      ->add_option(
+          "--duration", options->duration,
+          "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
       ->type_name("DURATION");
-  command->add_option("--releases", options->releases,
-                      "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; adversarial: searched "
-                      "for those under which some task responds latest")
+  command
+      ->add_option("--releases", options->releases,
+                   "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
+                   "adversarial: searched "
+                   "for those under which some task responds latest")
       ->capture_default_str()
       ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}))
       ->type_name("HOW");
-  command->add_option("--execution", options->execution,
-                      "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as `rtexec run --jobs` "
-                      "recorded them, in order, with --seed at random")
+  command
+      ->add_option("--execution", options->execution,
+                   "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
+                   "`rtexec run --jobs` "
+                   "recorded them, in order, with --seed at random")
       ->capture_default_str()
       ->type_name("HOW");
-  command->add_option("--seed", options->seed, "Of all that is random: the same seed gives the same run")->type_name("N");
-  command->add_option("--attempts", options->attempts, "Of the adversarial search")->capture_default_str()->check(CLI::Range(1, 1'000'000))->type_name("N");
+  command->add_option("--seed", options->seed, "Of all that is random: the same seed gives the same run")
+      ->type_name("N");
+  command->add_option("--attempts", options->attempts, "Of the adversarial search")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
   auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
   command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
   command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);
-  command->add_option("--trace", options->trace, "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty")->type_name("DIR");
+  command
+      ->add_option(
+          "--trace", options->trace,
+          "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty")
+      ->type_name("DIR");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }

@@ -28,7 +28,9 @@ double share(Duration part, Duration whole) {
 std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
 Bytes per_second(Bytes moved, Duration in) {
-  return {in > Duration(0) ? static_cast<std::uint64_t>(static_cast<double>(moved.count) / (static_cast<double>(in.count()) * 1e-9)) : 0};
+  return {in > Duration(0)
+              ? static_cast<std::uint64_t>(static_cast<double>(moved.count) / (static_cast<double>(in.count()) * 1e-9))
+              : 0};
 }
 
 double device_share(const Snapshot& snapshot) {
@@ -41,17 +43,18 @@ std::vector<TaskStatus> ordered(const Snapshot& snapshot, TaskOrder order) {
   std::vector<TaskStatus> tasks = snapshot.tasks;
   const auto by = [&](auto key) { std::ranges::stable_sort(tasks, std::greater<>(), key); };
   if (order == TaskOrder::by_misses) by([](const TaskStatus& task) { return task.total.missed; });
-  if (order == TaskOrder::by_closeness) by([](const TaskStatus& task) { return share(task.max_response, task.deadline); });
+  if (order == TaskOrder::by_closeness)
+    by([](const TaskStatus& task) { return share(task.max_response, task.deadline); });
   if (order == TaskOrder::by_device) by([](const TaskStatus& task) { return task.recent.on_device; });
   return tasks;
 }
 
 const char* sorted(TaskOrder order) {
   switch (order) {
-    case TaskOrder::as_listed: return "as listed";
-    case TaskOrder::by_misses: return "by misses";
-    case TaskOrder::by_closeness: return "by max/deadline";
-    case TaskOrder::by_device: return "by use of the device";
+  case TaskOrder::as_listed: return "as listed";
+  case TaskOrder::by_misses: return "by misses";
+  case TaskOrder::by_closeness: return "by max/deadline";
+  case TaskOrder::by_device: return "by use of the device";
   }
   std::unreachable();
 }
@@ -63,26 +66,44 @@ void print_run(std::ostream& out, const Snapshot& snapshot, unsigned process) {
   out << (file.empty() ? "A task set without a file" : file) << ", process " << process << ": " << readable(run.elapsed)
       << (run.planned > Duration(0) ? " of " + readable(run.planned) : "") << ", "
       << (run.proved != 0 ? "promised" : "not proved, nothing is promised") << '\n';
-  out << "Device " << run.device.text() << ": " << percent(device_share(snapshot)) << " busy, " << readable(run.used) << " in use, demand "
-      << readable(run.demand) << ", capacity " << readable(run.capacity) << "; order " << run.order.text() << "; core " << run.compute_core
-      << " computes, core " << run.service_core << " schedules\n";
+  out << "Device " << run.device.text() << ": " << percent(device_share(snapshot)) << " busy, " << readable(run.used)
+      << " in use, demand " << readable(run.demand) << ", capacity " << readable(run.capacity) << "; order "
+      << run.order.text() << "; core " << run.compute_core << " computes, core " << run.service_core << " schedules\n";
   if (!policy.empty())
-    out << "Swapped (" << policy << "): " << readable(run.swapped.in) << " in, " << readable(run.swapped.out) << " out; "
-        << readable(per_second(run.swapped_recently.in, run.recently)) << "/s in, " << readable(per_second(run.swapped_recently.out, run.recently))
-        << "/s out\n";
+    out << "Swapped (" << policy << "): " << readable(run.swapped.in) << " in, " << readable(run.swapped.out)
+        << " out; " << readable(per_second(run.swapped_recently.in, run.recently)) << "/s in, "
+        << readable(per_second(run.swapped_recently.out, run.recently)) << "/s out\n";
 }
 
 Table table_of(const std::vector<TaskStatus>& tasks, const RunStatus& run) {
   const auto count = [](std::uint64_t number) { return std::to_string(number); };
-  Table table({"task", "now", "released", "completed", "missed", "recently", "skipped", "aborted", "failed", "response last", "p50", "p99", "max",
-               "bound", "deadline", "max/deadline", "core", "core use", "device use", "released late by", "period"});
+  Table table({"task",         "now",     "released", "completed",  "missed",
+               "recently",     "skipped", "aborted",  "failed",     "response last",
+               "p50",          "p99",     "max",      "bound",      "deadline",
+               "max/deadline", "core",    "core use", "device use", "released late by",
+               "period"});
   for (const TaskStatus& task : tasks)
-    table.add({task.name.text(), executive::describe(task.state), count(task.released), count(task.completed), count(task.total.missed),
-               count(task.recent.missed), count(task.skipped), count(task.aborted), count(task.failed), readable(task.last_response),
-               readable(task.p50_response), readable(task.p99_response), readable(task.max_response),
-               task.bound > Duration(0) ? readable(task.bound) : "-", readable(task.deadline), bar(task.max_response, task.deadline),
-               count(task.core), percent(share(task.recent.on_core, run.recently)), percent(share(task.recent.on_device, run.recently)),
-               readable(task.max_release_latency), readable(task.period)});
+    table.add({task.name.text(),
+               executive::describe(task.state),
+               count(task.released),
+               count(task.completed),
+               count(task.total.missed),
+               count(task.recent.missed),
+               count(task.skipped),
+               count(task.aborted),
+               count(task.failed),
+               readable(task.last_response),
+               readable(task.p50_response),
+               readable(task.p99_response),
+               readable(task.max_response),
+               task.bound > Duration(0) ? readable(task.bound) : "-",
+               readable(task.deadline),
+               bar(task.max_response, task.deadline),
+               count(task.core),
+               percent(share(task.recent.on_core, run.recently)),
+               percent(share(task.recent.on_device, run.recently)),
+               readable(task.max_release_latency),
+               readable(task.period)});
   return table;
 }
 
@@ -138,7 +159,9 @@ json lines_of(const std::string& text) {
 
 } // namespace
 
-TaskOrder next(TaskOrder order) { return order == TaskOrder::by_device ? TaskOrder::as_listed : static_cast<TaskOrder>(static_cast<int>(order) + 1); }
+TaskOrder next(TaskOrder order) {
+  return order == TaskOrder::by_device ? TaskOrder::as_listed : static_cast<TaskOrder>(static_cast<int>(order) + 1);
+}
 
 std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, bool colours) {
   const RunStatus& run = snapshot.run;
@@ -156,7 +179,9 @@ std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, bo
 json to_json(const Snapshot& snapshot, unsigned process) {
   const RunStatus& run = snapshot.run;
   const auto text = [](const auto& value) { return value.text().empty() ? json(nullptr) : json(value.text()); };
-  const auto moved = [](const executive::SwapActivity& swap) { return json{{"in_bytes", swap.in.count}, {"out_bytes", swap.out.count}}; };
+  const auto moved = [](const executive::SwapActivity& swap) {
+    return json{{"in_bytes", swap.in.count}, {"out_bytes", swap.out.count}};
+  };
   json tasks = json::array();
   for (const TaskStatus& task : snapshot.tasks) tasks.push_back(to_json(task, run));
   return {{"process", process},

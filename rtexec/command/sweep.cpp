@@ -49,7 +49,7 @@ struct Options {
   std::string json;
 };
 
-// ---- texts --------------------------------------------------------------------------------------------------------------
+// ---- texts ----
 
 /// "A" or "A..B"
 std::pair<std::string, std::string> ends_of(const std::string& text) {
@@ -67,10 +67,12 @@ std::optional<double> number(std::string_view text) {
 Result<std::vector<double>> values_of(const std::string& option, const std::string& text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto [from, to] = ends_of(text.substr(0, colon));
-  const auto least = number(from), most = number(to), step = colon == text.size() ? std::optional(1.0) : number(text.substr(colon + 1));
+  const auto least = number(from), most = number(to),
+             step = colon == text.size() ? std::optional(1.0) : number(text.substr(colon + 1));
   if (!least || !most || !step || !(*step > 0) || !(*least <= *most))
     return fail(Errc::bad_input, option + " " + text + ": use a number, FROM..TO or FROM..TO:STEP, ascending");
-  if ((*most - *least) / *step >= most_rows) return fail(Errc::bad_input, option + " " + text + ": more than " + std::to_string(most_rows) + " rows");
+  if ((*most - *least) / *step >= most_rows)
+    return fail(Errc::bad_input, option + " " + text + ": more than " + std::to_string(most_rows) + " rows");
   std::vector<double> values;
   // As their texts have them, so that they do not depend on where the range began.
   for (std::size_t i = 0; *least + static_cast<double>(i) * *step <= *most + *step * 1e-9; ++i)
@@ -78,12 +80,10 @@ Result<std::vector<double>> values_of(const std::string& option, const std::stri
   return values;
 }
 
-template <class T>
-using Parser = Result<T> (*)(std::string_view);
+template <class T> using Parser = Result<T> (*)(std::string_view);
 
 /// Leaves `value` as it is where nothing is given.
-template <class T>
-Result<> take(const char* option, const std::string& text, Parser<T> parse, T& value) {
+template <class T> Result<> take(const char* option, const std::string& text, Parser<T> parse, T& value) {
   if (text.empty()) return {};
   const auto parsed = parse(text);
   if (!parsed) return fail(parsed.error().code, std::string(option) + " " + text + ": " + parsed.error().what);
@@ -96,10 +96,11 @@ Result<> take(const char* option, const std::string& text, Parser<T> parse, poli
   const auto [from, to] = ends_of(text);
   if (const auto taken = take(option, from, parse, range.least); !taken) return taken;
   if (const auto taken = take(option, to, parse, range.most); !taken) return taken;
-  return range.least <= range.most ? Result<>() : fail(Errc::bad_input, std::string(option) + " " + text + ": descends");
+  return range.least <= range.most ? Result<>()
+                                   : fail(Errc::bad_input, std::string(option) + " " + text + ": descends");
 }
 
-// ---- the study ----------------------------------------------------------------------------------------------------------
+// ---- the study ----
 
 struct Given {
   const char* option;
@@ -116,24 +117,39 @@ std::string listed(std::span<const Given> options, bool given) {
 Result<> check_complete(const Options& options) {
   if (!options.preset.empty()) {
     const std::string swappable = options.swappable ? "given" : "", constants = options.constants ? "given" : "";
-    const Given own[] = {{"--utilisation", options.utilisation}, {"--footprint", options.footprint}, {"--swappable", swappable}, {"--constants", constants}};
+    const Given own[] = {{"--utilisation", options.utilisation},
+                         {"--footprint", options.footprint},
+                         {"--swappable", swappable},
+                         {"--constants", constants}};
     const std::string names = listed(own, true);
-    return names.empty() ? Result<>() : fail(Errc::bad_input, names + ": for tasks of one's own; those of preset " + options.preset + " are networks");
+    return names.empty() ? Result<>()
+                         : fail(Errc::bad_input, names + ": for tasks of one's own; those of preset " + options.preset +
+                                                     " are networks");
   }
-  const Given needed[] = {{"--n", options.tasks},           {"--utilisation", options.utilisation}, {"--period", options.period},
-                          {"--footprint", options.footprint}, {"--capacity", options.capacity},       {"--chunk", options.chunk},
-                          {"--in-per-chunk", options.in_per_chunk}, {"--out-per-chunk", options.out_per_chunk}};
+  const Given needed[] = {{"--n", options.tasks},
+                          {"--utilisation", options.utilisation},
+                          {"--period", options.period},
+                          {"--footprint", options.footprint},
+                          {"--capacity", options.capacity},
+                          {"--chunk", options.chunk},
+                          {"--in-per-chunk", options.in_per_chunk},
+                          {"--out-per-chunk", options.out_per_chunk}};
   const std::string missing = listed(needed, false);
   if (!missing.empty()) return fail(Errc::bad_input, "a study without --preset also needs " + missing);
-  return options.high.empty() ? Result<>() : fail(Errc::bad_input, "--high: only networks have resolutions; use a preset");
+  return options.high.empty() ? Result<>()
+                              : fail(Errc::bad_input, "--high: only networks have resolutions; use a preset");
 }
 
 Result<> take_source(const Options& options, policies::TaskSource& source) {
-  if (const auto taken = take<Duration>("--period", options.period, parse_duration, source.period); !taken) return taken;
+  if (const auto taken = take<Duration>("--period", options.period, parse_duration, source.period); !taken)
+    return taken;
   if (source.period.least <= Duration(0) || source.period.most.count() > policies::longest_time)
-    return fail(Errc::bad_input, "--period " + options.period + ": must be above 0 and at most " + readable(Duration(policies::longest_time)));
-  if (!options.periods.empty()) source.periods = options.periods == "uniform" ? Distribution::uniform : Distribution::log_uniform;
-  if (const auto taken = take<Bytes>("--footprint", options.footprint, parse_bytes, source.footprint); !taken) return taken;
+    return fail(Errc::bad_input, "--period " + options.period + ": must be above 0 and at most " +
+                                     readable(Duration(policies::longest_time)));
+  if (!options.periods.empty())
+    source.periods = options.periods == "uniform" ? Distribution::uniform : Distribution::log_uniform;
+  if (const auto taken = take<Bytes>("--footprint", options.footprint, parse_bytes, source.footprint); !taken)
+    return taken;
   source.swappable = options.swappable.value_or(source.swappable);
   source.constants = options.constants.value_or(source.constants);
   return {};
@@ -141,8 +157,11 @@ Result<> take_source(const Options& options, policies::TaskSource& source) {
 
 Result<> take_device(const Options& options, policies::StudyDevice& device) {
   if (!options.chunk.empty() && (options.in_per_chunk.empty() || options.out_per_chunk.empty()))
-    return fail(Errc::bad_input, "--chunk " + options.chunk + ": give --in-per-chunk and --out-per-chunk as well, those of preset " + options.preset + " are for chunks of " + readable(device.chunk));
-  if (const auto taken = take<Bytes>("--capacity", options.capacity, parse_bytes, device.capacity); !taken) return taken;
+    return fail(Errc::bad_input, "--chunk " + options.chunk +
+                                     ": give --in-per-chunk and --out-per-chunk as well, those of preset " +
+                                     options.preset + " are for chunks of " + readable(device.chunk));
+  if (const auto taken = take<Bytes>("--capacity", options.capacity, parse_bytes, device.capacity); !taken)
+    return taken;
   if (const auto taken = take<Bytes>("--chunk", options.chunk, parse_bytes, device.chunk); !taken) return taken;
   if (device.chunk == Bytes{0}) return fail(Errc::bad_input, "--chunk " + options.chunk + ": a chunk has a size");
   struct Cost {
@@ -157,7 +176,9 @@ Result<> take_device(const Options& options, policies::StudyDevice& device) {
                         {"--out-fixed", options.out_fixed, device.cost.out_fixed}};
   for (const auto& [option, text, value] : costs) {
     if (const auto taken = take<Duration>(option, text, parse_duration, value); !taken) return taken;
-    if (value.count() > policies::longest_time) return fail(Errc::bad_input, std::string(option) + " " + text + ": at most " + readable(Duration(policies::longest_time)));
+    if (value.count() > policies::longest_time)
+      return fail(Errc::bad_input,
+                  std::string(option) + " " + text + ": at most " + readable(Duration(policies::longest_time)));
   }
   return {};
 }
@@ -173,11 +194,13 @@ struct Variable {
 };
 
 Result<> take_values(const Options& options, Study& study) {
-  const double highest = static_cast<double>(policies::most_tasks), start = static_cast<double>(std::max<std::size_t>(study.source.start, 1));
-  std::array<Variable, 4> variables{{{"--n", options.tasks, Axis::tasks, start, highest, true, {static_cast<double>(study.point.tasks)}},
-                                     {"--utilisation", options.utilisation, Axis::utilisation, 0.000001, 1, false, {study.point.utilisation}},
-                                     {"--reduced", options.reduced, Axis::reduced, 0, 99.9, false, {study.reduced}},
-                                     {"--high", options.high, Axis::high, 0, highest, true, {}}}};
+  const double highest = static_cast<double>(policies::most_tasks),
+               start = static_cast<double>(std::max<std::size_t>(study.source.start, 1));
+  std::array<Variable, 4> variables{
+      {{"--n", options.tasks, Axis::tasks, start, highest, true, {static_cast<double>(study.point.tasks)}},
+       {"--utilisation", options.utilisation, Axis::utilisation, 0.000001, 1, false, {study.point.utilisation}},
+       {"--reduced", options.reduced, Axis::reduced, 0, 99.9, false, {study.reduced}},
+       {"--high", options.high, Axis::high, 0, highest, true, {}}}};
   const Variable* varied = nullptr;
   for (Variable& each : variables) {
     if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // the preset's
@@ -187,11 +210,14 @@ Result<> take_values(const Options& options, Study& study) {
       each.values = *values;
       for (const double value : each.values)
         if (value < each.least || value > each.most || (each.whole && value != std::floor(value)))
-          return fail(Errc::bad_input, std::string(each.option) + " " + each.given + ": " + study::text_of(value) + " is not " + (each.whole ? "a whole number " : "") +
-                                           "from " + study::text_of(each.least) + " to " + study::text_of(each.most));
+          return fail(Errc::bad_input, std::string(each.option) + " " + each.given + ": " + study::text_of(value) +
+                                           " is not " + (each.whole ? "a whole number " : "") + "from " +
+                                           study::text_of(each.least) + " to " + study::text_of(each.most));
     }
     if (each.values.size() < 2) continue;
-    if (varied != nullptr) return fail(Errc::bad_input, std::string(varied->option) + " and " + each.option + " both vary; give one of them a single value");
+    if (varied != nullptr)
+      return fail(Errc::bad_input,
+                  std::string(varied->option) + " and " + each.option + " both vary; give one of them a single value");
     varied = &each;
   }
   if (varied == nullptr) varied = &*std::ranges::find(variables, study.axis, &Variable::axis);
@@ -204,7 +230,8 @@ Result<> take_values(const Options& options, Study& study) {
   if (high.values.empty()) return {};
   study.point.high = static_cast<std::size_t>(high.values.front());
   if (high.values.back() <= tasks.values.front()) return {};
-  return fail(Errc::bad_input, "--high " + study::text_of(high.values.back()) + ": there are only " + study::text_of(tasks.values.front()) + " tasks");
+  return fail(Errc::bad_input, "--high " + study::text_of(high.values.back()) + ": there are only " +
+                                   study::text_of(tasks.values.front()) + " tasks");
 }
 
 Result<> take_tests(const Options& options, Study& study) {
@@ -214,23 +241,28 @@ Result<> take_tests(const Options& options, Study& study) {
   for (const std::string& name : options.tests) {
     if (std::ranges::find(names, name) != names.end()) continue;
     const auto near = config::nearest(name, names);
-    return fail(Errc::bad_input, "--tests " + config::shortened(name) + ": no test for order " + options.order + "; " +
-                                     (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(names)));
+    return fail(Errc::bad_input,
+                "--tests " + config::shortened(name) + ": no test for order " + options.order + "; " +
+                    (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(names)));
   }
   for (const Column& each : all)
-    if (options.tests.empty() || std::ranges::find(options.tests, each.name) != options.tests.end()) study.tests.push_back(each);
+    if (options.tests.empty() || std::ranges::find(options.tests, each.name) != options.tests.end())
+      study.tests.push_back(each);
   return {};
 }
 
 Result<> check_size(const Study& study) {
-  if (study.values.size() * study.sets > most_items) return fail(Errc::bad_input, "more than " + std::to_string(most_items) + " sets in all; lower --sets");
+  if (study.values.size() * study.sets > most_items)
+    return fail(Errc::bad_input, "more than " + std::to_string(most_items) + " sets in all; lower --sets");
   Bytes largest = study.source.footprint.most;
   for (const policies::NetworkSizes& sizes : study.source.networks)
     for (const policies::DeviceNeed& need : sizes) largest = std::max(largest, need.footprint);
   const auto chunks = static_cast<double>(largest.count) / static_cast<double>(study.device.chunk.count) + 3;
-  const auto capacity = static_cast<double>(study.device.capacity.count) / static_cast<double>(study.device.chunk.count);
+  const auto capacity =
+      static_cast<double>(study.device.capacity.count) / static_cast<double>(study.device.chunk.count);
   if (chunks * static_cast<double>(study.point.tasks) < 0x1p31 && capacity < 0x1p31) return {};
-  return fail(Errc::bad_input, "more memory than 2^31 chunks of " + readable(study.device.chunk) + "; set a larger --chunk");
+  return fail(Errc::bad_input,
+              "more memory than 2^31 chunks of " + readable(study.device.chunk) + "; set a larger --chunk");
 }
 
 Result<Study> study_of(const Options& options) {
@@ -255,7 +287,7 @@ Result<Study> study_of(const Options& options) {
   return study;
 }
 
-// ---- what comes of it ---------------------------------------------------------------------------------------------------
+// ---- what comes of it ----
 
 std::string title_of(const Options& options) {
   const auto preset = std::ranges::find(study::presets(), options.preset, &study::Preset::name);
@@ -264,10 +296,10 @@ std::string title_of(const Options& options) {
 
 const char* label_of(Axis axis) {
   switch (axis) {
-    case Axis::tasks: return "tasks (n)";
-    case Axis::utilisation: return "utilisation of the device by executions";
-    case Axis::reduced: return "capacity, percent less";
-    case Axis::high: break;
+  case Axis::tasks: return "tasks (n)";
+  case Axis::utilisation: return "utilisation of the device by executions";
+  case Axis::reduced: return "capacity, percent less";
+  case Axis::high: break;
   }
   return "tasks at high resolution";
 }
@@ -280,18 +312,27 @@ std::string percent(double value) {
 
 /// What columns suppose that does not go without saying.
 void print_notes(std::ostream& out, const Study& study) {
-  const auto shown = [&](std::string_view name) { return std::ranges::find(study.tests, name, &Column::name) != study.tests.end(); };
-  const std::string constants = study.source.networks.empty() ? study::text_of(100 * study.source.constants) + " % of swappable memory"
-                                                              : "what is left of a network's swappable memory at zero pixels (0.1 to 0.3 GB)";
+  const auto shown = [&](std::string_view name) {
+    return std::ranges::find(study.tests, name, &Column::name) != study.tests.end();
+  };
+  const std::string constants = study.source.networks.empty()
+                                    ? study::text_of(100 * study.source.constants) + " % of swappable memory"
+                                    : "what is left of a network's swappable memory at zero pixels (0.1 to 0.3 GB)";
   if (shown("theorem1")) out << "theorem1: RT-Swap's Theorem 1, a baseline that is not sound\n";
   if (shown("pipelined-h1")) out << "pipelined-h1: one copy engine; other pipelined tests: two\n";
-  if (shown("pipelined-constant")) out << "pipelined-constant: as if all swappable memory were weights, which are not copied out\n";
-  if (shown("classes")) out << "classes: weights, assumed to be " << constants << ", are swapped and not copied out; scratch, the rest of it, is shared; all else stays\n";
-  if (shown("one-process")) out << "one-process: as classes, and what cannot be swapped (context, libraries) is there once, not for each task\n";
+  if (shown("pipelined-constant"))
+    out << "pipelined-constant: as if all swappable memory were weights, which are not copied out\n";
+  if (shown("classes"))
+    out << "classes: weights, assumed to be " << constants
+        << ", are swapped and not copied out; scratch, the rest of it, is shared; all else stays\n";
+  if (shown("one-process"))
+    out << "one-process: as classes, and what cannot be swapped (context, libraries) is there once, not for each "
+           "task\n";
 }
 
 void print(std::ostream& out, const Options& options, const Study& study, std::span<const Row> rows) {
-  out << title_of(options) << "\nSets proved, percent of " << study.sets << " in each row; order " << options.order << ", seed " << study.seed << "\n";
+  out << title_of(options) << "\nSets proved, percent of " << study.sets << " in each row; order " << options.order
+      << ", seed " << study.seed << "\n";
   std::vector<std::string> header{std::string(name_of(study.axis))};
   for (const Column& test : study.tests) header.emplace_back(test.name);
   Table table(header);
@@ -317,7 +358,11 @@ std::string csv(const Study& study, std::span<const Row> rows) {
 }
 
 Chart chart_of(const Options& options, const Study& study, std::span<const Row> rows) {
-  Chart chart{.title = title_of(options), .x_label = label_of(study.axis), .y_label = "sets proved, percent of " + std::to_string(study.sets), .x = study.values, .series = {}};
+  Chart chart{.title = title_of(options),
+              .x_label = label_of(study.axis),
+              .y_label = "sets proved, percent of " + std::to_string(study.sets),
+              .x = study.values,
+              .series = {}};
   for (std::size_t i = 0; i < study.tests.size(); ++i) {
     chart.series.push_back({.name = std::string(study.tests[i].name), .percent = {}});
     for (const Row& row : rows) chart.series.back().percent.push_back(row.percent[i]);
@@ -346,7 +391,8 @@ nlohmann::json to_json(const Options& options, const Study& study, std::span<con
 }
 
 /// Until all is known, or an error.
-Result<> work_out(const Options& options, const Study& study, study::Outcomes& outcomes, std::optional<study::OutcomeFile>& file, std::ostream& out) {
+Result<> work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
+                  std::optional<study::OutcomeFile>& file, std::ostream& out) {
   stop_on_signals();
   Progress progress(out);
   std::size_t done = outcomes.count_known();
@@ -360,15 +406,18 @@ Result<> work_out(const Options& options, const Study& study, study::Outcomes& o
     return wanted && written.has_value();
   });
   if (!written || done == outcomes.size()) return written;
-  const std::string kept = options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
-  return fail(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " + std::to_string(outcomes.size()) + " sets; " + kept);
+  const std::string kept =
+      options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
+  return fail(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
+                                   std::to_string(outcomes.size()) + " sets; " + kept);
 }
 
 Result<> save(const Options& options, const Study& study, std::span<const Row> rows, std::ostream& out) {
   if (options.folder.empty()) return {};
   const std::filesystem::path folder = options.folder;
   if (const auto written = config::replace_file(folder / "results.csv", csv(study, rows)); !written) return written;
-  if (const auto written = config::replace_file(folder / "results.svg", svg(chart_of(options, study, rows))); !written) return written;
+  if (const auto written = config::replace_file(folder / "results.svg", svg(chart_of(options, study, rows))); !written)
+    return written;
   out << "wrote results.csv, results.svg and outcomes.csv (each set) to " << options.folder << '\n';
   return {};
 }
@@ -389,7 +438,8 @@ int sweep(const Options& options) {
   const std::vector<Row> rows = study::rows_of(*study, outcomes);
   print(out, options, *study, rows);
   if (const auto saved = save(options, *study, rows, out); !saved) return report(saved.error());
-  if (const auto written = write_json(options.json, to_json(options, *study, rows)); !written) return report(written.error());
+  if (const auto written = write_json(options.json, to_json(options, *study, rows)); !written)
+    return report(written.error());
   return 0;
 }
 
@@ -401,22 +451,43 @@ std::vector<std::string> preset_names() {
 
 std::string preset_help() {
   std::string help = "A study of the literature; other options change it. ";
-  for (const study::Preset& preset : study::presets()) help += std::string(preset.name) + ": " + std::string(preset.title) + ". ";
+  for (const study::Preset& preset : study::presets())
+    help += std::string(preset.name) + ": " + std::string(preset.title) + ". ";
   help.pop_back();
   return help;
 }
 
 void add_tasks(CLI::App& command, Options& options) {
-  command.add_option("--n", options.tasks, "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may be a range: a row for each value")
+  command
+      .add_option("--n", options.tasks,
+                  "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
+                  "be a range: a row for each value")
       ->type_name("RANGE");
-  command.add_option("--utilisation", options.utilisation, "Of the device, by the executions of a set (UUniFast shares it out); not with presets")->type_name("RANGE");
+  command
+      .add_option("--utilisation", options.utilisation,
+                  "Of the device, by the executions of a set (UUniFast shares it out); not with presets")
+      ->type_name("RANGE");
   command.add_option("--reduced", options.reduced, "Percent that the capacity is less")->type_name("RANGE");
-  command.add_option("--high", options.high, "So many tasks are at their network's highest resolution, all others at its lowest; only with presets")->type_name("RANGE");
+  command
+      .add_option(
+          "--high", options.high,
+          "So many tasks are at their network's highest resolution, all others at its lowest; only with presets")
+      ->type_name("RANGE");
   command.add_option("--period", options.period, "FROM..TO: periods, and deadlines")->type_name("DURATIONS");
-  command.add_option("--periods", options.periods, "How they are distributed (default: log-uniform)")->check(CLI::IsMember({"uniform", "log-uniform"}))->type_name("HOW");
-  command.add_option("--footprint", options.footprint, "FROM..TO: device memory of a task, uniform; not with presets")->type_name("BYTES");
-  command.add_option("--swappable", options.swappable, "Share of the footprint that may be swapped (default: 1); not with presets")->check(number_within(0.0, 1.0))->type_name("SHARE");
-  command.add_option("--constants", options.constants, "For tests classes and one-process: share of that which is weights, the rest is scratch (default: 0.5); not with presets")
+  command.add_option("--periods", options.periods, "How they are distributed (default: log-uniform)")
+      ->check(CLI::IsMember({"uniform", "log-uniform"}))
+      ->type_name("HOW");
+  command.add_option("--footprint", options.footprint, "FROM..TO: device memory of a task, uniform; not with presets")
+      ->type_name("BYTES");
+  command
+      .add_option("--swappable", options.swappable,
+                  "Share of the footprint that may be swapped (default: 1); not with presets")
+      ->check(number_within(0.0, 1.0))
+      ->type_name("SHARE");
+  command
+      .add_option("--constants", options.constants,
+                  "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
+                  "0.5); not with presets")
       ->check(number_within(0.0, 1.0))
       ->type_name("SHARE");
 }
@@ -424,9 +495,11 @@ void add_tasks(CLI::App& command, Options& options) {
 void add_device(CLI::App& command, Options& options) {
   command.add_option("--capacity", options.capacity, "Device memory")->type_name("BYTES");
   command.add_option("--chunk", options.chunk, "What is swapped at once")->type_name("BYTES");
-  command.add_option("--in-per-chunk", options.in_per_chunk, "What swapping costs: each chunk in")->type_name("DURATION");
+  command.add_option("--in-per-chunk", options.in_per_chunk, "What swapping costs: each chunk in")
+      ->type_name("DURATION");
   command.add_option("--out-per-chunk", options.out_per_chunk, "Each chunk copied out")->type_name("DURATION");
-  command.add_option("--drop-per-chunk", options.drop_per_chunk, "Each chunk of weights that leaves (default: 0s)")->type_name("DURATION");
+  command.add_option("--drop-per-chunk", options.drop_per_chunk, "Each chunk of weights that leaves (default: 0s)")
+      ->type_name("DURATION");
   command.add_option("--in-fixed", options.in_fixed, "Each load (default: 0s)")->type_name("DURATION");
   command.add_option("--out-fixed", options.out_fixed, "Each victim of a load (default: 0s)")->type_name("DURATION");
 }
@@ -434,22 +507,39 @@ void add_device(CLI::App& command, Options& options) {
 } // namespace
 
 void add_sweep(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
+  auto* command = program.add_subcommand(
+      "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
   const auto options = std::make_shared<Options>();
-  command->add_option("--preset", options->preset, preset_help())->check(CLI::IsMember(preset_names()))->type_name("NAME");
+  command->add_option("--preset", options->preset, preset_help())
+      ->check(CLI::IsMember(preset_names()))
+      ->type_name("NAME");
   add_tasks(*command, *options);
   add_device(*command, *options);
-  command->add_option("--order", options->order, "edf, or static-priority: rate monotonic")->capture_default_str()->check(CLI::IsMember({"edf", "static-priority"}))->type_name("ORDER");
-  command->add_option("--tests", options->tests,
-                      "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 (one copy engine), pipelined, pipelined-constant, "
-                      "classes, one-process (two; default: all for the order)")
+  command->add_option("--order", options->order, "edf, or static-priority: rate monotonic")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"edf", "static-priority"}))
+      ->type_name("ORDER");
+  command
+      ->add_option("--tests", options->tests,
+                   "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+                   "(one copy engine), pipelined, pipelined-constant, "
+                   "classes, one-process (two; default: all for the order)")
       ->delimiter(',')
       ->type_name("LIST");
-  command->add_option("--sets", options->sets, "Task sets for each row")->capture_default_str()->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))->type_name("N");
-  command->add_option("--seed", options->seed, "The same seed gives the same sets")->capture_default_str()->type_name("N");
-  command->add_option("--jobs", options->jobs, "Threads (default: one for each core)")->check(CLI::Range(1, 1024))->type_name("N");
-  command->add_option("-o,--output", options->folder,
-                      "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that was stopped goes on from it, and may get more sets or rows")
+  command->add_option("--sets", options->sets, "Task sets for each row")
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "The same seed gives the same sets")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--jobs", options->jobs, "Threads (default: one for each core)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command
+      ->add_option("-o,--output", options->folder,
+                   "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
+                   "was stopped goes on from it, and may get more sets or rows")
       ->type_name("FOLDER");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = sweep(*options); });

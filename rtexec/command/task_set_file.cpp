@@ -18,12 +18,15 @@ void add_task_set(CLI::App& command, TaskSetFile& options) {
       ->type_name("ORDER");
   std::vector<std::string> policies;
   for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
-  command.add_option("--policy", options.policy, "Swap policy, instead of the file's")->check(CLI::IsMember(std::move(policies)))->type_name("POLICY");
+  command.add_option("--policy", options.policy, "Swap policy, instead of the file's")
+      ->check(CLI::IsMember(std::move(policies)))
+      ->type_name("POLICY");
 }
 
 Result<TaskSet> read(const TaskSetFile& options) {
   auto set = read_task_set(options.file);
-  if (set && !options.order.empty()) set->executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
+  if (set && !options.order.empty())
+    set->executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
   for (const auto& known : spellings<SwapPolicy>())
     if (set && options.policy == known.text) set->swap.policy = known.value;
   return set;

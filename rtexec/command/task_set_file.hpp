@@ -10,7 +10,7 @@ namespace rtexec::command {
 
 struct TaskSetFile {
   std::string file;
-  std::string order; // empty: as the file says
+  std::string order;  // empty: as the file says
   std::string policy; // of swapping; empty: as the file says
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 /// Width on a terminal: bytes of UTF-8 that begin a character.
 std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
 }
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
@@ -35,8 +36,9 @@ void print_tuning(std::ostream& out, const Plan& plan) {
 }
 
 void print_device(std::ostream& out, const DeviceReport& device) {
-  out << "Device memory in use on " << device.name << ": " << readable(device.used) << " = context " << readable(device.context) << " + ours "
-      << readable(device.used - std::min(device.used, device.context)) << "; constants + state + shared scratch " << readable(device.demand)
+  out << "Device memory in use on " << device.name << ": " << readable(device.used) << " = context "
+      << readable(device.context) << " + ours " << readable(device.used - std::min(device.used, device.context))
+      << "; constants + state + shared scratch " << readable(device.demand)
       << "; separate allocations would have taken " << readable(device.separate) << '\n';
 }
 
@@ -44,26 +46,30 @@ void print_swap(std::ostream& out, const Plan& plan) {
   const SwapPlan& swap = *plan.swap;
   Bytes volume;
   for (const PlannedTask& task : plan.tasks) volume += task.swap_volume;
-  out << "Swapped (" << spelling(swap.policy) << "): " << readable(volume) << " of the tasks' memory take turns in " << swap.frames << " chunks, by "
-      << (swap.store.empty() ? "host memory" : swap.store.string()) << "; a chunk takes " << readable(swap.cost.in_per_chunk) << " in, "
-      << readable(swap.cost.out_per_chunk) << " out, " << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
+  out << "Swapped (" << spelling(swap.policy) << "): " << readable(volume) << " of the tasks' memory take turns in "
+      << swap.frames << " chunks, by " << (swap.store.empty() ? "host memory" : swap.store.string())
+      << "; a chunk takes " << readable(swap.cost.in_per_chunk) << " in, " << readable(swap.cost.out_per_chunk)
+      << " out, " << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
 }
 
 void print_swap(std::ostream& out, const SwapReport& swap) {
-  out << "Swapped: " << readable(swap.in) << " in, " << readable(swap.out) << " out; not copied out: " << readable(swap.dropped) << " constant, "
-      << readable(swap.skipped) << " unchanged; " << swap.operations << " operations, by " << swap.store << '\n';
+  out << "Swapped: " << readable(swap.in) << " in, " << readable(swap.out)
+      << " out; not copied out: " << readable(swap.dropped) << " constant, " << readable(swap.skipped) << " unchanged; "
+      << swap.operations << " operations, by " << swap.store << '\n';
   print_fallback(out, swap);
   if (!swap.failure.empty()) out << "THE STORE FAILED: " << swap.failure << '\n';
 }
 
 void print_snapshots(std::ostream& out, const FlightReport& flight) {
-  for (const auto& snapshot : flight.snapshots) out << "Snapshot " << snapshot.folder.string() << ": " << snapshot.reason << '\n';
+  for (const auto& snapshot : flight.snapshots)
+    out << "Snapshot " << snapshot.folder.string() << ": " << snapshot.reason << '\n';
   if (flight.left_out > 0) out << "Snapshots not written, there are enough: " << flight.left_out << '\n';
 }
 
 /// Moved by the domain, over all of its periods.
 Bytes a_second(const DomainReport& domain, Duration period) {
-  const double seconds = std::chrono::duration<double>(period).count() * static_cast<double>(domain.periods + domain.missed_periods);
+  const double seconds =
+      std::chrono::duration<double>(period).count() * static_cast<double>(domain.periods + domain.missed_periods);
   const Bytes moved = domain.line * (domain.reads + domain.writes);
   return seconds > 0 ? Bytes{static_cast<std::uint64_t>(static_cast<double>(moved.count) / seconds)} : Bytes{0};
 }
@@ -72,13 +78,16 @@ void print_bandwidth(std::ostream& out, const BandwidthReport& bandwidth) {
   out << "Memory bandwidth, in periods of " << readable(bandwidth.period);
   if (bandwidth.limit) out << "; best-effort cores at most " << to_string(*bandwidth.limit) << " each";
   out << '\n';
-  Table table({"cores", "budget", "moved", "a second", "periods", "missed", "held in", "held for", "overshoot p50", "p99", "max", "lost overflows", "late by at most", ""});
+  Table table({"cores", "budget", "moved", "a second", "periods", "missed", "held in", "held for", "overshoot p50",
+               "p99", "max", "lost overflows", "late by at most", ""});
   for (const auto& domain : bandwidth.domains)
-    table.add({hal::core_list(domain.cores), domain.budget ? to_string(*domain.budget) : "-", readable(domain.line * (domain.reads + domain.writes)),
-               readable(a_second(domain, bandwidth.period)), std::to_string(domain.periods), std::to_string(domain.missed_periods),
-               std::to_string(domain.throttled_periods), readable(domain.throttled), std::to_string(domain.overshoot.p50), std::to_string(domain.overshoot.p99),
-               std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows), readable(Duration(domain.late.max)),
-               domain.lost ? "NO LONGER REGULATED" : ""});
+    table.add({hal::core_list(domain.cores), domain.budget ? to_string(*domain.budget) : "-",
+               readable(domain.line * (domain.reads + domain.writes)), readable(a_second(domain, bandwidth.period)),
+               std::to_string(domain.periods), std::to_string(domain.missed_periods),
+               std::to_string(domain.throttled_periods), readable(domain.throttled),
+               std::to_string(domain.overshoot.p50), std::to_string(domain.overshoot.p99),
+               std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows),
+               readable(Duration(domain.late.max)), domain.lost ? "NO LONGER REGULATED" : ""});
   if (!bandwidth.domains.empty()) table.print(out);
   for (const std::string& reason : bandwidth.reasons) out << "  " << reason << '\n';
 }
@@ -100,8 +109,8 @@ void Table::print(std::ostream& out, std::string_view indent) const {
 }
 
 std::string bar(Duration response, Duration deadline) {
-  const auto cells =
-      static_cast<std::size_t>(std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
+  const auto cells = static_cast<std::size_t>(
+      std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
@@ -109,28 +118,31 @@ void print_plan(std::ostream& out, const Executive& executive) {
   const TaskSet& tasks = executive.tasks();
   const Plan& plan = executive.plan();
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
-  Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped", "bound"});
+  Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
+               "bound"});
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& planned = plan.tasks[i];
     const Task& task = tasks.tasks[i];
-    table.add({task.name, readable(task.period), readable(task.deadline), std::to_string(planned.core) + (planned.core_chosen ? " (chosen)" : ""),
-               readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
-               readable(planned.memory.constant), readable(planned.memory.scratch), readable(planned.memory.state + planned.memory.fixed),
-               readable(planned.swap_volume),
-               task.criticality == Criticality::best_effort ? "best effort"
-               : planned.response_bound                     ? readable(*planned.response_bound)
-                                                            : "none"});
+    table.add(
+        {task.name, readable(task.period), readable(task.deadline),
+         std::to_string(planned.core) + (planned.core_chosen ? " (chosen)" : ""),
+         readable(planned.wcet.before) + " + " + readable(planned.wcet.device) + " + " + readable(planned.wcet.after),
+         readable(planned.memory.constant), readable(planned.memory.scratch),
+         readable(planned.memory.state + planned.memory.fixed), readable(planned.swap_volume),
+         task.criticality == Criticality::best_effort ? "best effort"
+         : planned.response_bound                     ? readable(*planned.response_bound)
+                                                      : "none"});
   }
   table.print(out);
-  out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of " << readable(plan.chunk)
-      << " (separate allocations: " << readable(plan.separate) << ")\n";
+  out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of "
+      << readable(plan.chunk) << " (separate allocations: " << readable(plan.separate) << ")\n";
   if (plan.swap) print_swap(out, plan);
   if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
   for (const TestVerdict& test : plan.tests)
-    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality << "\n  "
-        << test.explanation << '\n';
+    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
+        << "\n  " << test.explanation << '\n';
   out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
 }
 
@@ -146,9 +158,11 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) 
   for (const TestVerdict& test : tests) {
     Bytes swapped{0};
     for (const Bytes& volume : test.swap_volumes) swapped += volume;
-    table.add({test.name + (test.baseline ? " (not sound)" : ""), test.proved ? "yes" : "no", side(test, test.left), side(test, test.right), readable(test.instant),
-               readable(test.demand), readable(test.blocking), test.blocking_task.empty() ? "-" : test.blocking_task,
-               test.limiting_task.empty() ? "-" : test.limiting_task, test.swap_volumes.empty() ? "-" : readable(swapped)});
+    table.add({test.name + (test.baseline ? " (not sound)" : ""), test.proved ? "yes" : "no", side(test, test.left),
+               side(test, test.right), readable(test.instant), readable(test.demand), readable(test.blocking),
+               test.blocking_task.empty() ? "-" : test.blocking_task,
+               test.limiting_task.empty() ? "-" : test.limiting_task,
+               test.swap_volumes.empty() ? "-" : readable(swapped)});
   }
   table.print(out);
 }
@@ -159,11 +173,13 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
 
 void print_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << report.stopped_by << ")\n";
-  Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline", "deadlines"});
+  Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
+               "deadlines"});
   for (const TaskReport& task : report.tasks)
     table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
-               readable(task.response.min), readable(task.response.mean), readable(task.response.p99), readable(task.response.max),
-               task.bound ? readable(*task.bound) : "-", readable(task.deadline), on_time(task)});
+               readable(task.response.min), readable(task.response.mean), readable(task.response.p99),
+               readable(task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline),
+               on_time(task)});
   table.print(out);
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
@@ -173,20 +189,24 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.swap) print_swap(out, *report.swap);
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
   for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
-  if (report.status_page && !report.status_page->failure.empty()) out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
+  if (report.status_page && !report.status_page->failure.empty())
+    out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
     if (task.failed > 0)
-      out << "JOBS FAILED: " << task.failed << " of task '" << task.name << "', the last one by: " << name(*task.failure) << '\n';
+      out << "JOBS FAILED: " << task.failed << " of task '" << task.name
+          << "', the last one by: " << name(*task.failure) << '\n';
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
-      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max) << ", promised were "
-          << readable(*task.bound)
-          << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, rtexec probe)\n";
+      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max)
+          << ", promised were " << readable(*task.bound)
+          << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, "
+             "rtexec probe)\n";
   if (report.device_fault)
     out << "THE DEVICE WAS LOST in job " << report.device_fault->job << " of task '" << report.device_fault->task
-        << "', which ended the run: " << report.device_fault->what << "\n  Jobs after it failed. Only a new run can use the device again.\n";
+        << "', which ended the run: " << report.device_fault->what
+        << "\n  Jobs after it failed. Only a new run can use the device again.\n";
   out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
 }
 

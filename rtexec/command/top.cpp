@@ -27,7 +27,9 @@ struct Options {
 };
 
 /// "PID.NUMBER", as the page's file is called.
-std::string id_of(const std::filesystem::path& file) { return file.filename().string().substr(std::string_view("rtexec.").size()); }
+std::string id_of(const std::filesystem::path& file) {
+  return file.filename().string().substr(std::string_view("rtexec.").size());
+}
 
 bool is_named(const std::filesystem::path& file, const std::string& which) {
   const std::string id = id_of(file);
@@ -37,7 +39,8 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
 std::unexpected<Error> nobody(const std::string& which) {
   const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
   if (which.empty()) return fail(Errc::refused, "no executive is running" + hint);
-  return fail(Errc::bad_input, "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
+  return fail(Errc::bad_input,
+              "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
 }
 
 std::unexpected<Error> several(const std::vector<StatusPage>& pages) {
@@ -46,7 +49,9 @@ std::unexpected<Error> several(const std::vector<StatusPage>& pages) {
     const auto snapshot = page.read();
     text += "\n  rtexec top " + id_of(page.file()) + "  # ";
     if (!snapshot) text += snapshot.error().what;
-    else text += snapshot->run.task_set.text() + ", " + std::to_string(snapshot->tasks.size()) + " tasks, for " + readable(snapshot->run.elapsed);
+    else
+      text += snapshot->run.task_set.text() + ", " + std::to_string(snapshot->tasks.size()) + " tasks, for " +
+              readable(snapshot->run.elapsed);
   }
   return fail(Errc::bad_input, text);
 }
@@ -136,19 +141,23 @@ Result<> show_once(const StatusPage& page, const Options& options) {
   const auto snapshot = page.read();
   if (!snapshot) return std::unexpected(snapshot.error());
   const std::string end = end_of(*snapshot, is_last);
-  text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end << (end.empty() ? "" : "\n");
+  text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end
+                            << (end.empty() ? "" : "\n");
   return write_json(options.json, to_json(*snapshot, page.owner().process));
 }
 
 int top(const Options& options) {
   const auto interval = parse_duration(options.interval);
-  if (!interval) return report({interval.error().code, "--interval " + options.interval + ": " + interval.error().what});
+  if (!interval)
+    return report({interval.error().code, "--interval " + options.interval + ": " + interval.error().what});
   if (*interval < std::chrono::milliseconds(10) || *interval > std::chrono::hours(1))
     return report({Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h"});
   const auto page = choose(options.which);
   if (!page) return report(page.error());
   Viewer viewer(*page, *interval);
-  const auto shown = options.once ? show_once(*page, options) : ::isatty(STDOUT_FILENO) != 0 ? viewer.watch() : viewer.list();
+  const auto shown = options.once                   ? show_once(*page, options)
+                     : ::isatty(STDOUT_FILENO) != 0 ? viewer.watch()
+                                                    : viewer.list();
   return shown ? 0 : report(shown.error());
 }
 
@@ -157,7 +166,9 @@ int top(const Options& options) {
 void add_top(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("top", "Show a running executive: its tasks, its device, what it missed");
   const auto options = std::make_shared<Options>();
-  command->add_option("which", options->which, "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one")
+  command
+      ->add_option("which", options->which,
+                   "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one")
       ->type_name("PID");
   auto* once = command->add_flag("--once", options->once, "Show it once, and no more");
   command->add_option("--interval", options->interval, "From one view to the next; figures are renewed twice a second")

@@ -13,7 +13,8 @@ namespace rtexec::command {
   const CLI::Range range(least, most);
   const auto check = [range](std::string& text) {
     const std::string refusal = range(text);
-    return refusal.empty() && std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is no number" : refusal;
+    return refusal.empty() && std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is no number"
+                                                                             : refusal;
   };
   return {check, range.get_description()};
 }

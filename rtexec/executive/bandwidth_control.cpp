@@ -17,10 +17,16 @@ constexpr Bandwidth beyond_any_core{100'000'000'000};
 
 regulation::RegulationObserver to_trace() {
   return {.thread_begins = [](void*) noexcept { traces::prepare_thread(); },
-          .budget = [](void*, unsigned core, Instant at, Bytes bytes, Duration period) noexcept { traces::bandwidth_budget(core, at, bytes, period); },
+          .budget = [](void*, unsigned core, Instant at, Bytes bytes,
+                       Duration period) noexcept { traces::bandwidth_budget(core, at, bytes, period); },
           .throttle_begin = [](void*, unsigned core, Instant at) noexcept { traces::throttle_begin(core, at); },
           .throttle_end = [](void*, unsigned core, Instant at) noexcept { traces::throttle_end(core, at); },
-          .lost = [](void*, unsigned core) noexcept { traces::probe("bandwidth", ("core " + std::to_string(core) + " is no longer regulated: its counter counts no more").c_str()); },
+          .lost =
+              [](void*, unsigned core) noexcept {
+                traces::probe(
+                    "bandwidth",
+                    ("core " + std::to_string(core) + " is no longer regulated: its counter counts no more").c_str());
+              },
           .self = nullptr};
 }
 
@@ -39,14 +45,16 @@ std::unexpected<Error> refusal(std::span<const std::string> degraded) {
   return fail(Errc::refused, lines + "\n[executive] allow_degraded = true runs all the same");
 }
 
-/// A core that is held is no other run's. Where another run has it already, it is not regulated, if the set does not name it.
+/// A core that is held is no other run's. Where another run has it already, it is not regulated, if the set does not
+/// name it.
 Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan, const std::set<unsigned>& claimed) {
   std::vector<hal::CoreClaim> claims;
   std::vector<regulation::RegulatedDomain> own;
   for (regulation::RegulatedDomain& domain : plan.domains) {
     std::vector<unsigned> cores;
     if (domain.counter.back_end != CounterBackEnd::thread)
-      std::ranges::copy_if(domain.cores, std::back_inserter(cores), [&](unsigned core) { return !claimed.contains(core); });
+      std::ranges::copy_if(domain.cores, std::back_inserter(cores),
+                           [&](unsigned core) { return !claimed.contains(core); });
     auto claim = hal::CoreClaim::take(cores);
     if (!claim && domain.always) return std::unexpected(claim.error());
     if (!claim) {
@@ -62,7 +70,8 @@ Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan
 
 } // namespace
 
-BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board, regulation::RegulationPlan plan)
+BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board,
+                                   regulation::RegulationPlan plan)
     : locks_(std::move(locks)), plan_(std::move(plan)) {
   first_.period = tasks.bandwidth.period;
   first_.limit = tasks.bandwidth.best_effort;
@@ -70,12 +79,14 @@ BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, c
   if (!tasks.bandwidth.slowdown) return;
   const policies::BandwidthLoop::Settings settings = loop_settings(tasks, board);
   loop_.emplace(settings);
-  first_.reasons.push_back("best_effort is set by the closed loop, from " + to_string(settings.floor) + " to " + to_string(settings.ceiling));
+  first_.reasons.push_back("best_effort is set by the closed loop, from " + to_string(settings.floor) + " to " +
+                           to_string(settings.ceiling));
 }
 
 BandwidthControl::~BandwidthControl() = default;
 
-Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet& tasks, const Board& board, const RegulatedRun& run) {
+Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet& tasks, const Board& board,
+                                                                  const RegulatedRun& run) {
   if (!tasks.regulated()) return nullptr;
   const std::vector<unsigned> serving(run.serving.begin(), run.serving.end());
   auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
@@ -88,7 +99,9 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   if (!locks) return std::unexpected(locks.error());
   std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), tasks, board, std::move(*plan)));
   regulation::RegulationSettings settings{.period = tasks.bandwidth.period,
-                                          .rules = {.reclaim = tasks.bandwidth.reclaim, .sharing = tasks.bandwidth.sharing, .overshoot = tasks.bandwidth.overshoot},
+                                          .rules = {.reclaim = tasks.bandwidth.reclaim,
+                                                    .sharing = tasks.bandwidth.sharing,
+                                                    .overshoot = tasks.bandwidth.overshoot},
                                           .regulate_while = tasks.bandwidth.regulate_while,
                                           .observer = to_trace(),
                                           .open_counter = {}};

@@ -1,5 +1,5 @@
-// What a run does about memory bandwidth: regulates the cores that the task set limits, tells everyone while its device works, and where a slowdown
-// is asked for, sets the limit by the executions that it sees.
+// What a run does about memory bandwidth: regulates the cores that the task set limits, tells everyone while its device
+// works, and where a slowdown is asked for, sets the limit by the executions that it sees.
 #pragma once
 
 #include "hal/core_claim.hpp"
@@ -26,15 +26,18 @@ struct RegulatedRun {
 
 class BandwidthControl {
  public:
-  /// Nothing where the set limits nothing. Claims the cores that it may hold. Errors: those of plan_regulation() and Regulation::start(); refused: what
-  /// was proved need not hold here (and no allow_degraded), or another run has a core that the set gives a budget.
-  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board, const RegulatedRun& run);
+  /// Nothing where the set limits nothing. Claims the cores that it may hold. Errors: those of plan_regulation() and
+  /// Regulation::start(); refused: what was proved need not hold here (and no allow_degraded), or another run has a
+  /// core that the set gives a budget.
+  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board,
+                                                                       const RegulatedRun& run);
   ~BandwidthControl();
 
   // Any thread; neither blocks nor allocates. Nested.
-  void device_works() noexcept { locks_.lock(); }      // bw_lock: an execution or a copy
+  void device_works() noexcept { locks_.lock(); } // bw_lock: an execution or a copy
   void device_rests() noexcept { locks_.unlock(); }
-  void device_wanted() noexcept { locks_.gpu_busy(); } // gpu_busy: from a job's request to the end of its device part
+  /// Gpu_busy: from a job's request to the end of its device part
+  void device_wanted() noexcept { locks_.gpu_busy(); }
   void device_left() noexcept { locks_.gpu_not_busy(); }
   /// From the compute engine's thread.
   void executed(std::uint32_t task, Duration execution) noexcept;

@@ -23,7 +23,9 @@ constexpr Duration first_guess = 50ms; // of one chunk
 
 double nanoseconds(Duration time) { return static_cast<double>(time.count()); }
 
-Duration charged(double ns, double margin) { return Duration(static_cast<Duration::rep>(std::ceil(std::max(ns, 0.0) * margin))); }
+Duration charged(double ns, double margin) {
+  return Duration(static_cast<Duration::rep>(std::ceil(std::max(ns, 0.0) * margin)));
+}
 
 class Calibrator {
  public:
@@ -43,16 +45,19 @@ class Calibrator {
   Result<> choose_chunks() {
     const auto board = read_board(board_, builtin_boards());
     if (!board) return std::unexpected(board.error());
-    volume_ = options_.volume.value_or(board->device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20} : Bytes{std::uint64_t{1} << 30});
+    volume_ = options_.volume.value_or(board->device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
+                                                                         : Bytes{std::uint64_t{1} << 30});
     chunks_ = options_.chunks;
     if (chunks_.empty())
-      for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2) chunks_.push_back(chunk);
+      for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2)
+        chunks_.push_back(chunk);
     if (chunks_.empty())
-      return fail(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " + to_string(smallest_chunk) +
-                                       "; raise it, or say which chunk sizes to measure");
+      return fail(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " +
+                                       to_string(smallest_chunk) + "; raise it, or say which chunk sizes to measure");
     const auto too_large = std::ranges::find_if(chunks_, [&](Bytes chunk) { return chunk > volume_; });
     if (too_large != chunks_.end())
-      return fail(Errc::bad_input, "a chunk of " + to_string(*too_large) + " is larger than the volume that is swapped, " + to_string(volume_));
+      return fail(Errc::bad_input, "a chunk of " + to_string(*too_large) +
+                                       " is larger than the volume that is swapped, " + to_string(volume_));
     return {};
   }
 
@@ -72,7 +77,8 @@ class Calibrator {
       if (!observed) return std::unexpected(observed.error());
       Duration longest{0};
       for (const ObservedSwap& job : observed->jobs) {
-        // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is that of in and out.
+        // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is
+        // that of in and out.
         in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
         out.push_back({static_cast<double>(count), nanoseconds(job.out)});
         whole.push_back({static_cast<double>(count), nanoseconds(job.whole)});
@@ -90,8 +96,14 @@ class Calibrator {
 
   Result<ObservedSwaps> observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
     if (!progress_(done_++, wanted_)) return fail(Errc::cancelled, "calibration was cancelled");
-    SwapExperiment experiment{.board = board_, .chunk = chunk, .chunks = count, .kind = kind, .jobs = options_.jobs,
-                              .turn = shortest_turn + 3 * per_chunk * count, .swap = {}, .keep_awake = options_.keep_awake};
+    SwapExperiment experiment{.board = board_,
+                              .chunk = chunk,
+                              .chunks = count,
+                              .kind = kind,
+                              .jobs = options_.jobs,
+                              .turn = shortest_turn + 3 * per_chunk * count,
+                              .swap = {},
+                              .keep_awake = options_.keep_awake};
     if (options_.store == StoreKind::pageable) experiment.swap.policy = SwapPolicy::pageable;
     experiment.swap.store = SwapStore{.file = options_.file};
     auto observed = observe_swaps(experiment);
@@ -99,9 +111,10 @@ class Calibrator {
     return observed;
   }
 
-  /// Fit, largest residual and margin. What `whole` loads took beyond that, decisions and wake-ups before the first chunk and after the
-  /// last one, is the load's own.
-  ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop, const std::vector<Sample>& whole) const {
+  /// Fit, largest residual and margin. What `whole` loads took beyond that, decisions and wake-ups before the first
+  /// chunk and after the last one, is the load's own.
+  ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop,
+                          const std::vector<Sample>& whole) const {
     ChunkCalibration result{.cost = {.store = options_.store,
                                      .chunk = chunk,
                                      .in_per_chunk = charged(in.per_chunk_ns, options_.margin),
@@ -116,7 +129,8 @@ class Calibrator {
     const auto [least, most] = std::minmax({nanoseconds(cost.in_per_chunk), nanoseconds(cost.out_per_chunk)});
     double uncharged = 0;
     for (const Sample& sample : whole)
-      uncharged = std::max(uncharged, sample.nanoseconds - (nanoseconds(cost.in_fixed + cost.out_fixed) + least + most * sample.chunks));
+      uncharged = std::max(
+          uncharged, sample.nanoseconds - (nanoseconds(cost.in_fixed + cost.out_fixed) + least + most * sample.chunks));
     cost.in_fixed += charged(uncharged, options_.margin);
     return result;
   }
@@ -181,7 +195,8 @@ SwapFit fit(const std::vector<Sample>& samples) {
   return line;
 }
 
-Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options, const CalibrationProgress& progress) {
+Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
+                              const CalibrationProgress& progress) {
   return Calibrator(board, options, progress).measure();
 }
 

@@ -1,8 +1,9 @@
-// Measures what moving chunks costs on a board's device, by running the executive itself on tasks that do nothing but swap: what is found holds
-// decisions, wake-ups and mappings, with both directions busy.
+// Measures what moving chunks costs on a board's device, by running the executive itself on tasks that do nothing but
+// swap: what is found holds decisions, wake-ups and mappings, with both directions busy.
 //
-// For each chunk size and several volumes x the time of each direction's operations is fitted as fixed + x per_chunk (RT-Swap V-A: O_in, O_out
-// by linear regression). What is promised from it is the fit, its largest residual, and a margin.
+// For each chunk size and several volumes x the time of each direction's operations is fitted as fixed + x per_chunk
+// (RT-Swap V-A: O_in, O_out by linear regression). What is promised from it is the fit, its largest residual, and a
+// margin.
 #pragma once
 
 #include "config/board.hpp"
@@ -19,13 +20,15 @@
 namespace rtexec::executive {
 
 struct CalibrationOptions {
-  std::vector<Bytes> chunks;   // sizes to measure; empty: powers of two from 2 MiB to 256 MiB of which four fit into the volume
-  std::optional<Bytes> volume; // the most that one job swaps: 1 GiB, or 128 MiB on a host device; three times that goes to the store
-  unsigned jobs = 30;             // swapping ones for each chunk size and volume
+  /// Sizes to measure; empty: powers of two from 2 MiB to 256 MiB of which four fit into the volume
+  std::vector<Bytes> chunks;
+  /// The most that one job swaps: 1 GiB, or 128 MiB on a host device; three times that goes to the store
+  std::optional<Bytes> volume;
+  unsigned jobs = 30; // swapping ones for each chunk size and volume
   double margin = 1.2;
-  bool keep_awake = false;     // as the task sets that will use the costs: [executive] keep_awake
+  bool keep_awake = false; // as the task sets that will use the costs: [executive] keep_awake
   StoreKind store = StoreKind::pinned;
-  std::filesystem::path file;  // of store `file`
+  std::filesystem::path file; // of store `file`
 };
 
 /// Of one direction: time(x) = fixed + x per_chunk, by least squares.
@@ -51,7 +54,8 @@ struct Calibration {
 /// False stops.
 using CalibrationProgress = std::function<bool(std::size_t done, std::size_t wanted)>;
 
-[[nodiscard]] Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options, const CalibrationProgress& progress);
+[[nodiscard]] Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
+                                            const CalibrationProgress& progress);
 
 /// Least squares; residual and r_squared of the same points.
 struct Sample {

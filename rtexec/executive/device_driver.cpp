@@ -39,11 +39,15 @@ struct DeviceDriver::Lane {
   DeviceClient* client = nullptr;
   policies::JobId executing;
   Working work;
-  bool wants_device = false; // between its request and the end of its device part; scheduler thread, then compute engine
-  Ring<Event, 8> events; // from the task's release thread: at most a stale withdrawal, a request and its withdrawal
+  // Between its request and the end of its device part; scheduler thread, then compute engine
+  bool wants_device = false;
+  // From the task's release thread: at most a stale withdrawal, a request and its withdrawal
+  Ring<Event, 8> events;
   std::atomic<std::uint32_t> moves{0}; // transfers under way for its job; written by the scheduler thread
 
-  void count_move(int by) noexcept { moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed); }
+  void count_move(int by) noexcept {
+    moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);
+  }
 
   Status execute() noexcept {
     work.begin(driver->options_.bandwidth);
@@ -55,11 +59,13 @@ struct DeviceDriver::Lane {
   void executed(Status outcome, Instant begin, Instant end) noexcept {
     if (driver->recording()) traces::device_end(executing, end, outcome);
     work.end();
-    if (outcome && driver->options_.bandwidth != nullptr) driver->options_.bandwidth->executed(executing.task, end - begin);
+    if (outcome && driver->options_.bandwidth != nullptr)
+      driver->options_.bandwidth->executed(executing.task, end - begin);
     driver->left(*this);
     // The completion must be queued before the task can request its next job: see take_events().
     const policies::JobId job = executing;
-    const bool queued = driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}});
+    const bool queued =
+        driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}});
     assert(queued);
     static_cast<void>(queued);
     client->executed(job.number, outcome, begin, end);
@@ -97,8 +103,13 @@ struct DeviceDriver::Mover {
   void moved(Status outcome, Instant begin, Instant end) noexcept {
     work.end();
     if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
-    if (const auto& observer = driver->options_.observer; action && observer.ended) observer.ended(observer.self, *action, begin, end);
-    Moved moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in, .job = {}, .now = end, .deadline = {}}, .error = {}};
+    if (const auto& observer = driver->options_.observer; action && observer.ended)
+      observer.ended(observer.self, *action, begin, end);
+    Moved moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in,
+                          .job = {},
+                          .now = end,
+                          .deadline = {}},
+                .error = {}};
     if (action) moved.event.transfer = action->transfer;
     moved.event.failed = !outcome;
     if (!outcome) moved.error = outcome.error();
@@ -109,10 +120,14 @@ struct DeviceDriver::Mover {
   }
 };
 
-DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory, const std::vector<DeviceClient*>& clients,
-                           const Options& options)
-    : scheduler_(std::move(scheduler)), actions_(policies::DeviceScheduler::actions_per_event), compute_(device.engine(hal::EngineKind::compute)),
-      memory_(memory), options_(options), in_{.engine = device.engine(hal::EngineKind::copy_in), .movers = {}},
+DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
+                           const std::vector<DeviceClient*>& clients, const Options& options)
+    : scheduler_(std::move(scheduler)),
+      actions_(policies::DeviceScheduler::actions_per_event),
+      compute_(device.engine(hal::EngineKind::compute)),
+      memory_(memory),
+      options_(options),
+      in_{.engine = device.engine(hal::EngineKind::copy_in), .movers = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .movers = {}} {
   for (DeviceClient* client : clients) {
     lanes_.push_back(std::make_unique<Lane>());
@@ -129,7 +144,9 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
 
 DeviceDriver::~DeviceDriver() = default;
 
-bool DeviceDriver::moves_for(std::uint32_t task) const noexcept { return lanes_[task]->moves.load(std::memory_order_relaxed) > 0; }
+bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
+  return lanes_[task]->moves.load(std::memory_order_relaxed) > 0;
+}
 
 void DeviceDriver::post(const Event& event) noexcept {
   const bool queued = lanes_[event.job.task]->events.push(event);
@@ -204,7 +221,8 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
 
 void DeviceDriver::decide(const Event& event) noexcept {
   if (event.kind == Event::Kind::job_requested) wanted(*lanes_[event.job.task]);
-  if (recording() && event.kind == Event::Kind::job_requested) traces::device_request(event.job, event.now, event.deadline);
+  if (recording() && event.kind == Event::Kind::job_requested)
+    traces::device_request(event.job, event.now, event.deadline);
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
   actions_.clear();
@@ -219,19 +237,12 @@ void DeviceDriver::decide(const Event& event) noexcept {
 
 void DeviceDriver::carry_out(const Action& action) noexcept {
   switch (action.kind) {
-  case Action::Kind::start_execution:
-    return start(*lanes_[action.job.task], action.job);
-  case Action::Kind::copy_in:
-    return move(in_, action);
-  case Action::Kind::copy_out:
-    return move(out_, action);
-  case Action::Kind::drop:
-    return not_executed(action.job, Errc::cancelled);
-  case Action::Kind::fail:
-    return not_executed(action.job, last_move_error_);
-  case Action::Kind::refuse:
-    refused_.fetch_add(1, std::memory_order_relaxed);
-    return;
+  case Action::Kind::start_execution: return start(*lanes_[action.job.task], action.job);
+  case Action::Kind::copy_in: return move(in_, action);
+  case Action::Kind::copy_out: return move(out_, action);
+  case Action::Kind::drop: return not_executed(action.job, Errc::cancelled);
+  case Action::Kind::fail: return not_executed(action.job, last_move_error_);
+  case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
   }
 }
 
@@ -257,7 +268,8 @@ void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
                                   Instant end) noexcept { static_cast<Lane*>(self)->executed(outcome, begin, end); },
                        .context = &lane};
   const auto submitted = compute_.submit(work);
-  // Only one job executes at a time, so the engine's queue has room; were it refused, the engine is idle and the job has failed.
+  // Only one job executes at a time, so the engine's queue has room; were it refused, the engine is idle and the job
+  // has failed.
   if (!submitted) lane.executed(submitted, hal::now(), hal::now());
 }
 

@@ -1,5 +1,6 @@
-// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engine and transfers on the copy engines
-// come out. Owns the scheduler thread, which is the only one that touches the core and the only one that submits work.
+// Drives one device by the scheduler core: events of all tasks go in, executions on the compute engine and transfers on
+// the copy engines come out. Owns the scheduler thread, which is the only one that touches the core and the only one
+// that submits work.
 #pragma once
 
 #include "hal/device.hpp"
@@ -22,8 +23,9 @@ class DeviceClient {
  public:
   /// On the compute engine's thread; not where DeviceMemory::prepare() fails.
   virtual Status execute(std::uint64_t job) noexcept = 0;
-  /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the scheduler thread when it
-  /// did not come that far, with `cancelled` when it was withdrawn before, or with what made a transfer fail that it needed. Must not block.
+  /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
+  /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
+  /// transfer fail that it needed. Must not block.
   virtual void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
 
  protected:
@@ -32,15 +34,16 @@ class DeviceClient {
 
 class DeviceDriver {
  public:
-  /// The scheduler is the one whose first state `memory` was laid out for. `clients` is parallel to its tasks; each must outlive the driver,
-  /// as must `device` and `memory`.
+  /// The scheduler is the one whose first state `memory` was laid out for. `clients` is parallel to its tasks; each
+  /// must outlive the driver, as must `device` and `memory`.
   struct Options {
-    bool exercise = false; // while a job executes, copy engines without a transfer copy all the same, to measure beside it
+    /// While a job executes, copy engines without a transfer copy all the same, to measure beside it
+    bool exercise = false;
     TransferObserver observer = {};
     BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
   };
-  DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory, const std::vector<DeviceClient*>& clients,
-               const Options& options);
+  DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
+               const std::vector<DeviceClient*>& clients, const Options& options);
   ~DeviceDriver();
 
   /// Body of the scheduler thread: until stop().
@@ -48,7 +51,8 @@ class DeviceDriver {
   /// Ends run() once every requested job has ended.
   void stop() noexcept;
 
-  /// From here on, what happens goes to the trace. Of rehearsals only what the scheduler core was told and decided does: a replay begins there.
+  /// From here on, what happens goes to the trace. Of rehearsals only what the scheduler core was told and decided
+  /// does: a replay begins there.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 
   /// Called by one thread per task. A job is requested at most once, and only after the task's job before it has ended.

@@ -8,7 +8,9 @@ namespace rtexec::executive {
 
 namespace {
 
-std::uint32_t chunks_for(Bytes size, Bytes chunk) { return static_cast<std::uint32_t>(round_up(size, chunk).count / chunk.count); }
+std::uint32_t chunks_for(Bytes size, Bytes chunk) {
+  return static_cast<std::uint32_t>(round_up(size, chunk).count / chunk.count);
+}
 
 /// The part of `contents` that lies in its `index`-th chunk.
 std::span<const std::byte> part_of(std::span<const std::byte> contents, std::size_t index, Bytes chunk) {
@@ -18,10 +20,13 @@ std::span<const std::byte> part_of(std::span<const std::byte> contents, std::siz
 
 std::uint32_t first_scratch(const Arena& arena) { return arena.constant + arena.state + arena.fixed; }
 
-hal::Access access_of(const Arena& arena, std::uint32_t slot) { return slot < arena.constant ? hal::Access::read : hal::Access::read_write; }
+hal::Access access_of(const Arena& arena, std::uint32_t slot) {
+  return slot < arena.constant ? hal::Access::read : hal::Access::read_write;
+}
 
 std::unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Errc error) {
-  return fail(error, "device '" + device.name() + "': mapping slot " + std::to_string(slot) + " of an arena failed: " + name(error));
+  return fail(error, "device '" + device.name() + "': mapping slot " + std::to_string(slot) +
+                         " of an arena failed: " + name(error));
 }
 
 /// Calls `work`, which lives until then.
@@ -42,9 +47,10 @@ Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> co
           .swap_slots = {}};
 }
 
-// ---- set-up -----------------------------------------------------------------------------------------------------------
+// ---- set-up ----
 
-Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const Tenant> tenants, const Options& options) {
+Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const Tenant> tenants,
+                                                            const Options& options) {
   std::unique_ptr<DeviceMemory> memory(new DeviceMemory(device, options));
   if (auto created = memory->create_pool(tenants); !created) return std::unexpected(created.error());
   for (const Tenant& tenant : tenants)
@@ -74,8 +80,10 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
   digests_.resize(swapped);
   torn_.resize(swapped);
   if (!device_.capabilities().remap_under_load)
-    return fail(Errc::refused, "device '" + device_.name() + "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
-                                   "use fewer or smaller networks, with [swap] policy = \"none\"");
+    return fail(Errc::refused,
+                "device '" + device_.name() +
+                    "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
+                    "use fewer or smaller networks, with [swap] policy = \"none\"");
   auto store = options_.open_store(device_, swapped + (options_.exercise ? 2 : 0));
   if (!store) return std::unexpected(store.error());
   store_ = std::move(*store);
@@ -99,7 +107,8 @@ Result<> DeviceMemory::add(const Tenant& tenant) {
                         .state = range->base + arena.constant * chunk});
   for (std::uint32_t index = 0; index < tenant.swap_slots.size(); ++index) {
     const SwapSlot& slot = tenant.swap_slots[index];
-    places_.push_back({.range = *range, .slot = slot.slot, .access = access_of(arena, slot.slot), .copied_out = slot.copied_out});
+    places_.push_back(
+        {.range = *range, .slot = slot.slot, .access = access_of(arena, slot.slot), .copied_out = slot.copied_out});
     if (auto filled = fill_store(tenant, index); !filled) return filled;
   }
   return give_chunks(tenant, *range);
@@ -112,12 +121,14 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
   for (const SwapSlot& slot : tenant.swap_slots) swapped[slot.slot] = true;
   for (std::uint32_t slot = 0; slot < arena.slots(); ++slot) {
     if (swapped[slot]) continue;
-    const bool shared = options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
+    const bool shared =
+        options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
     const auto chunk = shared ? Result<hal::Chunk>(scratch_[slot - first_scratch(arena)]) : create_chunk();
     if (!chunk) return std::unexpected(chunk.error());
     if (slot < arena.constant)
       if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
-    if (const auto mapped = device_.map(range, slot, *chunk, access_of(arena, slot)); !mapped) return mapping_failed(device_, slot, mapped.error());
+    if (const auto mapped = device_.map(range, slot, *chunk, access_of(arena, slot)); !mapped)
+      return mapping_failed(device_, slot, mapped.error());
   }
   return {};
 }
@@ -129,10 +140,13 @@ Result<hal::Chunk> DeviceMemory::create_chunk() {
 }
 
 Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk chunk) {
-  const auto copy = [&]() noexcept { return device_.copy(device_.window(chunk), contents.data(), Bytes{contents.size()}); };
+  const auto copy = [&]() noexcept {
+    return device_.copy(device_.window(chunk), contents.data(), Bytes{contents.size()});
+  };
   const Status copied = execute_on(device_.engine(hal::EngineKind::copy_in), copy).outcome;
   if (copied) return {};
-  return fail(copied.error(), "device '" + device_.name() + "': copying " + readable(Bytes{contents.size()}) + " to it failed: " + name(copied.error()));
+  return fail(copied.error(), "device '" + device_.name() + "': copying " + readable(Bytes{contents.size()}) +
+                                  " to it failed: " + name(copied.error()));
 }
 
 Result<> DeviceMemory::fill_store(const Tenant& tenant, std::uint32_t index) {
@@ -154,16 +168,21 @@ Result<> DeviceMemory::note_digests() {
   };
   const Status outcome = execute_on(device_.engine(hal::EngineKind::copy_in), note).outcome;
   if (outcome) return {};
-  return fail(outcome.error(), "device '" + device_.name() + "': the digests of swapped chunks, which [swap] verify and skip_unchanged need, failed: " + name(outcome.error()));
+  return fail(outcome.error(),
+              "device '" + device_.name() +
+                  "': the digests of swapped chunks, which [swap] verify and skip_unchanged need, failed: " +
+                  name(outcome.error()));
 }
 
 Result<> DeviceMemory::with_all_slots(std::uint32_t task, const std::function<Result<>()>& work) {
   const std::span slots = slots_of(task);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (const auto mapped = map(slots[i], frames_[i]); !mapped) return mapping_failed(device_, slots[i].slot, mapped.error());
+    if (const auto mapped = map(slots[i], frames_[i]); !mapped)
+      return mapping_failed(device_, slots[i].slot, mapped.error());
   Result<> outcome = work();
   for (SlotPlace& place : slots)
-    if (const auto unmapped = unmap(place); !unmapped && outcome) outcome = mapping_failed(device_, place.slot, unmapped.error());
+    if (const auto unmapped = unmap(place); !unmapped && outcome)
+      outcome = mapping_failed(device_, place.slot, unmapped.error());
   return outcome;
 }
 
@@ -173,15 +192,17 @@ Result<> DeviceMemory::bring_in(const policies::DeviceScheduler::State& state) {
     for (std::uint32_t task = 0; task < first_.size(); ++task)
       for (std::uint32_t slot = 0; slot < state.slots[task].size(); ++slot)
         if (state.slots[task][slot].residence == policies::DeviceScheduler::Residence::resident)
-          if (const auto loaded = load({task, slot, state.slots[task][slot].frame}); !loaded) return std::unexpected(loaded.error());
+          if (const auto loaded = load({task, slot, state.slots[task][slot].frame}); !loaded)
+            return std::unexpected(loaded.error());
     return {};
   };
   if (!places_.empty()) outcome = execute_on(device_.engine(hal::EngineKind::copy_in), fill).outcome;
   if (outcome) return {};
-  return fail(outcome.error(), "loading the first chunks from " + store_->description() + " failed: " + name(outcome.error()));
+  return fail(outcome.error(),
+              "loading the first chunks from " + store_->description() + " failed: " + name(outcome.error()));
 }
 
-// ---- moving chunks ----------------------------------------------------------------------------------------------------
+// ---- moving chunks ----
 
 std::span<DeviceMemory::SlotPlace> DeviceMemory::slots_of(std::uint32_t task) noexcept {
   const std::size_t end = task + 1 < first_.size() ? first_[task + 1] : places_.size();

@@ -1,14 +1,15 @@
 // Device memory of a run: one arena for each task, the chunks in it, and what moves them.
 //
-// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; scratch of all tasks is the same chunks where
-// the plan says so, since one job executes at a time; swap slots get their chunks from the pool of frames, and give them back, as the
-// scheduler core decides. Every chunk is created here and recycled from then on.
+// An arena is one contiguous range of addresses. Slots that are never swapped keep their chunk; scratch of all tasks is
+// the same chunks where the plan says so, since one job executes at a time; swap slots get their chunks from the pool
+// of frames, and give them back, as the scheduler core decides. Every chunk is created here and recycled from then on.
 //
-// Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and prepare() on the compute engine's,
-// at the same time if they are of different tasks. None of them allocates.
+// Threading: set-up from one thread; load() on the copy-in engine's thread, save() on the copy-out engine's and
+// prepare() on the compute engine's, at the same time if they are of different tasks. None of them allocates.
 //
-// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot maps the chunk that it holds. A
-// chunk may come to another slot though its unmapping has failed; what that left behind is unmapped before its slot maps anything again.
+// Whatever fails, no job executes on memory that is not its own: prepare() lets it execute only once each slot maps the
+// chunk that it holds. A chunk may come to another slot though its unmapping has failed; what that left behind is
+// unmapped before its slot maps anything again.
 #pragma once
 
 #include "config/plan.hpp"
@@ -49,14 +50,17 @@ class DeviceMemory {
     bool shared_scratch = true; // all tenants' scratch is the same chunks
     bool skip_unchanged = false;
     bool verify = false;
-    bool exercise = false;      // exercise() will be called
-    OpenStore open_store;       // where there are swap slots
+    bool exercise = false; // exercise() will be called
+    OpenStore open_store;  // where there are swap slots
   };
 
-  /// Creates the chunks and fills them: constants from their tenants, zero elsewhere. Swap slots are filled in the store, and hold no chunk
-  /// yet. Contents travel over the device's copy-in engine. `device` outlives it.
-  [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device, std::span<const Tenant> tenants, const Options& options);
-  /// Set-up: every swap slot of `task` holds some chunk, of any contents, while `work` runs: what a driver is told of must be there.
+  /// Creates the chunks and fills them: constants from their tenants, zero elsewhere. Swap slots are filled in the
+  /// store, and hold no chunk yet. Contents travel over the device's copy-in engine. `device` outlives it.
+  [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
+                                                                     std::span<const Tenant> tenants,
+                                                                     const Options& options);
+  /// Set-up: every swap slot of `task` holds some chunk, of any contents, while `work` runs: what a driver is told of
+  /// must be there.
   [[nodiscard]] Result<> with_all_slots(std::uint32_t task, const std::function<Result<>()>& work);
   /// Brings in the swap slots that `at_first` calls resident: the end of set-up.
   [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
@@ -72,20 +76,23 @@ class DeviceMemory {
   void reset_counters() noexcept;
   [[nodiscard]] Bytes chunk_size() const { return device_.chunk_size(); }
 
-  /// Announce load() or save() of `transfer`, on the same thread and in the same order: the copy may begin. Each is announced.
+  /// Announce load() or save() of `transfer`, on the same thread and in the same order: the copy may begin. Each is
+  /// announced.
   void begin_load(const policies::Transfer& transfer) noexcept;
   void begin_save(const policies::Transfer& transfer) noexcept;
-  /// Fills the frame from the store, and maps it where its slot is: beside the copy, or, while contents are copied out, at the latest with the
-  /// last slot that its task misses, since a GPU may change a mapping only in the gaps of its copies out (1 ms on an H200, not 40 us).
-  /// After an error the slot holds nothing, and is unmapped if that can be. Returns the bytes copied; io_error, corrupted, or what the device says.
+  /// Fills the frame from the store, and maps it where its slot is: beside the copy, or, while contents are copied out,
+  /// at the latest with the last slot that its task misses, since a GPU may change a mapping only in the gaps of its
+  /// copies out (1 ms on an H200, not 40 us). After an error the slot holds nothing, and is unmapped if that can be.
+  /// Returns the bytes copied; io_error, corrupted, or what the device says.
   [[nodiscard]] std::expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
-  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps it again if that can be.
-  /// Returns the bytes copied.
+  /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps
+  /// it again if that can be. Returns the bytes copied.
   [[nodiscard]] std::expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
-  /// Before a job of `task` executes, and only then: maps what an error left unmapped. The job must not execute after an error: device_fault, a
-  /// slot holds no chunk; or what the device says.
+  /// Before a job of `task` executes, and only then: maps what an error left unmapped. The job must not execute after
+  /// an error: device_fault, a slot holds no chunk; or what the device says.
   [[nodiscard]] Status prepare(std::uint32_t task) noexcept;
-  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and save() are.
+  /// Copies a chunk that belongs to nobody, to keep the copy engine of that direction busy; announced as load() and
+  /// save() are.
   void begin_exercise(bool out) noexcept;
   [[nodiscard]] Status exercise(bool out) noexcept;
 
@@ -114,7 +121,9 @@ class DeviceMemory {
   [[nodiscard]] Result<> fill_store(const Tenant& tenant, std::uint32_t index);
   [[nodiscard]] Result<> note_digests();
 
-  [[nodiscard]] std::size_t number(const policies::Transfer& transfer) const noexcept { return first_[transfer.task] + transfer.slot; }
+  [[nodiscard]] std::size_t number(const policies::Transfer& transfer) const noexcept {
+    return first_[transfer.task] + transfer.slot;
+  }
   [[nodiscard]] std::span<SlotPlace> slots_of(std::uint32_t task) noexcept;
   [[nodiscard]] Status map(SlotPlace& place, hal::Chunk chunk) noexcept;
   [[nodiscard]] Status unmap(SlotPlace& place) noexcept;
@@ -129,12 +138,12 @@ class DeviceMemory {
   Options options_;
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
-  std::optional<hal::Buffer> spare_;   // for exercise(): a chunk for each direction
+  std::optional<hal::Buffer> spare_; // for exercise(): a chunk for each direction
   std::vector<tasks::Memory> addresses_;
-  std::vector<SlotPlace> places_;      // of all swap slots, the tenants' one behind the other
-  std::vector<std::size_t> first_;     // by tenant: its first swap slot
-  std::vector<hal::Digest> digests_;   // of the stored copies, where they are kept
-  std::vector<char> torn_;             // stored copies whose last save failed
+  std::vector<SlotPlace> places_;       // of all swap slots, the tenants' one behind the other
+  std::vector<std::size_t> first_;      // by tenant: its first swap slot
+  std::vector<hal::Digest> digests_;    // of the stored copies, where they are kept
+  std::vector<char> torn_;              // stored copies whose last save failed
   std::atomic<unsigned> copies_out_{0}; // announced, not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };

@@ -16,8 +16,7 @@ struct Executed {
 };
 
 /// Calls `work`, a noexcept function that returns a Status, on the engine's thread, and returns when it is done.
-template <class Work>
-[[nodiscard]] Executed execute_on(hal::Engine& engine, Work work) {
+template <class Work> [[nodiscard]] Executed execute_on(hal::Engine& engine, Work work) {
   struct Call {
     Work work;
     Executed executed;

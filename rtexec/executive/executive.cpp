@@ -57,7 +57,8 @@ std::set<unsigned> serving_cores(const executive::Placement& placement, const st
   const auto use = [&](const hal::ThreadSettings& thread) {
     if (thread.core) cores.insert(*thread.core);
   };
-  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out}) use(*service);
+  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
+    use(*service);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].criticality == Criticality::best_effort) continue;
     use(placement.release[i]);
@@ -81,12 +82,13 @@ std::set<unsigned> cores_of_jobs(const executive::Placement& placement) {
 } // namespace
 
 bool Report::deadlines_kept() const {
-  return std::ranges::all_of(tasks,
-                             [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
+  return std::ranges::all_of(
+      tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
 }
 
 bool Report::bounds_kept() const {
-  return std::ranges::all_of(tasks, [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; });
+  return std::ranges::all_of(tasks,
+                             [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; });
 }
 
 class Executive::Implementation {
@@ -180,14 +182,17 @@ class Executive::Implementation {
 Result<> Executive::Implementation::start() {
   for (const Task& task : set_.tasks.tasks)
     if (task.releases)
-      return fail(Errc::bad_input, "task '" + task.name + "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
+      return fail(
+          Errc::bad_input,
+          "task '" + task.name +
+              "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
   if (!plan_.proved && !setup_.force)
-    return fail(Errc::not_proved,
-                "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
+    return fail(
+        Errc::not_proved,
+        "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
   if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
   if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
-  if (auto idle = hal::ShallowIdle::hold())
-    shallow_idle_ = std::move(*idle);
+  if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported)
     if (const auto accepted = accept(std::unexpected(idle.error())); !accepted) return accepted;
   auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
@@ -209,7 +214,8 @@ Result<> Executive::Implementation::start() {
   publish();
   started_ = hal::now() + lead_time;
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
-  if (set_.tasks.executive.duration) control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
+  if (set_.tasks.executive.duration)
+    control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
   control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
   control_.started.raise();
   return {};
@@ -246,11 +252,15 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
   return {};
 }
 
-/// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does not run.
+/// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does
+/// not run.
 Result<> Executive::Implementation::regulate(const executive::Placement& placement) {
-  const executive::RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks), .claimed = cores_of_jobs(placement), .proved = plan_.proved};
+  const executive::RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks),
+                                    .claimed = cores_of_jobs(placement),
+                                    .proved = plan_.proved};
   auto control = executive::BandwidthControl::start(set_.tasks, set_.board, run);
-  if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded)) return std::unexpected(control.error());
+  if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded))
+    return std::unexpected(control.error());
   if (!control) {
     degraded_.push_back("no memory bandwidth budget is in force: " + control.error().what);
     return {};
@@ -265,17 +275,22 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
   if (!device) return std::unexpected(device.error());
   device_ = std::move(*device);
   if (set_.measured_on && *set_.measured_on != device_->name())
-    return fail(Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" + *set_.measured_on + "', and this one is '" +
-                                   device_->name() + "': its execution times and its tuning do not hold here; run `rtexec profile " +
+    return fail(Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" + *set_.measured_on +
+                                   "', and this one is '" + device_->name() +
+                                   "': its execution times and its tuning do not hold here; run `rtexec profile " +
                                    set_.tasks.file.string() + "` on this machine");
-  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {{hal::EngineKind::compute, placement.compute},
-                                                                            {hal::EngineKind::copy_in, placement.copy_in},
-                                                                            {hal::EngineKind::copy_out, placement.copy_out}};
+  const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {
+      {hal::EngineKind::compute, placement.compute},
+      {hal::EngineKind::copy_in, placement.copy_in},
+      {hal::EngineKind::copy_out, placement.copy_out}};
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);
     if (const auto configured = engine.configure(settings); !configured) return configured;
     const bool maps = kind != hal::EngineKind::compute && plan_.swap && device_->capabilities().mapping_faults;
-    watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = engine.kernel_id(), .maps = maps});
+    watched_.push_back({.name = settings.name,
+                        .policy = executive::policy_of(settings),
+                        .kernel_id = engine.kernel_id(),
+                        .maps = maps});
   }
   if (const auto prepared = prepare_engines(); !prepared) return prepared;
   if (setup_.trace_layers)
@@ -286,17 +301,21 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
 /// Their first recorded event would otherwise take a lock.
 Result<> Executive::Implementation::prepare_engines() {
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {
-    const auto prepared = executive::execute_on(device_->engine(kind), []() noexcept { return traces::prepare_thread(), Status(); });
-    if (!prepared.outcome) return fail(prepared.outcome.error(), "an engine of device '" + device_->name() + "' accepts no work");
+    const auto prepared =
+        executive::execute_on(device_->engine(kind), []() noexcept { return traces::prepare_thread(), Status(); });
+    if (!prepared.outcome)
+      return fail(prepared.outcome.error(), "an engine of device '" + device_->name() + "' accepts no work");
   }
   return {};
 }
 
-Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store(hal::Device& device, std::size_t chunks) const {
+Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store(hal::Device& device,
+                                                                                 std::size_t chunks) const {
   if (setup_.open_store) return setup_.open_store(device, chunks);
   if (!plan_.swap->store.empty()) return hal::open_file_store(device, chunks, plan_.swap->store);
   return hal::open_host_store(device, chunks,
-                              plan_.swap->store_kind() == StoreKind::pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
+                              plan_.swap->store_kind() == StoreKind::pageable ? hal::HostMemoryKind::pageable
+                                                                              : hal::HostMemoryKind::page_locked);
 }
 
 /// Gives each workload its memory.
@@ -306,18 +325,21 @@ Result<> Executive::Implementation::fill_device() {
     tenants.push_back({.constants = set_.workloads[i]->constants(),
                        .arena = plan_.tasks[i].arena,
                        .swap_slots = plan_.tasks[i].swap_slots});
-  auto memory = executive::DeviceMemory::lay_out(*device_, tenants,
-                                                 {.frames = plan_.swap ? plan_.swap->frames : 0,
-                                                  .shared_scratch = plan_.shared_scratch,
-                                                  .skip_unchanged = set_.tasks.swap.skip_unchanged,
-                                                  .verify = set_.tasks.swap.verify,
-                                                  .exercise = setup_.copy_beside && plan_.swap,
-                                                  .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
+  auto memory = executive::DeviceMemory::lay_out(
+      *device_, tenants,
+      {.frames = plan_.swap ? plan_.swap->frames : 0,
+       .shared_scratch = plan_.shared_scratch,
+       .skip_unchanged = set_.tasks.swap.skip_unchanged,
+       .verify = set_.tasks.swap.verify,
+       .exercise = setup_.copy_beside && plan_.swap,
+       .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
   if (!memory) return std::unexpected(memory.error());
   memory_ = std::move(*memory);
   if (plan_.swap) traces::swap_plan(*plan_.swap, memory_->store()->description().c_str());
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
-    if (const auto bound = memory_->with_all_slots(i, [&] { return set_.workloads[i]->bind(*device_, memory_->addresses()[i]); }); !bound)
+    if (const auto bound =
+            memory_->with_all_slots(i, [&] { return set_.workloads[i]->bind(*device_, memory_->addresses()[i]); });
+        !bound)
       return fail(bound.error().code, "task '" + plan_.tasks[i].name + "': " + bound.error().what);
   return memory_->bring_in(scheduler_.state());
 }
@@ -325,7 +347,8 @@ Result<> Executive::Implementation::fill_device() {
 Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
   auto thread = hal::Thread::start(settings, std::move(body));
   if (!thread) return std::unexpected(thread.error());
-  watched_.push_back({.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = thread->kernel_id()});
+  watched_.push_back(
+      {.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = thread->kernel_id()});
   threads_.push_back(std::move(*thread));
   return {};
 }
@@ -333,15 +356,19 @@ Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& sett
 Result<> Executive::Implementation::start_threads(const executive::Placement& placement) {
   std::vector<executive::DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
-  driver_ = std::make_unique<executive::DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
-                                                      executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap, .observer = setup_.observe_transfers, .bandwidth = bandwidth_.get()});
+  driver_ = std::make_unique<executive::DeviceDriver>(
+      std::move(scheduler_), *device_, *memory_, clients,
+      executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
+                                       .observer = setup_.observe_transfers,
+                                       .bandwidth = bandwidth_.get()});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     executive::TaskRun& run = *runs_[i];
     run.connect(*driver_);
     if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
     // The completion thread first: a release thread alone would wait for its rehearsal for ever.
-    if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started) return started;
+    if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started)
+      return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
       return run.no_releases(), started;
   }
@@ -358,34 +385,43 @@ Result<> Executive::Implementation::rehearse() {
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
   }
   if (control_.unregulated.load())
-    if (const auto accepted = accept(fail(Errc::refused, "memory traffic of a task's thread cannot be counted, and so its budget not kept")); !accepted) return accepted;
+    if (const auto accepted = accept(
+            fail(Errc::refused, "memory traffic of a task's thread cannot be counted, and so its budget not kept"));
+        !accepted)
+      return accepted;
   const std::string nothing = " the job that rehearses it before the start; nothing was released";
   if (device_failed())
-    return fail(Errc::device_fault, "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);
-  if (const auto* failed = control_.rehearsal_failed.load())
     return fail(Errc::device_fault,
-                "task '" + failed->name() + "': a fault was reported by" + nothing + " (" + name(failed->rehearsal().error()) + ")");
+                "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);
+  if (const auto* failed = control_.rehearsal_failed.load())
+    return fail(Errc::device_fault, "task '" + failed->name() + "': a fault was reported by" + nothing + " (" +
+                                        name(failed->rehearsal().error()) + ")");
   return {};
 }
 
 Result<> Executive::Implementation::note_memory() {
   const auto use = device_->memory_use();
   if (!use) return std::unexpected(use.error());
-  device_report_ = DeviceReport{
-      .name = device_->name(), .used = use->own, .context = use->context, .demand = plan_.demand, .separate = plan_.separate};
+  device_report_ = DeviceReport{.name = device_->name(),
+                                .used = use->own,
+                                .context = use->context,
+                                .demand = plan_.demand,
+                                .separate = plan_.separate};
   traces::device_memory(device_report_->name.c_str(), use->own, use->context, plan_.demand, plan_.separate);
   return {};
 }
 
-/// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes on.
+/// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes
+/// on.
 bool Executive::Implementation::device_failed() {
   if (device_fault_) return true;
   const auto* suspect = control_.suspect.load();
   if (suspect == nullptr) return false;
   const auto fault = device_->fault();
   if (!fault && !control_.device_lost.load()) return false;
-  device_fault_ = DeviceFaultReport{
-      .task = suspect->name(), .job = suspect->suspect_job(), .what = fault ? fault->what : "the device was lost before this job"};
+  device_fault_ = DeviceFaultReport{.task = suspect->name(),
+                                    .job = suspect->suspect_job(),
+                                    .what = fault ? fault->what : "the device was lost before this job"};
   traces::device_fault({.task = suspect->index(), .number = device_fault_->job}, device_fault_->what.c_str());
   return true;
 }
@@ -403,24 +439,32 @@ void Executive::Implementation::record_plan() {
 
 /// What the machine gave: to each thread, and of its device and store.
 void Executive::Implementation::record_probes(const executive::Placement& placement) const {
-  const auto probe = [](const std::string& service, const std::string& found) { traces::probe(service.c_str(), found.c_str()); };
-  const auto thread = [&](const hal::ThreadSettings& settings) {
-    probe("thread " + settings.name, executive::policy_of(settings) + (settings.core ? ", core " + std::to_string(*settings.core) : ", any core"));
+  const auto probe = [](const std::string& service, const std::string& found) {
+    traces::probe(service.c_str(), found.c_str());
   };
-  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out}) thread(*service);
+  const auto thread = [&](const hal::ThreadSettings& settings) {
+    probe("thread " + settings.name,
+          executive::policy_of(settings) + (settings.core ? ", core " + std::to_string(*settings.core) : ", any core"));
+  };
+  for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
+    thread(*service);
   std::ranges::for_each(placement.release, thread);
   std::ranges::for_each(placement.completion, thread);
-  probe("device", device_->name() + ", " + readable(device_->capacity()) + " in chunks of " + readable(device_->chunk_size()));
+  probe("device",
+        device_->name() + ", " + readable(device_->capacity()) + " in chunks of " + readable(device_->chunk_size()));
   for (const std::string& finding : device_->capabilities().findings) probe("device", finding);
   if (bandwidth_) record_regulation(bandwidth_->report());
   if (memory_->store() == nullptr) return;
   probe("store", memory_->store()->description());
-  if (const std::string fallback = memory_->store()->fallback(); !fallback.empty()) probe("store", "fell back: " + fallback);
+  if (const std::string fallback = memory_->store()->fallback(); !fallback.empty())
+    probe("store", "fell back: " + fallback);
 }
 
 void Executive::Implementation::publish() {
-  auto publisher = executive::StatusPublisher::start(setup_.status_folder, first_snapshot(), [this](executive::Snapshot& snapshot) { show(snapshot); });
-  status_page_ = StatusPageReport{.file = publisher ? (*publisher)->file() : "", .failure = publisher ? "" : publisher.error().what};
+  auto publisher = executive::StatusPublisher::start(setup_.status_folder, first_snapshot(),
+                                                     [this](executive::Snapshot& snapshot) { show(snapshot); });
+  status_page_ = StatusPageReport{.file = publisher ? (*publisher)->file() : "",
+                                  .failure = publisher ? "" : publisher.error().what};
   if (publisher) publisher_ = std::move(*publisher);
 }
 
@@ -460,7 +504,8 @@ void Executive::Implementation::show(executive::Snapshot& snapshot) const {
   for (std::uint32_t i = 0; i < runs_.size(); ++i) {
     executive::TaskStatus& task = snapshot.tasks[i];
     runs_[i]->show(task);
-    if (task.state == executive::TaskState::waiting_for_device && driver_->moves_for(i)) task.state = executive::TaskState::swapping;
+    if (task.state == executive::TaskState::waiting_for_device && driver_->moves_for(i))
+      task.state = executive::TaskState::swapping;
   }
 }
 
@@ -488,10 +533,8 @@ bool Executive::Implementation::wait(std::optional<Duration> at_most) {
     const Instant now = hal::now();
     if (control_.over_requested.load() || now >= end || device_failed()) return true;
     if (now >= until) return false;
-    if (until == Instant::max())
-      control_.over.wait(seen);
-    else
-      control_.over.wait_until(seen, until);
+    if (until == Instant::max()) control_.over.wait(seen);
+    else control_.over.wait_until(seen, until);
   }
 }
 
@@ -536,8 +579,8 @@ Report Executive::Implementation::report() const {
                               .policy = thread.policy,
                               .page_faults = thread.maps ? 0 : page_faults(thread.kernel_id) - thread.faults_at_start});
   const Task* stopper = control_.stopped_by.load();
-  report.stopped_by = device_fault_                                           ? "device fault in task '" + device_fault_->task + "'"
-                      : stopper != nullptr                                    ? "overrun of " + stopper->name
+  report.stopped_by = device_fault_        ? "device fault in task '" + device_fault_->task + "'"
+                      : stopper != nullptr ? "overrun of " + stopper->name
                       : control_.over_requested.load() || now < planned_end() ? "request"
                                                                               : "duration";
   return report;

@@ -29,9 +29,11 @@ class Loader {
 
   Result<> load() {
     if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
-      complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name + "' has a host device");
+      complain("[device] completion = \"spin\" is for boards with device = \"cuda\"; board '" + set_.board.name +
+               "' has a host device");
     for (const Task& task : set_.tasks.tasks) load(task);
-    for (const auto& [name, _] : setup_.workloads) complain("a workload was given for task '" + name + "', which the task set does not have");
+    for (const auto& [name, _] : setup_.workloads)
+      complain("a workload was given for task '" + name + "', which the task set does not have");
     return errors_.empty() ? Result<>() : fail(Errc::bad_input, errors_);
   }
 
@@ -40,9 +42,11 @@ class Loader {
 
   void load(const Task& task) {
     const std::string who = "task '" + task.name + "': ";
-    if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty()) return complain(who + problem);
+    if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty())
+      return complain(who + problem);
     auto own = setup_.workloads.extract(task.name);
-    auto made = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped())) : tasks::make_workload(task, set_.board.device);
+    auto made = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped()))
+                    : tasks::make_workload(task, set_.board.device);
     if (!made) return complain(made.error().what);
     std::unique_ptr<tasks::Workload> workload = std::move(*made);
     if (!workload) return complain(who + "no workload was given");
@@ -57,7 +61,8 @@ class Loader {
     set_.workloads.push_back(std::move(workload));
   }
 
-  /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET complains.
+  /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET
+  /// complains.
   Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, tasks::Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
@@ -67,10 +72,13 @@ class Loader {
     }
     if (!set_.profile) return {};
     const auto entry = std::ranges::find(set_.profile->entries, task.name, &ProfileEntry::task);
-    if (entry == set_.profile->entries.end() || entry->tuning.empty() || entry->workload != with_tuning(fingerprint, entry->tuning)) return {};
+    if (entry == set_.profile->entries.end() || entry->tuning.empty() ||
+        entry->workload != with_tuning(fingerprint, entry->tuning))
+      return {};
     if (const auto used = workload.use(entry->tuning); !used)
-      return fail(used.error().code, "the tuning in " + set_.profile->file.string() + " cannot be used: " + used.error().what +
-                                         "\n  run `rtexec profile " + set_.tasks.file.string() + "` again");
+      return fail(used.error().code, "the tuning in " + set_.profile->file.string() +
+                                         " cannot be used: " + used.error().what + "\n  run `rtexec profile " +
+                                         set_.tasks.file.string() + "` again");
     set_.measured_on = set_.profile->device;
     return entry->tuning;
   }
@@ -86,9 +94,11 @@ Result<> settle_capacity(LoadedSet& set) {
   if (!set.whole_device) return {};
   const auto device = set.open_device({}, set.tasks.device.chunk.value_or(set.board.chunk));
   if (!device)
-    return fail(device.error().code, "how much memory board '" + set.board.name + "' has is known only where its device is, which cannot be " +
-                                         "opened here: " + device.error().what +
-                                         "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
+    return fail(device.error().code,
+                "how much memory board '" + set.board.name +
+                    "' has is known only where its device is, which cannot be " +
+                    "opened here: " + device.error().what +
+                    "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
   set.board.capacity = (*device)->capacity();
   return {};
 }
@@ -110,7 +120,8 @@ std::string problem_of_precision(Precision precision, const Board& board) {
 
 Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Bytes chunk) const {
   const Bytes asked = whole_device ? Bytes{0} : capacity;
-  return open_own ? open_own(asked, chunk) : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
+  return open_own ? open_own(asked, chunk)
+                  : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
 }
 
 Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
@@ -146,10 +157,12 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
 Result<Plan> make_plan(LoadedSet& set) {
   if (const std::string names = unmeasured(set.tasks); !names.empty()) {
     if (!set.profile)
-      return fail(Errc::bad_input, "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
-                                       set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
-                                       set.tasks.file.string() + "`");
-    if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return std::unexpected(applied.error());
+      return fail(Errc::bad_input,
+                  "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
+                      set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
+                      set.tasks.file.string() + "`");
+    if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied)
+      return std::unexpected(applied.error());
     set.measured_on = set.profile->device;
   }
   auto plan = policies::make_plan(set.tasks, set.board, set.memory);

@@ -24,25 +24,28 @@ struct LoadedSet {
   std::vector<std::unique_ptr<tasks::Workload>> workloads;
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints; // tuning included
-  std::vector<std::vector<std::string>> tunings; // ways to compute that were measured and that the workload was given
-  std::optional<Profile> profile;       // the profile file, where there is one
+  /// Ways to compute that were measured and that the workload was given
+  std::vector<std::vector<std::string>> tunings;
+  std::optional<Profile> profile;         // the profile file, where there is one
   std::optional<std::string> measured_on; // the device of what was taken from the profile, if anything was
-  bool whole_device = false;            // neither board nor task set says how much of the device may be used
-  OpenDevice open_own;                  // a device of the caller's own instead of the board's
+  bool whole_device = false;              // neither board nor task set says how much of the device may be used
+  OpenDevice open_own;                    // a device of the caller's own instead of the board's
 
   /// The board's device, or the caller's own.
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes chunk) const;
 };
 
-/// Reads the board and makes the workloads, save those that `setup` gives; all errors at once. Takes from `setup` workloads, tunings and
-/// the opener of a device. Settles what the task set leaves to the machine: the scheduling class of the threads, the cores of the scheduler
-/// and the compute engine, and a capacity that only the device knows, which is opened for it.
+/// Reads the board and makes the workloads, save those that `setup` gives; all errors at once. Takes from `setup`
+/// workloads, tunings and the opener of a device. Settles what the task set leaves to the machine: the scheduling class
+/// of the threads, the cores of the scheduler and the compute engine, and a capacity that only the device knows, which
+/// is opened for it.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup);
 
 /// Takes missing WCETs from the profile, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
 
-/// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed by hand is stale.
+/// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed
+/// by hand is stale.
 [[nodiscard]] std::string with_tuning(const std::string& fingerprint, std::span<const std::string> tuning);
 
 /// fp32 where the board's device computes on the host: empty, or what to do.

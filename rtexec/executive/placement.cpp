@@ -14,7 +14,8 @@ namespace {
 
 // FIFO priorities: scheduler and compute engine above every task, so that a decision never waits for a job.
 constexpr int scheduler_priority = 98;
-constexpr int copy_priority = 1; // below the CPU parts of tasks: a host device's engines copy by themselves, for long
+// Below the CPU parts of tasks: a host device's engines copy by themselves, for long
+constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
 
 // What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
@@ -33,10 +34,8 @@ Duration tick() {
 
 Result<> attempt(ThreadPolicy policy) {
   hal::ThreadSettings settings{.name = "try", .core = {}, .reservation = {}};
-  if (policy == ThreadPolicy::fifo)
-    settings.fifo_priority = 1;
-  else
-    settings.reservation = implicit(trial);
+  if (policy == ThreadPolicy::fifo) settings.fifo_priority = 1;
+  else settings.reservation = implicit(trial);
   const auto thread = hal::Thread::start(settings, [] {});
   if (!thread) return std::unexpected(thread.error());
   return {};
@@ -57,7 +56,9 @@ class Placer {
                 " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
             "give the tasks another core, or set compute_core in the board's file");
     if (compute_core_ == service_core_ && starves())
-      lacks("core " + std::to_string(compute_core_) + " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond the plan",
+      lacks("core " + std::to_string(compute_core_) +
+                " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond the "
+                "plan",
             "give them different cores: compute_core and service_core in the board's file");
     if (!errors_.empty()) return fail(Errc::refused, errors_);
     set_service_threads();
@@ -68,10 +69,8 @@ class Placer {
  private:
   /// What the machine cannot give: an error, or with allow_degraded a line of the report.
   void lacks(const std::string& what, const std::string& advice) {
-    if (tasks_.executive.allow_degraded)
-      placement_.degraded.push_back(what);
-    else
-      config::add_line(errors_, what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]");
+    if (tasks_.executive.allow_degraded) placement_.degraded.push_back(what);
+    else config::add_line(errors_, what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]");
   }
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
@@ -99,8 +98,8 @@ class Placer {
   unsigned fallback(unsigned core, const std::string& who) {
     std::string available;
     for (const unsigned each : online_) available += (available.empty() ? "" : ", ") + std::to_string(each);
-    lacks(who + " asks for core " + std::to_string(core) + ", which is not there for this process (cores: " + available + "); core " +
-              std::to_string(online_.front()) + " is used instead",
+    lacks(who + " asks for core " + std::to_string(core) + ", which is not there for this process (cores: " +
+              available + "); core " + std::to_string(online_.front()) + " is used instead",
           "choose one of these cores");
     return online_.front();
   }
@@ -108,10 +107,10 @@ class Placer {
   /// What the plan is made for, if the machine gives it.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
-    if (const auto tried = attempt(planned); tried)
-      policy_ = planned;
+    if (const auto tried = attempt(planned); tried) policy_ = planned;
     else
-      lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what, "run `rtexec probe` for what to change");
+      lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what,
+            "run `rtexec probe` for what to change");
     if (policy_ == ThreadPolicy::deadline && tick() > Duration(policies::longest_tick))
       lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " +
                 to_string(Duration(policies::longest_tick)),
@@ -122,8 +121,8 @@ class Placer {
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
       if (is_real_time(i) && rank_on_core(i) >= highest_task_priority)
-        config::add_line(errors_, "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
-                                      std::to_string(highest_task_priority) +
+        config::add_line(errors_, "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) +
+                                      " has more than " + std::to_string(highest_task_priority) +
                                       " real-time tasks, and the kernel no more priorities; move some to another core");
   }
 
@@ -134,7 +133,8 @@ class Placer {
     used.insert({compute_core_, service_core_});
     auto partition = machine_.partition(std::vector<unsigned>(used.begin(), used.end()));
     if (partition) return void(placement_.partition = std::move(*partition));
-    lacks("SCHED_DEADLINE threads are not pinned to their cores: " + partition.error().what, "run `rtexec probe` for what to change");
+    lacks("SCHED_DEADLINE threads are not pinned to their cores: " + partition.error().what,
+          "run `rtexec probe` for what to change");
   }
 
   /// Without a reservation, SCHED_OTHER where the others are SCHED_DEADLINE.
@@ -155,8 +155,10 @@ class Placer {
       return plan_.services ? std::optional((*plan_.services).*thread) : std::nullopt;
     };
     const auto copying = plan_.services ? plan_.services->copy : std::nullopt;
-    placement_.scheduler = settings("scheduler", service_core_, scheduler_priority, reservation(&ServiceReservations::scheduler));
-    placement_.compute = settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
+    placement_.scheduler =
+        settings("scheduler", service_core_, scheduler_priority, reservation(&ServiceReservations::scheduler));
+    placement_.compute =
+        settings("compute", compute_core_, engine_priority, reservation(&ServiceReservations::compute));
     placement_.compute.stack = Bytes{8 << 20};
     placement_.copy_in = settings("copy-in", service_core_, copy_priority, copying);
     placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
@@ -202,13 +204,15 @@ ThreadPolicy available_policy(ThreadPolicy asked) {
   return !attempt(ThreadPolicy::fifo) && attempt(ThreadPolicy::deadline) ? ThreadPolicy::deadline : ThreadPolicy::fifo;
 }
 
-Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan, const hal::Machine& machine) {
+Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan,
+                                const hal::Machine& machine) {
   return Placer(tasks, board, plan, machine).place();
 }
 
 std::string policy_of(const hal::ThreadSettings& settings) {
   if (settings.fifo_priority > 0) return "FIFO " + std::to_string(settings.fifo_priority);
-  if (settings.reservation) return "DEADLINE " + to_string(settings.reservation->runtime) + "/" + to_string(settings.reservation->period);
+  if (settings.reservation)
+    return "DEADLINE " + to_string(settings.reservation->runtime) + "/" + to_string(settings.reservation->period);
   return "OTHER";
 }
 

@@ -12,7 +12,8 @@ namespace rtexec::executive {
 namespace {
 
 constexpr Duration shortest_period = std::chrono::milliseconds(1);
-constexpr double busy = 0.8; // of the busiest core while measuring: below what the kernel lets real-time threads have
+// Of the busiest core while measuring: below what the kernel lets real-time threads have
+constexpr double busy = 0.8;
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
@@ -40,8 +41,8 @@ std::uint64_t fewest_jobs(const Report& report) {
 
 using Tunings = std::map<std::string, std::vector<std::string>>;
 
-/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since libraries that were
-/// used on it would not survive its context.
+/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since
+/// libraries that were used on it would not survive its context.
 struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
@@ -52,12 +53,14 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
   setup.tunings.emplace(); // those of an old profile do not count
   auto set = load(tasks, setup);
   if (!set) return std::unexpected(set.error());
-  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity), set->tasks.device.chunk.value_or(set->board.chunk));
+  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity),
+                                 set->tasks.device.chunk.value_or(set->board.chunk));
   if (!device) return std::unexpected(device.error());
   Tuned tuned{.device = std::move(*device), .tunings = {}};
   for (std::size_t i = 0; i < set->workloads.size(); ++i) {
     const std::string& name = set->tasks.tasks[i].name;
-    auto lines = set->workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) { return observer.tuning(name, done, wanted); });
+    auto lines = set->workloads[i]->tune(
+        *tuned.device, [&](std::size_t done, std::size_t wanted) { return observer.tuning(name, done, wanted); });
     if (!lines) return fail(lines.error().code, "task '" + name + "': " + lines.error().what);
     tuned.tunings[name] = std::move(*lines);
     set->workloads[i].reset();
@@ -68,10 +71,11 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
 /// A fault of the device, or of a job.
 Result<> check_faults(const Report& report) {
   if (report.device_fault)
-    return fail(Errc::device_fault,
-                "task '" + report.device_fault->task + "': the device was lost while it was measured: " + report.device_fault->what);
+    return fail(Errc::device_fault, "task '" + report.device_fault->task +
+                                        "': the device was lost while it was measured: " + report.device_fault->what);
   for (const TaskReport& task : report.tasks)
-    if (task.failed > 0) return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
+    if (task.failed > 0)
+      return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
   return {};
 }
 
@@ -96,7 +100,8 @@ Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup 
   return executive;
 }
 
-/// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a run.
+/// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a
+/// run.
 Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunings& tunings) {
   auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
   if (!executive) return std::unexpected(executive.error());
@@ -114,17 +119,20 @@ Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunin
 
 } // namespace
 
-Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer, const MakeSetup& make_setup) {
+Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+                        const MakeSetup& make_setup) {
   const auto tuned = tune(tasks, observer, make_setup);
   if (!tuned) return std::unexpected(tuned.error());
   const auto round = busiest(tasks, make_setup(), tuned->tunings);
   if (!round) return std::unexpected(round.error());
-  auto executive = started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), tuned->tunings);
+  auto executive =
+      started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), tuned->tunings);
   if (!executive) return std::unexpected(executive.error());
   if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return std::unexpected(ran.error());
   const Report report = executive->stop();
 
-  Profile profile{.file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
+  Profile profile{
+      .file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,

@@ -1,6 +1,6 @@
-// Measures the WCETs of a task set by running it. First each workload is tuned: it measures on the device which of its ways to compute are
-// fastest. Then one rehearsed job of each task tells how long jobs take, and many are run at a load that keeps the busiest core busy most
-// of the time, so that CPU parts and device parts are measured beside each other.
+// Measures the WCETs of a task set by running it. First each workload is tuned: it measures on the device which of its
+// ways to compute are fastest. Then one rehearsed job of each task tells how long jobs take, and many are run at a load
+// that keeps the busiest core busy most of the time, so that CPU parts and device parts are measured beside each other.
 #pragma once
 
 #include "config/profile.hpp"
@@ -31,7 +31,8 @@ struct ProfileObserver {
 using MakeSetup = std::function<ExecutiveSetup()>;
 
 /// WCETs that the task set gives are measured as well. Errors: as those of Executive and of Workload::tune().
-[[nodiscard]] Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-                                      const MakeSetup& make_setup = [] { return ExecutiveSetup{}; });
+[[nodiscard]] Result<Profile> measure(
+    const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+    const MakeSetup& make_setup = [] { return ExecutiveSetup{}; });
 
 } // namespace rtexec::executive

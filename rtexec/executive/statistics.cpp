@@ -9,7 +9,9 @@ namespace log_linear = traces::log_linear;
 
 namespace {
 
-void increment(auto& counter, auto by) noexcept { counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
+void increment(auto& counter, auto by) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
 
 } // namespace
 
@@ -29,7 +31,8 @@ Duration DurationHistogram::percentile(double share) const {
   for (std::size_t i = 0; i < log_linear::classes; ++i) {
     seen += counts_[i].load(std::memory_order_relaxed);
     if (seen >= wanted && seen > 0)
-      return Duration(static_cast<Duration::rep>(std::min(log_linear::upper_edge(i), max_.load(std::memory_order_relaxed))));
+      return Duration(
+          static_cast<Duration::rep>(std::min(log_linear::upper_edge(i), max_.load(std::memory_order_relaxed))));
   }
   return Duration(static_cast<Duration::rep>(max_.load(std::memory_order_relaxed)));
 }

@@ -43,10 +43,11 @@ static_assert(std::is_trivially_copyable_v<TaskStatus> && sizeof(TaskStatus) % s
 
 constexpr std::size_t digest_word = offsetof(PageHeader, digest) / sizeof(std::uint64_t);
 
-constexpr std::size_t size_of_page(std::size_t tasks) { return sizeof(PageHeader) + sizeof(RunStatus) + tasks * sizeof(TaskStatus); }
+constexpr std::size_t size_of_page(std::size_t tasks) {
+  return sizeof(PageHeader) + sizeof(RunStatus) + tasks * sizeof(TaskStatus);
+}
 
-template <class Item>
-std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
+template <class Item> std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
 
 /// From `at` on, which it moves behind that.
 void put(std::span<std::byte>& at, std::span<const std::byte> bytes) {
@@ -109,7 +110,8 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
 
 /// What is wrong with it; empty: nothing.
 std::string problem_of(const PageHeader& header) {
-  if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus)) return "its parts have other sizes than those of this version";
+  if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus))
+    return "its parts have other sizes than those of this version";
   if (header.tasks > most_tasks) return "it claims " + std::to_string(header.tasks) + " tasks";
   if (header.size != size_of_page(header.tasks)) return "its size is not that of its tasks";
   return {};
@@ -121,7 +123,8 @@ std::expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   if (!expected) return std::unexpected("it is cut off");
   if (std::string problem = problem_of(*expected); !problem.empty()) return std::unexpected(std::move(problem));
   std::vector<std::uint64_t> words(expected->size / sizeof(std::uint64_t));
-  if (read_from_begin(file, std::as_writable_bytes(std::span(words))) != expected->size) return std::unexpected("it is cut off");
+  if (read_from_begin(file, std::as_writable_bytes(std::span(words))) != expected->size)
+    return std::unexpected("it is cut off");
   const std::uint64_t digest = std::exchange(words[digest_word], 0);
   if (digest != digest_of(words)) return std::unexpected("its contents do not fit their digest");
 
@@ -136,13 +139,14 @@ std::expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
 
 } // namespace
 
-// ---- contents ---------------------------------------------------------------------------------------------------------
+// ---- contents ----
 
 void put_text(std::span<char> into, std::string_view text) {
   constexpr std::string_view ellipsis = "...";
   const bool whole = text.size() < into.size();
   std::size_t kept = whole ? text.size() : into.size() - 1 - ellipsis.size();
-  while (!whole && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0u) == 0x80u) --kept; // no half characters
+  // No half characters
+  while (!whole && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0u) == 0x80u) --kept;
   std::ranges::fill(into, '\0');
   std::ranges::copy(text.substr(0, kept), into.begin());
   if (!whole) std::ranges::copy(ellipsis, into.begin() + static_cast<std::ptrdiff_t>(kept));
@@ -157,19 +161,21 @@ std::string get_text(std::span<const char> from) {
 
 const char* describe(TaskState state) {
   switch (state) {
-    case TaskState::waiting_for_release: return "waiting for release";
-    case TaskState::on_core: return "on core";
-    case TaskState::waiting_for_device: return "waiting for device";
-    case TaskState::swapping: return "swapping";
-    case TaskState::on_device: return "on device";
+  case TaskState::waiting_for_release: return "waiting for release";
+  case TaskState::on_core: return "on core";
+  case TaskState::waiting_for_device: return "waiting for device";
+  case TaskState::swapping: return "swapping";
+  case TaskState::on_device: return "on device";
   }
   std::unreachable();
 }
 
-// ---- writing ----------------------------------------------------------------------------------------------------------
+// ---- writing ----
 
 StatusPublisher::StatusPublisher(Snapshot first, Fill fill, Duration period)
-    : fill_(std::move(fill)), period_(period), snapshot_(std::move(first)),
+    : fill_(std::move(fill)),
+      period_(period),
+      snapshot_(std::move(first)),
       past_(recent_writes, {.at = {}, .swapped = {}, .tasks = std::vector<TaskActivity>(snapshot_.tasks.size())}),
       page_(size_of_page(snapshot_.tasks.size()) / sizeof(std::uint64_t)) {
   const std::size_t tasks = snapshot_.tasks.size();
@@ -178,7 +184,8 @@ StatusPublisher::StatusPublisher(Snapshot first, Fill fill, Duration period)
   put(begin, bytes_of(header));
 }
 
-Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::filesystem::path& folder, Snapshot first, Fill fill, Duration period) {
+Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::filesystem::path& folder, Snapshot first,
+                                                                Fill fill, Duration period) {
   remove_stale_pages(folder);
   std::unique_ptr<StatusPublisher> publisher(new StatusPublisher(std::move(first), std::move(fill), period));
   if (const auto created = publisher->create(folder); !created) return std::unexpected(created.error());
@@ -187,7 +194,8 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
     hal::sys().unlink(publisher->file_.c_str());
     return fail(Errc::refused, publisher->failure());
   }
-  auto thread = hal::Thread::start({.name = "status", .core = {}, .reservation = {}}, [self = publisher.get()] { self->run(); });
+  auto thread =
+      hal::Thread::start({.name = "status", .core = {}, .reservation = {}}, [self = publisher.get()] { self->run(); });
   if (!thread) {
     hal::sys().unlink(publisher->file_.c_str());
     return std::unexpected(thread.error());
@@ -275,7 +283,7 @@ void StatusPublisher::write() noexcept {
   error_.store(written < 0 ? errno : static_cast<std::size_t>(written) != size ? ENOSPC : 0);
 }
 
-// ---- reading ----------------------------------------------------------------------------------------------------------
+// ---- reading ----
 
 bool PageOwner::alive() const {
   if (process_namespace != own_namespace()) return true;
@@ -285,7 +293,8 @@ bool PageOwner::alive() const {
 Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
   const int opened = hal::sys().open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
   if (opened < 0)
-    return hal::call_failed("opening " + file.string(), errno, errno == EACCES ? "Another user's run is shown to that user, and to root." : "");
+    return hal::call_failed("opening " + file.string(), errno,
+                            errno == EACCES ? "Another user's run is shown to that user, and to root." : "");
   hal::FileDescriptor descriptor(opened);
   struct stat status {};
   if (::fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) return damaged(file, "it is no file");
@@ -297,8 +306,9 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
   if (!header) return damaged(file, "it is cut off");
   if (header->owner.magic != magic) return damaged(file, "it does not begin as a page of rtexec does");
   if (header->owner.version != version)
-    return fail(Errc::unsupported, "the status page " + file.string() + " is of version " + std::to_string(header->owner.version) +
-                                       ", and this program reads version " + std::to_string(version) + "\n  use the rtexec that process " +
+    return fail(Errc::unsupported, "the status page " + file.string() + " is of version " +
+                                       std::to_string(header->owner.version) + ", and this program reads version " +
+                                       std::to_string(version) + "\n  use the rtexec that process " +
                                        std::to_string(header->owner.process) + " runs");
   return StatusPage(file, std::move(descriptor), header->owner);
 }

@@ -1,13 +1,14 @@
-// The page by which other processes see a running executive (`rtexec top`): a file of shared memory, /dev/shm/rtexec.PID.NUMBER, with one
-// number for each executive of the process. It belongs to the run, which removes it at its end; a run that was killed leaves it behind, and the
-// next one, or a reader, removes it.
+// The page by which other processes see a running executive (`rtexec top`): a file of shared memory,
+// /dev/shm/rtexec.PID.NUMBER, with one number for each executive of the process. It belongs to the run, which removes
+// it at its end; a run that was killed leaves it behind, and the next one, or a reader, removes it.
 //
-// Real-time threads take no part: a thread without real-time priority copies the counters that they keep anyway, and writes the whole page by one
-// pwrite(). Neither side maps it, so nobody who cuts it short makes anybody fault, and a full file system is an error and no signal. Who reads
-// while it is written gets contents that their digest does not fit, and reads again.
+// Real-time threads take no part: a thread without real-time priority copies the counters that they keep anyway, and
+// writes the whole page by one pwrite(). Neither side maps it, so nobody who cuts it short makes anybody fault, and a
+// full file system is an error and no signal. Who reads while it is written gets contents that their digest does not
+// fit, and reads again.
 //
-// Only the user who runs may read it (0600), and root: names, files and times of tasks are nobody else's business, and a schedule that is known
-// is one that can be disturbed.
+// Only the user who runs may read it (0600), and root: names, files and times of tasks are nobody else's business, and
+// a schedule that is known is one that can be disturbed.
 #pragma once
 
 #include "config/result.hpp"
@@ -33,8 +34,7 @@ void put_text(std::span<char> into, std::string_view text);
 [[nodiscard]] std::string get_text(std::span<const char> from);
 
 /// Text in a page.
-template <std::size_t Size>
-class Text {
+template <std::size_t Size> class Text {
  public:
   Text& operator=(std::string_view text) { return put_text(bytes_, text), *this; }
   [[nodiscard]] std::string text() const { return get_text(bytes_); }
@@ -69,7 +69,7 @@ struct SwapActivity {
 };
 
 struct RunStatus {
-  Text<256> task_set; // its file; empty: made in code
+  Text<256> task_set;          // its file; empty: made in code
   Text<32> order, swap_policy; // the latter empty: nothing is swapped
   Text<64> device;
   Bytes used, context, demand, capacity, chunk; // of the device's memory
@@ -80,7 +80,7 @@ struct RunStatus {
   std::uint32_t ended = 0; // it will not change any more
   Text<128> stopped_by;    // then
   SwapActivity swapped, swapped_recently;
-  Duration recently{0};      // how long ago it was that the recent figures begin
+  Duration recently{0}; // how long ago it was that the recent figures begin
   Instant written{};
   std::uint64_t writes = 0;
   Text<1024> degraded; // in lines
@@ -99,10 +99,12 @@ class StatusPublisher {
   static constexpr Duration usual_period = std::chrono::milliseconds(500);
   static constexpr std::size_t recent_writes = 10; // after which figures are not recent any more
 
-  /// Brings figures up to date, all but those that are recent, of writing and of the end. Called by start(), the publisher's thread and end().
+  /// Brings figures up to date, all but those that are recent, of writing and of the end. Called by start(), the
+  /// publisher's thread and end().
   using Fill = std::function<void(Snapshot&)>;
   /// Removes what others left behind in the folder, then publishes there. refused: no page can be made or written.
-  [[nodiscard]] static Result<std::unique_ptr<StatusPublisher>> start(const std::filesystem::path& folder, Snapshot first, Fill fill,
+  [[nodiscard]] static Result<std::unique_ptr<StatusPublisher>> start(const std::filesystem::path& folder,
+                                                                      Snapshot first, Fill fill,
                                                                       Duration period = usual_period);
   ~StatusPublisher(); // ends
 
@@ -144,7 +146,8 @@ struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  std::uint64_t process_start = 0;     // in clock ticks since the machine's start: tells apart processes that had the same number
+  /// In clock ticks since the machine's start: tells apart processes that had the same number
+  std::uint64_t process_start = 0;
   std::uint64_t process_namespace = 0; // in which `process` is its number; 0: unknown
   /// Of a process in another namespace than ours this is not known, and taken for granted.
   [[nodiscard]] bool alive() const;
@@ -153,10 +156,12 @@ struct PageOwner {
 /// Reads the page of one run, which may be another process's.
 class StatusPage {
  public:
-  /// refused: it is not there, or somebody else's; unsupported: of another version; corrupted: damaged, or no page at all.
+  /// refused: it is not there, or somebody else's; unsupported: of another version; corrupted: damaged, or no page at
+  /// all.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
-  /// As it was last written. Tries again for two seconds while it is written. corrupted: it stays damaged, or its writer died while it wrote.
+  /// As it was last written. Tries again for two seconds while it is written. corrupted: it stays damaged, or its
+  /// writer died while it wrote.
   [[nodiscard]] Result<Snapshot> read() const;
   [[nodiscard]] const PageOwner& owner() const { return owner_; }
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }

@@ -23,12 +23,14 @@ class Idler final : public tasks::Workload {
   struct Times {
     Instant requested{}, executed{};
   };
-  Idler(Bytes size, MemoryClass kind, std::shared_ptr<std::vector<Times>> times) : size_(size), kind_(kind), times_(std::move(times)) {
+  Idler(Bytes size, MemoryClass kind, std::shared_ptr<std::vector<Times>> times)
+      : size_(size), kind_(kind), times_(std::move(times)) {
     if (kind_ == MemoryClass::constant) constants_.resize(size.count);
   }
 
   MemoryDemand memory() const override {
-    return kind_ == MemoryClass::constant ? MemoryDemand{.constant = size_, .scratch = {}, .state = {}} : MemoryDemand{.constant = {}, .scratch = {}, .state = size_};
+    return kind_ == MemoryClass::constant ? MemoryDemand{.constant = size_, .scratch = {}, .state = {}}
+                                          : MemoryDemand{.constant = {}, .scratch = {}, .state = size_};
   }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "idler"; }
@@ -80,7 +82,8 @@ class Recorder {
     const std::size_t count = std::min(next_.load(), entries_.size());
     for (std::size_t i = 0; i < count; ++i) {
       const Entry& entry = entries_[i];
-      spans[entry.transfer.job][entry.transfer.kind == policies::Action::Kind::copy_out ? 1 : 0].add(entry.begin, entry.end);
+      spans[entry.transfer.job][entry.transfer.kind == policies::Action::Kind::copy_out ? 1 : 0].add(entry.begin,
+                                                                                                     entry.end);
     }
     return spans;
   }
@@ -108,7 +111,8 @@ TaskSet turns(const SwapExperiment& experiment) {
   set.executive.keep_awake = experiment.keep_awake;
   set.device.capacity = volume * 2;
   set.device.chunk = experiment.chunk;
-  set.device.swap_cost = {.in_per_chunk = 1ms, .out_per_chunk = 1ms, .in_fixed = 0ns, .out_fixed = 0ns, .drop_per_chunk = 1ms};
+  set.device.swap_cost = {
+      .in_per_chunk = 1ms, .out_per_chunk = 1ms, .in_fixed = 0ns, .out_fixed = 0ns, .drop_per_chunk = 1ms};
   set.swap = experiment.swap;
   for (std::size_t i = 0; i < tasks_in_turn; ++i) {
     Task task;
@@ -124,14 +128,20 @@ TaskSet turns(const SwapExperiment& experiment) {
   return set;
 }
 
-/// Of jobs that exchanged all of their chunks; the rehearsals, which bear the number of the first job, are left out with it.
+/// Of jobs that exchanged all of their chunks; the rehearsals, which bear the number of the first job, are left out
+/// with it.
 std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& times, std::uint32_t chunks) {
   std::vector<ObservedSwap> jobs;
   for (const auto& [job, spans] : recorder.spans()) {
     const auto& [in, out] = spans;
-    if (job.number == 0 || in.chunks != chunks || out.chunks != chunks || job.number >= times[job.task]->size()) continue;
+    if (job.number == 0 || in.chunks != chunks || out.chunks != chunks || job.number >= times[job.task]->size())
+      continue;
     const Idler::Times& own = (*times[job.task])[job.number];
-    jobs.push_back({.in = in.end - in.begin, .out = out.end - out.begin, .out_busy = out.busy, .exchange = in.end - std::min(in.begin, out.begin), .whole = own.executed - own.requested});
+    jobs.push_back({.in = in.end - in.begin,
+                    .out = out.end - out.begin,
+                    .out_busy = out.busy,
+                    .exchange = in.end - std::min(in.begin, out.begin),
+                    .whole = own.executed - own.requested});
   }
   return jobs;
 }
@@ -148,17 +158,20 @@ Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment) {
   setup.observe_transfers = recorder.observer();
   for (std::size_t i = 0; i < tasks_in_turn; ++i) {
     times[i] = std::make_shared<std::vector<Idler::Times>>(rounds + 8);
-    setup.workloads[set.tasks[i].name] = std::make_unique<Idler>(experiment.chunk * experiment.chunks, experiment.kind, times[i]);
+    setup.workloads[set.tasks[i].name] =
+        std::make_unique<Idler>(experiment.chunk * experiment.chunks, experiment.kind, times[i]);
   }
   auto executive = Executive::create(std::move(set), std::move(setup));
   if (!executive) return std::unexpected(executive.error());
   if (const auto started = executive->start(); !started) return std::unexpected(started.error());
   executive->wait();
   const Report report = executive->stop();
-  ObservedSwaps observed{.device = report.device->name, .store = report.swap->store, .jobs = complete_jobs(recorder, times, experiment.chunks)};
+  ObservedSwaps observed{.device = report.device->name,
+                         .store = report.swap->store,
+                         .jobs = complete_jobs(recorder, times, experiment.chunks)};
   if (observed.jobs.empty())
-    return fail(Errc::refused, "no job swapped all of its " + std::to_string(experiment.chunks) + " chunks of " + readable(experiment.chunk) +
-                                   ": the machine was too busy; try again");
+    return fail(Errc::refused, "no job swapped all of its " + std::to_string(experiment.chunks) + " chunks of " +
+                                   readable(experiment.chunk) + ": the machine was too busy; try again");
   return observed;
 }
 

@@ -34,7 +34,8 @@ void add(std::atomic<std::int64_t>& sum, Duration took) noexcept {
 
 } // namespace
 
-TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control)
+TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload,
+                 RunControl& control)
     : index_(index), task_(task), plan_(plan), workload_(workload), control_(control) {}
 
 void TaskRun::trace_layers() {
@@ -53,7 +54,7 @@ void TaskRun::trace_layers() {
 
 void TaskRun::record_jobs(std::size_t most) { records_.resize(most); }
 
-// ---- release thread ---------------------------------------------------------------------------------------------------
+// ---- release thread ----
 
 void TaskRun::release_loop() noexcept {
   traces::prepare_thread();
@@ -114,7 +115,8 @@ void TaskRun::release_jobs(policies::ReleaseGate& gate, Instant end) noexcept {
   while (gate.next() < end && await_release(gate.next())) {
     const Instant nominal = gate.next();
     ReleaseDecision decision = gate.at_release(!ended_by(nominal));
-    if (decision.kind != ReleaseDecision::Kind::start) traces::job_overrun(id(), hal::now(), task_.on_overrun, decision.kind);
+    if (decision.kind != ReleaseDecision::Kind::start)
+      traces::job_overrun(id(), hal::now(), task_.on_overrun, decision.kind);
     if (decision.kind == ReleaseDecision::Kind::skip) traces::job_skip(index_, nominal, hal::now());
     if (decision.kind == ReleaseDecision::Kind::abort_and_wait) {
       abandoned_.store(true);
@@ -132,14 +134,18 @@ void TaskRun::release_jobs(policies::ReleaseGate& gate, Instant end) noexcept {
       return;
     }
     if (decision.kind == ReleaseDecision::Kind::start)
-      start_job({.number = decision.job, .nominal = decision.nominal, .deadline = decision.nominal + task_.deadline, .rehearsal = false});
+      start_job({.number = decision.job,
+                 .nominal = decision.nominal,
+                 .deadline = decision.nominal + task_.deadline,
+                 .rehearsal = false});
   }
 }
 
-/// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were being caught up:
-/// cut off by the end of the run, and missed where their deadline passed before it.
+/// Releases from `next` on that this thread never came to, because others held its core, or because late jobs were
+/// being caught up: cut off by the end of the run, and missed where their deadline passed before it.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
-  if (outstanding() && task_.on_overrun != OnOverrun::catch_up) return; // the policy would have answered for them
+  // The policy would have answered for them
+  if (outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) {
     increment(unserved_);
@@ -169,12 +175,17 @@ void TaskRun::start_job(const Job& job) noexcept {
   if (!job.rehearsal) traces::cpu_end(id(), ready, took);
   if (!prepared) return executed(job.number, prepared, ready, ready);
   state_.store(TaskState::waiting_for_device, std::memory_order_relaxed);
-  driver_->post({.kind = Event::Kind::job_requested, .job = id(), .now = ready, .deadline = job.nominal + plan_.device_done_by});
+  driver_->post(
+      {.kind = Event::Kind::job_requested, .job = id(), .now = ready, .deadline = job.nominal + plan_.device_done_by});
 }
 
-void TaskRun::withdraw() noexcept { driver_->post({.kind = Event::Kind::job_withdrawn, .job = id(), .now = hal::now(), .deadline = {}}); }
+void TaskRun::withdraw() noexcept {
+  driver_->post({.kind = Event::Kind::job_withdrawn, .job = id(), .now = hal::now(), .deadline = {}});
+}
 
-bool TaskRun::outstanding() const noexcept { return ended_.load(std::memory_order_acquire) != started_.load(std::memory_order_relaxed); }
+bool TaskRun::outstanding() const noexcept {
+  return ended_.load(std::memory_order_acquire) != started_.load(std::memory_order_relaxed);
+}
 
 bool TaskRun::ended_by(Instant when) const noexcept {
   return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
@@ -205,7 +216,7 @@ void TaskRun::interrupt() noexcept {
   ready_.raise();
 }
 
-// ---- device -----------------------------------------------------------------------------------------------------------
+// ---- device ----
 
 Status TaskRun::execute(std::uint64_t) noexcept {
   state_.store(TaskState::on_device, std::memory_order_relaxed);
@@ -217,17 +228,15 @@ void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant
   device_begin_ = begin;
   device_end_ = end;
   if (!outcome) note_fault(job, outcome.error());
-  if (job_.rehearsal)
-    keep_longest(rehearsed_device_, end - begin);
-  else if (outcome)
-    device_.add(end - begin);
+  if (job_.rehearsal) keep_longest(rehearsed_device_, end - begin);
+  else if (outcome) device_.add(end - begin);
   state_.store(TaskState::on_core, std::memory_order_relaxed);
   returned_.fetch_add(1, std::memory_order_release);
   ready_.raise();
 }
 
-/// Whether the device met the fault, or the workload alone, is asked by a thread that may wait for the answer. The first job that finds
-/// the device lost stands in for the one that lost it, where no job did.
+/// Whether the device met the fault, or the workload alone, is asked by a thread that may wait for the answer. The
+/// first job that finds the device lost stands in for the one that lost it, where no job did.
 void TaskRun::note_fault(std::uint64_t job, Errc error) noexcept {
   if (error != Errc::device_fault && error != Errc::device_lost) return;
   if (error == Errc::device_fault || control_.suspect.load() == nullptr) {
@@ -238,19 +247,16 @@ void TaskRun::note_fault(std::uint64_t job, Errc error) noexcept {
   control_.over.raise();
 }
 
-// ---- completion thread ------------------------------------------------------------------------------------------------
+// ---- completion thread ----
 
 void TaskRun::completion_loop() noexcept {
   traces::prepare_thread();
   join_regulation();
   for (;;) {
     const std::uint32_t seen = ready_.value();
-    if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire))
-      end_job();
-    else if (releases_over_.load(std::memory_order_acquire))
-      return leave_regulation();
-    else
-      ready_.wait(seen);
+    if (ended_.load(std::memory_order_relaxed) != returned_.load(std::memory_order_acquire)) end_job();
+    else if (releases_over_.load(std::memory_order_acquire)) return leave_regulation();
+    else ready_.wait(seen);
   }
 }
 
@@ -266,10 +272,8 @@ void TaskRun::end_job() noexcept {
     if (!job_.rehearsal) add(all_after_, executed_after_);
   }
   const Instant end = hal::now();
-  if (job_.rehearsal)
-    rehearsal_ = outcome;
-  else
-    count_end(outcome, end);
+  if (job_.rehearsal) rehearsal_ = outcome;
+  else count_end(outcome, end);
   last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
   state_.store(TaskState::waiting_for_release, std::memory_order_relaxed);
   ended_.fetch_add(1, std::memory_order_release);
@@ -308,7 +312,8 @@ bool TaskRun::count_outcome(Status outcome, Instant end) noexcept {
 }
 
 void TaskRun::tell_miss(Duration response) noexcept {
-  if (!misses_.push({.task = index_, .job = job_.number, .response = response, .deadline = task_.deadline})) increment(lost_misses_);
+  if (!misses_.push({.task = index_, .job = job_.number, .response = response, .deadline = task_.deadline}))
+    increment(lost_misses_);
   control_.missed.raise();
 }
 
@@ -326,7 +331,7 @@ void TaskRun::keep_record(Status outcome, bool missed, Instant end) noexcept {
                            .failure = outcome ? std::nullopt : std::optional(outcome.error())};
 }
 
-// ---- books ------------------------------------------------------------------------------------------------------------
+// ---- books ----
 
 std::optional<Miss> TaskRun::take_miss() noexcept {
   Miss miss;

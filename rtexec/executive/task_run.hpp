@@ -1,8 +1,9 @@
-// One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a completion
-// thread that executes the second one and keeps the books. The device part in between is driven by the DeviceDriver.
+// One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a
+// completion thread that executes the second one and keeps the books. The device part in between is driven by the
+// DeviceDriver.
 //
-// Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can have a
-// SCHED_DEADLINE reservation of its own.
+// Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can
+// have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
 #include "policies/release_gate.hpp"
@@ -25,9 +26,11 @@ class TaskRun;
 struct RunControl {
   std::atomic<bool> stopping{false};
   std::atomic<const Task*> stopped_by{nullptr}; // the task whose overrun policy ended the run
-  std::atomic<const TaskRun*> suspect{nullptr}; // whose job last reported a fault in its device part: it may have ended the device
-  std::atomic<bool> device_lost{false};         // a job found the device lost
-  hal::Signal over;                             // the run is to end, or may have to: set by tasks, duration, signal handlers
+  /// Whose job last reported a fault in its device part: it may have ended the device
+  std::atomic<const TaskRun*> suspect{nullptr};
+  std::atomic<bool> device_lost{false}; // a job found the device lost
+  /// The run is to end, or may have to: set by tasks, duration, signal handlers
+  hal::Signal over;
   std::atomic<bool> over_requested{false};
   std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
@@ -47,7 +50,8 @@ struct RunControl {
 
 class TaskRun final : public DeviceClient {
  public:
-  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload, RunControl& control);
+  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload,
+          RunControl& control);
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
   /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
@@ -60,8 +64,8 @@ class TaskRun final : public DeviceClient {
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most);
 
-  /// Bodies of the two threads; they return after RunControl::stopping is set and interrupt() was called, once the job in
-  /// progress has ended.
+  /// Bodies of the two threads; they return after RunControl::stopping is set and interrupt() was called, once the job
+  /// in progress has ended.
   void release_loop() noexcept;
   void completion_loop() noexcept;
   /// Lets completion_loop() return where the release thread could not be started.
@@ -130,17 +134,20 @@ class TaskRun final : public DeviceClient {
   hal::Signal wake_;  // release thread: a job ended, or the run stops
   hal::Signal ready_; // completion thread: the device part ended, or the run stops
 
-  Job job_;          // the job in progress: written by the release thread before the device part, read afterwards
-  Status outcome_;   // of its device part
+  /// The job in progress: written by the release thread before the device part, read afterwards
+  Job job_;
+  Status outcome_; // of its device part
   Instant requested_{}, device_begin_{}, device_end_{};
   Duration executed_after_{0}; // completion thread: CPU time of the second part
-  Status rehearsal_; // of the rehearsal as a whole
+  Status rehearsal_;           // of the rehearsal as a whole
   std::atomic<bool> abandoned_{false};
-  Counter started_{0}, returned_{0}, ended_{0}; // jobs begun, back from the device, done with; rehearsal included
+  /// Jobs begun, back from the device, done with; rehearsal included
+  Counter started_{0}, returned_{0}, ended_{0};
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
   Counter suspect_job_{0};
-  std::atomic<TaskState> state_{TaskState::waiting_for_release}; // by whichever thread has the job; never `swapping`
+  /// By whichever thread has the job; never `swapping`
+  std::atomic<TaskState> state_{TaskState::waiting_for_release};
 
   // Books: each has one writer.
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread

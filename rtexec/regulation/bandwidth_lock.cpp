@@ -16,12 +16,13 @@
 
 namespace rtexec {
 
-/// Of one user. Whoever has it, also has the file's lock on its byte, which the kernel takes back when the process ends: process numbers, which
-/// others get later and other namespaces count anew, prove nothing.
+/// Of one user. Whoever has it, also has the file's lock on its byte, which the kernel takes back when the process
+/// ends: process numbers, which others get later and other namespaces count anew, prove nothing.
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // 0: free
   std::atomic<std::uint32_t> locks{0}, busy{0};
-  std::atomic<std::int64_t> unlocked_at{0}, left_at{0}; // the last time that one of them became 0, ns on CLOCK_MONOTONIC
+  // The last time that one of them became 0, ns on CLOCK_MONOTONIC
+  std::atomic<std::int64_t> unlocked_at{0}, left_at{0};
 
   void clear() noexcept {
     process.store(0);
@@ -57,7 +58,8 @@ std::unexpected<Error> failed(const std::filesystem::path& file, const std::stri
   return fail(Errc::refused, "the page of bandwidth locks, " + file.string() + ": " + why);
 }
 
-/// -1 and errno. A file that is there is opened without O_CREAT, which fs.protected_regular refuses to other users than its owner.
+/// -1 and errno. A file that is there is opened without O_CREAT, which fs.protected_regular refuses to other users than
+/// its owner.
 int open_page(const std::filesystem::path& file) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -69,12 +71,14 @@ int open_page(const std::filesystem::path& file) {
   return ::open(file.c_str(), flags);
 }
 
-/// Whoever can write the file can shorten it, and so end every process that has it mapped. Empty: only the super-user, this user, and whom they let.
+/// Whoever can write the file can shorten it, and so end every process that has it mapped. Empty: only the super-user,
+/// this user, and whom they let.
 std::string mistrust(int file) {
   struct stat found {};
   if (::fstat(file, &found) != 0) return std::generic_category().message(errno);
   if (found.st_uid == 0 || found.st_uid == ::geteuid()) return {};
-  return "it belongs to user " + std::to_string(found.st_uid) + ", who could end this process by shortening it; end its users and delete it";
+  return "it belongs to user " + std::to_string(found.st_uid) +
+         ", who could end this process by shortening it; end its users and delete it";
 }
 
 /// Its memory is there from now on: a write to a page that a full /dev/shm cannot give would end the process.
@@ -94,7 +98,8 @@ void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
-  if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release); // before it is seen to end
+  // Before it is seen to end
+  if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }
 
@@ -106,7 +111,10 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   BandwidthLocks locks;
   locks.file_ = open_page(file);
   if (locks.file_ < 0 && errno == EACCES)
-    return failed(file, "this user may not write it; delete it if nobody uses it, or share it: install -m 660 -o root -g GROUP /dev/null " + file.string());
+    return failed(file,
+                  "this user may not write it; delete it if nobody uses it, or share it: install -m 660 -o root -g "
+                  "GROUP /dev/null " +
+                      file.string());
   if (locks.file_ < 0) return failed(file, reason(errno));
   if (const std::string why = mistrust(locks.file_); !why.empty()) return failed(file, why);
   if (grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));
@@ -139,7 +147,9 @@ BandwidthLocks::~BandwidthLocks() {
 }
 
 BandwidthLocks::BandwidthLocks(BandwidthLocks&& other) noexcept
-    : file_(std::exchange(other.file_, -1)), page_(std::exchange(other.page_, nullptr)), place_(std::exchange(other.place_, nullptr)) {}
+    : file_(std::exchange(other.file_, -1)),
+      page_(std::exchange(other.page_, nullptr)),
+      place_(std::exchange(other.place_, nullptr)) {}
 
 BandwidthLocks& BandwidthLocks::operator=(BandwidthLocks&& other) noexcept {
   std::swap(file_, other.file_);

@@ -12,12 +12,13 @@
 namespace rtexec::regulation {
 namespace {
 
-template <class Range, class Value>
-bool contains(const Range& range, const Value& value) {
+template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
 }
 
-std::string list(std::span<const unsigned> cores) { return hal::core_list(std::vector<unsigned>(cores.begin(), cores.end())); }
+std::string list(std::span<const unsigned> cores) {
+  return hal::core_list(std::vector<unsigned>(cores.begin(), cores.end()));
+}
 
 const CoreBudget* budget_of(unsigned core, const TaskSet& tasks) {
   const auto found = std::ranges::find(tasks.core_budgets, core, &CoreBudget::core);
@@ -45,7 +46,8 @@ class Checker {
   void check_best_effort() {
     const auto without = [&](unsigned core) { return budget_of(core, tasks_) == nullptr; };
     const auto core = std::ranges::find_if(board_.cores, without);
-    if (tasks_.bandwidth.best_effort) check_budget(*tasks_.bandwidth.best_effort, core == board_.cores.end() ? 0 : *core, "[bandwidth] best_effort = ");
+    if (tasks_.bandwidth.best_effort)
+      check_budget(*tasks_.bandwidth.best_effort, core == board_.cores.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
   /// What a core can move at most, and at least in one line; and that its event is one.
@@ -54,11 +56,12 @@ class Checker {
     const auto event = hal::find_event(counter.event);
     if (!event && event.error().code == Errc::bad_input) return complain(event.error().what);
     if (const Bandwidth most = board_.memory.core_bandwidth; most != Bandwidth{} && budget > most)
-      complain(who + to_string(budget) + " is more than a core of board '" + board_.name + "' can move, " + to_string(most) + "; it would limit nothing");
+      complain(who + to_string(budget) + " is more than a core of board '" + board_.name + "' can move, " +
+               to_string(most) + "; it would limit nothing");
     const Bandwidth least = policies::bandwidth_of(1, counter.line, tasks_.bandwidth.period);
     if (budget < least)
-      complain(who + to_string(budget) + " is less than one line of " + to_string(counter.line) + " in a period of " + to_string(tasks_.bandwidth.period) + ", " +
-               to_string(least) + "; use a longer period");
+      complain(who + to_string(budget) + " is less than one line of " + to_string(counter.line) + " in a period of " +
+               to_string(tasks_.bandwidth.period) + ", " + to_string(least) + "; use a longer period");
   }
 
   /// Of what is reserved; a limit of best-effort cores reserves nothing.
@@ -66,8 +69,8 @@ class Checker {
     Bandwidth sum;
     for (const CoreBudget& each : tasks_.core_budgets) sum.bytes_per_second += each.budget.bytes_per_second;
     if (const Bandwidth most = board_.memory.saturation; most != Bandwidth{} && sum > most)
-      complain("the budgets of [[bandwidth.core]] add up to " + to_string(sum) + ", more than the memory of board '" + board_.name +
-               "' gives all cores together, " + to_string(most) + "; lower them");
+      complain("the budgets of [[bandwidth.core]] add up to " + to_string(sum) + ", more than the memory of board '" +
+               board_.name + "' gives all cores together, " + to_string(most) + "; lower them");
   }
 
   const TaskSet& tasks_;
@@ -84,7 +87,8 @@ class Planner {
     if (!tasks_.regulated()) return plan_;
     for (const CoreBudget& each : tasks_.core_budgets)
       if (!contains(machine_.online, each.core))
-        complain("[[bandwidth.core]] core = " + std::to_string(each.core) + ": not there for this process (cores: " + list(machine_.online) + ")");
+        complain("[[bandwidth.core]] core = " + std::to_string(each.core) +
+                 ": not there for this process (cores: " + list(machine_.online) + ")");
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     const std::vector<unsigned> cores = regulated_cores();
     const auto choices = machine_.choose(board_, tasks_.bandwidth, cores, machine_.holds);
@@ -92,11 +96,15 @@ class Planner {
     for (const hal::CounterChoice& choice : *choices) add(choice);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     if (plan_.domains.empty())
-      plan_.reasons.push_back("no core is regulated: each of them (" + list(machine_.online) + ") runs real-time parts or feeds the device; [[bandwidth.core]] gives such a core a budget");
+      plan_.reasons.push_back(
+          "no core is regulated: each of them (" + list(machine_.online) +
+          ") runs real-time parts or feeds the device; [[bandwidth.core]] gives such a core a budget");
     for (const RegulatedDomain& domain : plan_.domains)
       if (domain.counter.back_end != CounterBackEnd::thread) note_let_go(domain);
     if (tasks_.bandwidth.sharing == BandwidthSharing::spare && plan_.domains.size() == 1)
-      plan_.reasons.push_back("sharing = \"spare\" with one regulated domain limits nothing: all of them have used up their budgets as soon as it has");
+      plan_.reasons.push_back(
+          "sharing = \"spare\" with one regulated domain limits nothing: all of them have used up their budgets as "
+          "soon as it has");
     return plan_;
   }
 
@@ -106,7 +114,8 @@ class Planner {
   std::vector<unsigned> regulated_cores() const {
     std::vector<unsigned> cores;
     for (const unsigned core : machine_.online)
-      if (budget_of(core, tasks_) != nullptr || (tasks_.bandwidth.best_effort && !contains(own_, core))) cores.push_back(core);
+      if (budget_of(core, tasks_) != nullptr || (tasks_.bandwidth.best_effort && !contains(own_, core)))
+        cores.push_back(core);
     return cores;
   }
 
@@ -115,16 +124,24 @@ class Planner {
     for (const unsigned core : choice.cores) {
       const CoreBudget* own = budget_of(core, tasks_);
       if (own != nullptr && given != nullptr)
-        complain("[[bandwidth.core]]: cores " + list(choice.cores) + " share one counter, and so one budget: give it to one of them");
+        complain("[[bandwidth.core]]: cores " + list(choice.cores) +
+                 " share one counter, and so one budget: give it to one of them");
       if (own != nullptr) given = own;
     }
     const auto serving = std::ranges::find_if(choice.cores, [&](unsigned core) { return contains(own_, core); });
     if (given == nullptr && serving != choice.cores.end())
-      return plan_.reasons.push_back("cores " + list(choice.cores) + " are not regulated: they share one counter, and core " + std::to_string(*serving) +
-                                     " runs real-time parts or feeds the device");
-    if (given != nullptr && serving != choice.cores.end() && !policies::reserved(tasks_)) note_limits(given->core, choice);
+      return plan_.reasons.push_back("cores " + list(choice.cores) +
+                                     " are not regulated: they share one counter, and core " +
+                                     std::to_string(*serving) + " runs real-time parts or feeds the device");
+    if (given != nullptr && serving != choice.cores.end() && !policies::reserved(tasks_))
+      note_limits(given->core, choice);
     const Bandwidth budget = given != nullptr ? given->budget : *tasks_.bandwidth.best_effort;
-    RegulatedDomain domain{.cores = {}, .counter = choice.settings, .line = choice.line, .budget = budget, .always = given != nullptr, .donates = serving == choice.cores.end()};
+    RegulatedDomain domain{.cores = {},
+                           .counter = choice.settings,
+                           .line = choice.line,
+                           .budget = budget,
+                           .always = given != nullptr,
+                           .donates = serving == choice.cores.end()};
     for (const unsigned core : choice.cores)
       if (contains(machine_.online, core)) domain.cores.push_back(core);
     domain.counter.core = domain.cores.front(); // whose thread reads it
@@ -142,9 +159,13 @@ class Planner {
   void note_limits(unsigned core, const hal::CounterChoice& choice) {
     const std::string who = "core " + std::to_string(core) + " has real-time parts and a budget; ";
     if (choice.settings.back_end != CounterBackEnd::core)
-      return plan_.degraded.push_back(who + "what is proved rests on counter = \"core\", and it is \"" + std::string(spelling(choice.settings.back_end)) + "\" here: " + choice.reason);
+      return plan_.degraded.push_back(who + "what is proved rests on counter = \"core\", and it is \"" +
+                                      std::string(spelling(choice.settings.back_end)) + "\" here: " + choice.reason);
     for (const std::string& limit : machine_.limits(core))
-      plan_.degraded.push_back(who + "while other programs make it stand still by what they move, its real-time threads may stop for longer than is proved: " + limit);
+      plan_.degraded.push_back(who +
+                               "while other programs make it stand still by what they move, its real-time threads may "
+                               "stop for longer than is proved: " +
+                               limit);
   }
 
   const TaskSet& tasks_;
@@ -159,7 +180,8 @@ class Planner {
 
 std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core) {
   std::vector<std::string> reasons;
-  for (const std::string& limit : machine.limits(core)) reasons.push_back("a core that is held is let go for this: " + limit);
+  for (const std::string& limit : machine.limits(core))
+    reasons.push_back("a core that is held is let go for this: " + limit);
   return reasons;
 }
 
@@ -167,11 +189,14 @@ RegulatedMachine this_machine() {
   const hal::Machine machine;
   RegulatedMachine found;
   found.online = machine.online_cores();
-  found.holds = hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value();
+  found.holds =
+      hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value();
   found.limits = [machine](unsigned core) {
     std::vector<std::string> limits;
     for (const hal::Finding& finding : machine.real_time_limits(core))
-      if (finding.grade != hal::Finding::Grade::ok) limits.push_back(finding.subject + ": " + finding.state + (finding.advice.empty() ? "" : "; " + finding.advice));
+      if (finding.grade != hal::Finding::Grade::ok)
+        limits.push_back(finding.subject + ": " + finding.state +
+                         (finding.advice.empty() ? "" : "; " + finding.advice));
     return limits;
   };
   found.choose = [](const Board& board, const BandwidthOptions& options, std::span<const unsigned> cores, bool holds) {
@@ -182,7 +207,8 @@ RegulatedMachine this_machine() {
 
 Result<> check_budgets(const TaskSet& tasks, const Board& board) { return Checker(tasks, board).check(); }
 
-Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own, const RegulatedMachine& machine) {
+Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own,
+                                       const RegulatedMachine& machine) {
   if (const auto checked = check_budgets(tasks, board); !checked) return std::unexpected(checked.error());
   return Planner(tasks, board, own, machine).plan();
 }

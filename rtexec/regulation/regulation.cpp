@@ -25,7 +25,8 @@ Percentiles percentiles_of(const DurationHistogram& histogram) {
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
 
-/// Between regulating threads, which have one priority and a core each: held for some hundred nanoseconds, and never by anyone else.
+/// Between regulating threads, which have one priority and a core each: held for some hundred nanoseconds, and never by
+/// anyone else.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -58,12 +59,13 @@ struct Shared {
   /// From one job to the next, or from a copy to the execution that it is for, the device does not rest.
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
   /// Periods in which nobody looks at a domain that moves little.
-  const std::uint64_t longest_pause = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, most_paused);
+  const std::uint64_t longest_pause =
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(time_paused / settings.period), 1, most_paused);
   BandwidthLocks& locks;
-  SpinLock lock;                          // of the regulator
+  SpinLock lock; // of the regulator
   policies::BandwidthRegulator regulator;
   std::atomic<bool> stopping{false};
-  std::atomic<std::int64_t> grid{0};      // where a period began: others begin whole periods later
+  std::atomic<std::int64_t> grid{0};       // where a period began: others begin whole periods later
   std::atomic<std::int64_t> free_until{0}; // nobody is held before
   std::atomic<std::uint64_t> limit{0};     // bytes a second of domains that are not `always`; 0: as planned
   hal::Signal started;
@@ -73,7 +75,8 @@ constexpr std::uint64_t lifted = UINT64_MAX; // as a limit: none
 
 class Domain {
  public:
-  Domain(std::size_t index, const RegulatedDomain& planned, std::unique_ptr<hal::BandwidthCounter> counter, Shared& shared)
+  Domain(std::size_t index, const RegulatedDomain& planned, std::unique_ptr<hal::BandwidthCounter> counter,
+         Shared& shared)
       : index_(index), planned_(planned), counter_(std::move(counter)), shared_(shared) {}
 
   [[nodiscard]] const RegulatedDomain& planned() const noexcept { return planned_; }
@@ -81,7 +84,8 @@ class Domain {
 
   /// The body of the thread that counts.
   void regulate() noexcept {
-    if (const auto& observer = shared_.settings.observer; observer.thread_begins != nullptr) observer.thread_begins(observer.self);
+    if (const auto& observer = shared_.settings.observer; observer.thread_begins != nullptr)
+      observer.thread_begins(observer.self);
     await_start();
     while (!shared_.stopping.load(std::memory_order_acquire) && !lost_.load(std::memory_order_relaxed)) period();
     if (!lost_.load(std::memory_order_relaxed) && count()) {
@@ -146,13 +150,15 @@ class Domain {
     const Instant now = hal::now();
     late_.add(now - end_);
     const Instant next = next_boundary(now);
-    const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1)); // since this was due
+    // Since this was due
+    const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1));
     increment(missed_periods_, ended - 1);
     const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
     let_go_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
-    if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_; // what came before is nobody's
+    // What came before is nobody's
+    if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
     note_overshoot(counted_);
     const Lines used = moved_since_begin(counted_);
     begin_ = counted_;
@@ -164,9 +170,11 @@ class Domain {
     serve();
   }
 
-  /// Waking costs more than all else here, so a domain that moves little is left alone for some periods. Not where a limit changes while it runs.
+  /// Waking costs more than all else here, so a domain that moves little is left alone for some periods. Not where a
+  /// limit changes while it runs.
   Lines pause() noexcept {
-    const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited; // which no limit is to stop
+    // Which no limit is to stop
+    const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited;
     if (shared_.longest_pause == 1 || limit_ != 0 || stops_threads) return 0;
     shared_.lock.lock();
     const Lines lines = shared_.regulator.pause(index_, shared_.longest_pause);
@@ -177,14 +185,16 @@ class Domain {
     return lines;
   }
 
-  /// It moved more than was thought: all of that counts in the period that now runs. Where no limit was in force before, only what it was to be looked at for.
+  /// It moved more than was thought: all of that counts in the period that now runs. Where no limit was in force
+  /// before, only what it was to be looked at for.
   void end_pause() noexcept {
     if (given_ == policies::unlimited) {
       begin_.reads = std::max(begin_.reads, counted_.reads - std::min(counted_.reads, allowed_));
       begin_.writes = std::max(begin_.writes, counted_.writes - std::min(counted_.writes, allowed_));
     }
     const Instant next = next_boundary(hal::now());
-    const auto begun = static_cast<std::int64_t>(std::exchange(paused_, 1) - 1) + (next - end_) / shared_.settings.period;
+    const auto begun =
+        static_cast<std::int64_t>(std::exchange(paused_, 1) - 1) + (next - end_) / shared_.settings.period;
     end_ = next;
     if (begun > 0) {
       increment(periods_, static_cast<std::uint64_t>(begun));
@@ -204,9 +214,12 @@ class Domain {
   Lines begin_period(Lines used, std::uint64_t ended) noexcept {
     const bool in_force = planned_.always || shared_.in_force();
     shared_.lock.lock();
-    if (const std::uint64_t limit = shared_.limit.load(std::memory_order_relaxed); limit != limit_ && !planned_.always) {
+    if (const std::uint64_t limit = shared_.limit.load(std::memory_order_relaxed);
+        limit != limit_ && !planned_.always) {
       limit_ = limit;
-      shared_.regulator.set_budget(index_, limit == lifted ? policies::unlimited : policies::lines_of({limit}, planned_.line, shared_.settings.period));
+      shared_.regulator.set_budget(index_, limit == lifted
+                                               ? policies::unlimited
+                                               : policies::lines_of({limit}, planned_.line, shared_.settings.period));
     }
     const Lines given = shared_.regulator.begin_period(index_, used, in_force, ended);
     const Lines budget = shared_.regulator.state(index_).budget;
@@ -231,7 +244,8 @@ class Domain {
   /// Until the period ends.
   void serve() noexcept {
     if (allowed_ == 0) ask();
-    while (!lost_.load(std::memory_order_relaxed) && !shared_.stopping.load(std::memory_order_acquire) && hal::now() < end_ && !moved()) {
+    while (!lost_.load(std::memory_order_relaxed) && !shared_.stopping.load(std::memory_order_acquire) &&
+           hal::now() < end_ && !moved()) {
       if (std::exchange(let_go_, false)) {
         released();
         continue;
@@ -239,12 +253,12 @@ class Domain {
       const auto waited = counter_->wait(end_);
       counted_ = waited.counted;
       switch (waited.wake) {
-        case hal::BandwidthCounter::Wake::time: counted_at_end_ = true; return;
-        case hal::BandwidthCounter::Wake::lost: return lose();
-        case hal::BandwidthCounter::Wake::overflow:
-          if (paused_ > 1 && hal::now() >= end_) return overslept();
-          ask();
-          break;
+      case hal::BandwidthCounter::Wake::time: counted_at_end_ = true; return;
+      case hal::BandwidthCounter::Wake::lost: return lose();
+      case hal::BandwidthCounter::Wake::overflow:
+        if (paused_ > 1 && hal::now() >= end_) return overslept();
+        ask();
+        break;
       }
     }
   }
@@ -269,19 +283,19 @@ class Domain {
     using Kind = policies::BandwidthRegulator::Answer::Kind;
     const auto answer = used_up(used);
     switch (answer.kind) {
-      case Kind::more:
-        if (answer.lines == policies::unlimited) return go_on();
-        allowed_ = used + answer.lines;
-        if (!counter_->arm(allowed_ - (counted_.reads - begin_.reads), writes_allowed(allowed_ - std::min(allowed_, counted_.writes - begin_.writes)))) lose();
-        return;
-      case Kind::hold: return hold();
-      case Kind::go_on:
-        shared_.free_until.store(ns(end_), std::memory_order_release);
-        return go_on();
-      case Kind::new_period:
-        shared_.grid.store(ns(hal::now()), std::memory_order_release);
-        end_ = hal::now();
-        return;
+    case Kind::more:
+      if (answer.lines == policies::unlimited) return go_on();
+      allowed_ = used + answer.lines;
+      if (!counter_->arm(allowed_ - (counted_.reads - begin_.reads),
+                         writes_allowed(allowed_ - std::min(allowed_, counted_.writes - begin_.writes))))
+        lose();
+      return;
+    case Kind::hold: return hold();
+    case Kind::go_on: shared_.free_until.store(ns(end_), std::memory_order_release); return go_on();
+    case Kind::new_period:
+      shared_.grid.store(ns(hal::now()), std::memory_order_release);
+      end_ = hal::now();
+      return;
     }
   }
 
@@ -304,7 +318,8 @@ class Domain {
     if (!std::exchange(throttled_in_period_, true)) increment(throttled_periods_);
     holding_.store(true, std::memory_order_release);
     if (planned_.cores.size() > 1) following_.raise();
-    counter_->hold(end_, [](void* self) noexcept { return static_cast<Domain*>(self)->may_go_on(); }, this);
+    counter_->hold(
+        end_, [](void* self) noexcept { return static_cast<Domain*>(self)->may_go_on(); }, this);
     holding_.store(false, std::memory_order_release);
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
@@ -320,13 +335,15 @@ class Domain {
 
   [[nodiscard]] bool may_go_on() noexcept {
     return shared_.stopping.load(std::memory_order_acquire) || shared_.grid.load(std::memory_order_acquire) != grid_ ||
-           ns(hal::now()) < shared_.free_until.load(std::memory_order_acquire) || !(planned_.always || shared_.in_force());
+           ns(hal::now()) < shared_.free_until.load(std::memory_order_acquire) ||
+           !(planned_.always || shared_.in_force());
   }
 
   /// What went beyond the allowance of the period that ended.
   void note_overshoot(const hal::TrafficCount& counted) noexcept {
     const Lines used = moved_since_begin(counted);
-    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(Duration(static_cast<Duration::rep>(used - allowed_)));
+    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_)
+      overshoot_.add(Duration(static_cast<Duration::rep>(used - allowed_)));
   }
 
   void store_counts(const hal::TrafficCount& counted) noexcept {
@@ -353,7 +370,8 @@ class Domain {
     const auto& observer = shared_.settings.observer;
     if (observer.budget == nullptr) return;
     const Bytes bytes = budget == policies::unlimited ? Bytes{0} : planned_.line * budget;
-    for (const unsigned core : planned_.cores) observer.budget(observer.self, core, hal::now(), bytes, shared_.settings.period);
+    for (const unsigned core : planned_.cores)
+      observer.budget(observer.self, core, hal::now(), bytes, shared_.settings.period);
   }
 
   const std::size_t index_;
@@ -361,12 +379,12 @@ class Domain {
   std::unique_ptr<hal::BandwidthCounter> counter_;
   Shared& shared_;
   std::int64_t grid_ = 0;
-  Instant end_{};                  // of the period, or of the pause
-  std::uint64_t paused_ = 1;       // periods until then, from the begin
+  Instant end_{};                            // of the period, or of the pause
+  std::uint64_t paused_ = 1;                 // periods until then, from the begin
   hal::TrafficCount base_, begin_, counted_; // at the start, at the begin of the period, and last
   bool counted_at_end_ = false;              // of the period: that count also begins the next one
-  Lines given_ = policies::unlimited;   // when this period began
-  Lines allowed_ = policies::unlimited; // in this period, so far
+  Lines given_ = policies::unlimited;        // when this period began
+  Lines allowed_ = policies::unlimited;      // in this period, so far
   Lines told_ = 0;
   bool let_go_ = false; // it stood still in this period, and does no more
   bool throttled_in_period_ = false;
@@ -374,7 +392,8 @@ class Domain {
   std::atomic<bool> holding_{false};
   hal::Signal following_;
   std::atomic<bool> lost_{false};
-  std::atomic<std::uint64_t> periods_{0}, throttled_periods_{0}, throttled_{0}, reads_{0}, writes_{0}, missed_periods_{0};
+  std::atomic<std::uint64_t> periods_{0}, throttled_periods_{0}, throttled_{0}, reads_{0}, writes_{0},
+      missed_periods_{0};
   DurationHistogram overshoot_, late_; // lines; ns
 };
 
@@ -395,7 +414,8 @@ class Running final : public Regulation {
 
   Result<> open(std::span<const RegulatedDomain> planned) {
     for (std::size_t i = 0; i < planned.size(); ++i) {
-      auto counter = shared_.settings.open_counter ? shared_.settings.open_counter(planned[i].counter) : hal::open_counter(planned[i].counter);
+      auto counter = shared_.settings.open_counter ? shared_.settings.open_counter(planned[i].counter)
+                                                   : hal::open_counter(planned[i].counter);
       if (!counter) return std::unexpected(counter.error());
       domains_.push_back(std::make_unique<Domain>(i, planned[i], std::move(*counter), shared_));
     }
@@ -405,7 +425,8 @@ class Running final : public Regulation {
   Result<> start_threads() {
     std::vector<unsigned> held;
     for (const auto& domain : domains_)
-      if (domain->planned().counter.back_end != CounterBackEnd::thread) held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
+      if (domain->planned().counter.back_end != CounterBackEnd::thread)
+        held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return std::unexpected(raised.error());
     overflows_ = std::move(*raised);
@@ -421,7 +442,8 @@ class Running final : public Regulation {
   }
 
   void set_limit(std::optional<Bandwidth> limit) noexcept override {
-    shared_.limit.store(limit ? std::max<std::uint64_t>(limit->bytes_per_second, 1) : lifted, std::memory_order_relaxed);
+    shared_.limit.store(limit ? std::max<std::uint64_t>(limit->bytes_per_second, 1) : lifted,
+                        std::memory_order_relaxed);
   }
 
   std::vector<DomainReport> report() const override {
@@ -432,7 +454,8 @@ class Running final : public Regulation {
 
   Result<> join(unsigned core) override {
     for (const auto& domain : domains_)
-      if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end()) return domain->counter().join();
+      if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end())
+        return domain->counter().join();
     return {};
   }
 
@@ -445,25 +468,31 @@ class Running final : public Regulation {
   static std::vector<policies::BandwidthDomain> domains_of(std::span<const RegulatedDomain> planned, Duration period) {
     std::vector<policies::BandwidthDomain> domains;
     for (const RegulatedDomain& each : planned)
-      domains.push_back({.budget = each.budget ? policies::lines_of(*each.budget, each.line, period) : policies::unlimited,
-                         .always = each.always,
-                         .donates = each.donates});
+      domains.push_back(
+          {.budget = each.budget ? policies::lines_of(*each.budget, each.line, period) : policies::unlimited,
+           .always = each.always,
+           .donates = each.donates});
     return domains;
   }
 
-  /// A thread that lets others stop themselves needs no core of its own, and does without priority where that is refused: late, it only
-  /// gives them their next budget late.
+  /// A thread that lets others stop themselves needs no core of its own, and does without priority where that is
+  /// refused: late, it only gives them their next budget late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;
     if (!holds && !leads) return {};
-    hal::ThreadSettings settings{.name = "regulate-" + std::to_string(core), .core = core, .fifo_priority = shared_.settings.priority, .reservation = {}};
+    hal::ThreadSettings settings{.name = "regulate-" + std::to_string(core),
+                                 .core = core,
+                                 .fifo_priority = shared_.settings.priority,
+                                 .reservation = {}};
     const auto body = [&domain, leads, core] { leads ? domain.regulate() : domain.follow(core); };
     auto thread = hal::Thread::start(settings, body);
     if (!thread && !holds) {
       settings.fifo_priority = 0;
       settings.core.reset();
-      settings.reservation = hal::Reservation{.runtime = shared_.settings.period / 10, .deadline = shared_.settings.period, .period = shared_.settings.period};
+      settings.reservation = hal::Reservation{.runtime = shared_.settings.period / 10,
+                                              .deadline = shared_.settings.period,
+                                              .period = shared_.settings.period};
       thread = hal::Thread::start(settings, body);
     }
     if (!thread && !holds) {
@@ -503,8 +532,8 @@ class Running final : public Regulation {
 
 } // namespace
 
-Result<std::unique_ptr<Regulation>> Regulation::start(std::span<const RegulatedDomain> domains, const RegulationSettings& settings,
-                                                      BandwidthLocks& locks) {
+Result<std::unique_ptr<Regulation>> Regulation::start(std::span<const RegulatedDomain> domains,
+                                                      const RegulationSettings& settings, BandwidthLocks& locks) {
   auto running = std::make_unique<Running>(domains, settings, locks);
   if (const auto opened = running->open(domains); !opened) return std::unexpected(opened.error());
   if (const auto started = running->start_threads(); !started) return std::unexpected(started.error());

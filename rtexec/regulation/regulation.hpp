@@ -1,5 +1,6 @@
-// Holds the cores of a machine to their memory bandwidth budgets: one thread of high priority on each regulated core drives the counter of
-// its domain (hal/bandwidth_counter.hpp) by the rules of policies/bandwidth.hpp. Used by the executive, by calibration and by experiments.
+// Holds the cores of a machine to their memory bandwidth budgets: one thread of high priority on each regulated core
+// drives the counter of its domain (hal/bandwidth_counter.hpp) by the rules of policies/bandwidth.hpp. Used by the
+// executive, by calibration and by experiments.
 #pragma once
 
 #include "config/board.hpp"
@@ -31,11 +32,14 @@ struct RegulatedDomain {
 
 /// Told on the regulating thread of a domain; plain functions: must not block or allocate.
 struct RegulationObserver {
-  void (*thread_begins)(void* self) noexcept = nullptr; // of a domain, before its first period: may block and allocate
-  void (*budget)(void* self, unsigned core, Instant at, Bytes bytes, Duration period) noexcept = nullptr; // whenever it changes
+  /// Of a domain, before its first period: may block and allocate
+  void (*thread_begins)(void* self) noexcept = nullptr;
+  /// Whenever it changes
+  void (*budget)(void* self, unsigned core, Instant at, Bytes bytes, Duration period) noexcept = nullptr;
   void (*throttle_begin)(void* self, unsigned core, Instant at) noexcept = nullptr;
   void (*throttle_end)(void* self, unsigned core, Instant at) noexcept = nullptr;
-  void (*lost)(void* self, unsigned core) noexcept = nullptr; // its counter ended; from a thread without priority, which may block
+  /// Its counter ended; from a thread without priority, which may block
+  void (*lost)(void* self, unsigned core) noexcept = nullptr;
   void* self = nullptr;
 };
 
@@ -43,21 +47,25 @@ struct RegulationSettings {
   Duration period{0};
   policies::BandwidthRules rules;
   RegulateWhile regulate_while = RegulateWhile::always;
-  int priority = 99;              // FIFO, of the regulating threads
+  int priority = 99; // FIFO, of the regulating threads
   RegulationObserver observer;
-  std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter; // empty: hal::open_counter
+  /// Empty: hal::open_counter
+  std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
 };
 
 class Regulation {
  public:
-  /// Opens the counters, starts the threads; returns once every one of them runs. `locks` outlives this. refused: what the machine does not give.
-  [[nodiscard]] static Result<std::unique_ptr<Regulation>> start(std::span<const RegulatedDomain> domains, const RegulationSettings& settings,
+  /// Opens the counters, starts the threads; returns once every one of them runs. `locks` outlives this. refused: what
+  /// the machine does not give.
+  [[nodiscard]] static Result<std::unique_ptr<Regulation>> start(std::span<const RegulatedDomain> domains,
+                                                                 const RegulationSettings& settings,
                                                                  BandwidthLocks& locks);
   virtual ~Regulation() = default; // ends
   /// No core is held any more; the report is complete. Once is enough.
   virtual void end() = 0;
 
-  /// A new budget of every domain that is not `always`, from its next period on; the first time within 20 ms. Any thread; does not block.
+  /// A new budget of every domain that is not `always`, from its next period on; the first time within 20 ms. Any
+  /// thread; does not block.
   virtual void set_limit(std::optional<Bandwidth> limit) noexcept = 0;
   /// May be called while it runs.
   [[nodiscard]] virtual std::vector<DomainReport> report() const = 0;
@@ -70,29 +78,34 @@ class Regulation {
 /// What [bandwidth] and [[bandwidth.core]] come to on a machine.
 struct RegulationPlan {
   std::vector<RegulatedDomain> domains; // empty: nothing is regulated
-  std::vector<std::string> reasons;     // a line for each domain: what was chosen, and why; and what limits the guarantee
-  std::vector<std::string> degraded;    // why bounds that were proved need not hold on a core with real-time parts
+  /// A line for each domain: what was chosen, and why; and what limits the guarantee
+  std::vector<std::string> reasons;
+  /// Why bounds that were proved need not hold on a core with real-time parts
+  std::vector<std::string> degraded;
 };
 
-/// Whether what a set asks of a board can be had, on whatever machine. bad_input: a budget that the board's memory cannot give or a period cannot
-/// express; an event that is none.
+/// Whether what a set asks of a board can be had, on whatever machine. bad_input: a budget that the board's memory
+/// cannot give or a period cannot express; an event that is none.
 [[nodiscard]] Result<> check_budgets(const TaskSet& tasks, const Board& board);
 
 /// The machine as far as regulation depends on it; functions, so that tests need none.
 struct RegulatedMachine {
   std::vector<unsigned> online;
   bool holds = false; // threads may have FIFO priority
-  std::function<std::vector<std::string>(unsigned core)> limits = [](unsigned) { return std::vector<std::string>(); }; // what is taken from FIFO threads there
-  std::function<Result<std::vector<hal::CounterChoice>>(const Board&, const BandwidthOptions&, std::span<const unsigned> cores, bool holds)> choose;
+  /// What is taken from FIFO threads there
+  std::function<std::vector<std::string>(unsigned core)> limits = [](unsigned) { return std::vector<std::string>(); };
+  std::function<Result<std::vector<hal::CounterChoice>>(const Board&, const BandwidthOptions&,
+                                                        std::span<const unsigned> cores, bool holds)>
+      choose;
 };
 [[nodiscard]] RegulatedMachine this_machine();
 /// Why a core is not held all the time that it should be.
 [[nodiscard]] std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core);
 
-/// `own`: cores of real-time parts, and of the threads that feed the device: [[bandwidth.core]] alone limits them, and they never
-/// donate. Errors: those of check_budgets(); bad_input: a core that is not there, two budgets for one counter; unsupported: nothing counts the traffic of a core,
-/// with what was tried.
-[[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own,
-                                                     const RegulatedMachine& machine);
+/// `own`: cores of real-time parts, and of the threads that feed the device: [[bandwidth.core]] alone limits them, and
+/// they never donate. Errors: those of check_budgets(); bad_input: a core that is not there, two budgets for one
+/// counter; unsupported: nothing counts the traffic of a core, with what was tried.
+[[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board,
+                                                     std::span<const unsigned> own, const RegulatedMachine& machine);
 
 } // namespace rtexec::regulation

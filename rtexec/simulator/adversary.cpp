@@ -8,7 +8,8 @@ namespace rtexec::simulator {
 
 using policies::JobId;
 
-Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom) : claim_(claim), random_(random), freedom_(std::move(freedom)) {
+Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
+    : claim_(claim), random_(random), freedom_(std::move(freedom)) {
   Limits limits{.periods = {}, .wcets = {}, .release_latency = claim.release_latency};
   for (const Task& task : claim.tasks.tasks) {
     longest_ = std::max(longest_, task.period.count());
@@ -41,14 +42,16 @@ std::optional<BrokenBound> Adversary::attack(int steps) {
 
 Options Adversary::worst() const { return worst_ ? options_of(worst_) : Options{}; }
 
-// ---- patterns -----------------------------------------------------------------------------------------------------------
+// ---- patterns ----
 
 int Adversary::share() {
   static constexpr std::array shares{0, 0, 100, 100, 100, 50};
   return shares[static_cast<std::size_t>(draw(random_, 0, shares.size() - 1))];
 }
 
-std::size_t Adversary::any_task() { return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(claim_.tasks.tasks.size()) - 1)); }
+std::size_t Adversary::any_task() {
+  return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(claim_.tasks.tasks.size()) - 1));
+}
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
@@ -56,8 +59,9 @@ std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 Adversary::Pattern Adversary::random_pattern() {
   Pattern pattern;
   for (const Task& task : claim_.tasks.tasks) {
-    const std::int64_t lead = draw(random_, 0, 2) == 0 ? draw(random_, 0, task.wcet->before.count() + task.wcet->device.count())
-                                                       : draw(random_, 0, 2) * grain_;
+    const std::int64_t lead = draw(random_, 0, 2) == 0
+                                  ? draw(random_, 0, task.wcet->before.count() + task.wcet->device.count())
+                                  : draw(random_, 0, 2) * grain_;
     pattern.first_release.push_back(std::max<std::int64_t>(0, longest_ * 2 - lead) % task.period.count());
     auto& jobs = pattern.jobs.emplace_back();
     const bool restless = chance(random_, 50);
@@ -67,9 +71,9 @@ Adversary::Pattern Adversary::random_pattern() {
   return pattern;
 }
 
-/// All tasks meet while one job executes, or is about to be loaded, and another is staged. Before that, jobs take no time and leave their
-/// chunks where those of others were; some tasks do so just before, and take no part in what follows. Some come later, many of them about
-/// when the first one ends.
+/// All tasks meet while one job executes, or is about to be loaded, and another is staged. Before that, jobs take no
+/// time and leave their chunks where those of others were; some tasks do so just before, and take no part in what
+/// follows. Some come later, many of them about when the first one ends.
 Adversary::Pattern Adversary::ambush() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
@@ -79,20 +83,22 @@ Adversary::Pattern Adversary::ambush() {
   const auto chunks = static_cast<std::int64_t>(claim_.plan.tasks[first].swap_slots.size());
   const std::int64_t device = claim_.tasks.tasks[first].wcet->device.count();
   const bool swapped_out_before = chance(random_, 50);
-  const std::int64_t first_lead = swapped_out_before ? chunks * claim_.plan.swap->cost.out_per_chunk.count() + draw(random_, 0, 3) * grain_
-                                                     : draw(random_, 1, device + 2);
-  const std::int64_t first_end = device + (swapped_out_before ? chunks * claim_.plan.swap->cost.in_per_chunk.count() : 0);
+  const std::int64_t first_lead =
+      swapped_out_before ? chunks * claim_.plan.swap->cost.out_per_chunk.count() + draw(random_, 0, 3) * grain_
+                         : draw(random_, 1, device + 2);
+  const std::int64_t first_end =
+      device + (swapped_out_before ? chunks * claim_.plan.swap->cost.in_per_chunk.count() : 0);
   for (std::size_t i = 0; i < claim_.tasks.tasks.size(); ++i) {
     const std::int64_t period = claim_.tasks.tasks[i].period.count();
     const bool early = i == first || i == staged;
     const bool evicts = !early && chance(random_, 30);
     const bool late = !early && !evicts && chance(random_, 40);
-    const std::int64_t lead = evicts                       ? draw(random_, 1, period / 4 + 1)
-                              : i == first                 ? first_lead
-                              : i == staged                ? draw(random_, 0, 3) * grain_
+    const std::int64_t lead = evicts                        ? draw(random_, 1, period / 4 + 1)
+                              : i == first                  ? first_lead
+                              : i == staged                 ? draw(random_, 0, 3) * grain_
                               : late && chance(random_, 50) ? -draw(random_, 0, period / 2)
-                              : late                       ? -first_end + nudge()
-                                                           : -draw(random_, 0, 2) * grain_;
+                              : late                        ? -first_end + nudge()
+                                                            : -draw(random_, 0, 2) * grain_;
     const std::int64_t meeting = std::max<std::int64_t>(0, longest_ * 2 - lead);
     pattern.first_release.push_back(meeting % period);
     auto& jobs = pattern.jobs.emplace_back();
@@ -110,37 +116,51 @@ void Adversary::change(Pattern& pattern) {
   JobChoice& job = pattern.jobs[task][static_cast<std::size_t>(draw(random_, 0, jobs_in_run))];
   static constexpr std::array of_releases{0, 1, 2, 3, 8};
   const std::int64_t last = claim_.plan.swap ? 8 : 6;
-  switch (freedom_.early ? draw(random_, 0, last) : of_releases[static_cast<std::size_t>(draw(random_, 0, of_releases.size() - 1))]) {
-    case 0: pattern.first_release[task] = draw(random_, 0, period); break;
-    case 1:
-    case 2: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + nudge()); break;
-    case 3: job.delay = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 0, 100)); break;
-    case 4: job.latency = share(); break;
-    default: job.parts[static_cast<std::size_t>(draw(random_, 0, 2))] = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100)); break;
-    case 7: job.transfers = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100)); break;
-    case 8: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + draw(random_, -period, period) / 16); break;
+  switch (freedom_.early ? draw(random_, 0, last)
+                         : of_releases[static_cast<std::size_t>(draw(random_, 0, of_releases.size() - 1))]) {
+  case 0: pattern.first_release[task] = draw(random_, 0, period); break;
+  case 1:
+  case 2: pattern.first_release[task] = std::max<std::int64_t>(0, pattern.first_release[task] + nudge()); break;
+  case 3: job.delay = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 0, 100)); break;
+  case 4: job.latency = share(); break;
+  default:
+    job.parts[static_cast<std::size_t>(draw(random_, 0, 2))] =
+        chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100));
+    break;
+  case 7: job.transfers = chance(random_, 80) ? share() : static_cast<int>(draw(random_, 0, 100)); break;
+  case 8:
+    pattern.first_release[task] =
+        std::max<std::int64_t>(0, pattern.first_release[task] + draw(random_, -period, period) / 16);
+    break;
   }
 }
 
-// ---- runs ---------------------------------------------------------------------------------------------------------------
+// ---- runs ----
 
 Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   Options options;
   options.horizon = freedom_.horizon;
-  options.release = [limits = limits_, pattern, released = std::vector<std::size_t>(pattern->jobs.size(), 0)](std::uint32_t task, Instant earliest) mutable {
+  options.release = [limits = limits_, pattern, released = std::vector<std::size_t>(pattern->jobs.size(), 0)](
+                        std::uint32_t task, Instant earliest) mutable {
     const std::size_t job = released[task]++;
     if (job == 0) return Instant{} + Duration(pattern->first_release[task]); // whatever the offset
     return earliest + limits->periods[task] * pattern->jobs[task][job % choices].delay / 100;
   };
   if (!freedom_.early) return options;
-  const auto choice = [pattern](JobId job) -> const JobChoice& { return pattern->jobs[job.task][job.number % choices]; };
+  const auto choice = [pattern](JobId job) -> const JobChoice& {
+    return pattern->jobs[job.task][job.number % choices];
+  };
   options.execution = [limits = limits_, choice](JobId job, Part part) {
     const Wcet& wcet = limits->wcets[job.task];
     const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
     return most * choice(job).parts[static_cast<std::size_t>(part)] / 100;
   };
-  options.release_latency = [limits = limits_, choice](JobId job) { return limits->release_latency * choice(job).latency / 100; };
-  options.transfer = [choice](const policies::Action& action, Duration planned) { return planned * choice(action.job).transfers / 100; };
+  options.release_latency = [limits = limits_, choice](JobId job) {
+    return limits->release_latency * choice(job).latency / 100;
+  };
+  options.transfer = [choice](const policies::Action& action, Duration planned) {
+    return planned * choice(action.job).transfers / 100;
+  };
   return options;
 }
 
@@ -155,7 +175,8 @@ Duration Adversary::run(const std::shared_ptr<const Pattern>& pattern) {
   const Outcome outcome = simulate(claim_.tasks, claim_.plan, options);
   for (std::uint32_t i = 0; i < outcome.tasks.size() && !found_; ++i)
     if (claim_.plan.tasks[i].response_bound && outcome.tasks[i].missed + outcome.tasks[i].skipped > 0)
-      found_ = BrokenBound{.task = i, .part = {}, .took = outcome.tasks[i].response_max, .bound = claim_.tasks.tasks[i].deadline};
+      found_ = BrokenBound{
+          .task = i, .part = {}, .took = outcome.tasks[i].response_max, .bound = claim_.tasks.tasks[i].deadline};
   keep_if_worst(pattern, outcome);
   return reached;
 }
@@ -165,14 +186,15 @@ std::optional<Duration> Adversary::lateness(const Step& step) {
   if (!task.response_bound) return std::nullopt;
   const auto against = [&](Part part, Duration bound) {
     const Duration took = step.now - step.nominal;
-    if (took > bound && !found_) found_ = BrokenBound{.task = step.job.task, .part = part, .took = took, .bound = bound};
+    if (took > bound && !found_)
+      found_ = BrokenBound{.task = step.job.task, .part = part, .took = took, .bound = bound};
     return took - bound;
   };
   switch (step.kind) {
-    case Step::Kind::request: return against(Part::before, task.ready_by);
-    case Step::Kind::execution_end: return against(Part::device, task.device_done_by);
-    case Step::Kind::completion: return against(Part::after, *task.response_bound);
-    default: return std::nullopt;
+  case Step::Kind::request: return against(Part::before, task.ready_by);
+  case Step::Kind::execution_end: return against(Part::device, task.device_done_by);
+  case Step::Kind::completion: return against(Part::after, *task.response_bound);
+  default: return std::nullopt;
   }
 }
 
@@ -181,7 +203,8 @@ void Adversary::keep_if_worst(const std::shared_ptr<const Pattern>& pattern, con
     const auto& bound = claim_.plan.tasks[i].response_bound;
     if (!bound) continue;
     const Duration response = outcome.tasks[i].longest();
-    const double taken = static_cast<double>(response.count()) / static_cast<double>(std::max<Duration::rep>(1, bound->count()));
+    const double taken =
+        static_cast<double>(response.count()) / static_cast<double>(std::max<Duration::rep>(1, bound->count()));
     if (taken <= worst_share_) continue;
     worst_share_ = taken;
     worst_ = pattern;

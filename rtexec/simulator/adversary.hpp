@@ -1,8 +1,8 @@
 // Searches a run in which jobs respond as late as they can: what comes when is chosen, within what the task set allows.
 //
-// Local search: a pattern of releases, execution times and transfer times is changed step by step, keeping what makes one part of one task end later.
-// What swap slots hold at the start of a busy period is the adversary's choice too: earlier jobs decide it. It proves nothing: a response that
-// it does not find may be possible all the same.
+// Local search: a pattern of releases, execution times and transfer times is changed step by step, keeping what makes
+// one part of one task end later. What swap slots hold at the start of a busy period is the adversary's choice too:
+// earlier jobs decide it. It proves nothing: a response that it does not find may be possible all the same.
 #pragma once
 
 #include "config/plan.hpp"
@@ -20,7 +20,9 @@ namespace rtexec::simulator {
 
 using Random = std::mt19937_64;
 
-inline std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); }
+inline std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
 inline bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
 
 /// A set and the bounds that some analysis, sound or broken, claims for it.
@@ -32,12 +34,14 @@ struct Claim {
 
 /// What the adversary may choose, beside releases that are at least a period apart; offsets do not bind it.
 struct Freedom {
-  bool early = true;                        // parts, transfers and release latencies that are shorter than they may be
-  Duration horizon{0};                      // of each run; 0: four times the longest period
+  /// Parts, transfers and release latencies that are shorter than they may be
+  bool early = true;
+  Duration horizon{0};                       // of each run; 0: four times the longest period
   std::vector<Duration> grains{Duration(1)}; // of the smallest changes of releases; attacks take them in turn
 };
 
-/// A part of a job that ended after its bound; without `part` it is the job that missed its deadline, or a release that was dropped.
+/// A part of a job that ended after its bound; without `part` it is the job that missed its deadline, or a release that
+/// was dropped.
 struct BrokenBound {
   std::uint32_t task = 0;
   std::optional<Part> part;
@@ -52,8 +56,8 @@ class Adversary {
   /// One search of `steps` changes from a new pattern, on a task of its choice; ends with the first broken bound.
   [[nodiscard]] std::optional<BrokenBound> attack(int steps);
 
-  /// Of all attacks, the run with the response that is longest in relation to its bound: what simulate() needs to repeat it, without observers.
-  /// Stands alone.
+  /// Of all attacks, the run with the response that is longest in relation to its bound: what simulate() needs to
+  /// repeat it, without observers. Stands alone.
   [[nodiscard]] Options worst() const;
 
  private:

@@ -32,7 +32,8 @@ void cut(std::vector<double>& rates, std::span<const unsigned> cores, double mos
 
 class Memory {
  public:
-  explicit Memory(const SharedMemory& memory) : clusters_(memory.clusters), saturation_(rate_of(memory.saturation)), all_(memory.cores.size()) {
+  explicit Memory(const SharedMemory& memory)
+      : clusters_(memory.clusters), saturation_(rate_of(memory.saturation)), all_(memory.cores.size()) {
     std::iota(all_.begin(), all_.end(), 0U);
   }
   /// In place: what cores demand becomes what they get.
@@ -69,8 +70,8 @@ struct Core {
   double allowed = never; // bytes in this period
   double stops = never;   // when it reacts to a budget that is used up
   bool held = false;
-  double moved = 0;       // bytes in all
-  double stood = 0;       // time in all
+  double moved = 0; // bytes in all
+  double stood = 0; // time in all
 };
 
 class Run {
@@ -86,7 +87,9 @@ class Run {
     for (const unsigned core : run.corunners) cores_[core].sweeps = true;
     if (run.noise) burst_begins_ = chance_.exponential(time_of(run.noise->gap));
     if (run.limit)
-      regulator_.emplace(domains(), policies::BandwidthRules{.reclaim = false, .sharing = BandwidthSharing::none, .overshoot = run.limit->overshoot});
+      regulator_.emplace(domains(),
+                         policies::BandwidthRules{
+                             .reclaim = false, .sharing = BandwidthSharing::none, .overshoot = run.limit->overshoot});
     if (run.limit) begin_periods();
     begin_part(true);
   }
@@ -105,16 +108,19 @@ class Run {
  private:
   std::vector<BandwidthDomain> domains() const {
     const CoreLimit& limit = *run_.limit;
-    std::vector<BandwidthDomain> domains(cores_.size(),
-                                         {.budget = policies::lines_of(limit.limit, limit.line, limit.period), .always = false, .donates = true});
+    std::vector<BandwidthDomain> domains(
+        cores_.size(),
+        {.budget = policies::lines_of(limit.limit, limit.line, limit.period), .always = false, .donates = true});
     if (!limit.feeder) domains.front() = {};
     return domains;
   }
 
-  // ---- budgets ------------------------------------------------------------------------------------------------------------
+  // ---- budgets ----
 
   double line() const { return static_cast<double>(run_.limit->line.count); }
-  double bytes_of(Lines lines) const { return lines == policies::unlimited ? never : static_cast<double>(lines) * line(); }
+  double bytes_of(Lines lines) const {
+    return lines == policies::unlimited ? never : static_cast<double>(lines) * line();
+  }
   Lines used(const Core& core) const { return static_cast<Lines>(core.used / line() + 1e-6); }
 
   void begin_periods() {
@@ -136,14 +142,14 @@ class Run {
     core.stops = never;
     const auto answer = regulator_->used_up(i, used(core), true);
     switch (answer.kind) {
-      case Kind::more: core.allowed = core.used + bytes_of(answer.lines); break;
-      case Kind::hold: core.held = true; break;
-      case Kind::new_period: begin_periods(); break;
-      case Kind::go_on:
-        for (Core& each : cores_) {
-          each.held = false;
-          each.allowed = each.stops = never;
-        }
+    case Kind::more: core.allowed = core.used + bytes_of(answer.lines); break;
+    case Kind::hold: core.held = true; break;
+    case Kind::new_period: begin_periods(); break;
+    case Kind::go_on:
+      for (Core& each : cores_) {
+        each.held = false;
+        each.allowed = each.stops = never;
+      }
     }
   }
 
@@ -154,7 +160,7 @@ class Run {
     core.stops = now_ + time_of(run_.limit->reaction);
   }
 
-  // ---- the frame ----------------------------------------------------------------------------------------------------------
+  // ---- the frame ----
 
   void begin_part(bool on_cpu) {
     on_cpu_ = on_cpu;
@@ -174,9 +180,11 @@ class Run {
   }
 
   /// What the CPU part demands.
-  double feeder_demand() const { return run_.frame.cpu > Duration(0) ? static_cast<double>(run_.frame.traffic.count) / time_of(run_.frame.cpu) : 0; }
+  double feeder_demand() const {
+    return run_.frame.cpu > Duration(0) ? static_cast<double>(run_.frame.traffic.count) / time_of(run_.frame.cpu) : 0;
+  }
 
-  // ---- noise --------------------------------------------------------------------------------------------------------------
+  // ---- noise ----
 
   void begin_burst() {
     const Noise& noise = *run_.noise;
@@ -192,7 +200,7 @@ class Run {
   }
   bool bursts(std::size_t i) const { return burst_ends_ != never && burst_core_ == i && !cores_[i].sweeps; }
 
-  // ---- time ---------------------------------------------------------------------------------------------------------------
+  // ---- time ----
 
   void share_memory() {
     for (std::size_t i = 0; i < cores_.size(); ++i) {
@@ -248,16 +256,17 @@ class Run {
     for (std::size_t i = 0; i < cores_.size(); ++i) {
       const Core& core = cores_[i];
       consider(core.stops, Event::reaction, i);
-      if (given_[i] > 0 && core.stops == never && core.allowed != never) consider(now_ + (core.allowed - core.used) / given_[i], Event::used_up, i);
+      if (given_[i] > 0 && core.stops == never && core.allowed != never)
+        consider(now_ + (core.allowed - core.used) / given_[i], Event::used_up, i);
     }
     advance(next, progress);
     switch (event) {
-      case Event::part: return end_part();
-      case Event::tick: return begin_periods();
-      case Event::used_up: return use_up(who);
-      case Event::reaction: return ask(who);
-      case Event::burst: return begin_burst();
-      case Event::silence: return end_burst();
+    case Event::part: return end_part();
+    case Event::tick: return begin_periods();
+    case Event::used_up: return use_up(who);
+    case Event::reaction: return ask(who);
+    case Event::burst: return begin_burst();
+    case Event::silence: return end_burst();
     }
   }
 
@@ -271,9 +280,9 @@ class Run {
   double burst_begins_ = never, burst_ends_ = never;
   std::size_t burst_core_ = 0;
   bool on_cpu_ = true;
-  double left_ = 0;        // of the part that runs, in its time alone
+  double left_ = 0; // of the part that runs, in its time alone
   double frame_began_ = 0, device_began_ = 0;
-  double device_ = 0;      // in all device parts that ended
+  double device_ = 0; // in all device parts that ended
   ContentionResult result_;
 };
 

@@ -38,9 +38,11 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
 /// From 0 to 1, without 1.
 double share(std::uint64_t number) { return std::ldexp(static_cast<double>(number >> 11), -53); }
 
-Duration part_of(Duration whole, double of) { return Duration(static_cast<Duration::rep>(of * static_cast<double>(whole.count()))); }
+Duration part_of(Duration whole, double of) {
+  return Duration(static_cast<Duration::rep>(of * static_cast<double>(whole.count())));
+}
 
-// ---- the record of a run ----------------------------------------------------------------------------------------------
+// ---- the record of a run ----
 
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -65,8 +67,11 @@ struct Columns {
 
 std::optional<Columns> columns_of(std::string_view header) {
   const std::vector<std::string_view> names = fields_of(header);
-  const auto column = [&](std::string_view name) { return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()); };
-  const Columns columns{names.size(), column("task"), column("device_begin_ns"), column("device_end_ns"), column("outcome")};
+  const auto column = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  };
+  const Columns columns{names.size(), column("task"), column("device_begin_ns"), column("device_end_ns"),
+                        column("outcome")};
   const bool complete = std::max({columns.task, columns.begin, columns.end, columns.outcome}) < columns.count;
   return complete ? std::optional(columns) : std::nullopt;
 }
@@ -112,26 +117,36 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
 Result<RecordedExecutions> read_executions(const std::filesystem::path& file, const TaskSet& tasks) {
   std::ifstream in(file);
   std::string line;
-  if (!std::getline(in, line)) return fail(Errc::bad_input, file.string() + ": cannot be read, or is empty; `rtexec run --jobs FILE.csv` writes such a file");
+  if (!std::getline(in, line))
+    return fail(Errc::bad_input,
+                file.string() + ": cannot be read, or is empty; `rtexec run --jobs FILE.csv` writes such a file");
   const auto columns = columns_of(line);
   if (!columns)
-    return fail(Errc::bad_input, file.string() + ":1: no columns task, device_begin_ns, device_end_ns and outcome; `rtexec run --jobs FILE.csv` writes such a file");
+    return fail(Errc::bad_input, file.string() +
+                                     ":1: no columns task, device_begin_ns, device_end_ns and outcome; `rtexec run "
+                                     "--jobs FILE.csv` writes such a file");
   RecordedExecutions recorded(tasks.tasks.size());
   for (std::size_t row = 2; std::getline(in, line); ++row) {
     const std::vector<std::string_view> fields = fields_of(line);
     const std::string where = file.string() + ":" + std::to_string(row) + ": ";
-    if (fields.size() != columns->count) return fail(Errc::bad_input, where + std::to_string(columns->count) + " fields are expected, as in the first line");
+    if (fields.size() != columns->count)
+      return fail(Errc::bad_input,
+                  where + std::to_string(columns->count) + " fields are expected, as in the first line");
     const auto task = std::ranges::find(tasks.tasks, fields[columns->task], &Task::name);
     if (task == tasks.tasks.end()) continue;
     if (fields[columns->outcome] != "in-time" && fields[columns->outcome] != "late") continue;
     const auto begin = number(fields[columns->begin]);
     const auto end = number(fields[columns->end]);
-    if (!begin || !end || *begin < 0 || *end < *begin) return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
-    if (Duration(*end - *begin) > longest_execution) return fail(Errc::bad_input, where + "the device part took longer than " + to_string(longest_execution));
+    if (!begin || !end || *begin < 0 || *end < *begin)
+      return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
+    if (Duration(*end - *begin) > longest_execution)
+      return fail(Errc::bad_input, where + "the device part took longer than " + to_string(longest_execution));
     recorded[static_cast<std::size_t>(task - tasks.tasks.begin())].emplace_back(*end - *begin);
   }
   for (std::size_t i = 0; i < recorded.size(); ++i)
-    if (recorded[i].empty()) return fail(Errc::bad_input, file.string() + ": no job of task '" + tasks.tasks[i].name + "' that executed to its end");
+    if (recorded[i].empty())
+      return fail(Errc::bad_input,
+                  file.string() + ": no job of task '" + tasks.tasks[i].name + "' that executed to its end");
   return recorded;
 }
 

@@ -1,5 +1,5 @@
-// What the simulator is told of a run that is not worked out: when jobs come, and how long their parts take. Seeded: the same arguments give
-// the same run, whatever the order in which jobs ask. The functions own what they need.
+// What the simulator is told of a run that is not worked out: when jobs come, and how long their parts take. Seeded:
+// the same arguments give the same run, whatever the order in which jobs ask. The functions own what they need.
 #pragma once
 
 #include "config/plan.hpp"
@@ -29,10 +29,13 @@ using ExecutionTime = decltype(Options::execution);
 /// How long jobs of each task executed on the device, by task, in order. Not empty.
 using RecordedExecutions = std::vector<std::vector<Duration>>;
 
-/// Of a file that `rtexec run --jobs` wrote, the jobs that executed. bad_input: no such file, another format, or no job of some task.
+/// Of a file that `rtexec run --jobs` wrote, the jobs that executed. bad_input: no such file, another format, or no job
+/// of some task.
 [[nodiscard]] Result<RecordedExecutions> read_executions(const std::filesystem::path& file, const TaskSet& tasks);
 
-/// Device parts take what was recorded: in turn, or with a seed at random. CPU parts, which a record cannot tell from what preempted them, take their WCETs.
-[[nodiscard]] ExecutionTime recorded_executions(const Plan& plan, RecordedExecutions recorded, std::optional<std::uint64_t> seed);
+/// Device parts take what was recorded: in turn, or with a seed at random. CPU parts, which a record cannot tell from
+/// what preempted them, take their WCETs.
+[[nodiscard]] ExecutionTime recorded_executions(const Plan& plan, RecordedExecutions recorded,
+                                                std::optional<std::uint64_t> seed);
 
 } // namespace rtexec::simulator

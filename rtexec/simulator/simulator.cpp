@@ -21,7 +21,11 @@ constexpr Instant never = Instant::max();
 class Simulation {
  public:
   Simulation(const TaskSet& tasks, const Plan& plan, const Options& options)
-      : tasks_(tasks), plan_(plan), options_(options), scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event) {
+      : tasks_(tasks),
+        plan_(plan),
+        options_(options),
+        scheduler_(plan),
+        actions_(policies::DeviceScheduler::actions_per_event) {
     outcome_.tasks.resize(tasks.tasks.size());
     engines_.resize(plan.swap ? plan.swap->copy_engines : 0);
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
@@ -105,10 +109,11 @@ class Simulation {
     return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
   }
 
-  // ---- time -----------------------------------------------------------------------------------------------------------
+  // ---- time ----
 
   Instant next_instant() {
-    if (std::exchange(timers_changed_, false)) next_timer_ = std::min(std::ranges::min(release_at_), std::ranges::min(ready_at_));
+    if (std::exchange(timers_changed_, false))
+      next_timer_ = std::min(std::ranges::min(release_at_), std::ranges::min(ready_at_));
     Instant next = std::min(device_ends_at_, next_timer_);
     for (const CopyEngine& engine : engines_) next = std::min(next, engine.ends_at);
     for (const Core& core : cores_) next = std::min(next, core.ends_at);
@@ -121,8 +126,8 @@ class Simulation {
     timers[task] = at;
   }
 
-  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now takes part in the choice; all end
-  /// before releases, so that a job that ends now is not late.
+  /// Parts on cores and transfers end before the part on the device, so that a job requested or loaded now takes part
+  /// in the choice; all end before releases, so that a job that ends now is not late.
   void step() {
     if (!end_core_parts() && !end_transfers() && !end_device_part()) serve_timers();
   }
@@ -148,7 +153,7 @@ class Simulation {
     }
   }
 
-  // ---- releases -------------------------------------------------------------------------------------------------------
+  // ---- releases ----
 
   void choose_release(std::uint32_t task) {
     TaskRun& run = runs_[task];
@@ -160,8 +165,7 @@ class Simulation {
     TaskRun& run = runs_[task];
     const ReleaseDecision decision = run.gate.at_release(run.phase != Phase::idle);
     switch (decision.kind) {
-    case ReleaseDecision::Kind::start:
-      return release(task, decision);
+    case ReleaseDecision::Kind::start: return release(task, decision);
     case ReleaseDecision::Kind::skip:
       observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal);
       return choose_release(task);
@@ -171,9 +175,7 @@ class Simulation {
       set_timer(release_at_, task, never);
       if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
       return;
-    case ReleaseDecision::Kind::stop:
-      observe(Step::Kind::stop, task);
-      outcome_.stopped = over_ = true;
+    case ReleaseDecision::Kind::stop: observe(Step::Kind::stop, task); outcome_.stopped = over_ = true;
     }
   }
 
@@ -195,10 +197,8 @@ class Simulation {
     run.abandoned = true;
     ++outcome_.tasks[task].aborted;
     observe(Step::Kind::abort, task);
-    if (run.phase == Phase::queued || run.phase == Phase::device)
-      decide(Event::Kind::job_withdrawn, task);
-    else if (run.phase == Phase::latent)
-      end_job(task);
+    if (run.phase == Phase::queued || run.phase == Phase::device) decide(Event::Kind::job_withdrawn, task);
+    else if (run.phase == Phase::latent) end_job(task);
   }
 
   void fail(std::uint32_t task) {
@@ -235,11 +235,12 @@ class Simulation {
       statistics.released = run.gate.released();
       statistics.skipped = run.gate.skipped();
       if (run.phase != Phase::idle) statistics.unfinished = outcome_.end - run.nominal;
-      if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline)) ++statistics.missed;
+      if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline))
+        ++statistics.missed;
     }
   }
 
-  // ---- cores ----------------------------------------------------------------------------------------------------------
+  // ---- cores ----
 
   void begin_first_part(std::uint32_t task) {
     set_timer(ready_at_, task, never);
@@ -251,7 +252,9 @@ class Simulation {
     run.phase = phase;
     run.remaining = execution(task, part);
     Core& core = cores_[run.core];
-    core.ready.insert(std::ranges::upper_bound(core.ready, plan_.tasks[task].core_rank, {}, [&](std::uint32_t each) { return plan_.tasks[each].core_rank; }), task);
+    core.ready.insert(std::ranges::upper_bound(core.ready, plan_.tasks[task].core_rank, {},
+                                               [&](std::uint32_t each) { return plan_.tasks[each].core_rank; }),
+                      task);
     dispatch(core);
   }
 
@@ -282,7 +285,7 @@ class Simulation {
     decide(Event::Kind::job_requested, task);
   }
 
-  // ---- device ---------------------------------------------------------------------------------------------------------
+  // ---- device ----
 
   bool end_device_part() {
     if (device_ends_at_ > now_) return false;
@@ -291,15 +294,16 @@ class Simulation {
     runs_[task].phase = Phase::queued;
     observe(Step::Kind::execution_end, task);
     decide(Event::Kind::execution_done, task);
-    if (runs_[task].abandoned)
-      end_job(task);
-    else
-      begin_core_part(task, Phase::after, Part::after);
+    if (runs_[task].abandoned) end_job(task);
+    else begin_core_part(task, Phase::after, Part::after);
     return true;
   }
 
   void decide(Event::Kind kind, std::uint32_t task) {
-    decide({.kind = kind, .job = id(task), .now = now_, .deadline = runs_[task].nominal + plan_.tasks[task].device_done_by});
+    decide({.kind = kind,
+            .job = id(task),
+            .now = now_,
+            .deadline = runs_[task].nominal + plan_.tasks[task].device_done_by});
   }
 
   void decide(const Event& event) {
@@ -309,12 +313,12 @@ class Simulation {
     if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions_.all()});
     for (const Action& action : actions_.all()) {
       switch (action.kind) {
-        case Action::Kind::start_execution: start_device_part(action.job.task); break;
-        case Action::Kind::copy_in:
-        case Action::Kind::copy_out: queue_transfer(action); break;
-        case Action::Kind::drop: end_job(action.job.task); break;
-        case Action::Kind::fail: fail(action.job.task); break;
-        case Action::Kind::refuse: assert(false); break;
+      case Action::Kind::start_execution: start_device_part(action.job.task); break;
+      case Action::Kind::copy_in:
+      case Action::Kind::copy_out: queue_transfer(action); break;
+      case Action::Kind::drop: end_job(action.job.task); break;
+      case Action::Kind::fail: fail(action.job.task); break;
+      case Action::Kind::refuse: assert(false); break;
       }
     }
   }
@@ -326,7 +330,7 @@ class Simulation {
     observe(Step::Kind::execution_start, task);
   }
 
-  // ---- transfers ------------------------------------------------------------------------------------------------------
+  // ---- transfers ----
 
   void queue_transfer(const Action& action) {
     CopyEngine& engine = action.kind == Action::Kind::copy_in ? engines_.front() : engines_.back();
@@ -354,17 +358,22 @@ class Simulation {
   }
 
   void observe(Step::Kind kind, const Action& action, bool failed = false) const {
-    if (options_.observe) options_.observe({.kind = kind, .job = action.job, .now = now_, .action = action, .failed = failed});
+    if (options_.observe)
+      options_.observe({.kind = kind, .job = action.job, .now = now_, .action = action, .failed = failed});
   }
 
-  bool copied_out(const policies::Transfer& transfer) const { return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out; }
+  bool copied_out(const policies::Transfer& transfer) const {
+    return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out;
+  }
 
-  /// The fixed cost is paid by the first chunk of a job's load, and by the first that is taken from a victim for the job.
+  /// The fixed cost is paid by the first chunk of a job's load, and by the first that is taken from a victim for the
+  /// job.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
     TaskRun& owner = runs_[action.transfer.task];
     if (action.kind == Action::Kind::copy_in)
-      return cost.in_per_chunk + (std::exchange(owner.loaded_for, action.job) == action.job ? Duration{0} : cost.in_fixed);
+      return cost.in_per_chunk +
+             (std::exchange(owner.loaded_for, action.job) == action.job ? Duration{0} : cost.in_fixed);
     return (copied_out(action.transfer) ? cost.out_per_chunk : cost.drop_per_chunk) +
            (std::exchange(owner.taken_for, action.job) == action.job ? Duration{0} : cost.out_fixed);
   }
@@ -402,6 +411,8 @@ std::uint64_t Outcome::missed() const {
   return sum;
 }
 
-Outcome simulate(const TaskSet& tasks, const Plan& plan, const Options& options) { return Simulation(tasks, plan, options).run(); }
+Outcome simulate(const TaskSet& tasks, const Plan& plan, const Options& options) {
+  return Simulation(tasks, plan, options).run();
+}
 
 } // namespace rtexec::simulator

@@ -1,11 +1,12 @@
-// Runs a plan in virtual time: the same DeviceScheduler and ReleaseGate as the executive, under simulated cores (preemptive,
-// static priority by core rank, tasks pinned) and a simulated device with one or two copy engines, as the plan says: two copy one way each,
-// one copies both ways, and each serves its transfers in the order of their actions. Deterministic: the same inputs give the same run.
+// Runs a plan in virtual time: the same DeviceScheduler and ReleaseGate as the executive, under simulated cores
+// (preemptive, static priority by core rank, tasks pinned) and a simulated device with one or two copy engines, as the
+// plan says: two copy one way each, one copies both ways, and each serves its transfers in the order of their actions.
+// Deterministic: the same inputs give the same run.
 //
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
-// At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are released, tasks in
-// the order of the set. An abandoned job (on_overrun = "abort-job") leaves the device's queue at once; a part or a transfer that has begun
-// is waited for.
+// At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are
+// released, tasks in the order of the set. An abandoned job (on_overrun = "abort-job") leaves the device's queue at
+// once; a part or a transfer that has begun is waited for.
 #pragma once
 
 #include "config/plan.hpp"
@@ -32,8 +33,8 @@ struct Step {
     execution_start,
     execution_end,
     completion,
-    abort, // the job is abandoned; it ends once a part that has begun is done
-    stop,  // the task's overrun policy ends the run
+    abort,          // the job is abandoned; it ends once a part that has begun is done
+    stop,           // the task's overrun policy ends the run
     transfer_begin, // of `action`, a copy_in or copy_out for `job`
     transfer_end,
     fail, // the job ends, because a transfer that it needed has failed
@@ -64,20 +65,25 @@ struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
-  std::function<Instant(std::uint32_t task, Instant earliest)> release; // the task's next release, not before `earliest`
-  std::function<Duration(policies::JobId)> release_latency;             // from a release to its first part being ready
-  std::function<Duration(const policies::Action&, Duration planned)> transfer; // how long it takes instead of what is planned for it
-  std::function<bool(const policies::Action&)> transfer_fails;                 // asked at its end
+  /// The task's next release, not before `earliest`
+  std::function<Instant(std::uint32_t task, Instant earliest)> release;
+  /// From a release to its first part being ready
+  std::function<Duration(policies::JobId)> release_latency;
+  /// How long it takes instead of what is planned for it
+  std::function<Duration(const policies::Action&, Duration planned)> transfer;
+  std::function<bool(const policies::Action&)> transfer_fails; // asked at its end
   std::function<void(const Step&)> observe;
   std::function<void(const Stretch&)> observe_core; // when the stretch has ended, or the run
-  std::function<void(policies::JobId, unsigned core, Instant)> observe_dispatch; // a part gets its core; it may lose it at the same instant
+  /// A part gets its core; it may lose it at the same instant
+  std::function<void(policies::JobId, unsigned core, Instant)> observe_dispatch;
   std::function<void(const Decision&)> observe_decision; // before anything comes of it
 };
 
 struct TaskStatistics {
   std::uint64_t released = 0; // jobs started
   std::uint64_t completed = 0;
-  std::uint64_t missed = 0;  // jobs that ended after their deadline, were abandoned, failed, or were late when the run ended
+  /// Jobs that ended after their deadline, were abandoned, failed, or were late when the run ended
+  std::uint64_t missed = 0;
   std::uint64_t skipped = 0; // releases dropped
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;

@@ -9,8 +9,7 @@ namespace rtexec::simulator {
 namespace {
 
 /// Calls both, in this order; the first may be empty.
-template <class First, class Second>
-auto then(First first, Second second) {
+template <class First, class Second> auto then(First first, Second second) {
   return [first = std::move(first), second = std::move(second)](const auto& seen) {
     if (first) first(seen);
     second(seen);
@@ -30,7 +29,8 @@ Tracer::Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session)
 void Tracer::watch(Options& options) {
   options.observe = then(std::move(options.observe), [this](const Step& step) { see(step); });
   options.observe_core = then(std::move(options.observe_core), [this](const Stretch& stretch) { see(stretch); });
-  options.observe_decision = then(std::move(options.observe_decision), [this](const Decision& decision) { see(decision); });
+  options.observe_decision =
+      then(std::move(options.observe_decision), [this](const Decision& decision) { see(decision); });
   options.observe_dispatch = [this](policies::JobId job, unsigned core, Instant at) { dispatch(job, core, at); };
 }
 
@@ -41,22 +41,22 @@ void Tracer::see(const Step& step) {
   const Task& task = tasks_.tasks[job.task];
   begin_parts(now);
   switch (step.kind) {
-    case Kind::release:
-      end_abandoned(job.task, now);
-      progress_[job.task] = {.job = job.number, .deadline = step.nominal + task.deadline};
-      return write(traces::job_release, job, step.nominal, now, step.nominal + task.deadline);
-    case Kind::skip: return write(traces::job_skip, job.task, step.nominal, now);
-    case Kind::request: return request(step);
-    case Kind::execution_start: return write(traces::device_begin, job, now);
-    case Kind::execution_end:
-      progress_[job.task].device_done = true;
-      return write(traces::device_end, job, now, Status());
-    case Kind::completion: return complete(step);
-    case Kind::abort: progress_[job.task].abandoned = true; return;
-    case Kind::stop: return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
-    case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
-    case Kind::transfer_end: return end_transfer(step);
-    case Kind::fail: return write(traces::job_miss, job, progress_[job.task].deadline, now);
+  case Kind::release:
+    end_abandoned(job.task, now);
+    progress_[job.task] = {.job = job.number, .deadline = step.nominal + task.deadline};
+    return write(traces::job_release, job, step.nominal, now, step.nominal + task.deadline);
+  case Kind::skip: return write(traces::job_skip, job.task, step.nominal, now);
+  case Kind::request: return request(step);
+  case Kind::execution_start: return write(traces::device_begin, job, now);
+  case Kind::execution_end:
+    progress_[job.task].device_done = true;
+    return write(traces::device_end, job, now, Status());
+  case Kind::completion: return complete(step);
+  case Kind::abort: progress_[job.task].abandoned = true; return;
+  case Kind::stop: return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
+  case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
+  case Kind::transfer_end: return end_transfer(step);
+  case Kind::fail: return write(traces::job_miss, job, progress_[job.task].deadline, now);
   }
 }
 
@@ -124,8 +124,10 @@ void Tracer::end_abandoned(std::uint32_t task, Instant at) {
 
 void Tracer::end_transfer(const Step& step) {
   const auto& transfer = step.action.transfer;
-  const bool copied = !step.failed && (step.action.kind == policies::Action::Kind::copy_in || plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out);
-  write(traces::swap_end, step.action, step.now, step.failed ? Status(std::unexpected(Errc::io_error)) : Status(), copied ? plan_.chunk : Bytes{0});
+  const bool copied = !step.failed && (step.action.kind == policies::Action::Kind::copy_in ||
+                                       plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out);
+  write(traces::swap_end, step.action, step.now, step.failed ? Status(std::unexpected(Errc::io_error)) : Status(),
+        copied ? plan_.chunk : Bytes{0});
 }
 
 void Tracer::make_room() {

@@ -1,8 +1,8 @@
-// Writes a run of the simulator, while it goes on, with the events of a real one, in the order of their virtual times, which count from 0 and
-// are in the fields; the events' own time stamps tell when they were written.
+// Writes a run of the simulator, while it goes on, with the events of a real one, in the order of their virtual times,
+// which count from 0 and are in the fields; the events' own time stamps tell when they were written.
 //
-// Memory is constant, whatever the length of the run, and no event is lost: whenever as many events as the session's buffers hold have been
-// written, the simulation waits until they are in files.
+// Memory is constant, whatever the length of the run, and no event is lost: whenever as many events as the session's
+// buffers hold have been written, the simulation waits until they are in files.
 #pragma once
 
 #include "config/plan.hpp"
@@ -59,8 +59,7 @@ class Tracer {
   void end_abandoned(std::uint32_t task, Instant at);
   void end_transfer(const Step& step);
   void make_room();
-  template <class Event, class... Arguments>
-  void write(Event event, const Arguments&... arguments) {
+  template <class Event, class... Arguments> void write(Event event, const Arguments&... arguments) {
     event(arguments...);
     if (--room_ == 0) make_room();
   }
@@ -68,9 +67,9 @@ class Tracer {
   const TaskSet& tasks_;
   const Plan& plan_;
   traces::Session& session_;
-  std::uint64_t room_;              // events until the next wait
+  std::uint64_t room_; // events until the next wait
   std::uint64_t decisions_ = 0;
-  std::vector<Progress> progress_;  // by task
+  std::vector<Progress> progress_;   // by task
   std::vector<Dispatch> dispatched_; // of one instant
   Result<> outcome_;
 };

@@ -26,11 +26,13 @@ Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency)
 /// What is seen of a run: when jobs came, and the job that took longest in relation to its bound.
 class Seen {
  public:
-  Seen(const Claim& claim, Options options) : claim_(claim), releases_(claim.tasks.tasks.size()), last_(claim.tasks.tasks.size()) {
+  Seen(const Claim& claim, Options options)
+      : claim_(claim), releases_(claim.tasks.tasks.size()), last_(claim.tasks.tasks.size()) {
     options.observe = [this](const Step& step) { see(step); };
     const Outcome outcome = simulate(claim.tasks, claim.plan, options);
     for (std::uint32_t task = 0; task < outcome.tasks.size(); ++task)
-      if (outcome.tasks[task].unfinished > Duration{0}) compare(last_[task], outcome.end, outcome.tasks[task].unfinished);
+      if (outcome.tasks[task].unfinished > Duration{0})
+        compare(last_[task], outcome.end, outcome.tasks[task].unfinished);
   }
 
   JobId job;
@@ -47,20 +49,25 @@ class Seen {
   Instant first_release_from(Instant begin) const {
     Instant first = end;
     for (const auto& of_task : releases_)
-      if (const auto release = std::ranges::lower_bound(of_task, begin); release != of_task.end()) first = std::min(first, *release);
+      if (const auto release = std::ranges::lower_bound(of_task, begin); release != of_task.end())
+        first = std::min(first, *release);
     return first;
   }
 
  private:
   void see(const Step& step) {
-    if (step.kind == Step::Kind::release || step.kind == Step::Kind::skip) releases_[step.job.task].push_back(step.nominal);
+    if (step.kind == Step::Kind::release || step.kind == Step::Kind::skip)
+      releases_[step.job.task].push_back(step.nominal);
     if (step.kind == Step::Kind::release) last_[step.job.task] = step.job;
     if (step.kind == Step::Kind::completion) compare(step.job, step.now, step.now - step.nominal);
   }
 
   void compare(JobId of, Instant ended, Duration took) {
-    const auto bound_of = [&](JobId id) { return static_cast<double>(claim_.plan.tasks[id.task].response_bound->count()); };
-    if (static_cast<double>(took.count()) * bound_of(job) <= static_cast<double>(response.count()) * bound_of(of)) return;
+    const auto bound_of = [&](JobId id) {
+      return static_cast<double>(claim_.plan.tasks[id.task].response_bound->count());
+    };
+    if (static_cast<double>(took.count()) * bound_of(job) <= static_cast<double>(response.count()) * bound_of(of))
+      return;
     job = of;
     response = took;
     end = ended;
@@ -87,7 +94,8 @@ Options listed_run(const TaskSet& tasks, Duration horizon) {
   return options;
 }
 
-/// The shortest history, of those tried, whose last job takes as long: its lists, with the start where the first job comes.
+/// The shortest history, of those tried, whose last job takes as long: its lists, with the start where the first job
+/// comes.
 WorstCase shortened(const Claim& claim, const Seen& seen) {
   WorstCase found;
   for (Duration length = std::max(seen.response, Duration(1));; length *= 2) {
@@ -104,13 +112,16 @@ WorstCase shortened(const Claim& claim, const Seen& seen) {
 
 } // namespace
 
-WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search, const std::function<bool(int done)>& go_on) {
+WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search,
+                          const std::function<bool(int done)>& go_on) {
   const Claim claim = claim_of(tasks, plan, search.release_latency);
   Duration longest{0};
   for (const Task& task : tasks.tasks) longest = std::max(longest, task.period);
   Random random(search.seed);
   Adversary adversary(claim, random,
-                      {.early = search.early, .horizon = search.horizon, .grains = {Duration(1), std::chrono::microseconds(1), longest / 10'000 + Duration(1)}});
+                      {.early = search.early,
+                       .horizon = search.horizon,
+                       .grains = {Duration(1), std::chrono::microseconds(1), longest / 10'000 + Duration(1)}});
   for (int done = 1; done <= search.attempts; ++done) {
     static_cast<void>(adversary.attack(steps));
     if (!go_on(done)) break;

@@ -1,5 +1,5 @@
-// Searches the releases under which some task responds latest in relation to its bound, or to its deadline where it has none, and makes of them
-// a run that can be looked at and repeated.
+// Searches the releases under which some task responds latest in relation to its bound, or to its deadline where it has
+// none, and makes of them a run that can be looked at and repeated.
 #pragma once
 
 #include "rtexec/simulator/adversary.hpp"
@@ -18,15 +18,16 @@ struct Search {
 };
 
 struct WorstCase {
-  TaskSet tasks;  // with the releases that lead to it, listed; deadlines and all else are as before
-  Options run;    // simulates it, from the start to the end of `job`, without observers
+  TaskSet tasks; // with the releases that lead to it, listed; deadlines and all else are as before
+  Options run;   // simulates it, from the start to the end of `job`, without observers
   policies::JobId job;
   Duration response{0};
   Duration bound{0}; // of its response, or its deadline
 };
 
-/// Without `early` the listed releases alone repeat the run, which begins shortly before the job. `go_on` is asked after each attempt; on false the worst
-/// case so far is taken.
-[[nodiscard]] WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search, const std::function<bool(int done)>& go_on);
+/// Without `early` the listed releases alone repeat the run, which begins shortly before the job. `go_on` is asked
+/// after each attempt; on false the worst case so far is taken.
+[[nodiscard]] WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search,
+                                        const std::function<bool(int done)>& go_on);
 
 } // namespace rtexec::simulator

@@ -14,7 +14,9 @@ constexpr std::uint64_t megabyte = 1'000'000;
 
 Bandwidth whole_megabytes(Bandwidth value) { return {value.bytes_per_second / megabyte * megabyte}; }
 
-Bandwidth rate(double bytes, Duration time) { return {static_cast<std::uint64_t>(bytes / std::chrono::duration<double>(time).count())}; }
+Bandwidth rate(double bytes, Duration time) {
+  return {static_cast<std::uint64_t>(bytes / std::chrono::duration<double>(time).count())};
+}
 
 constexpr const char* cancelled = "the calibration was cancelled";
 constexpr unsigned attempts = 3; // to find a core that is not busy with something else
@@ -65,11 +67,14 @@ class Calibrator {
     const Bytes moved = (*generator)->moved() - moved_before;
     const auto counted = count(counter->get());
     const Duration time = machine_.now() - begin;
-    if (!counted_before || !counted) return fail(Errc::io_error, "core " + std::to_string(core) + ": its counter cannot be read");
+    if (!counted_before || !counted)
+      return fail(Errc::io_error, "core " + std::to_string(core) + ": its counter cannot be read");
     CoreTraffic traffic{.core = core, .reported = rate(static_cast<double>(moved.count), time), .counted = {}};
     if (*counter == nullptr) return traffic;
     const std::uint64_t lines = *counted - *counted_before;
-    traffic.counted = {.lines = lines, .bandwidth = rate(static_cast<double>(lines) * static_cast<double>(counter_of(core)->line.count), time)};
+    traffic.counted = {
+        .lines = lines,
+        .bandwidth = rate(static_cast<double>(lines) * static_cast<double>(counter_of(core)->line.count), time)};
     return traffic;
   }
 
@@ -98,13 +103,17 @@ class Calibrator {
   [[nodiscard]] bool rest(Duration length) const { return rest_while(machine_.going_on, machine_.rest, length); }
 
   std::unexpected<Error> fail_of_idle(unsigned core) const {
-    return fail(Errc::refused, "core " + std::to_string(core) + ": a traffic generator moved less than 1MB/s there in " + to_string(machine_.length) + ", " +
-                                   std::to_string(attempts) +
-                                   " times: other programs keep this core busy. End them, leave the core out (taskset), or measure for longer (--seconds)");
+    return fail(Errc::refused, "core " + std::to_string(core) +
+                                   ": a traffic generator moved less than 1MB/s there in " +
+                                   to_string(machine_.length) + ", " + std::to_string(attempts) +
+                                   " times: other programs keep this core busy. End them, leave the core out "
+                                   "(taskset), or measure for longer (--seconds)");
   }
 
   const hal::CounterChoice* counter_of(unsigned core) const {
-    const auto counts = [&](const hal::CounterChoice& each) { return std::ranges::find(each.cores, core) != each.cores.end(); };
+    const auto counts = [&](const hal::CounterChoice& each) {
+      return std::ranges::find(each.cores, core) != each.cores.end();
+    };
     const auto found = std::ranges::find_if(machine_.counters, counts);
     return found == machine_.counters.end() ? nullptr : &*found;
   }
@@ -145,7 +154,8 @@ CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line) {
 
 std::optional<double> CoreTraffic::accuracy() const {
   if (!counted || reported == Bandwidth{}) return std::nullopt;
-  return 100 * static_cast<double>(counted->bandwidth.bytes_per_second) / static_cast<double>(reported.bytes_per_second);
+  return 100 * static_cast<double>(counted->bandwidth.bytes_per_second) /
+         static_cast<double>(reported.bytes_per_second);
 }
 
 MemoryFacts BandwidthCalibration::facts() const {
@@ -184,15 +194,19 @@ BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std:
   proposal.each = whole_megabytes({facts.saturation.bytes_per_second / std::max<std::size_t>(cores, 1)});
   if (!demand) {
     proposal.best_effort = to_begin_with;
-    proposal.reason = "what the device needs is not given (--demand): Nigam's thesis gained most of its detectors' speed back at 100 to 512 MB/s a "
-                      "core; `rtexec experiment isolation` measures what is best here";
+    proposal.reason =
+        "what the device needs is not given (--demand): Nigam's thesis gained most of its detectors' speed back at 100 "
+        "to 512 MB/s a "
+        "core; `rtexec experiment isolation` measures what is best here";
     return proposal;
   }
   const std::uint64_t left = facts.saturation.bytes_per_second - std::min(facts.saturation, *demand).bytes_per_second;
-  const std::string need = to_string(*demand) + " of the " + to_string(facts.saturation) + " that all cores together reach";
+  const std::string need =
+      to_string(*demand) + " of the " + to_string(facts.saturation) + " that all cores together reach";
   if (const Bandwidth share = whole_megabytes({left / others}); share > Bandwidth{}) {
     proposal.best_effort = share;
-    const std::string who = others == 1 ? "the core that does not feed it gets" : "the " + std::to_string(others) + " cores that do not feed it share";
+    const std::string who = others == 1 ? "the core that does not feed it gets"
+                                        : "the " + std::to_string(others) + " cores that do not feed it share";
     proposal.reason = "the device needs " + need + ", and " + who + " the rest";
   } else {
     proposal.reason = "the device needs " + need + ": nothing is left for other cores";

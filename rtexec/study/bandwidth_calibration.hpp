@@ -1,5 +1,5 @@
-// What bandwidth the cores of a machine reach, alone and together, and whether a counter sees it: write sweeps on 1 to n cores, as Nigam's thesis
-// (Fig. 17 and Table 2) measured its board. And what budgets follow.
+// What bandwidth the cores of a machine reach, alone and together, and whether a counter sees it: write sweeps on 1 to
+// n cores, as Nigam's thesis (Fig. 17 and Table 2) measured its board. And what budgets follow.
 #pragma once
 
 #include "config/board.hpp"
@@ -18,15 +18,16 @@ namespace rtexec::study {
 
 /// Functions, so that tests need no machine.
 struct CalibratedCores {
-  std::vector<unsigned> cores;              // in the order in which generators are added
-  std::vector<hal::CounterChoice> counters; // of their domains; empty: nothing counts
-  Duration length{0};                       // of each measurement
+  std::vector<unsigned> cores;                      // in the order in which generators are added
+  std::vector<hal::CounterChoice> counters;         // of their domains; empty: nothing counts
+  Duration length{0};                               // of each measurement
   Duration settling{std::chrono::milliseconds(50)}; // before it
   StartCorunner corun;
   std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
-  std::function<bool()> going_on = [] { return true; }; // false: the user wants no more; asked while it measures
+  /// False: the user wants no more; asked while it measures
+  std::function<bool()> going_on = [] { return true; };
 };
 /// Of this machine, but for cores and counters.
 [[nodiscard]] CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line);
@@ -53,9 +54,10 @@ struct BandwidthCalibration {
 
 /// How many measurements that is: a call of `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const CalibratedCores& cores);
-/// cancelled: `going_on`, or that of `cores`, returned false; the generators' and the counters' errors; io_error: a counter cannot be read; refused: a
-/// core's generator moved nothing, however often it was measured.
-[[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, const std::function<bool()>& going_on);
+/// cancelled: `going_on`, or that of `cores`, returned false; the generators' and the counters' errors; io_error: a
+/// counter cannot be read; refused: a core's generator moved nothing, however often it was measured.
+[[nodiscard]] Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores,
+                                                               const std::function<bool()>& going_on);
 
 /// Where to begin; rounded down to 1 MB/s.
 struct BudgetProposal {
@@ -64,6 +66,7 @@ struct BudgetProposal {
   std::string reason;                   // of best_effort
 };
 /// `demand`: what the device, and the core that feeds it, need at worst; not known: 100 MB/s, to begin with.
-[[nodiscard]] BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std::optional<Bandwidth> demand);
+[[nodiscard]] BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores,
+                                             std::optional<Bandwidth> demand);
 
 } // namespace rtexec::study

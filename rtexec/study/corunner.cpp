@@ -17,8 +17,7 @@ class GeneratorOnCore final : public Corunner {
   tasks::GeneratorThread thread_;
 };
 
-template <class Kind>
-Result<std::unique_ptr<tasks::Generator>> as_generator(Result<std::unique_ptr<Kind>> made) {
+template <class Kind> Result<std::unique_ptr<tasks::Generator>> as_generator(Result<std::unique_ptr<Kind>> made) {
   if (!made) return std::unexpected(made.error());
   return std::move(*made);
 }
@@ -28,8 +27,9 @@ Result<std::unique_ptr<tasks::Generator>> as_generator(Result<std::unique_ptr<Ki
 StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line) {
   const Bytes buffer = tasks::sweep_size(tasks::cache_facts());
   return [kind, line, buffer](unsigned core, tasks::GeneratorHooks hooks) -> Result<std::unique_ptr<Corunner>> {
-    auto generator = kind == CorunnerKind::pages ? as_generator(tasks::PageGenerator::make())
-                                                 : as_generator(tasks::LineGenerator::make(TrafficPattern::write, buffer, line));
+    auto generator = kind == CorunnerKind::pages
+                         ? as_generator(tasks::PageGenerator::make())
+                         : as_generator(tasks::LineGenerator::make(TrafficPattern::write, buffer, line));
     if (!generator) return std::unexpected(generator.error());
     const hal::ThreadSettings settings{.name = "corun-" + std::to_string(core), .core = core, .reservation = {}};
     auto thread = tasks::GeneratorThread::start(std::move(*generator), settings, {}, std::move(hooks));

@@ -1,5 +1,5 @@
-// A program beside what is measured: a traffic generator on a core of its own. Seen through an interface, so that studies are tested without a
-// machine.
+// A program beside what is measured: a traffic generator on a core of its own. Seen through an interface, so that
+// studies are tested without a machine.
 #pragma once
 
 #include "config/result.hpp"
@@ -19,7 +19,8 @@ class Corunner {
 };
 
 enum class CorunnerKind {
-  lines, // sweeps a buffer that is larger than the caches, and writes a word of each line (Nigam's thesis, Algorithm 2)
+  /// Sweeps a buffer that is larger than the caches, and writes a word of each line (Nigam's thesis, Algorithm 2)
+  lines,
   pages, // touches pages for the first time: for machines that count page faults, and no memory traffic
 };
 

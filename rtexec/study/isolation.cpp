@@ -19,22 +19,27 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
   return {static_cast<std::uint64_t>(gigabytes_per_second * static_cast<double>(time.count()))};
 }
 
-// ---- constants ------------------------------------------------------------------------------------------------------------
+// ---- constants ----
 
-/// Table 2: 11263 and 11332 MB/s (Denver: cores 1 and 2), 4001 to 4012 MB/s (A57; core 0 is one as well). Fig. 17: 13.62 GB/s by both Denver
-/// cores, taken for their cluster's limit; 14.4 GB/s by three programs and more.
+/// Table 2: 11263 and 11332 MB/s (Denver: cores 1 and 2), 4001 to 4012 MB/s (A57; core 0 is one as well). Fig.
+/// 17: 13.62 GB/s by both Denver cores, taken for their cluster's limit; 14.4 GB/s by three programs and more.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
-  return {.cores = {a57, denver, denver, a57, a57, a57}, .clusters = {{.cores = {1, 2}, .most = MB_per_s(13'620)}}, .saturation = MB_per_s(14'400)};
+  return {.cores = {a57, denver, denver, a57, a57, a57},
+          .clusters = {{.cores = {1, 2}, .most = MB_per_s(13'620)}},
+          .saturation = MB_per_s(14'400)};
 }
 
-/// A hundred executions of the kernel, each about as long as Fig. 30's, after a CPU part that launches them. Its 600 bytes an execution are free to
-/// choose; they are why 10 MB/s wins less than 100 MB/s (7.2: 7, 5, 9 and 3 % beside five co-runners). Sensitivity: 256p, by the 13.5 % at 100 MB/s
-/// beside five (7.2); others by their speed-ups at 10 MB/s. IPC alone 1.62 to 1.67, less with larger pictures (5.4, Fig. 21), traffic 5 to 6.9 GB/s
-/// (5.4); what lies between is supposed, with 512p by its 4.8 GB/s beside one co-runner.
+/// A hundred executions of the kernel, each about as long as Fig. 30's, after a CPU part that launches them. Its 600
+/// bytes an execution are free to choose; they are why 10 MB/s wins less than 100 MB/s (7.2: 7, 5, 9 and 3 % beside
+/// five co-runners). Sensitivity: 256p, by the 13.5 % at 100 MB/s beside five (7.2); others by their speed-ups at 10
+/// MB/s. IPC alone 1.62 to 1.67, less with larger pictures (5.4, Fig. 21), traffic 5 to 6.9 GB/s (5.4); what lies
+/// between is supposed, with 512p by its 4.8 GB/s beside one co-runner.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
-  return {.facts = {.name = std::string("winograd-") + size, .title = std::string("Winograd kernel, ") + size, .unit = "IPC"},
+  return {.facts = {.name = std::string("winograd-") + size,
+                    .title = std::string("Winograd kernel, ") + size,
+                    .unit = "IPC"},
           .frame = {.cpu = 600us,
                     .traffic = {60'000},
                     .memory_bound = 0.5,
@@ -44,39 +49,58 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
           .alone = ipc};
 }
 
-/// 0.9 MPS on average at 512 MB/s, the best limit (7.2, Fig. 29): the length of a frame. 27.5 MB in 66 ms of CPU part, 417 MB/s, by the best limit
-/// and by a tenth of the speed at 10 MB/s (7.2). Sensitivity by the 41 to 45 % beside five co-runners at 512 MB/s (8.1, 7.2); that of its Winograd
-/// kernel alone would be 0.82 (5.3.1: 45 % slower), and a pipeline that is 55 % slower (8.1) cannot be had together with it. Of both pipelines
-/// memory_bound is free to choose, and the device's traffic is the Winograd kernel's.
-constexpr Frame yolo{
-    .cpu = 66ms, .traffic = MB(27.5), .memory_bound = 0.5, .device = 110ms, .device_traffic = moved_in(6, 110ms), .sensitivity = 0.63};
+/// 0.9 MPS on average at 512 MB/s, the best limit (7.2, Fig. 29): the length of a frame. 27.5 MB in 66 ms of CPU part,
+/// 417 MB/s, by the best limit and by a tenth of the speed at 10 MB/s (7.2). Sensitivity by the 41 to 45 % beside five
+/// co-runners at 512 MB/s (8.1, 7.2); that of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower), and a
+/// pipeline that is 55 % slower (8.1) cannot be had together with it. Of both pipelines memory_bound is free to choose,
+/// and the device's traffic is the Winograd kernel's.
+constexpr Frame yolo{.cpu = 66ms,
+                     .traffic = MB(27.5),
+                     .memory_bound = 0.5,
+                     .device = 110ms,
+                     .device_traffic = moved_in(6, 110ms),
+                     .sensitivity = 0.63};
 
-/// Three times YOLO's MPS (7.2). 3.4 MB in 34 ms of CPU part, 100 MB/s, by the best limit and by three tenths of the speed at 10 MB/s (7.2).
-/// Sensitivity by the 86 % beside five co-runners at 100 MB/s (7.2, 8.1): they make the pipeline 47 % slower (8.1: 45 %), and the device part 61 %
-/// (5.3.1: its Winograd kernel almost 60 %).
-constexpr Frame detectnet{
-    .cpu = 34ms, .traffic = MB(3.4), .memory_bound = 0.5, .device = 25ms, .device_traffic = moved_in(6, 25ms), .sensitivity = 1.55};
+/// Three times YOLO's MPS (7.2). 3.4 MB in 34 ms of CPU part, 100 MB/s, by the best limit and by three tenths of the
+/// speed at 10 MB/s (7.2). Sensitivity by the 86 % beside five co-runners at 100 MB/s (7.2, 8.1): they make the
+/// pipeline 47 % slower (8.1: 45 %), and the device part 61 % (5.3.1: its Winograd kernel almost 60 %).
+constexpr Frame detectnet{.cpu = 34ms,
+                          .traffic = MB(3.4),
+                          .memory_bound = 0.5,
+                          .device = 25ms,
+                          .device_traffic = moved_in(6, 25ms),
+                          .sensitivity = 1.55};
 
 constexpr double picture_megapixels = 0.340 * 0.480; // 4.1.1: of both videos
 
 ModelledWorkload pipeline(const char* name, const char* title, const Frame& frame) {
   const double seconds = static_cast<double>((frame.cpu + frame.device).count()) * 1e-9;
-  return {.facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
+  return {
+      .facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
 }
 
-/// Fig. 30: from 1288 us (worst cases of 1775 and 1410 us, whose ranges are as 4 to 1) to 1410 us where noise is held: the kernel's own jitter.
-/// Bursts are free to choose, so that without a limit the worst is about 1775 us, the variance 7 times as much (7.3), and the mean hardly more.
+/// Fig. 30: from 1288 us (worst cases of 1775 and 1410 us, whose ranges are as 4 to 1) to 1410 us where noise is held:
+/// the kernel's own jitter. Bursts are free to choose, so that without a limit the worst is about 1775 us, the variance
+/// 7 times as much (7.3), and the mean hardly more.
 simulator::Noise tx2_noise() {
-  return {.cores = {1, 2, 3, 4, 5}, .gap = 13ms, .shortest = 200us, .longest = 2ms, .severity = 2.5, .jitter = 128us, .seed = 1};
+  return {.cores = {1, 2, 3, 4, 5},
+          .gap = 13ms,
+          .shortest = 200us,
+          .longest = 2ms,
+          .severity = 2.5,
+          .jitter = 128us,
+          .seed = 1};
 }
 
 IsolationModel make_tx2_model() {
   return {
       .memory = tx2_memory(),
-      .workloads = {winograd("256p", 0.139, 1.67, 5.0), winograd("512p", 0.095, 1.66, 5.1), winograd("1024p", 0.135, 1.64, 6.0),
-                    winograd("2048p", 0.073, 1.62, 6.9), pipeline("yolo", "YOLO", yolo), pipeline("detectnet", "DetectNet", detectnet)},
-      // Algorithm 3 while gpu_busy is held, which is as long as the program has the GPU open; it forgives what was moved beyond a budget, and its
-      // interrupt handler stops the core at once. rtexec: 17 us from an overflow to a thread of high priority, as measured on a virtual machine.
+      .workloads = {winograd("256p", 0.139, 1.67, 5.0), winograd("512p", 0.095, 1.66, 5.1),
+                    winograd("1024p", 0.135, 1.64, 6.0), winograd("2048p", 0.073, 1.62, 6.9),
+                    pipeline("yolo", "YOLO", yolo), pipeline("detectnet", "DetectNet", detectnet)},
+      // Algorithm 3 while gpu_busy is held, which is as long as the program has the GPU open; it forgives what was
+      // moved beyond a budget, and its interrupt handler stops the core at once. rtexec: 17 us from an overflow to a
+      // thread of high priority, as measured on a virtual machine.
       .modes = {{.name = "thesis",
                  .description = "every core is limited, core 0 as well, which feeds the device (Algorithm 3)",
                  .feeder = true,
@@ -89,7 +113,12 @@ IsolationModel make_tx2_model() {
                  .overshoot = Overshoot::carry}},
       .period = 1ms, // the scheduler's tick (3.3)
       .line = {64},  // 6.2.1.3
-      .kernel = {.cpu = 0us, .traffic = {}, .memory_bound = 0, .device = 1288us, .device_traffic = moved_in(5, 1288us), .sensitivity = 0.139},
+      .kernel = {.cpu = 0us,
+                 .traffic = {},
+                 .memory_bound = 0,
+                 .device = 1288us,
+                 .device_traffic = moved_in(5, 1288us),
+                 .sensitivity = 0.139},
       .noise = tx2_noise(),
       .length = 10s,
       .frames = 8};
@@ -98,7 +127,8 @@ IsolationModel make_tx2_model() {
 /// Frames, and what cores move, by the model.
 class ModelledPlant final : public IsolationPlant {
  public:
-  ModelledPlant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed) : model_(model), mode_(mode), seed_(seed) {}
+  ModelledPlant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)
+      : model_(model), mode_(mode), seed_(seed) {}
 
   std::string name() const override { return std::string(mode_.name); }
   std::string description() const override { return std::string(mode_.description); }
@@ -111,22 +141,27 @@ class ModelledPlant final : public IsolationPlant {
   }
 
   Result<IsolationMeasure> measure(const IsolationCase& wanted) override {
-    const auto workload =
-        std::ranges::find(model_.workloads, wanted.workload, [](const ModelledWorkload& each) { return std::string_view(each.facts.name); });
-    const ContentionResult result = simulator::simulate_contention(run_of(workload->frame, wanted.corunners, wanted.limit));
+    const auto workload = std::ranges::find(model_.workloads, wanted.workload, [](const ModelledWorkload& each) {
+      return std::string_view(each.facts.name);
+    });
+    const ContentionResult result =
+        simulator::simulate_contention(run_of(workload->frame, wanted.corunners, wanted.limit));
     const double alone = static_cast<double>((workload->frame.cpu + workload->frame.device).count());
     const Spread frames = spread_of(result.frames);
-    return IsolationMeasure{
-        .performance = workload->alone * alone * static_cast<double>(result.frames.size()) / static_cast<double>(result.length.count()),
-        .corunners = corunners_of(result),
-        .device = rate(static_cast<double>(workload->frame.device_traffic.count) * static_cast<double>(result.frames.size()), result.device),
-        .mean = Duration(static_cast<Duration::rep>(frames.mean_ns)),
-        .worst = frames.worst};
+    return IsolationMeasure{.performance = workload->alone * alone * static_cast<double>(result.frames.size()) /
+                                           static_cast<double>(result.length.count()),
+                            .corunners = corunners_of(result),
+                            .device = rate(static_cast<double>(workload->frame.device_traffic.count) *
+                                               static_cast<double>(result.frames.size()),
+                                           result.device),
+                            .mean = Duration(static_cast<Duration::rep>(frames.mean_ns)),
+                            .worst = frames.worst};
   }
 
   Result<Bandwidth> sweep(unsigned corunners) override {
     return corunners_of(simulator::simulate_contention(
-        run_of({.cpu = 1s, .traffic = {}, .memory_bound = 0, .device = {}, .device_traffic = {}, .sensitivity = 0}, corunners, {})));
+        run_of({.cpu = 1s, .traffic = {}, .memory_bound = 0, .device = {}, .device_traffic = {}, .sensitivity = 0},
+               corunners, {})));
   }
 
   Result<std::vector<Duration>> executions(std::size_t count, BandwidthLimit limit) override {
@@ -164,14 +199,16 @@ class ModelledPlant final : public IsolationPlant {
     return rate(moved, result.length);
   }
 
-  static Bandwidth rate(double bytes, Duration time) { return {static_cast<std::uint64_t>(bytes / static_cast<double>(time.count()) * 1e9)}; }
+  static Bandwidth rate(double bytes, Duration time) {
+    return {static_cast<std::uint64_t>(bytes / static_cast<double>(time.count()) * 1e9)};
+  }
 
   const IsolationModel& model_;
   const ModelledMode& mode_;
   std::uint64_t seed_;
 };
 
-// ---- the experiment -------------------------------------------------------------------------------------------------------
+// ---- the experiment ----
 
 constexpr std::string_view cancelled = "the experiment was cancelled";
 
@@ -183,22 +220,24 @@ Result<IsolationWorkload> workload_named(const IsolationPlant& plant, const std:
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto near = config::nearest(name, known);
-  return fail(Errc::bad_input, "workload " + config::shortened(name) + ": there is none of this name; " +
-                                   (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(known)));
+  return fail(Errc::bad_input,
+              "workload " + config::shortened(name) + ": there is none of this name; " +
+                  (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(known)));
 }
 
 void summarise(IsolationRow& row, const IsolationRow& unlimited) {
   const auto count = static_cast<double>(row.measures.size());
   double squares = 0;
   for (const IsolationMeasure& each : row.measures) row.mean += each.performance / count;
-  for (const IsolationMeasure& each : row.measures) squares += (each.performance - row.mean) * (each.performance - row.mean);
+  for (const IsolationMeasure& each : row.measures)
+    squares += (each.performance - row.mean) * (each.performance - row.mean);
   row.variance = squares / count;
   for (std::size_t i = 0; i < row.measures.size(); ++i)
     row.speedup.push_back(100 * (row.measures[i].performance / unlimited.measures[i].performance - 1));
 }
 
-Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationStudy& study, const IsolationWorkload& workload,
-                                         const std::function<bool()>& going_on) {
+Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationStudy& study,
+                                         const IsolationWorkload& workload, const std::function<bool()>& going_on) {
   IsolationResult result{.workload = workload, .rows = {}};
   for (const Bandwidth limit : study.limits) result.rows.push_back({.limit = limit, .measures = {}, .speedup = {}});
   result.rows.push_back({.limit = {}, .measures = {}, .speedup = {}});
@@ -210,11 +249,13 @@ Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationS
       if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
     }
   for (IsolationRow& row : result.rows) summarise(row, result.rows.back());
-  result.best = static_cast<std::size_t>(std::ranges::max_element(result.rows, {}, &IsolationRow::mean) - result.rows.begin());
+  result.best =
+      static_cast<std::size_t>(std::ranges::max_element(result.rows, {}, &IsolationRow::mean) - result.rows.begin());
   return result;
 }
 
-Result<IsolationRuns> measure_runs(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
+Result<IsolationRuns> measure_runs(IsolationPlant& plant, const IsolationStudy& study,
+                                   const std::function<bool()>& going_on) {
   IsolationRuns runs;
   runs.limit = study.runs_limit;
   for (const bool limited : {false, true}) {
@@ -229,7 +270,8 @@ Result<IsolationRuns> measure_runs(IsolationPlant& plant, const IsolationStudy& 
 
 Result<> check(const IsolationPlant& plant, const IsolationStudy& study) {
   if (study.corunners <= plant.most_corunners()) return {};
-  return fail(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " + std::to_string(plant.most_corunners()));
+  return fail(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
+                                   std::to_string(plant.most_corunners()));
 }
 
 } // namespace
@@ -239,15 +281,18 @@ const IsolationModel& tx2_model() {
   return model;
 }
 
-std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed) {
+std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
+                                               std::uint64_t seed) {
   return std::make_unique<ModelledPlant>(model, mode, seed);
 }
 
 std::size_t count_measurements(const IsolationStudy& study) {
-  return study.corunners + study.workloads.size() * (study.limits.size() + 1) * (study.corunners + 1) + (study.runs > 0 ? 2 : 0);
+  return study.corunners + study.workloads.size() * (study.limits.size() + 1) * (study.corunners + 1) +
+         (study.runs > 0 ? 2 : 0);
 }
 
-Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
+Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
+                                const std::function<bool()>& going_on) {
   if (const auto checked = check(plant, study); !checked) return std::unexpected(checked.error());
   std::vector<IsolationWorkload> workloads;
   for (const std::string& name : study.workloads) {
@@ -255,7 +300,8 @@ Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& stu
     if (!workload) return std::unexpected(workload.error());
     workloads.push_back(std::move(*workload));
   }
-  Isolation isolation{.name = plant.name(), .description = plant.description(), .sweeps = {}, .results = {}, .runs = {}};
+  Isolation isolation{
+      .name = plant.name(), .description = plant.description(), .sweeps = {}, .results = {}, .runs = {}};
   for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
     const auto moved = plant.sweep(corunners);
     if (!moved) return std::unexpected(moved.error());

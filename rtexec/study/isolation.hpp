@@ -1,5 +1,6 @@
-// The experiment of Nigam's thesis (chapters 5 and 7): how fast a DNN job on the device is beside 0..n programs that sweep memory, for several
-// limits of the other cores' bandwidth; and how long its executions are at worst. Where it runs is a plant: the model here, or a machine.
+// The experiment of Nigam's thesis (chapters 5 and 7): how fast a DNN job on the device is beside 0..n programs that
+// sweep memory, for several limits of the other cores' bandwidth; and how long its executions are at worst. Where it
+// runs is a plant: the model here, or a machine.
 #pragma once
 
 #include "config/result.hpp"
@@ -26,9 +27,9 @@ struct IsolationCase {
 };
 
 struct IsolationMeasure {
-  double performance = 0; // in the workload's unit: more is better
-  Bandwidth corunners{0}; // what they moved together
-  Bandwidth device{0};    // while it worked; 0: not known
+  double performance = 0;     // in the workload's unit: more is better
+  Bandwidth corunners{0};     // what they moved together
+  Bandwidth device{0};        // while it worked; 0: not known
   Duration mean{0}, worst{0}; // of a job: its execution on a machine, all of it in the model
 };
 
@@ -51,7 +52,7 @@ class IsolationPlant {
   [[nodiscard]] virtual Result<std::vector<Duration>> executions(std::size_t count, BandwidthLimit limit) = 0;
 };
 
-// ---- the model ------------------------------------------------------------------------------------------------------------
+// ---- the model ----
 
 struct ModelledWorkload {
   IsolationWorkload facts;
@@ -76,16 +77,17 @@ struct IsolationModel {
   Bytes line{0};
   simulator::Frame kernel; // of the runs of Fig. 30
   simulator::Noise noise;
-  Duration length{0};       // of one measurement, at least
-  std::size_t frames = 0;   // likewise
+  Duration length{0};     // of one measurement, at least
+  std::size_t frames = 0; // likewise
 };
 
 /// A Jetson TX2 as the thesis measured it.
 [[nodiscard]] const IsolationModel& tx2_model();
 /// `mode`: one of the model's. `model` and its modes outlive the plant.
-[[nodiscard]] std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<IsolationPlant> modelled_plant(const IsolationModel& model, const ModelledMode& mode,
+                                                             std::uint64_t seed);
 
-// ---- the experiment -------------------------------------------------------------------------------------------------------
+// ---- the experiment ----
 
 struct IsolationStudy {
   std::vector<std::string> workloads; // of the plant
@@ -131,7 +133,8 @@ struct Isolation {
 /// How many measurements that is: a call of `going_on` after each.
 [[nodiscard]] std::size_t count_measurements(const IsolationStudy& study);
 /// bad_input: a workload, or more co-runners, that the plant does not have. cancelled: `going_on` returned false.
-[[nodiscard]] Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on);
+[[nodiscard]] Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
+                                              const std::function<bool()>& going_on);
 
 [[nodiscard]] Spread spread_of(std::span<const Duration> lengths);
 /// "100MB/s", "none".

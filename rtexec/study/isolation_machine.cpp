@@ -26,32 +26,38 @@ constexpr const char* cancelled = "the experiment was cancelled";
 constexpr std::string_view winograd_prefix = "winograd-";
 constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // 4.2 of the thesis
 
-template <class Range, class Value>
-bool contains(const Range& range, const Value& value) {
+template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
 }
 
-std::string list(const std::vector<unsigned>& cores) { return (cores.size() == 1 ? "core " : "cores ") + hal::core_list(cores); }
+std::string list(const std::vector<unsigned>& cores) {
+  return (cores.size() == 1 ? "core " : "cores ") + hal::core_list(cores);
+}
 
 Bandwidth rate(Bytes moved, Duration time) {
   return {static_cast<std::uint64_t>(static_cast<double>(moved.count) / std::chrono::duration<double>(time).count())};
 }
 
-// ---- the plant ------------------------------------------------------------------------------------------------------------
+// ---- the plant ----
 
 class MachinePlant final : public IsolationPlant {
  public:
-  MachinePlant(const IsolationMachine& machine, MachineMode mode, BandwidthLocks& locks) : machine_(machine), mode_(mode), locks_(locks) {}
+  MachinePlant(const IsolationMachine& machine, MachineMode mode, BandwidthLocks& locks)
+      : machine_(machine), mode_(mode), locks_(locks) {}
 
   std::string name() const override { return std::string(name_of(mode_)) + (machine_.stand_in ? "-stand-in" : ""); }
 
   std::string description() const override {
     const std::string feeder = "core " + std::to_string(machine_.feeder);
-    const std::string whom = mode_ == MachineMode::thesis
-                                 ? "every core is limited while the program runs that uses the device, " + feeder + " as well, which feeds it"
-                                 : list(machine_.corunners) + (machine_.corunners.size() == 1 ? " is" : " are") + " limited while the device works; " +
-                                       feeder + (machine_.device_on_cores ? ", which is the device, is not" : ", which feeds it, is not");
-    return whom + "; limited by " + machine_.event + (machine_.stand_in ? ", a stand-in: no memory traffic is counted" : "");
+    const std::string whom =
+        mode_ == MachineMode::thesis
+            ? "every core is limited while the program runs that uses the device, " + feeder +
+                  " as well, which feeds it"
+            : list(machine_.corunners) + (machine_.corunners.size() == 1 ? " is" : " are") +
+                  " limited while the device works; " + feeder +
+                  (machine_.device_on_cores ? ", which is the device, is not" : ", which feeds it, is not");
+    return whom + "; limited by " + machine_.event +
+           (machine_.stand_in ? ", a stand-in: no memory traffic is counted" : "");
   }
 
   unsigned most_corunners() const override { return static_cast<unsigned>(machine_.corunners.size()); }
@@ -67,7 +73,8 @@ class MachinePlant final : public IsolationPlant {
       const auto corunners = start(wanted.corunners, regulation->get());
       measured = corunners ? measure_beside(**workload, *corunners) : std::unexpected(corunners.error());
     }
-    if (const auto ended = end(regulation->get(), **workload); measured && !ended) return std::unexpected(ended.error());
+    if (const auto ended = end(regulation->get(), **workload); measured && !ended)
+      return std::unexpected(ended.error());
     return measured;
   }
 
@@ -150,11 +157,12 @@ class MachinePlant final : public IsolationPlant {
     if (!limit) return nullptr;
     const auto domains = domains_of(*limit);
     if (!domains) return std::unexpected(domains.error());
-    const regulation::RegulationSettings settings{.period = machine_.period,
-                                                  .rules = {.overshoot = thesis() ? Overshoot::forgive : Overshoot::carry},
-                                                  .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works,
-                                                  .observer = {},
-                                                  .open_counter = {}};
+    const regulation::RegulationSettings settings{
+        .period = machine_.period,
+        .rules = {.overshoot = thesis() ? Overshoot::forgive : Overshoot::carry},
+        .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works,
+        .observer = {},
+        .open_counter = {}};
     auto regulation = machine_.regulate(*domains, settings, locks_);
     if (!regulation || !thesis()) return regulation;
     const auto joined = workload.call([&] { return (*regulation)->join(machine_.feeder); });
@@ -167,9 +175,15 @@ class MachinePlant final : public IsolationPlant {
     for (const hal::CounterChoice& counter : machine_.counters) {
       if (contains(counter.cores, machine_.feeder) && !thesis()) continue;
       if (const Bandwidth least = policies::bandwidth_of(1, counter.line, machine_.period); limit < least)
-        return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " + to_string(counter.line) + " (" +
-                                         machine_.event + ") in a period of " + to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
-      RegulatedDomain domain{.cores = counter.cores, .counter = counter.settings, .line = counter.line, .budget = limit, .donates = !thesis()}; // its feeder is promised all of its budget
+        return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
+                                         to_string(counter.line) + " (" + machine_.event + ") in a period of " +
+                                         to_string(machine_.period) + ", " + to_string(least) + "; ask for more");
+      // Its feeder is promised all of its budget
+      RegulatedDomain domain{.cores = counter.cores,
+                             .counter = counter.settings,
+                             .line = counter.line,
+                             .budget = limit,
+                             .donates = !thesis()};
       domain.counter.period = machine_.period;
       domains.push_back(std::move(domain));
     }
@@ -187,7 +201,8 @@ class MachinePlant final : public IsolationPlant {
     }
     for (const DomainReport& domain : regulation->report())
       if (domain.lost)
-        return fail(Errc::io_error, list(domain.cores) + ": its counter (" + domain.counter + ") ended while it was regulated: is it offline?");
+        return fail(Errc::io_error, list(domain.cores) + ": its counter (" + domain.counter +
+                                        ") ended while it was regulated: is it offline?");
     return {};
   }
 
@@ -219,12 +234,13 @@ class MachinePlant final : public IsolationPlant {
   BandwidthLocks& locks_;
 };
 
-// ---- this machine -----------------------------------------------------------------------------------------------------------
+// ---- this machine ----
 
 /// Placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
-  static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task, const hal::ThreadSettings& thread) {
+  static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task,
+                                                      const hal::ThreadSettings& thread) {
     auto made = tasks::make_workload(task, board.device);
     if (!made) return std::unexpected(made.error());
     std::unique_ptr<DeviceWorkload> own(new DeviceWorkload);
@@ -257,7 +273,8 @@ class DeviceWorkload final : public IsolatedWorkload {
       result = work();
       return {};
     });
-    if (!executed.outcome) return fail(executed.outcome.error(), "device '" + device_->name() + "': its engine takes no work");
+    if (!executed.outcome)
+      return fail(executed.outcome.error(), "device '" + device_->name() + "': its engine takes no work");
     return result;
   }
 
@@ -265,9 +282,11 @@ class DeviceWorkload final : public IsolatedWorkload {
   DeviceWorkload() = default;
 
   Result<> open(const Board& board, const hal::ThreadSettings& thread) {
-    const Bytes needed = round_up(workload_->memory().constant, board.chunk) + round_up(workload_->memory().scratch, board.chunk) +
+    const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
+                         round_up(workload_->memory().scratch, board.chunk) +
                          round_up(workload_->memory().state, board.chunk);
-    auto device = hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk), board.chunk);
+    auto device = hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk),
+                                   board.chunk);
     if (!device) return std::unexpected(device.error());
     device_ = std::move(*device);
     return device_->engine(hal::EngineKind::compute).configure(thread);
@@ -308,11 +327,12 @@ class DeviceWorkloads {
     std::vector<IsolationWorkload> known;
     for (const unsigned size : winograd_sizes) {
       const std::string name = std::string(winograd_prefix) + std::to_string(size) + "p";
-      const Bytes needed{std::uint64_t{4} * 4 * tasks::WinogradWorkload::channels * size * size}; // picture and result, on the device and beside it
+      // Picture and result, on the device and beside it
+      const Bytes needed{std::uint64_t{4} * 4 * tasks::WinogradWorkload::channels * size * size};
       if (const auto there = available(); there && needed > *there)
-        notes.push_back(name + " is left out: it takes " + readable(needed) + " of memory, and " + readable(*there) + " is available");
-      else
-        known.push_back({.name = name, .title = "Winograd kernel, " + std::to_string(size) + "p", .unit = "jobs/s"});
+        notes.push_back(name + " is left out: it takes " + readable(needed) + " of memory, and " + readable(*there) +
+                        " is available");
+      else known.push_back({.name = name, .title = "Winograd kernel, " + std::to_string(size) + "p", .unit = "jobs/s"});
     }
     for (const auto& model : models_) known.push_back({.name = model.stem(), .title = model.stem(), .unit = "jobs/s"});
     return known;
@@ -335,7 +355,8 @@ class DeviceWorkloads {
     const auto field = text ? hal::field(*text, "MemAvailable:") : std::nullopt;
     if (!field) return std::nullopt;
     std::uint64_t kibibytes = 0;
-    std::from_chars(field->data() + std::min(field->find_first_of("0123456789"), field->size()), field->data() + field->size(), kibibytes);
+    std::from_chars(field->data() + std::min(field->find_first_of("0123456789"), field->size()),
+                    field->data() + field->size(), kibibytes);
     return Bytes{kibibytes * 1024};
   }
 
@@ -365,17 +386,24 @@ unsigned feeder_of(const Board& board, const std::vector<unsigned>& online) {
   return board.compute_core && contains(online, *board.compute_core) ? *board.compute_core : online.front();
 }
 
-std::string feeder_text(const IsolationMachine& machine) { return "core " + std::to_string(machine.feeder) + ", which feeds the device"; }
+std::string feeder_text(const IsolationMachine& machine) {
+  return "core " + std::to_string(machine.feeder) + ", which feeds the device";
+}
 
 /// Co-runners, and what counts them. A core that shares a counter with the feeder cannot be limited without it.
-void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others, const std::vector<unsigned>& online) {
-  for (hal::CounterChoice& each : counters.choices) std::erase_if(each.cores, [&](unsigned core) { return !contains(online, core); });
+void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others,
+                   const std::vector<unsigned>& online) {
+  for (hal::CounterChoice& each : counters.choices)
+    std::erase_if(each.cores, [&](unsigned core) { return !contains(online, core); });
   machine.event = counters.event;
   machine.stand_in = counters.stand_in;
   for (const unsigned core : others) {
-    const auto domain = std::ranges::find_if(counters.choices, [&](const hal::CounterChoice& each) { return contains(each.cores, core); });
+    const auto domain = std::ranges::find_if(
+        counters.choices, [&](const hal::CounterChoice& each) { return contains(each.cores, core); });
     if (!contains(domain->cores, machine.feeder)) machine.corunners.push_back(core);
-    else machine.notes.push_back("core " + std::to_string(core) + " is left out: it shares a counter, and so a budget, with " + feeder_text(machine));
+    else
+      machine.notes.push_back("core " + std::to_string(core) +
+                              " is left out: it shares a counter, and so a budget, with " + feeder_text(machine));
   }
   for (const hal::CounterChoice& each : counters.choices) machine.notes.push_back(each.reason);
   machine.counters = std::move(counters.choices);
@@ -388,9 +416,12 @@ void note_let_go(IsolationMachine& machine, const regulation::RegulatedMachine& 
     machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
-/// With the priority of the executive's compute engine, where this machine gives it, and takes nothing from a core that plays the device and never rests.
-hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board, const regulation::RegulatedMachine& regulated) {
-  hal::ThreadSettings settings{.name = "isolated", .core = machine.feeder, .fifo_priority = executive::engine_priority, .reservation = {}};
+/// With the priority of the executive's compute engine, where this machine gives it, and takes nothing from a core that
+/// plays the device and never rests.
+hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board,
+                                    const regulation::RegulatedMachine& regulated) {
+  hal::ThreadSettings settings{
+      .name = "isolated", .core = machine.feeder, .fifo_priority = executive::engine_priority, .reservation = {}};
   const auto limits = regulated.limits(machine.feeder);
   const bool stopped = board.device == DeviceKind::host && !limits.empty();
   if (!stopped && regulated.holds && hal::Thread::start(settings, [] {})) return settings;
@@ -403,7 +434,8 @@ hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& boar
 }
 
 /// For the thesis's mode. Not an error where it cannot be counted: that mode is then not there.
-void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request, const regulation::RegulatedMachine& regulated) {
+void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
+                           const regulation::RegulatedMachine& regulated) {
   const auto there = [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); };
   if (machine.device_on_cores || std::ranges::any_of(machine.counters, there)) return;
   auto found = find_counters(request.board, request.event, std::span(&machine.feeder, 1), regulated);
@@ -416,39 +448,45 @@ void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& re
 std::string_view name_of(MachineMode mode) { return mode == MachineMode::thesis ? "thesis" : "rtexec"; }
 
 std::vector<MachineMode> modes_of(const IsolationMachine& machine) {
-  const bool counted = std::ranges::any_of(machine.counters, [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
+  const bool counted = std::ranges::any_of(
+      machine.counters, [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
   if (machine.device_on_cores || !counted) return {MachineMode::rtexec};
   return {MachineMode::thesis, MachineMode::rtexec};
 }
 
-std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode, BandwidthLocks& locks) {
+std::unique_ptr<IsolationPlant> machine_plant(const IsolationMachine& machine, MachineMode mode,
+                                              BandwidthLocks& locks) {
   return std::make_unique<MachinePlant>(machine, mode, locks);
 }
 
-Result<IsolationMachine> isolation_machine(const IsolationRequest& request, const regulation::RegulatedMachine& regulated) {
+Result<IsolationMachine> isolation_machine(const IsolationRequest& request,
+                                           const regulation::RegulatedMachine& regulated) {
   IsolationMachine machine;
   machine.device = "the device of board '" + request.board.name + "'";
   machine.device_on_cores = request.board.device == DeviceKind::host;
   machine.length = request.length;
   machine.feeder = feeder_of(request.board, regulated.online);
   std::vector<unsigned> others;
-  std::ranges::copy_if(regulated.online, std::back_inserter(others), [&](unsigned core) { return core != machine.feeder; });
-  if (others.empty()) return fail(Errc::refused, "no core is left for a co-runner: this process may use no other than " + feeder_text(machine));
+  std::ranges::copy_if(regulated.online, std::back_inserter(others),
+                       [&](unsigned core) { return core != machine.feeder; });
+  if (others.empty())
+    return fail(Errc::refused,
+                "no core is left for a co-runner: this process may use no other than " + feeder_text(machine));
   auto counters = find_counters(request.board, request.event, others, regulated);
   if (!counters) return std::unexpected(counters.error());
   machine.corun = corunners_of_this_machine(counters->corunners, counters->line());
   take_counters(machine, std::move(*counters), others, regulated.online);
   if (machine.corunners.empty())
-    return fail(Errc::refused, "no core is left for a co-runner: each shares a counter, and so a budget, with " + feeder_text(machine));
+    return fail(Errc::refused, "no core is left for a co-runner: each shares a counter, and so a budget, with " +
+                                   feeder_text(machine));
   note_let_go(machine, regulated);
   add_counter_of_feeder(machine, request, regulated);
   const auto workloads = std::make_shared<DeviceWorkloads>(request, feeder_settings(machine, request.board, regulated));
   machine.workloads = workloads->list(machine.notes);
   machine.kernel = std::string(winograd_prefix) + std::to_string(winograd_sizes[0]) + "p";
   machine.prepare = [workloads](const std::string& name) { return workloads->prepare(name); };
-  machine.regulate = [](std::span<const RegulatedDomain> domains, const regulation::RegulationSettings& settings, BandwidthLocks& locks) {
-    return Regulation::start(domains, settings, locks);
-  };
+  machine.regulate = [](std::span<const RegulatedDomain> domains, const regulation::RegulationSettings& settings,
+                        BandwidthLocks& locks) { return Regulation::start(domains, settings, locks); };
   machine.now = [] { return hal::now(); };
   machine.rest = [](Duration length) { hal::sleep_until(hal::now() + length); };
   machine.going_on = request.going_on;

@@ -19,7 +19,7 @@ namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-// ---- options ------------------------------------------------------------------------------------------------------------
+// ---- options ----
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
@@ -27,7 +27,10 @@ using OptionList = std::vector<std::pair<std::string, std::string>>;
 OptionList options_of(const Study& study) {
   const policies::TaskSource& source = study.source;
   const SwapCost& cost = study.device.cost;
-  OptionList options{{"rtexec", RTEXEC_VERSION}, {"tasks", study.source_name}, {"seed", std::to_string(study.seed)}, {"order", std::string(spelling(study.order))}};
+  OptionList options{{"rtexec", RTEXEC_VERSION},
+                     {"tasks", study.source_name},
+                     {"seed", std::to_string(study.seed)},
+                     {"order", std::string(spelling(study.order))}};
   if (study.axis != Axis::tasks) options.emplace_back("n", std::to_string(study.point.tasks));
   if (study.axis != Axis::reduced) options.emplace_back("reduced", text_of(study.reduced));
   if (study.axis != Axis::high && study.point.high) options.emplace_back("high", std::to_string(*study.point.high));
@@ -54,7 +57,8 @@ constexpr std::string_view between = ", ", is = " = ";
 
 std::string first_line(const Study& study) {
   std::string line;
-  for (const auto& [key, value] : options_of(study)) line += std::string(line.empty() ? options_begin : between) + key + std::string(is) + value;
+  for (const auto& [key, value] : options_of(study))
+    line += std::string(line.empty() ? options_begin : between) + key + std::string(is) + value;
   return line;
 }
 
@@ -80,16 +84,18 @@ std::map<std::string, std::string> options_in(std::string_view line) {
 /// "seed = 1, not 2"
 std::string difference(const Study& study, const std::string& there) {
   const auto found = options_in(there);
-  if (found.empty()) return "its first line, '" + config::shortened(config::escaped(there)) + "', is not of rtexec sweep";
+  if (found.empty())
+    return "its first line, '" + config::shortened(config::escaped(there)) + "', is not of rtexec sweep";
   for (const auto& [key, value] : options_of(study)) {
     const auto other = found.find(key);
     if (other == found.end()) return "it has no " + key;
-    if (other->second != value) return key + std::string(is) + config::shortened(config::escaped(other->second)) + ", not " + value;
+    if (other->second != value)
+      return key + std::string(is) + config::shortened(config::escaped(other->second)) + ", not " + value;
   }
   return "its options are more than these";
 }
 
-// ---- outcomes -----------------------------------------------------------------------------------------------------------
+// ---- outcomes ----
 
 struct Line {
   std::string_view value;
@@ -142,7 +148,8 @@ class Lines {
 /// How many bytes of the file are whole lines; 0: it has no outcomes yet.
 Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& study, Outcomes& outcomes) {
   const auto other = [&](const std::string& what) {
-    return fail(Errc::bad_input, file.string() + ": error: outcomes of another study: " + what + "; name another folder");
+    return fail(Errc::bad_input,
+                file.string() + ": error: outcomes of another study: " + what + "; name another folder");
   };
   const std::string first = first_line(study), second = second_line(study);
   Lines lines(file);
@@ -157,10 +164,12 @@ Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& stud
   while (lines.next(line)) {
     const auto outcome = line_of(line, study.tests.size());
     if (!outcome)
-      return fail(Errc::bad_input, file.string() + ":" + std::to_string(lines.number()) + ": error: '" + config::shortened(config::escaped(line)) +
-                                       "' is not an outcome: " + second + "; remove the line and its set is worked out again");
+      return fail(Errc::bad_input, file.string() + ":" + std::to_string(lines.number()) + ": error: '" +
+                                       config::shortened(config::escaped(line)) + "' is not an outcome: " + second +
+                                       "; remove the line and its set is worked out again");
     const auto row = rows.find(outcome->value);
-    if (row != rows.end() && outcome->set < study.sets) outcomes.set(row->second * study.sets + outcome->set, outcome->mask);
+    if (row != rows.end() && outcome->set < study.sets)
+      outcomes.set(row->second * study.sets + outcome->set, outcome->mask);
   }
   return lines.bytes();
 }
@@ -173,21 +182,27 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
   if (error) return fail(Errc::refused, folder.string() + ": error: cannot make this folder: " + error.message());
   OutcomeFile opened(folder / "outcomes.csv");
   opened.file_.reset(std::fopen(opened.path_.c_str(), "ae"));
-  if (!opened.file_) return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error_text(errno));
+  if (!opened.file_)
+    return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error_text(errno));
   if (::flock(::fileno(opened.file_.get()), LOCK_EX | LOCK_NB) != 0)
-    return fail(Errc::refused, opened.path_.string() + ": error: " + (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder" : error_text(errno)));
+    return fail(Errc::refused,
+                opened.path_.string() + ": error: " +
+                    (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder"
+                                          : error_text(errno)));
   const auto whole = read(opened.path_, study, outcomes);
   if (!whole) return std::unexpected(whole.error());
   std::filesystem::resize_file(opened.path_, *whole, error);
   if (error) return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error.message());
   if (*whole == 0)
-    if (const auto written = opened.write(first_line(study) + "\n" + second_line(study) + "\n"); !written) return std::unexpected(written.error());
+    if (const auto written = opened.write(first_line(study) + "\n" + second_line(study) + "\n"); !written)
+      return std::unexpected(written.error());
   return opened;
 }
 
 Result<> OutcomeFile::write(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return {};
-  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + error_text(errno) + "; what it holds is whole, and the same command goes on from there");
+  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + error_text(errno) +
+                                 "; what it holds is whole, and the same command goes on from there");
 }
 
 Result<> OutcomeFile::add(const Study& study, const Outcomes& outcomes, std::span<const std::size_t> items) {

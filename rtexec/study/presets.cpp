@@ -10,11 +10,13 @@ using policies::NetworkSizes;
 /// RT-Swap's GB are of 1024 MB, and its MB of 1 MiB: chunks of 64 MB, a capacity of 24 GB.
 constexpr Bytes gb(double count) { return {static_cast<std::uint64_t>(count * (1 << 30) + 0.5)}; }
 
-/// RT-Swap, Table III, at 256, 416 and 608 pixels. Constants are not in the table. Its swappable memory grows with the number of pixels, within 0.03 GB of
-/// a straight line; where the line meets zero pixels weights are left, and these are what is assumed here: 0.27, 0.24, 0.11 and 0.23 GB.
+/// RT-Swap, Table III, at 256, 416 and 608 pixels. Constants are not in the table. Its swappable memory grows with the
+/// number of pixels, within 0.03 GB of a straight line; where the line meets zero pixels weights are left, and these
+/// are what is assumed here: 0.27, 0.24, 0.11 and 0.23 GB.
 std::vector<NetworkSizes> rt_swap_networks() {
   const auto size = [](double footprint, double swappable, double constants, Duration execution) {
-    return DeviceNeed{.execution = execution, .footprint = gb(footprint), .swappable = gb(swappable), .constants = gb(constants)};
+    return DeviceNeed{
+        .execution = execution, .footprint = gb(footprint), .swappable = gb(swappable), .constants = gb(constants)};
   };
   return {{size(1.4, 0.7, 0.27, 29ms), size(2.4, 1.4, 0.27, 36ms), size(3.8, 2.7, 0.27, 48ms)},  // ResNet
           {size(2.3, 1.1, 0.24, 48ms), size(3.6, 2.6, 0.24, 51ms), size(6.2, 5.2, 0.24, 63ms)},  // YOLOv3
@@ -70,7 +72,8 @@ Study wide() {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
-      {"rt-swap-fig7a", "RT-Swap, Fig. 7(a): four tasks that fill 24 GB, and more", rt_swap(Axis::tasks, steps(4, 13, 1))},
+      {"rt-swap-fig7a", "RT-Swap, Fig. 7(a): four tasks that fill 24 GB, and more",
+       rt_swap(Axis::tasks, steps(4, 13, 1))},
       {"rt-swap-fig7b", "RT-Swap, Fig. 7(b): five tasks, the capacity reduced", fig7b()},
       {"rt-swap-fig7c", "RT-Swap, Fig. 7(c): ten tasks, more and more of them at high resolution", fig7c()},
       {"rt-swap-wide", "RT-Swap, Fig. 7(a), with periods log-uniform from 0.5 s to 10 s", wide()},

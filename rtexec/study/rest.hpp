@@ -9,7 +9,8 @@
 namespace rtexec::study {
 
 /// Rests for `length` piece by piece. False, and at once, where `going_on` says that the user wants no more.
-[[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest, Duration length) {
+[[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest,
+                                     Duration length) {
   constexpr Duration piece = std::chrono::milliseconds(50);
   for (Duration left = length; left > Duration(0); left -= piece) {
     if (!going_on()) return false;

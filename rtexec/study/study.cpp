@@ -47,8 +47,10 @@ policies::StudyDevice device_at(const Study& study, double value) {
   return device;
 }
 
-bool proves(const Study& study, const Column& column, std::span<const policies::GeneratedTask> tasks, const policies::StudyDevice& device) {
-  const policies::DeviceSet set = policies::device_set_of(tasks, device, column.memory, column.copy_engines, study.order);
+bool proves(const Study& study, const Column& column, std::span<const policies::GeneratedTask> tasks,
+            const policies::StudyDevice& device) {
+  const policies::DeviceSet set =
+      policies::device_set_of(tasks, device, column.memory, column.copy_engines, study.order);
   return policies::test_device(set, column.test, study.order).proved;
 }
 
@@ -61,10 +63,10 @@ std::span<const Column> columns(Order order) {
 
 std::string_view name_of(Axis axis) {
   switch (axis) {
-    case Axis::tasks: return "n";
-    case Axis::utilisation: return "utilisation";
-    case Axis::reduced: return "reduced_percent";
-    case Axis::high: break;
+  case Axis::tasks: return "n";
+  case Axis::utilisation: return "utilisation";
+  case Axis::reduced: return "reduced_percent";
+  case Axis::high: break;
   }
   return "high_resolution";
 }
@@ -91,7 +93,8 @@ std::size_t Outcomes::count_known() const {
   return count;
 }
 
-void work_out(const Study& study, Outcomes& outcomes, unsigned threads, const std::function<bool(std::span<const std::size_t>)>& finished) {
+void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
+              const std::function<bool(std::span<const std::size_t>)>& finished) {
   std::vector<std::size_t> left;
   for (std::size_t item = 0; item < outcomes.size(); ++item)
     if (!outcomes.known(item)) left.push_back(item);
@@ -125,7 +128,8 @@ std::vector<Row> rows_of(const Study& study, const Outcomes& outcomes) {
     for (std::size_t set = 0; set < study.sets; ++set)
       for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += outcomes.mask(row * study.sets + set) >> i & 1;
     rows.push_back({.value = study.values[row], .percent = {}});
-    for (const std::size_t count : counts) rows.back().percent.push_back(100.0 * static_cast<double>(count) / static_cast<double>(study.sets));
+    for (const std::size_t count : counts)
+      rows.back().percent.push_back(100.0 * static_cast<double>(count) / static_cast<double>(study.sets));
   }
   return rows;
 }

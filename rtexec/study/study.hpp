@@ -1,5 +1,6 @@
-// A design-space study: how many of many random task sets each device test proves, while one quantity of the sets is varied.
-// Results depend on the study alone, not on how many threads work on it, in which order, or in how many sittings.
+// A design-space study: how many of many random task sets each device test proves, while one quantity of the sets is
+// varied. Results depend on the study alone, not on how many threads work on it, in which order, or in how many
+// sittings.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -33,17 +34,17 @@ enum class Axis { tasks, utilisation, reduced, high };
 [[nodiscard]] std::string_view name_of(Axis axis);
 
 struct Study {
-  std::string source_name{};     // whose tasks
+  std::string source_name{}; // whose tasks
   policies::TaskSource source{};
   policies::StudyDevice device{};
   Order order = Order::edf;
-  policies::StudyPoint point{};  // the varied one aside
-  double reduced = 0;            // capacity, percent less
+  policies::StudyPoint point{}; // the varied one aside
+  double reduced = 0;           // capacity, percent less
   Axis axis = Axis::tasks;
-  std::vector<double> values{};  // of the axis, one a row
-  std::size_t sets = 0;          // in each row
+  std::vector<double> values{}; // of the axis, one a row
+  std::size_t sets = 0;         // in each row
   std::uint64_t seed = 1;
-  std::vector<Column> tests{};   // fewer than 31
+  std::vector<Column> tests{}; // fewer than 31
 };
 
 /// A value of an axis, as tables and files have it.
@@ -55,13 +56,18 @@ struct Study {
 /// By row and set: which tests proved it, where that is known. One thread writes each.
 class Outcomes {
  public:
-  Outcomes(std::size_t rows, std::size_t sets) : sets_(sets), size_(rows * sets), masks_(std::make_unique<std::atomic<std::uint32_t>[]>(size_)) {}
+  Outcomes(std::size_t rows, std::size_t sets)
+      : sets_(sets), size_(rows * sets), masks_(std::make_unique<std::atomic<std::uint32_t>[]>(size_)) {}
 
   [[nodiscard]] std::size_t sets() const { return sets_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   /// `item`: row * sets + set.
-  [[nodiscard]] bool known(std::size_t item) const { return (masks_[item].load(std::memory_order_acquire) & done) != 0; }
-  [[nodiscard]] std::uint32_t mask(std::size_t item) const { return masks_[item].load(std::memory_order_acquire) & ~done; }
+  [[nodiscard]] bool known(std::size_t item) const {
+    return (masks_[item].load(std::memory_order_acquire) & done) != 0;
+  }
+  [[nodiscard]] std::uint32_t mask(std::size_t item) const {
+    return masks_[item].load(std::memory_order_acquire) & ~done;
+  }
   void set(std::size_t item, std::uint32_t mask) { masks_[item].store(mask | done, std::memory_order_release); }
   [[nodiscard]] std::size_t count_known() const;
 
@@ -71,9 +77,12 @@ class Outcomes {
   std::unique_ptr<std::atomic<std::uint32_t>[]> masks_;
 };
 
-/// Works out what is not known yet, by `threads` threads. Now and then, and at the end, the calling thread hands over what came since, in order
-/// (`finished`, which may be empty: items), until everything is done or `finished` returns false; what threads had begun then is handed over too.
-void work_out(const Study& study, Outcomes& outcomes, unsigned threads, const std::function<bool(std::span<const std::size_t> items)>& finished);
+/// Works out what is not known yet, by `threads` threads. Now and then, and at the end, the calling thread hands over
+/// what came since, in order
+/// (`finished`, which may be empty: items), until everything is done or `finished` returns false; what threads had
+/// begun then is handed over too.
+void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
+              const std::function<bool(std::span<const std::size_t> items)>& finished);
 
 struct Row {
   double value = 0;

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view page_faults = "page-faults", generic = "cache-misses";
 
 /// Of hal::find_event(); none of them is memory traffic.
-constexpr std::array<std::string_view, 6> stand_ins{page_faults, "context-switches", "cpu-clock", "cycles", "instructions", "bus-cycles"};
+constexpr std::array<std::string_view, 6> stand_ins{page_faults, "context-switches", "cpu-clock",
+                                                    "cycles",    "instructions",     "bus-cycles"};
 
 /// What stands for `event` of BandwidthOptions; empty: the board's.
 std::vector<std::string> candidates(const Board& board, const std::string& event, std::span<const unsigned> cores) {
@@ -35,7 +36,8 @@ bool is_stand_in(std::string_view event) { return std::ranges::find(stand_ins, e
 Result<TrafficCounters> find_counters(const Board& board, const std::string& event, std::span<const unsigned> cores,
                                       const regulation::RegulatedMachine& machine) {
   if (event == "context-switches")
-    return fail(Errc::bad_input, "event \"context-switches\": a traffic generator causes none; use page-faults as a stand-in");
+    return fail(Errc::bad_input,
+                "event \"context-switches\": a traffic generator causes none; use page-faults as a stand-in");
   std::string tried;
   for (const std::string& name : candidates(board, event, cores)) {
     BandwidthOptions options;
@@ -48,8 +50,10 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
     }
     TrafficCounters found;
     found.event = names_of(*choices);
-    found.stand_in = std::ranges::any_of(*choices, [](const hal::CounterChoice& each) { return is_stand_in(each.settings.reads.name); });
-    const bool pages = std::ranges::all_of(*choices, [](const hal::CounterChoice& each) { return each.settings.reads.name == page_faults; });
+    found.stand_in = std::ranges::any_of(
+        *choices, [](const hal::CounterChoice& each) { return is_stand_in(each.settings.reads.name); });
+    const bool pages = std::ranges::all_of(
+        *choices, [](const hal::CounterChoice& each) { return each.settings.reads.name == page_faults; });
     found.corunners = pages ? CorunnerKind::pages : CorunnerKind::lines;
     found.choices = std::move(*choices);
     return found;

@@ -15,9 +15,9 @@
 namespace rtexec::study {
 
 struct TrafficCounters {
-  std::vector<hal::CounterChoice> choices; // one for each domain
-  std::string event;                       // of all domains: "r3", "r17 and r3"
-  bool stand_in = false;                   // the event is no memory traffic
+  std::vector<hal::CounterChoice> choices;      // one for each domain
+  std::string event;                            // of all domains: "r3", "r17 and r3"
+  bool stand_in = false;                        // the event is no memory traffic
   CorunnerKind corunners = CorunnerKind::lines; // that cause it
   [[nodiscard]] Bytes line() const { return choices.front().line; }
 };
@@ -25,9 +25,10 @@ struct TrafficCounters {
 /// Page faults, cycles and the like: counted in proportion to a sweep, but of something else.
 [[nodiscard]] bool is_stand_in(std::string_view event);
 
-/// Of `event`; where it is empty, of the board's counters, then of cache misses. bad_input: no such event, or no co-runner causes it; refused:
-/// none counts on every one of `cores`, with a line for each that was tried.
-[[nodiscard]] Result<TrafficCounters> find_counters(const Board& board, const std::string& event, std::span<const unsigned> cores,
+/// Of `event`; where it is empty, of the board's counters, then of cache misses. bad_input: no such event, or no
+/// co-runner causes it; refused: none counts on every one of `cores`, with a line for each that was tried.
+[[nodiscard]] Result<TrafficCounters> find_counters(const Board& board, const std::string& event,
+                                                    std::span<const unsigned> cores,
                                                     const regulation::RegulatedMachine& machine);
 
 } // namespace rtexec::study

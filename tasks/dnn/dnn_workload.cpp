@@ -35,25 +35,30 @@ void add_input(Fingerprint& fingerprint, const fs::path& input) {
 std::string prefix(DeviceKind kind, Precision precision) {
   if (kind == DeviceKind::host) return "dnn-";
   switch (precision) {
-    case Precision::fp32: return "dnn-cuda-fp32-";
-    case Precision::tf32: return "dnn-cuda-tf32-";
-    case Precision::fp16: return "dnn-cuda-fp16-";
+  case Precision::fp32: return "dnn-cuda-fp32-";
+  case Precision::tf32: return "dnn-cuda-tf32-";
+  case Precision::fp16: return "dnn-cuda-fp16-";
   }
   std::unreachable();
 }
 
 } // namespace
 
-DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
-    : network_(std::move(network)), source_(std::move(source)), decoder_(std::move(decoder)), fingerprint_(std::move(fingerprint)) {}
+DnnWorkload::DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source,
+                         std::unique_ptr<OutputDecoder> decoder, std::string fingerprint)
+    : network_(std::move(network)),
+      source_(std::move(source)),
+      decoder_(std::move(decoder)),
+      fingerprint_(std::move(fingerprint)) {}
 
-Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind, Precision precision,
-                                                       const std::optional<Footprint>& footprint) {
+Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, const fs::path& input, DeviceKind kind,
+                                                       Precision precision, const std::optional<Footprint>& footprint) {
   Fingerprint fingerprint;
   auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
   if (!graph) return std::unexpected(graph.error());
   if (graph->inputs.size() != 1)
-    return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) + " inputs; a task feeds exactly one");
+    return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) +
+                                       " inputs; a task feeds exactly one");
   optimise(*graph);
   auto network = make_network(*graph, kind, precision);
   if (!network) return fail(network.error().code, model.string() + ": " + network.error().what);
@@ -69,8 +74,8 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   auto source = make_input(input, shape, *normalization);
   if (!source) return std::unexpected(source.error());
   if (!input.empty()) add_input(fingerprint, input);
-  std::unique_ptr<DnnWorkload> workload(
-      new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder), prefix(kind, precision) + fingerprint.text()));
+  std::unique_ptr<DnnWorkload> workload(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder),
+                                                        prefix(kind, precision) + fingerprint.text()));
   workload->footprint_ = footprint;
   if (const auto fits = workload->fit(); !fits) return in_model(fits.error());
   return workload;
@@ -82,13 +87,15 @@ Result<> DnnWorkload::fit() {
   const auto own = network_->memory();
   const Bytes needed = own.constant + own.scratch;
   if (footprint_->size < needed)
-    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " + to_string(needed) + " (constants " +
-                                     to_string(own.constant) + ", scratch " + to_string(own.scratch) + "); ask for at least that, or for no footprint");
+    return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
+                                     to_string(needed) + " (constants " + to_string(own.constant) + ", scratch " +
+                                     to_string(own.scratch) + "); ask for at least that, or for no footprint");
   const Bytes beside = footprint_->size - needed;
   fixed_ = footprint_->size - footprint_->swappable;
   if (fixed_ > beside)
-    return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed_) + " of the footprint, " +
-                                     to_string(footprint_->size) + ", fixed, but all that the network needs is swappable, " + to_string(needed) +
+    return fail(Errc::bad_input, "swappable = " + to_string(footprint_->swappable) + " leaves " + to_string(fixed_) +
+                                     " of the footprint, " + to_string(footprint_->size) +
+                                     ", fixed, but all that the network needs is swappable, " + to_string(needed) +
                                      ": ask for at least that");
   added_ = beside - fixed_;
   if (footprint_->kind != MemoryClass::constant) return {};
@@ -124,7 +131,9 @@ Result<> DnnWorkload::bind(hal::Device& device, const Memory& memory) {
   return {};
 }
 
-Status DnnWorkload::before(std::uint64_t job) noexcept { return source_->fetch(job, network_->inputs().front().buffer); }
+Status DnnWorkload::before(std::uint64_t job) noexcept {
+  return source_->fetch(job, network_->inputs().front().buffer);
+}
 
 Status DnnWorkload::execute() noexcept { return network_->run(); }
 

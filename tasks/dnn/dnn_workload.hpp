@@ -1,5 +1,6 @@
-// A network as a task's workload: input from a file or seeded noise, execution layer by layer, outputs decoded where the model
-// says what they mean. A footprint adds memory that nobody touches, to stand for what another framework would take for the same network.
+// A network as a task's workload: input from a file or seeded noise, execution layer by layer, outputs decoded where
+// the model says what they mean. A footprint adds memory that nobody touches, to stand for what another framework would
+// take for the same network.
 #pragma once
 
 #include "config/result.hpp"
@@ -26,14 +27,20 @@ class DnnWorkload final : public Workload {
     MemoryClass kind = MemoryClass::state; // of what is added and swappable
   };
 
-  /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a footprint, the network's own
-  /// memory; bad_input where that is more than the footprint, or leaves less than is to be fixed.
-  [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model, const std::filesystem::path& input, DeviceKind kind = DeviceKind::host,
-                                                                 Precision precision = Precision::fp32, const std::optional<Footprint>& footprint = {});
+  /// Reads and prepares everything. Errors name the file, and the node or value that cannot be used. Without a
+  /// footprint, the network's own memory; bad_input where that is more than the footprint, or leaves less than is to be
+  /// fixed.
+  [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model,
+                                                                 const std::filesystem::path& input,
+                                                                 DeviceKind kind = DeviceKind::host,
+                                                                 Precision precision = Precision::fp32,
+                                                                 const std::optional<Footprint>& footprint = {});
 
   [[nodiscard]] MemoryDemand memory() const override;
   /// The network's image, and zeros behind it for added constants.
-  [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes().empty() ? network_->constants() : image_.bytes(); }
+  [[nodiscard]] std::span<const std::byte> constants() const override {
+    return image_.bytes().empty() ? network_->constants() : image_.bytes();
+  }
   [[nodiscard]] std::string fingerprint() const override { return fingerprint_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
@@ -52,7 +59,8 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] const OutputDecoder* decoder() const { return decoder_.get(); }
 
  private:
-  DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source, std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
+  DnnWorkload(std::unique_ptr<Network> network, std::unique_ptr<InputSource> source,
+              std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
   [[nodiscard]] Result<> fit();
 

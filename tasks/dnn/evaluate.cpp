@@ -19,7 +19,8 @@ double product_flops(const Graph& graph, const Node& node) {
     const auto& weights = graph.tensors[node.inputs[1]].shape;
     return 2 * outputs * static_cast<double>(weights[1] * weights[2] * weights[3]);
   }
-  if (const auto* gemm = std::get_if<Gemm>(&node.operation)) return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape[gemm->transpose_a ? 0 : 1]);
+  if (const auto* gemm = std::get_if<Gemm>(&node.operation))
+    return 2 * outputs * static_cast<double>(graph.tensors[node.inputs[0]].shape[gemm->transpose_a ? 0 : 1]);
   return 0;
 }
 

@@ -26,7 +26,8 @@ struct Tensor {
 
 /// y = f(x), element by element.
 struct Activation {
-  enum class Kind { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish }; // swish: x * sigmoid(x)
+  /// Swish: x * sigmoid(x)
+  enum class Kind { none, relu, leaky_relu, sigmoid, hard_sigmoid, hard_swish, clip, exp, tanh, sqrt, swish };
   Kind kind = Kind::none;
   float a = 0; // leaky_relu: slope below zero; hard_sigmoid: alpha; clip: lower bound
   float b = 0; // hard_sigmoid: beta; clip: upper bound
@@ -55,7 +56,8 @@ struct Gemm {
   float beta = 1;
 };
 
-/// x [n,c,h,w]. The output shape decides how many windows there are (ceil_mode); what lies outside x is never the maximum.
+/// x [n,c,h,w]. The output shape decides how many windows there are (ceil_mode); what lies outside x is never the
+/// maximum.
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
@@ -69,7 +71,8 @@ struct Binary {
   Kind kind = Kind::add;
 };
 
-/// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale, shift.
+/// y = x * scale[c] + shift[c], for x [n,c,...]: a batch normalisation that could not be folded. Inputs x, scale,
+/// shift.
 struct ScaleShift {};
 
 /// Softmax over the middle of x seen as [outer, count, inner].
@@ -95,7 +98,8 @@ struct Concat {
 /// The same elements under another shape.
 struct Reshape {};
 
-/// Each output element is an input element: y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions. Transpose, slice, expand.
+/// Each output element is an input element: y[i] = x[offset + sum of i[d] * strides[d]], d over y's dimensions.
+/// Transpose, slice, expand.
 struct View {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
@@ -123,7 +127,8 @@ struct Resize {
   std::vector<Tap> columns; // one for each output column
 };
 
-using Operation = std::variant<Activation, Conv, Gemm, Pool, Binary, ScaleShift, Softmax, Mean, Lrn, Concat, Reshape, View, Gather, Pad, Resize>;
+using Operation = std::variant<Activation, Conv, Gemm, Pool, Binary, ScaleShift, Softmax, Mean, Lrn, Concat, Reshape,
+                               View, Gather, Pad, Resize>;
 
 struct Node {
   std::string name; // the ONNX node's, or its first output's where it has none
@@ -139,7 +144,8 @@ struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
   std::vector<Tensor> tensors;
-  std::vector<Node> nodes; // each after the nodes that it reads from; each tensor is written by at most one node
+  /// Each after the nodes that it reads from; each tensor is written by at most one node
+  std::vector<Node> nodes;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs; // may also be inputs or constants
 };

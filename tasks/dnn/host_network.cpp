@@ -11,8 +11,12 @@
 namespace rtexec::tasks {
 namespace {
 
-std::size_t aligned(std::size_t size) { return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment; }
-std::size_t bytes_of(const Tensor& tensor) { return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float); }
+std::size_t aligned(std::size_t size) {
+  return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
+}
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
+}
 
 } // namespace
 
@@ -24,7 +28,8 @@ class HostNetwork::Builder {
     kernels::prepare_gemm();
     prepare_steps();
     if (!plan_scratch())
-      return fail(Errc::out_of_memory, "network '" + graph_.name + "' needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
+      return fail(Errc::out_of_memory, "network '" + graph_.name + "' needs more than " + readable(max_scratch) +
+                                           " of scratch memory; use a smaller input");
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!layout_.elided[i]) add_layer(i);
     add_ports(graph_.inputs, network_->inputs_, network_->input_transfers_);
@@ -51,11 +56,13 @@ class HostNetwork::Builder {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto floats = steps_[i] && !layout_.elided[i] ? steps_[i]->workspace() : 0;
       if (floats > max_scratch.count / sizeof(float)) return false;
-      lifetimes.push_back({floats * sizeof(float), static_cast<std::uint32_t>(i + 1), static_cast<std::uint32_t>(i + 1)});
+      lifetimes.push_back(
+          {floats * sizeof(float), static_cast<std::uint32_t>(i + 1), static_cast<std::uint32_t>(i + 1)});
     }
     network_->plan_ = plan_memory(lifetimes);
     for (std::size_t i = 0; i < lifetimes.size(); ++i)
-      if (lifetimes[i].size > 0) network_->objects_.push_back({MemoryClass::scratch, {network_->plan_.offsets[i]}, {lifetimes[i].size}});
+      if (lifetimes[i].size > 0)
+        network_->objects_.push_back({MemoryClass::scratch, {network_->plan_.offsets[i]}, {lifetimes[i].size}});
     return network_->plan_.size <= max_scratch.count;
   }
 
@@ -85,7 +92,8 @@ class HostNetwork::Builder {
     const auto& packed = packed_[i];
     Layer layer;
     for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      layer.inputs.push_back(k < packed.size() && !packed[k].empty() ? append_constant(packed[k]) : place_of(node.inputs[k]));
+      layer.inputs.push_back(k < packed.size() && !packed[k].empty() ? append_constant(packed[k])
+                                                                     : place_of(node.inputs[k]));
     if (node.residual) layer.inputs.push_back(place_of(*node.residual));
     layer.output = place_of(node.output);
     layer.workspace = {false, network_->plan_.offsets[first_workspace_ + i]};
@@ -107,7 +115,8 @@ class HostNetwork::Builder {
   void copy_constants() {
     network_->constants_ = allocate_aligned(network_->constants_size_);
     std::memset(network_->constants_.get(), 0, network_->constants_size_);
-    for (const auto& blob : blobs_) std::memcpy(network_->constants_.get() + blob.offset, blob.values->data(), blob.values->size() * sizeof(float));
+    for (const auto& blob : blobs_)
+      std::memcpy(network_->constants_.get() + blob.offset, blob.values->data(), blob.values->size() * sizeof(float));
   }
 
   struct Blob {
@@ -117,11 +126,11 @@ class HostNetwork::Builder {
 
   const Graph& graph_;
   std::unique_ptr<HostNetwork> network_{new HostNetwork};
-  std::vector<std::unique_ptr<Step>> steps_;              // parallel to the nodes
-  std::vector<std::vector<std::vector<float>>> packed_;   // by node, by input
+  std::vector<std::unique_ptr<Step>> steps_;            // parallel to the nodes
+  std::vector<std::vector<std::vector<float>>> packed_; // by node, by input
   Layout layout_;
-  std::size_t first_workspace_ = 0;                       // in the plan
-  std::unordered_map<TensorId, std::size_t> constants_;   // offset of each that is used as it is
+  std::size_t first_workspace_ = 0;                     // in the plan
+  std::unordered_map<TensorId, std::size_t> constants_; // offset of each that is used as it is
   std::vector<Blob> blobs_;
 };
 
@@ -144,7 +153,9 @@ Result<> HostNetwork::bind(hal::Device&, const Memory& memory) {
 }
 
 void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
-  const auto read = [&](const Place& place) { return reinterpret_cast<const float*>((place.constant ? constants : scratch) + place.offset); };
+  const auto read = [&](const Place& place) {
+    return reinterpret_cast<const float*>((place.constant ? constants : scratch) + place.offset);
+  };
   const auto write = [&](const Place& place) { return reinterpret_cast<float*>(scratch + place.offset); };
   for (auto& layer : steps_) {
     for (std::size_t k = 0; k < layer.inputs.size(); ++k) layer.input_pointers[k] = read(layer.inputs[k]);
@@ -156,14 +167,16 @@ void HostNetwork::bind(const std::byte* constants, std::byte* scratch) {
 }
 
 Status HostNetwork::run() noexcept {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) std::memcpy(scratch_ + input_transfers_[i].place.offset, inputs_[i].buffer.data(), inputs_[i].buffer.size_bytes());
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    std::memcpy(scratch_ + input_transfers_[i].place.offset, inputs_[i].buffer.data(), inputs_[i].buffer.size_bytes());
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const auto& layer = steps_[i];
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(i), hal::now());
     layer.step->run({layer.input_pointers, layer.output_pointer, layer.workspace_pointer});
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(i), hal::now());
   }
-  for (std::size_t i = 0; i < outputs_.size(); ++i) std::memcpy(outputs_[i].buffer.data(), output_transfers_[i].pointer, outputs_[i].buffer.size_bytes());
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    std::memcpy(outputs_[i].buffer.data(), output_transfers_[i].pointer, outputs_[i].buffer.size_bytes());
   return {};
 }
 

@@ -1,4 +1,5 @@
-// A network on the host device: steps that run one after the other on the caller's thread, over memory that the caller gives.
+// A network on the host device: steps that run one after the other on the caller's thread, over memory that the caller
+// gives.
 #pragma once
 
 #include "tasks/dnn/aligned.hpp"
@@ -34,7 +35,8 @@ class HostNetwork final : public Network {
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
   [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
-  /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called again.
+  /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called
+  /// again.
   void bind(const std::byte* constants, std::byte* scratch);
   /// No system call but that of the clock, and that only for an observer.
   [[nodiscard]] Status run() noexcept override;

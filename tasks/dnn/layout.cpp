@@ -6,14 +6,19 @@
 namespace rtexec::tasks {
 namespace {
 
-std::size_t bytes_of(const Tensor& tensor) { return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float); }
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
+}
 
 /// Concatenation that leaves each input contiguous in the output.
 const Concat* outermost_concat(const Graph& graph, const Node& node) {
   const auto* concat = std::get_if<Concat>(&node.operation);
   if (!concat) return nullptr;
   const auto& shape = graph.tensors[node.output].shape;
-  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(concat->axis), [](auto d) { return d == 1; }) ? concat : nullptr;
+  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(concat->axis),
+                     [](auto d) { return d == 1; })
+             ? concat
+             : nullptr;
 }
 
 std::vector<TensorId> all_inputs(const Node& node) {
@@ -79,8 +84,8 @@ class Builder {
     extend(at.buffer, time, std::max(time, last_read_[source(id)]));
   }
 
-  /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that one
-  /// (the chains of DenseNet).
+  /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that
+  /// one (the chains of DenseNet).
   void place_concats() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;)
       if (outermost_concat(graph_, graph_.nodes[i])) place_concat(graph_.nodes[i]);
@@ -141,8 +146,11 @@ class Builder {
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const auto at = location(inputs[k]);
       if (at.buffer == Location::none || shared_[at.buffer] || !steps_[i]->in_place(k)) continue;
-      if (layout_.buffers[at.buffer].last > time_of(i) || bytes_of(graph_.tensors[inputs[k]]) != bytes_of(graph_.tensors[node.output])) continue;
-      if (std::ranges::count_if(inputs, [&](TensorId other) { return location(other).buffer == at.buffer; }) > 1) continue;
+      if (layout_.buffers[at.buffer].last > time_of(i) ||
+          bytes_of(graph_.tensors[inputs[k]]) != bytes_of(graph_.tensors[node.output]))
+        continue;
+      if (std::ranges::count_if(inputs, [&](TensorId other) { return location(other).buffer == at.buffer; }) > 1)
+        continue;
       location(node.output) = at;
       return;
     }
@@ -151,12 +159,14 @@ class Builder {
   const Graph& graph_;
   std::span<const std::unique_ptr<Step>> steps_;
   Layout layout_;
-  std::vector<bool> shared_;            // buffers of concatenations: never overwritten
+  std::vector<bool> shared_;             // buffers of concatenations: never overwritten
   std::vector<std::uint32_t> last_read_; // by source tensor
 };
 
 } // namespace
 
-Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps) { return Builder(graph, steps).build(); }
+Layout lay_out(const Graph& graph, std::span<const std::unique_ptr<Step>> steps) {
+  return Builder(graph, steps).build();
+}
 
 } // namespace rtexec::tasks

@@ -1,7 +1,7 @@
 // Where each tensor of a graph lives: which tensors share one buffer, and for how long.
 //
-// Reshapes share their input's buffer. The inputs of a concatenation along the outermost dimension are written straight into its
-// buffer. Element-wise steps overwrite an input that nobody reads later.
+// Reshapes share their input's buffer. The inputs of a concatenation along the outermost dimension are written straight
+// into its buffer. Element-wise steps overwrite an input that nobody reads later.
 #pragma once
 
 #include "tasks/dnn/graph.hpp"
@@ -24,10 +24,11 @@ struct Location {
 };
 
 struct Layout {
-  std::vector<Location> tensors;  // parallel to Graph::tensors; a reshaped constant has none
-  std::vector<TensorId> source;   // the tensor that it is another name of (through reshapes), or itself
-  std::vector<Lifetime> buffers;  // time is the node's index + 1; inputs are written at 0, outputs read after the last node
-  std::vector<bool> elided;       // parallel to Graph::nodes: nothing is left to do
+  std::vector<Location> tensors; // parallel to Graph::tensors; a reshaped constant has none
+  std::vector<TensorId> source;  // the tensor that it is another name of (through reshapes), or itself
+  /// Time is the node's index + 1; inputs are written at 0, outputs read after the last node
+  std::vector<Lifetime> buffers;
+  std::vector<bool> elided; // parallel to Graph::nodes: nothing is left to do
 };
 
 /// `steps` are parallel to the nodes; null for Reshape.

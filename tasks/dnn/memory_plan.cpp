@@ -7,7 +7,9 @@
 namespace rtexec::tasks {
 namespace {
 
-std::size_t aligned(std::size_t size) { return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment; }
+std::size_t aligned(std::size_t size) {
+  return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
+}
 
 bool together(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
@@ -16,7 +18,8 @@ struct Placed {
   const Lifetime* lifetime;
 };
 
-/// The tightest gap of `size` among `placed` (sorted by begin) that live together with `lifetime`; else behind them all.
+/// The tightest gap of `size` among `placed` (sorted by begin) that live together with `lifetime`; else behind them
+/// all.
 std::size_t best_fit(const std::vector<Placed>& placed, const Lifetime& lifetime, std::size_t size) {
   std::size_t best = 0, best_gap = std::numeric_limits<std::size_t>::max(), end = 0;
   for (const auto& other : placed) {
@@ -41,7 +44,8 @@ std::size_t peak(std::span<const Lifetime> lifetimes) {
     changes.push_back({lifetime.first, true, aligned(lifetime.size)});
     changes.push_back({std::uint64_t{lifetime.last} + 1, false, aligned(lifetime.size)});
   }
-  std::ranges::sort(changes, [](const Change& a, const Change& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
+  std::ranges::sort(changes,
+                    [](const Change& a, const Change& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
   std::size_t live = 0, most = 0;
   for (const auto& change : changes) {
     live = change.begins ? live + change.size : live - change.size;
@@ -71,8 +75,7 @@ bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& 
 }
 
 /// The buffers, the largest key first.
-template <class Key>
-std::vector<std::size_t> by_descending(std::size_t count, Key key) {
+template <class Key> std::vector<std::size_t> by_descending(std::size_t count, Key key) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>{}, key);

@@ -1,4 +1,5 @@
-// Offsets for buffers in one block of memory, so that buffers that live at the same time never overlap and the block is small.
+// Offsets for buffers in one block of memory, so that buffers that live at the same time never overlap and the block is
+// small.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +21,13 @@ struct MemoryPlan {
 
   std::vector<std::size_t> offsets; // in bytes, parallel to the lifetimes
   std::size_t size = 0;             // of the block
-  std::size_t lower_bound = 0;      // what lives at once at most, sizes rounded up to the alignment: no plan needs less
+  /// What lives at once at most, sizes rounded up to the alignment: no plan needs less
+  std::size_t lower_bound = 0;
 };
 
-/// Buffer by buffer, each into the tightest gap between those that live with it (best fit). The best of four orders: by size
-/// (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2), by size times length of life,
-/// by length of life, and by time. Deterministic.
+/// Buffer by buffer, each into the tightest gap between those that live with it (best fit). The best of four orders: by
+/// size (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5.2), by size
+/// times length of life, by length of life, and by time. Deterministic.
 [[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
 
 } // namespace rtexec::tasks

@@ -9,7 +9,8 @@
 namespace rtexec::tasks {
 namespace {
 
-template <class Implementation> Result<std::unique_ptr<Network>> as_network(Result<std::unique_ptr<Implementation>> made) {
+template <class Implementation>
+Result<std::unique_ptr<Network>> as_network(Result<std::unique_ptr<Implementation>> made) {
   if (!made) return std::unexpected(std::move(made.error()));
   return std::unique_ptr<Network>(std::move(*made));
 }
@@ -18,17 +19,21 @@ template <class Implementation> Result<std::unique_ptr<Network>> as_network(Resu
 
 Result<> Network::use(std::span<const std::string> tuning) {
   if (tuning.empty()) return {};
-  return fail(Errc::bad_input, "the profile holds choices for a network on a GPU, and this network runs on the host device, which has none to make: "
-                               "profile the task set again, on this board");
+  return fail(Errc::bad_input,
+              "the profile holds choices for a network on a GPU, and this network runs on the host device, which has "
+              "none to make: "
+              "profile the task set again, on this board");
 }
 
-Result<std::vector<std::string>> Network::tune(hal::Device&, const TuningProgress&) { return std::vector<std::string>{}; }
+Result<std::vector<std::string>> Network::tune(hal::Device&, const TuningProgress&) {
+  return std::vector<std::string>{};
+}
 
 Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision) {
   try {
     switch (kind) {
-      case DeviceKind::host: return as_network(HostNetwork::build(graph));
-      case DeviceKind::cuda: return as_network(CudaNetwork::build(graph, precision));
+    case DeviceKind::host: return as_network(HostNetwork::build(graph));
+    case DeviceKind::cuda: return as_network(CudaNetwork::build(graph, precision));
     }
   } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, "network '" + graph.name + "' does not fit into the memory of this machine");

@@ -1,8 +1,9 @@
-// A network ready to run on one kind of device: its constants packed into one image, its scratch planned, its layers prepared.
+// A network ready to run on one kind of device: its constants packed into one image, its scratch planned, its layers
+// prepared.
 //
-// It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind() gives both
-// addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs into scratch and ends
-// by copying the outputs out. Usual order: read_onnx, optimise, make_network, use, bind, run.
+// It owns no memory of the device: constants() is copied and scratch is mapped by whoever owns the device, and bind()
+// gives both addresses. Inputs and outputs pass through host buffers of the network: run() begins by copying the inputs
+// into scratch and ends by copying the outputs out. Usual order: read_onnx, optimise, make_network, use, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
@@ -61,15 +62,16 @@ class Network {
   /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes.
   [[nodiscard]] virtual Result<> bind(hal::Device& device, const Memory& memory) = 0;
 
-  /// From the input buffers to the output buffers. No allocation; one caller at a time, on the compute engine's thread. After bind() only.
+  /// From the input buffers to the output buffers. No allocation; one caller at a time, on the compute engine's thread.
+  /// After bind() only.
   [[nodiscard]] virtual Status run() noexcept = 0;
 
  protected:
   Network() = default;
 };
 
-/// `precision` matters on a GPU only, which need not be there. out_of_memory: the graph needs more than max_scratch, or more than this
-/// machine has. unsupported: what a device of `kind` cannot do.
+/// `precision` matters on a GPU only, which need not be there. out_of_memory: the graph needs more than max_scratch, or
+/// more than this machine has. unsupported: what a device of `kind` cannot do.
 [[nodiscard]] Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision);
 
 } // namespace rtexec::tasks

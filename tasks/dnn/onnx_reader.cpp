@@ -34,8 +34,9 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
 std::string type_name(int type) {
-  return onnx::TensorProto::DataType_IsValid(type) ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type))
-                                                   : "unknown type " + std::to_string(type);
+  return onnx::TensorProto::DataType_IsValid(type)
+             ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type))
+             : "unknown type " + std::to_string(type);
 }
 
 /// The shape of a constant and its number of elements, 0 included.
@@ -53,7 +54,8 @@ std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, co
 template <class Value, class Stored>
 std::vector<Value> from_bytes(std::span<const std::byte> raw, std::size_t count, const std::string& what) {
   if (raw.size() != count * sizeof(Stored))
-    bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " + std::to_string(raw.size()));
+    bad(what + " needs " + std::to_string(count * sizeof(Stored)) + " bytes for its shape but holds " +
+        std::to_string(raw.size()));
   std::vector<Value> values(count);
   for (std::size_t i = 0; i < count; ++i) {
     Stored stored;
@@ -63,15 +65,19 @@ std::vector<Value> from_bytes(std::span<const std::byte> raw, std::size_t count,
   return values;
 }
 
-bool is_external(const onnx::TensorProto& tensor) { return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0; }
+bool is_external(const onnx::TensorProto& tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0;
+}
 
 /// `count` values of type Stored, from another file, the raw bytes or else the typed field, converted to Value.
 template <class Value, class Stored, class Field>
-std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count, const std::string& what, ExternalData& files) {
+std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& field, std::size_t count,
+                               const std::string& what, ExternalData& files) {
   if (is_external(tensor)) {
     ExternalData::Keys keys;
     for (const auto& entry : tensor.external_data())
-      if (!keys.emplace(entry.key(), entry.value()).second) bad(what + " says '" + entry.key() + "' of its data file twice");
+      if (!keys.emplace(entry.key(), entry.value()).second)
+        bad(what + " says '" + entry.key() + "' of its data file twice");
     return from_bytes<Value, Stored>(files.read(keys, count * sizeof(Stored), what), count, what);
   }
   if (tensor.has_raw_data()) return from_bytes<Value, Stored>(std::as_bytes(std::span(tensor.raw_data())), count, what);
@@ -85,7 +91,8 @@ std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& fie
 
 float narrow(double value) {
   constexpr double limit = std::numeric_limits<float>::max();
-  return static_cast<float>(value > limit || value < -limit ? std::copysign(std::numeric_limits<double>::infinity(), value) : value);
+  return static_cast<float>(
+      value > limit || value < -limit ? std::copysign(std::numeric_limits<double>::infinity(), value) : value);
 }
 
 Constant read_constant(const onnx::TensorProto& tensor, const std::string& what, ExternalData& files) {
@@ -95,21 +102,32 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   Constant constant{std::move(shape), {}};
   using Ints = std::int64_t;
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT: constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what, files); break;
-    case onnx::TensorProto::DOUBLE: {
-      const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what, files);
-      std::vector<float> floats(count);
-      std::ranges::transform(doubles, floats.begin(), narrow);
-      constant.values = std::move(floats);
-      break;
-    }
-    case onnx::TensorProto::INT64: constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files); break;
-    case onnx::TensorProto::INT32: constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files); break;
-    case onnx::TensorProto::INT8: constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files); break;
-    case onnx::TensorProto::UINT8:
-    case onnx::TensorProto::BOOL: constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files); break;
-    default:
-      unsupported(what + " is of type " + type_name(tensor.data_type()) + "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
+  case onnx::TensorProto::FLOAT:
+    constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what, files);
+    break;
+  case onnx::TensorProto::DOUBLE: {
+    const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what, files);
+    std::vector<float> floats(count);
+    std::ranges::transform(doubles, floats.begin(), narrow);
+    constant.values = std::move(floats);
+    break;
+  }
+  case onnx::TensorProto::INT64:
+    constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files);
+    break;
+  case onnx::TensorProto::INT32:
+    constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files);
+    break;
+  case onnx::TensorProto::INT8:
+    constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files);
+    break;
+  case onnx::TensorProto::UINT8:
+  case onnx::TensorProto::BOOL:
+    constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files);
+    break;
+  default:
+    unsupported(what + " is of type " + type_name(tensor.data_type()) +
+                "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
   }
   return constant;
 }
@@ -118,25 +136,31 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   using Proto = onnx::AttributeProto;
   if (!attribute.ref_attr_name().empty()) unsupported(what + " refers to a function's attribute");
   switch (attribute.type()) {
-    case Proto::INT: return attribute.i();
-    case Proto::FLOAT: return attribute.f();
-    case Proto::STRING: return attribute.s();
-    case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
-    case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
-    case Proto::TENSOR: return read_constant(attribute.t(), what, files);
-    default: unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
+  case Proto::INT: return attribute.i();
+  case Proto::FLOAT: return attribute.f();
+  case Proto::STRING: return attribute.s();
+  case Proto::INTS: return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
+  case Proto::FLOATS: return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+  case Proto::TENSOR: return read_constant(attribute.t(), what, files);
+  default:
+    unsupported(what + " is of a type that is not supported; supported: numbers, lists of numbers, text, a tensor");
   }
 }
 
 onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& file, ExternalData& files) {
-  onnx_source::Node node{proto.name(), proto.op_type(), {proto.input().begin(), proto.input().end()},
-                         {proto.output().begin(), proto.output().end()}, {}};
+  onnx_source::Node node{proto.name(),
+                         proto.op_type(),
+                         {proto.input().begin(), proto.input().end()},
+                         {proto.output().begin(), proto.output().end()},
+                         {}};
   if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
   if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    unsupported(file + ": node '" + node.name + "' is of operator " + proto.domain() + "." + node.type + "; only the standard ONNX operators are supported");
+    unsupported(file + ": node '" + node.name + "' is of operator " + proto.domain() + "." + node.type +
+                "; only the standard ONNX operators are supported");
   for (const auto& attribute : proto.attribute()) {
     const auto what = file + ": attribute '" + attribute.name() + "' of node '" + node.name + "' (" + node.type + ")";
-    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, files)).second) bad(what + " is given twice");
+    if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, files)).second)
+      bad(what + " is given twice");
   }
   return node;
 }
@@ -145,7 +169,8 @@ onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::stri
   const auto what = file + ": input '" + proto.name() + "'";
   if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
   const auto& type = proto.type().tensor_type();
-  if (type.elem_type() != onnx::TensorProto::FLOAT) unsupported(what + " is of type " + type_name(type.elem_type()) + "; only FLOAT inputs are supported");
+  if (type.elem_type() != onnx::TensorProto::FLOAT)
+    unsupported(what + " is of type " + type_name(type.elem_type()) + "; only FLOAT inputs are supported");
   if (!type.has_shape()) unsupported(what + " has no shape; export the model with a fixed input shape");
   onnx_source::Input input{proto.name(), {}};
   for (const auto& dimension : type.shape().dim()) {
@@ -161,8 +186,9 @@ std::int64_t read_opset(const onnx::ModelProto& model, const std::string& file) 
   for (const auto& import : model.opset_import()) {
     if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
     if (import.version() < oldest_opset || import.version() > newest_opset)
-      unsupported(file + ": opset " + std::to_string(import.version()) + " is not supported; export or convert the model to an opset from " +
-                  std::to_string(oldest_opset) + " to " + std::to_string(newest_opset));
+      unsupported(file + ": opset " + std::to_string(import.version()) +
+                  " is not supported; export or convert the model to an opset from " + std::to_string(oldest_opset) +
+                  " to " + std::to_string(newest_opset));
     return import.version();
   }
   bad(file + ": no opset is named; the file is not an ONNX model, or it is damaged");
@@ -175,7 +201,8 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   onnx::ModelProto proto;
   if (bytes.empty()) bad(file + ": the file is empty");
   if (bytes.size() > max_onnx_file) unsupported(file + ": the file is larger than 2 GiB");
-  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) bad(file + ": not an ONNX model, or damaged: its protobuf encoding does not parse");
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    bad(file + ": not an ONNX model, or damaged: its protobuf encoding does not parse");
   if (!proto.has_graph()) bad(file + ": not an ONNX model, or damaged: it has no graph");
   model.opset = read_opset(proto, file);
   const auto& graph = proto.graph();
@@ -183,7 +210,9 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   for (const auto& property : proto.metadata_props()) model.metadata[property.key()] = property.value();
   if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
   for (const auto& tensor : graph.initializer())
-    if (!model.initialisers.emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'", files)).second)
+    if (!model.initialisers
+             .emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'", files))
+             .second)
       bad(file + ": initialiser '" + tensor.name() + "' is given twice");
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
@@ -194,13 +223,12 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
 
 } // namespace
 
-Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name, const std::optional<std::filesystem::path>& folder, const BytesObserver& seen) {
+Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name,
+                         const std::optional<std::filesystem::path>& folder, const BytesObserver& seen) {
   try {
     ExternalData files(folder, max_onnx_file, seen);
     return onnx_source::lower(read_model(bytes, name, files));
-  } catch (const Refusal& refusal) {
-    return fail(refusal.code, refusal.text);
-  } catch (const std::bad_alloc&) {
+  } catch (const Refusal& refusal) { return fail(refusal.code, refusal.text); } catch (const std::bad_alloc&) {
     return fail(Errc::out_of_memory, std::string(name) + ": there is not enough memory to read this model");
   }
 }
@@ -209,7 +237,8 @@ Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& 
   const auto bytes = read_file(file, max_onnx_file);
   if (!bytes) return std::unexpected(bytes.error());
   if (seen) seen(*bytes);
-  return parse_onnx(*bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."), seen);
+  return parse_onnx(*bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
+                    seen);
 }
 
 } // namespace rtexec::tasks

@@ -10,7 +10,11 @@ constexpr std::size_t no_node = static_cast<std::size_t>(-1);
 /// Who writes and who reads each tensor. Nodes are removed by sweep(), so that indices stay valid during a pass.
 class Uses {
  public:
-  explicit Uses(Graph& graph) : graph_(graph), producer_(graph.tensors.size(), no_node), readers_(graph.tensors.size(), 0), removed_(graph.nodes.size(), false) {
+  explicit Uses(Graph& graph)
+      : graph_(graph),
+        producer_(graph.tensors.size(), no_node),
+        readers_(graph.tensors.size(), 0),
+        removed_(graph.nodes.size(), false) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       producer_[graph.nodes[i].output] = i;
       for (const auto input : graph.nodes[i].inputs) ++readers_[input];
@@ -22,7 +26,8 @@ class Uses {
   [[nodiscard]] std::size_t producer(TensorId id) const { return producer_[id]; }
   [[nodiscard]] bool single_reader(TensorId id) const { return readers_[id] == 1; }
 
-  /// The node that writes `id`, where nobody but one node reads it, and the node's result goes through no activation or sum yet.
+  /// The node that writes `id`, where nobody but one node reads it, and the node's result goes through no activation or
+  /// sum yet.
   [[nodiscard]] Node* plain_producer(TensorId id) {
     if (producer_[id] == no_node || !single_reader(id)) return nullptr;
     auto& node = graph_.nodes[producer_[id]];
@@ -71,7 +76,8 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
   std::vector<float> scaled(weights.values.size()), bias(channels);
   for (std::size_t c = 0; c < channels; ++c) {
     const double factor = scale[c];
-    for (std::size_t i = c * filter; i < (c + 1) * filter; ++i) scaled[i] = static_cast<float>(factor * static_cast<double>(weights.values[i]));
+    for (std::size_t i = c * filter; i < (c + 1) * filter; ++i)
+      scaled[i] = static_cast<float>(factor * static_cast<double>(weights.values[i]));
     const double old = conv.inputs.size() > 2 ? graph.tensors[conv.inputs[2]].values[c] : 0.0F;
     bias[c] = static_cast<float>(factor * old + static_cast<double>(shift[c]));
   }
@@ -83,11 +89,13 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
 }
 
 bool takes_activation(const Node& node) {
-  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) || std::holds_alternative<Binary>(node.operation) ||
-         std::holds_alternative<ScaleShift>(node.operation);
+  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
+         std::holds_alternative<Binary>(node.operation) || std::holds_alternative<ScaleShift>(node.operation);
 }
 
-bool takes_residual(const Node& node) { return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation); }
+bool takes_residual(const Node& node) {
+  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation);
+}
 
 } // namespace
 
@@ -115,7 +123,8 @@ void merge_swish(Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     auto& product = graph.nodes[i];
     const auto* binary = std::get_if<Binary>(&product.operation);
-    if (!binary || binary->kind != Binary::Kind::multiply || product.activation.kind != Activation::Kind::none) continue;
+    if (!binary || binary->kind != Binary::Kind::multiply || product.activation.kind != Activation::Kind::none)
+      continue;
     auto [x, other] = std::pair(product.inputs[0], product.inputs[1]);
     if (gate_of(x, other) == no_node) std::swap(x, other);
     const auto gate = gate_of(x, other);

@@ -13,25 +13,39 @@ ConvGeometry conv_geometry(const Graph& graph, const Node& node) {
   const auto& conv = std::get<Conv>(node.operation);
   const auto& x = graph.tensors[node.inputs[0]].shape;
   const auto& y = graph.tensors[node.output].shape;
-  return {conv.window, x[0], conv.groups, x[1], x[2], x[3], y[1], y[2], y[3], node.inputs.size() > 2, node.residual.has_value(), node.activation};
+  return {conv.window,
+          x[0],
+          conv.groups,
+          x[1],
+          x[2],
+          x[3],
+          y[1],
+          y[2],
+          y[3],
+          node.inputs.size() > 2,
+          node.residual.has_value(),
+          node.activation};
 }
 
 } // namespace kernels
 
 PreparedStep prepare(const Graph& graph, const Node& node) {
-  return std::visit([&](const auto& operation) -> PreparedStep {
-    using Kind = std::decay_t<decltype(operation)>;
-    if constexpr (std::is_same_v<Kind, Reshape>) {
-      return {};
-    } else if constexpr (std::is_same_v<Kind, Conv>) {
-      const auto geometry = kernels::conv_geometry(graph, node);
-      if (kernels::winograd_applies(geometry)) return kernels::prepare_winograd_conv(geometry, graph.tensors[node.inputs[1]].values);
-      if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
-      return kernels::prepare_gemm_conv(geometry);
-    } else {
-      return {kernels::make_step(graph, node, operation), {}};
-    }
-  }, node.operation);
+  return std::visit(
+      [&](const auto& operation) -> PreparedStep {
+        using Kind = std::decay_t<decltype(operation)>;
+        if constexpr (std::is_same_v<Kind, Reshape>) {
+          return {};
+        } else if constexpr (std::is_same_v<Kind, Conv>) {
+          const auto geometry = kernels::conv_geometry(graph, node);
+          if (kernels::winograd_applies(geometry))
+            return kernels::prepare_winograd_conv(geometry, graph.tensors[node.inputs[1]].values);
+          if (kernels::direct_applies(geometry)) return kernels::prepare_direct_conv(geometry);
+          return kernels::prepare_gemm_conv(geometry);
+        } else {
+          return {kernels::make_step(graph, node, operation), {}};
+        }
+      },
+      node.operation);
 }
 
 } // namespace rtexec::tasks

@@ -1,5 +1,5 @@
-// A step: one node with its kernel chosen, its geometry prepared and its constants packed. Addresses come with each run, so a
-// step is immutable once made.
+// A step: one node with its kernel chosen, its geometry prepared and its constants packed. Addresses come with each
+// run, so a step is immutable once made.
 #pragma once
 
 #include "tasks/dnn/graph.hpp"
@@ -28,8 +28,12 @@ class Step {
   /// Never allocates, locks or calls the system.
   virtual void run(const Operands& operands) const noexcept = 0;
   [[nodiscard]] virtual std::size_t workspace() const { return 0; } // in floats
-  /// Which input, or the residual (number inputs.size()), the output may overwrite: each element is read before it is written.
-  [[nodiscard]] virtual bool in_place(std::size_t input) const { (void)input; return false; }
+  /// Which input, or the residual (number inputs.size()), the output may overwrite: each element is read before it is
+  /// written.
+  [[nodiscard]] virtual bool in_place(std::size_t input) const {
+    (void)input;
+    return false;
+  }
 
  protected:
   Step() = default;

@@ -14,8 +14,7 @@ constexpr std::size_t page = 4096;
 Instant end_of(Duration wcet) noexcept { return Clock::now() + wcet * 95 / 100; }
 
 void spin_until(Instant end) noexcept {
-  while (Clock::now() < end) {
-  }
+  while (Clock::now() < end) {}
 }
 
 std::uint64_t read_word(const std::byte* at) noexcept {
@@ -54,7 +53,8 @@ MemoryDemand SyntheticWorkload::memory() const {
 
 std::string SyntheticWorkload::fingerprint() const {
   Fingerprint fingerprint;
-  for (const auto part : {wcet_.before, wcet_.device, wcet_.after}) fingerprint.add(static_cast<std::uint64_t>(part.count()));
+  for (const auto part : {wcet_.before, wcet_.device, wcet_.after})
+    fingerprint.add(static_cast<std::uint64_t>(part.count()));
   return "synthetic-" + fingerprint.add(swappable_.count).add(static_cast<std::uint64_t>(class_)).text();
 }
 
@@ -108,12 +108,15 @@ std::uint64_t SyntheticWorkload::contents(std::size_t word) const noexcept {
 }
 
 Status SyntheticWorkload::write_chunks(Instant end) noexcept {
-  std::byte* const begin = class_ == MemoryClass::state ? memory_.state : class_ == MemoryClass::scratch ? memory_.scratch : nullptr;
+  std::byte* const begin = class_ == MemoryClass::state     ? memory_.state
+                           : class_ == MemoryClass::scratch ? memory_.scratch
+                                                            : nullptr;
   if (begin == nullptr) return {};
   ++executions_;
   const auto stream = gpu_->stream(hal::EngineKind::compute);
   for (std::uint64_t at = 0; at < swappable_.count && Clock::now() < end; at += gpu_->chunk_size().count) {
-    const auto written = gpu_->driver().set_bytes_async(reinterpret_cast<hal::cuda::DevicePointer>(begin + at), executions_, 1, stream);
+    const auto written =
+        gpu_->driver().set_bytes_async(reinterpret_cast<hal::cuda::DevicePointer>(begin + at), executions_, 1, stream);
     if (const auto status = gpu_->check(written); !status) return status;
   }
   return gpu_->wait(hal::EngineKind::compute);

@@ -1,15 +1,17 @@
-// A workload that takes the time and the memory that it was told to, and computes nothing: for experiments with schedules.
+// A workload that takes the time and the memory that it was told to, and computes nothing: for experiments with
+// schedules.
 //
-// Each part of a job spins for 95 % of its WCET by CLOCK_MONOTONIC, so that what surrounds it (a switch, a cache miss, the clock itself)
-// fits into the rest and a run keeps what was promised. Preemption is not compensated: a preempted part ends at the same instant
-// as an undisturbed one.
+// Each part of a job spins for 95 % of its WCET by CLOCK_MONOTONIC, so that what surrounds it (a switch, a cache miss,
+// the clock itself) fits into the rest and a run keeps what was promised. Preemption is not compensated: a preempted
+// part ends at the same instant as an undisturbed one.
 //
-// Its swappable memory is one object of the task's class; the rest of its footprint is fixed and never touched. On the host device the
-// device part visits one word of each 4 KiB in turn, as many as its time allows, and the next job goes on from there. Constants are compared
-// with their image. A word of state must say which word of which task it is and how often it was visited, and is set to the next count. So
-// memory that was lost, is old, or belongs elsewhere is noticed. Scratch is only written.
-// On a GPU it occupies the compute engine for its time, and writes one byte in each chunk of its state or scratch, as many as half of its
-// time allows: an access to a chunk that is missing is a fault. Nothing is compared there.
+// Its swappable memory is one object of the task's class; the rest of its footprint is fixed and never touched. On the
+// host device the device part visits one word of each 4 KiB in turn, as many as its time allows, and the next job goes
+// on from there. Constants are compared with their image. A word of state must say which word of which task it is and
+// how often it was visited, and is set to the next count. So memory that was lost, is old, or belongs elsewhere is
+// noticed. Scratch is only written. On a GPU it occupies the compute engine for its time, and writes one byte in each
+// chunk of its state or scratch, as many as half of its time allows: an access to a chunk that is missing is a fault.
+// Nothing is compared there.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -26,7 +28,8 @@ namespace rtexec::tasks {
 
 class SyntheticWorkload final : public Workload {
  public:
-  /// `task` has a wcet, and a footprint of at least what is swappable. out_of_memory, refused: no image of its constants could be made.
+  /// `task` has a wcet, and a footprint of at least what is swappable. out_of_memory, refused: no image of its
+  /// constants could be made.
   [[nodiscard]] static Result<std::unique_ptr<SyntheticWorkload>> make(const Task& task, DeviceKind kind);
 
   [[nodiscard]] MemoryDemand memory() const override;
@@ -57,7 +60,7 @@ class SyntheticWorkload final : public Workload {
   Memory memory_;
 
   // On the host device.
-  std::size_t words_ = 0;             // that are visited
+  std::size_t words_ = 0; // that are visited
   std::size_t next_ = 0;
   std::vector<std::uint32_t> visits_; // by word; of state only
 

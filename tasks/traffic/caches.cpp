@@ -34,7 +34,8 @@ struct Cache {
 
 /// Number `index` of a core's caches, unless it holds instructions only.
 std::optional<Cache> read_cache(const hal::Machine& machine, unsigned core, unsigned index) {
-  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(index) + "/";
+  const std::string folder =
+      "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(index) + "/";
   const auto value = [&](const char* name) { return number(machine.read(folder + name).value_or("")); };
   const auto level = value("level"), size = value("size");
   if (!level || !size || machine.read(folder + "type").value_or("") == "Instruction") return {};

@@ -14,7 +14,10 @@ constexpr std::uint64_t piece = 64 << 10;
 class Run {
  public:
   Run(Generator& generator, const Course& course, const Clock& clock)
-      : generator_(generator), course_(course), clock_(clock), piece_{std::max(piece / generator.unit().count, std::uint64_t{1}) * generator.unit().count} {}
+      : generator_(generator),
+        course_(course),
+        clock_(clock),
+        piece_{std::max(piece / generator.unit().count, std::uint64_t{1}) * generator.unit().count} {}
 
   Traffic greedily() noexcept {
     while (goes_on()) move(piece_);
@@ -81,7 +84,8 @@ Bandwidth Traffic::bandwidth() const {
 }
 
 const Clock& monotonic_clock() noexcept {
-  static constexpr Clock clock{[](void*) noexcept { return hal::now(); }, [](void*, Instant when) noexcept { hal::sleep_until(when); }};
+  static constexpr Clock clock{[](void*) noexcept { return hal::now(); },
+                               [](void*, Instant when) noexcept { hal::sleep_until(when); }};
   return clock;
 }
 

@@ -1,18 +1,20 @@
-// Load generators: they move memory, as fast as they can or at a wanted rate, and say how much. One interface, two siblings:
+// Load generators: they move memory, as fast as they can or at a wanted rate, and say how much. One interface, two
+// siblings:
 //
-//   LineGenerator   cache lines of a buffer that is larger than the last-level cache: what bandwidth counters of the hardware count
-//   PageGenerator   pages touched for the first time: what machines can count that have no such counter
+//   LineGenerator   cache lines of a buffer that is larger than the last-level cache: what bandwidth counters of the
+//   hardware count PageGenerator   pages touched for the first time: what machines can count that have no such counter
 //
-// A generator owns its memory, which make() fills and tries to lock, so that run() meets no page fault but those that PageGenerator is there for.
-// One caller at a time, any thread. Only make() allocates.
+// A generator owns its memory, which make() fills and tries to lock, so that run() meets no page fault but those that
+// PageGenerator is there for. One caller at a time, any thread. Only make() allocates.
 //
 // "Bytes moved" are those that a program asks for, a whole line (or page) for each that it touches:
-//   write    a line for each that is written, one word in each (Nigam's thesis, Algorithm 2, counts the same). Caches that allocate on a write read
+//   write    a line for each that is written, one word in each (Nigam's thesis, Algorithm 2, counts the same). Caches
+//   that allocate on a write read
 //            the line first, and later write it back: up to twice as many bytes pass the memory bus
 //   read     a line for each that is read, one word in each
-//   copy     a line that is read and a line that is written, two for each that is copied; with the reading before the write, three pass the bus
-//   latency  a line for each that is read, where the address of the next is read from it: never two at once
-//   pages    a page for each that is touched for the first time, which the kernel has cleared
+//   copy     a line that is read and a line that is written, two for each that is copied; with the reading before the
+//   write, three pass the bus latency  a line for each that is read, where the address of the next is read from it:
+//   never two at once pages    a page for each that is touched for the first time, which the kernel has cleared
 #pragma once
 
 #include "config/result.hpp"
@@ -55,7 +57,8 @@ class Generator {
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  /// Moves as many whole units as `bytes` has, from where it left off, and returns what it moved: less only where it cannot go on.
+  /// Moves as many whole units as `bytes` has, from where it left off, and returns what it moved: less only where it
+  /// cannot go on.
   virtual Bytes run(Bytes bytes) noexcept = 0;
   /// What it moves at once at least.
   [[nodiscard]] virtual Bytes unit() const noexcept = 0;
@@ -75,16 +78,16 @@ class Generator {
 struct Course {
   std::optional<Bandwidth> rate; // absent: as fast as it can; otherwise more than 0
   Instant until = Instant::max();
-  const std::atomic<bool>* stop = nullptr;         // looked at after each piece, and after each sleep
-  std::atomic<std::uint64_t>* moved = nullptr;     // so far, in bytes, kept up to date
+  const std::atomic<bool>* stop = nullptr;     // looked at after each piece, and after each sleep
+  std::atomic<std::uint64_t>* moved = nullptr; // so far, in bytes, kept up to date
   std::atomic<std::uint64_t>* dropped = nullptr;
 };
 Traffic run_course(Generator& generator, const Course& course, const Clock& clock) noexcept;
 
 class LineGenerator final : public Generator {
  public:
-  /// `buffer` is rounded up to whole pages and has room for two lines at least; `line` is a power of two from 8 bytes to a page. latency: the lines
-  /// form one random cycle, the same for the same sizes. bad_input; out_of_memory.
+  /// `buffer` is rounded up to whole pages and has room for two lines at least; `line` is a power of two from 8 bytes
+  /// to a page. latency: the lines form one random cycle, the same for the same sizes. bad_input; out_of_memory.
   [[nodiscard]] static Result<std::unique_ptr<LineGenerator>> make(TrafficPattern pattern, Bytes buffer, Bytes line);
   ~LineGenerator() override;
 
@@ -106,7 +109,7 @@ class LineGenerator final : public Generator {
   TrafficPattern pattern_;
   hal::Mapping memory_;
   std::uint64_t line_;
-  std::uint64_t end_;      // of what is swept; copy: half of the buffer
+  std::uint64_t end_; // of what is swept; copy: half of the buffer
   std::uint64_t next_ = 0;
   bool locked_ = false;
 };
@@ -115,8 +118,9 @@ class PageGenerator final : public Generator {
  public:
   static constexpr Bytes usual_buffer{1 << 20}; // touched, and given back, again and again
 
-  /// `buffer` is rounded up to whole pages. Make it after the process locked its memory (hal::lock_memory), or not at all in one that does: pages that
-  /// are locked into memory cause no fault when they are touched. bad_input; refused: the kernel takes no pages back.
+  /// `buffer` is rounded up to whole pages. Make it after the process locked its memory (hal::lock_memory), or not at
+  /// all in one that does: pages that are locked into memory cause no fault when they are touched. bad_input; refused:
+  /// the kernel takes no pages back.
   [[nodiscard]] static Result<std::unique_ptr<PageGenerator>> make(Bytes buffer = usual_buffer);
 
   Bytes run(Bytes bytes) noexcept override;

@@ -11,14 +11,14 @@ struct GeneratorThread::State {
   GeneratorHooks hooks;
 
   std::atomic<bool> stop{false};
-  hal::Signal stopped;              // raised with `stop`
-  hal::Signal begun;                // raised once `refused` is known
-  Result<> refused;                 // of hooks.begin
+  hal::Signal stopped; // raised with `stop`
+  hal::Signal begun;   // raised once `refused` is known
+  Result<> refused;    // of hooks.begin
   Instant start;
   std::atomic<std::uint64_t> moved{0}, dropped{0};
-  Traffic traffic;                  // in all, once the thread has ended
+  Traffic traffic; // in all, once the thread has ended
   std::atomic<bool> ended{false};
-  hal::Thread thread;               // ends before the rest
+  hal::Thread thread; // ends before the rest
 
   void run() {
     if (hooks.begin) refused = hooks.begin();
@@ -52,9 +52,11 @@ struct GeneratorThread::State {
   ~State() { end(); }
 };
 
-Result<GeneratorThread> GeneratorThread::start(std::unique_ptr<Generator> generator, const hal::ThreadSettings& settings, std::optional<Bandwidth> rate,
+Result<GeneratorThread> GeneratorThread::start(std::unique_ptr<Generator> generator,
+                                               const hal::ThreadSettings& settings, std::optional<Bandwidth> rate,
                                                GeneratorHooks hooks) {
-  if (rate == Bandwidth{0}) return fail(Errc::bad_input, "a generator at 0B/s moves nothing: ask for more, or start none");
+  if (rate == Bandwidth{0})
+    return fail(Errc::bad_input, "a generator at 0B/s moves nothing: ask for more, or start none");
   auto state = std::make_unique<State>();
   state->generator = std::move(generator);
   state->rate = rate;

@@ -1,4 +1,5 @@
-// A generator on a thread of its own, as fast as it can or at a wanted rate, until it is stopped: a co-runner of experiments and calibration.
+// A generator on a thread of its own, as fast as it can or at a wanted rate, until it is stopped: a co-runner of
+// experiments and calibration.
 #pragma once
 
 #include "config/result.hpp"
@@ -11,7 +12,8 @@
 
 namespace rtexec::tasks {
 
-/// What the thread does before its first byte and after its last; for the counters and budgets of whoever starts it. Empty: nothing.
+/// What the thread does before its first byte and after its last; for the counters and budgets of whoever starts it.
+/// Empty: nothing.
 struct GeneratorHooks {
   std::function<Result<>()> begin; // an error ends the thread
   std::function<void()> end;       // not called where begin failed
@@ -19,9 +21,11 @@ struct GeneratorHooks {
 
 class GeneratorThread {
  public:
-  /// Returns once it runs with its settings in force, or the error of hal::Thread or of `hooks.begin`. bad_input: a rate of 0. Only the page faults of a
-  /// PageGenerator and the sleeps of a paced one make it wait: on a real-time class without a rate it keeps its core until it is stopped.
-  [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator, const hal::ThreadSettings& settings,
+  /// Returns once it runs with its settings in force, or the error of hal::Thread or of `hooks.begin`. bad_input: a
+  /// rate of 0. Only the page faults of a PageGenerator and the sleeps of a paced one make it wait: on a real-time
+  /// class without a rate it keeps its core until it is stopped.
+  [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator,
+                                                     const hal::ThreadSettings& settings,
                                                      std::optional<Bandwidth> rate = {}, GeneratorHooks hooks = {});
   ~GeneratorThread(); // stops
   GeneratorThread(GeneratorThread&&) noexcept;

@@ -10,7 +10,10 @@ constexpr std::uint64_t grids_in_a_second = std::chrono::seconds(1) / Pacer::gri
 } // namespace
 
 Pacer::Pacer(Bandwidth rate, Bytes unit, Instant start)
-    : rate_(std::max<std::uint64_t>(rate.bytes_per_second, 1)), unit_(unit.count), cost_(unit.count * grids_in_a_second), due_(start) {}
+    : rate_(std::max<std::uint64_t>(rate.bytes_per_second, 1)),
+      unit_(unit.count),
+      cost_(unit.count * grids_in_a_second),
+      due_(start) {}
 
 Bytes Pacer::take(std::uint64_t steps) noexcept {
   credit_ += rate_ * steps;

@@ -1,5 +1,6 @@
-// When a paced generator moves how much, so that it keeps a rate exactly: burst k is due at start + k grid, and bursts 0 to k together have
-// rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness adds up. Pure: no clock, no allocation.
+// When a paced generator moves how much, so that it keeps a rate exactly: burst k is due at start + k grid, and bursts
+// 0 to k together have rate (k + 1) grid, rounded down to whole units. So neither rounding nor lateness adds up. Pure:
+// no clock, no allocation.
 #pragma once
 
 #include "config/units.hpp"
@@ -10,8 +11,10 @@ namespace rtexec::tasks {
 
 class Pacer {
  public:
-  static constexpr Duration grid = std::chrono::microseconds(100);       // a tenth of the usual period of regulation
-  static constexpr Duration most_behind = std::chrono::milliseconds(10); // what is later is dropped, so that lost time is not made up for by a flood
+  /// A tenth of the usual period of regulation
+  static constexpr Duration grid = std::chrono::microseconds(100);
+  /// What is later is dropped, so that lost time is not made up for by a flood
+  static constexpr Duration most_behind = std::chrono::milliseconds(10);
 
   /// `rate` and `unit` are more than 0.
   Pacer(Bandwidth rate, Bytes unit, Instant start);
@@ -20,7 +23,8 @@ class Pacer {
     Instant due;
     Bytes size; // whole units, at least one
   };
-  /// The first burst that holds a unit, after those that were taken. What is more than `most_behind` late at `now` is dropped and counted.
+  /// The first burst that holds a unit, after those that were taken. What is more than `most_behind` late at `now` is
+  /// dropped and counted.
   [[nodiscard]] Burst next(Instant now) noexcept;
   [[nodiscard]] Bytes dropped() const noexcept { return dropped_; }
 

@@ -1,6 +1,7 @@
-// A workload that moves memory in its CPU parts and needs no device: for experiments with bandwidth budgets. Each job moves traffic_before bytes
-// in its first part and traffic_after in its last, in whole lines (copy: pairs of lines), rounded down, from where the job before left off; what a
-// byte is for each pattern, tasks/traffic/generator.hpp says. Its device part does nothing.
+// A workload that moves memory in its CPU parts and needs no device: for experiments with bandwidth budgets. Each job
+// moves traffic_before bytes in its first part and traffic_after in its last, in whole lines (copy: pairs of lines),
+// rounded down, from where the job before left off; what a byte is for each pattern, tasks/traffic/generator.hpp says.
+// Its device part does nothing.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -14,9 +15,10 @@ namespace rtexec::tasks {
 
 class TrafficWorkload final : public Workload {
  public:
-  /// Line size, and buffer where the task names none, come from `machine`'s caches. bad_input: an amount that is less than a line, or no traffic
-  /// at all; out_of_memory.
-  [[nodiscard]] static Result<std::unique_ptr<TrafficWorkload>> make(const Task& task, const hal::Machine& machine = hal::Machine());
+  /// Line size, and buffer where the task names none, come from `machine`'s caches. bad_input: an amount that is less
+  /// than a line, or no traffic at all; out_of_memory.
+  [[nodiscard]] static Result<std::unique_ptr<TrafficWorkload>> make(const Task& task,
+                                                                     const hal::Machine& machine = hal::Machine());
 
   [[nodiscard]] MemoryDemand memory() const override { return {}; }
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }

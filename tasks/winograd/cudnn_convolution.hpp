@@ -1,5 +1,6 @@
-// One 3x3 convolution in cuDNN's words, with planes of channels (NCHW): cuDNN has no Winograd for channels that lie together, as the engine's own
-// networks have them (tasks/dnn/cuda/cudnn.hpp describes those). Set-up only: what it computes is captured into a graph.
+// One 3x3 convolution in cuDNN's words, with planes of channels (NCHW): cuDNN has no Winograd for channels that lie
+// together, as the engine's own networks have them (tasks/dnn/cuda/cudnn.hpp describes those). Set-up only: what it
+// computes is captured into a graph.
 #pragma once
 
 #include "config/result.hpp"
@@ -13,9 +14,11 @@ namespace rtexec::tasks {
 
 class CudnnConvolution {
  public:
-  /// 1x`channels`x`side`x`side` to the same shape, in `stream`, with the context current. unsupported: there is no cuDNN.
+  /// 1x`channels`x`side`x`side` to the same shape, in `stream`, with the context current. unsupported: there is no
+  /// cuDNN.
   [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(int channels, int side, hal::cuda::Stream stream);
-  [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions& functions, int channels, int side, hal::cuda::Stream stream);
+  [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions& functions,
+                                                                      int channels, int side, hal::cuda::Stream stream);
   ~CudnnConvolution();
   CudnnConvolution(const CudnnConvolution&) = delete;
   CudnnConvolution& operator=(const CudnnConvolution&) = delete;
@@ -23,7 +26,8 @@ class CudnnConvolution {
   /// Bytes that `algorithm` (cudnnConvolutionFwdAlgo_t) needs. unsupported: cuDNN does not compute it so here.
   [[nodiscard]] Result<std::size_t> workspace(int algorithm) const;
   /// y = conv(x, filters), filters as [out, in, 3, 3].
-  [[nodiscard]] Result<> compute(int algorithm, const std::byte* x, const std::byte* filters, std::byte* y, std::byte* workspace, std::size_t workspace_bytes) const;
+  [[nodiscard]] Result<> compute(int algorithm, const std::byte* x, const std::byte* filters, std::byte* y,
+                                 std::byte* workspace, std::size_t workspace_bytes) const;
 
  private:
   using Handle = cuda::CudnnFunctions::Handle;

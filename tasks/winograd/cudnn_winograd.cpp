@@ -12,7 +12,11 @@ constexpr Bytes alignment{256};
 } // namespace
 
 CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& method, const Options& options)
-    : filters_(graph.tensors[graph.nodes.front().inputs[1]].values), flops_(flops), method_(method), options_(options), layer_(graph.nodes.front().name) {
+    : filters_(graph.tensors[graph.nodes.front().inputs[1]].values),
+      flops_(flops),
+      method_(method),
+      options_(options),
+      layer_(graph.nodes.front().name) {
   const auto port = [&](TensorId id) { return Port{graph.tensors[id].name, graph.tensors[id].shape, {}}; };
   input_ = port(graph.inputs.front());
   output_ = port(graph.outputs.front());
@@ -20,13 +24,17 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
 
 CudnnWinograd::~CudnnWinograd() { unbind(); }
 
-Bytes CudnnWinograd::picture() const { return {static_cast<std::uint64_t>(element_count(input_.shape)) * sizeof(float)}; }
+Bytes CudnnWinograd::picture() const {
+  return {static_cast<std::uint64_t>(element_count(input_.shape)) * sizeof(float)};
+}
 
 Bytes CudnnWinograd::scratch() const { return round_up(picture(), alignment) * 2 + Bytes{method_.workspace}; }
 
 std::vector<MemoryObject> CudnnWinograd::objects() const {
   const Bytes second = round_up(picture(), alignment);
-  std::vector<MemoryObject> objects{{MemoryClass::constant, {}, {constants().size()}}, {MemoryClass::scratch, {}, picture()}, {MemoryClass::scratch, second, picture()}};
+  std::vector<MemoryObject> objects{{MemoryClass::constant, {}, {constants().size()}},
+                                    {MemoryClass::scratch, {}, picture()},
+                                    {MemoryClass::scratch, second, picture()}};
   if (method_.workspace > 0) objects.push_back({MemoryClass::scratch, second * 2, {method_.workspace}});
   return objects;
 }
@@ -36,7 +44,9 @@ std::vector<MemoryObject> CudnnWinograd::objects() const {
 Result<> CudnnWinograd::bind(hal::Device& device, const Memory& memory) {
   unbind();
   device_ = dynamic_cast<hal::CudaDevice*>(&device);
-  if (!device_) return fail(Errc::unsupported, "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
+  if (!device_)
+    return fail(Errc::unsupported,
+                "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
   auto bound = ready(memory);
   if (!bound) unbind();
   return bound;
@@ -46,7 +56,9 @@ Result<> CudnnWinograd::ready(const Memory& memory) {
   auto executor = cuda::Executor::open(*device_, Precision::fp32, options_.launching);
   if (!executor) return std::unexpected(executor.error());
   executor_ = std::move(*executor);
-  if (auto opened = open_convolution(); !opened) return fail(Errc::refused, "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
+  if (auto opened = open_convolution(); !opened)
+    return fail(Errc::refused,
+                "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
   if (auto allocated = allocate_ports(); !allocated) return allocated;
   if (auto made = make_events(); !made) return made;
   auto graph = device_->capture([&](hal::cuda::Stream) { return issue(memory); });
@@ -58,13 +70,15 @@ Result<> CudnnWinograd::ready(const Memory& memory) {
 Result<> CudnnWinograd::open_convolution() {
   const int channels = static_cast<int>(input_.shape[1]), side = static_cast<int>(input_.shape[2]);
   const auto stream = device_->stream(hal::EngineKind::compute);
-  auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, channels, side, stream) : CudnnConvolution::open(channels, side, stream);
+  auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, channels, side, stream)
+                                   : CudnnConvolution::open(channels, side, stream);
   if (!opened) return std::unexpected(opened.error());
   convolution_ = std::move(*opened);
   const auto needed = convolution_->workspace(method_.algorithm);
   if (!needed) return std::unexpected(needed.error());
   if (*needed <= method_.workspace) return {};
-  return fail(Errc::refused, "it needs a workspace of " + readable(Bytes{*needed}) + " here, and " + readable(Bytes{method_.workspace}) +
+  return fail(Errc::refused, "it needs a workspace of " + readable(Bytes{*needed}) + " here, and " +
+                                 readable(Bytes{method_.workspace}) +
                                  " when it was profiled: profile the task set again");
 }
 
@@ -82,7 +96,10 @@ Result<> CudnnWinograd::make_events() {
   if (!observer_.begin && !observer_.end) return {};
   for (int i = 0; i < 3; ++i) {
     hal::cuda::Event event = nullptr;
-    if (auto made = device_->checked(device_->driver().event_create(&event, hal::cuda::event_default), "making a layer's event"); !made) return made;
+    if (auto made = device_->checked(device_->driver().event_create(&event, hal::cuda::event_default),
+                                     "making a layer's event");
+        !made)
+      return made;
     events_.push_back(event);
   }
   return {};
@@ -96,14 +113,18 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   executor_->begin();
   if (auto copied = executor_->copy(x, buffers_[0].device, floats); !copied) return copied;
   if (auto recorded = record(0); !recorded) return recorded;
-  if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace); !computed) return computed;
+  if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
+      !computed)
+    return computed;
   executor_->begin(); // a kernel of cuDNN's came last
   if (auto recorded = record(1); !recorded) return recorded;
   if (auto copied = executor_->copy(buffers_[1].device, y, floats); !copied) return copied;
   return record(2);
 }
 
-Result<> CudnnWinograd::record(std::size_t event) { return events_.empty() ? Result<>() : executor_->record(events_[event]); }
+Result<> CudnnWinograd::record(std::size_t event) {
+  return events_.empty() ? Result<>() : executor_->record(events_[event]);
+}
 
 void CudnnWinograd::unbind() noexcept {
   if (!device_) return;
@@ -129,7 +150,8 @@ Status CudnnWinograd::tell_layer(Instant end) noexcept {
   std::array<Instant, 2> at;
   for (std::size_t i = 0; i < at.size(); ++i) {
     float milliseconds = 0;
-    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[i], events_.back())); !known) return std::unexpected(known.error());
+    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[i], events_.back())); !known)
+      return std::unexpected(known.error());
     at[i] = end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
   }
   if (observer_.begin) observer_.begin(observer_.self, 0, at[0]);

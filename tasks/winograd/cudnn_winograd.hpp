@@ -1,5 +1,5 @@
-// The convolution of the micro-benchmark on an NVIDIA GPU by cuDNN's Winograd: a network of one layer, captured into one graph with the copies of its
-// input and output. Everything but bind() works without a device.
+// The convolution of the micro-benchmark on an NVIDIA GPU by cuDNN's Winograd: a network of one layer, captured into
+// one graph with the copies of its input and output. Everything but bind() works without a device.
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
@@ -45,7 +45,8 @@ class CudnnWinograd final : public Network {
   [[nodiscard]] Status run() noexcept override;
 
  private:
-  [[nodiscard]] Bytes picture() const; // as large as the result, which follows it in scratch; then the workspace
+  /// As large as the result, which follows it in scratch; then the workspace
+  [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> ready(const Memory& memory);
   [[nodiscard]] Result<> open_convolution();
   [[nodiscard]] Result<> allocate_ports();
@@ -67,8 +68,9 @@ class CudnnWinograd final : public Network {
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
   std::unique_ptr<CudnnConvolution> convolution_;
-  std::vector<hal::Buffer> buffers_;      // of input and output
-  std::vector<hal::cuda::Event> events_;  // the layer's begin and end, the end of all; none where nobody observes
+  std::vector<hal::Buffer> buffers_; // of input and output
+  /// The layer's begin and end, the end of all; none where nobody observes
+  std::vector<hal::cuda::Event> events_;
   hal::CudaGraph graph_;
 };
 

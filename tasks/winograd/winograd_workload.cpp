@@ -13,10 +13,12 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr std::uint64_t weights_seed = 1, picture_seed = 2;
-constexpr std::int64_t side = 3;                             // of a filter
-constexpr std::array algorithms{6, 7};                       // cudnnConvolutionFwdAlgo_t: WINOGRAD, WINOGRAD_NONFUSED; the first that cuDNN takes
+constexpr std::int64_t side = 3; // of a filter
+// CudnnConvolutionFwdAlgo_t: WINOGRAD, WINOGRAD_NONFUSED; the first that cuDNN takes
+constexpr std::array algorithms{6, 7};
 constexpr std::size_t most_workspace = std::size_t{4} << 30; // that a line of tuning may ask for
-constexpr std::string_view note = "# ";                      // begins a line that says something and chooses nothing
+// Begins a line that says something and chooses nothing
+constexpr std::string_view note = "# ";
 
 std::vector<float> noise(std::uint64_t seed, std::int64_t count) {
   Random random(seed);
@@ -43,17 +45,21 @@ Graph winograd_graph(unsigned resolution) {
   conv.window = {.kernel_h = side, .kernel_w = side, .pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1};
   Graph graph;
   graph.name = "winograd-" + std::to_string(resolution);
-  graph.tensors = {{"picture", picture, {}}, {"filters", filters, noise(weights_seed, element_count(filters))}, {"result", picture, {}}};
+  graph.tensors = {{"picture", picture, {}},
+                   {"filters", filters, noise(weights_seed, element_count(filters))},
+                   {"result", picture, {}}};
   graph.nodes = {{"convolution", conv, {0, 1}, 2, {}, {}}};
   graph.inputs = {0};
   graph.outputs = {2};
   return graph;
 }
 
-Result<std::unique_ptr<WinogradWorkload>> WinogradWorkload::make(unsigned resolution, DeviceKind kind, const CudnnWinograd::Options& options) {
+Result<std::unique_ptr<WinogradWorkload>> WinogradWorkload::make(unsigned resolution, DeviceKind kind,
+                                                                 const CudnnWinograd::Options& options) {
   if (resolution < least_resolution || resolution > most_resolution)
-    return fail(Errc::bad_input, "resolution = " + std::to_string(resolution) + ": a winograd task convolves " + std::to_string(channels) +
-                                     " channels of a picture with a side of " + std::to_string(least_resolution) + " to " + std::to_string(most_resolution));
+    return fail(Errc::bad_input, "resolution = " + std::to_string(resolution) + ": a winograd task convolves " +
+                                     std::to_string(channels) + " channels of a picture with a side of " +
+                                     std::to_string(least_resolution) + " to " + std::to_string(most_resolution));
   auto network = make_network(winograd_graph(resolution), kind, Precision::fp32);
   if (!network) return std::unexpected(network.error());
   return std::unique_ptr<WinogradWorkload>(new WinogradWorkload(resolution, kind, options, std::move(*network)));
@@ -94,21 +100,26 @@ Result<CudnnWinograd::Method> WinogradWorkload::parse(const std::string& line) c
   const auto key = key_of(resolution_);
   if (line.starts_with(key)) {
     const auto method = cuda::parse_conv_method(std::string_view(line).substr(key.size()));
-    if (method && method->kind == cuda::ConvMethod::Kind::cudnn && std::ranges::find(algorithms, method->algorithm) != algorithms.end())
+    if (method && method->kind == cuda::ConvMethod::Kind::cudnn &&
+        std::ranges::find(algorithms, method->algorithm) != algorithms.end())
       return CudnnWinograd::Method{method->algorithm, method->workspace};
   }
-  return fail(Errc::bad_input, "'" + line + "' is no choice for a Winograd convolution of resolution " + std::to_string(resolution_) + ": profile the task set again");
+  return fail(Errc::bad_input, "'" + line + "' is no choice for a Winograd convolution of resolution " +
+                                   std::to_string(resolution_) + ": profile the task set again");
 }
 
 Result<std::vector<std::string>> WinogradWorkload::tune(hal::Device& device, const TuningProgress& progress) {
   if (kind_ == DeviceKind::host) return network_->tune(device, progress);
   auto* const gpu = dynamic_cast<hal::CudaDevice*>(&device);
-  if (!gpu) return fail(Errc::unsupported, "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
+  if (!gpu)
+    return fail(Errc::unsupported,
+                "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
   if (progress && !progress(0, 1)) return fail(Errc::cancelled, "tuning was stopped");
   if (auto entered = gpu->enter(); !entered) return std::unexpected(entered.error());
   const auto stream = gpu->stream(hal::EngineKind::compute);
   const int width = static_cast<int>(channels), height = static_cast<int>(resolution_);
-  const auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, width, height, stream) : CudnnConvolution::open(width, height, stream);
+  const auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, width, height, stream)
+                                         : CudnnConvolution::open(width, height, stream);
   std::vector lines{opened ? choose(**opened) : own_convolution(opened.error().what)};
   if (const auto used = use(lines); !used) return std::unexpected(used.error());
   if (progress) (void)progress(1, 1);
@@ -119,7 +130,9 @@ std::string WinogradWorkload::choose(const CudnnConvolution& convolution) const 
   std::string refusals;
   for (const int algorithm : algorithms) {
     const auto workspace = convolution.workspace(algorithm);
-    if (workspace && *workspace <= most_workspace) return key_of(resolution_) + to_text(cuda::ConvMethod{cuda::ConvMethod::Kind::cudnn, {}, algorithm, false, *workspace});
+    if (workspace && *workspace <= most_workspace)
+      return key_of(resolution_) +
+             to_text(cuda::ConvMethod{cuda::ConvMethod::Kind::cudnn, {}, algorithm, false, *workspace});
     const auto why = workspace ? "it needs a workspace of " + readable(Bytes{*workspace}) : workspace.error().what;
     refusals += (refusals.empty() ? "algorithm " : "; algorithm ") + std::to_string(algorithm) + ": " + why;
   }

@@ -1,8 +1,8 @@
-// How fast a recording is read, beside babeltrace2's own dummy sink on the same trace: events per second and peak memory, each in a process of its
-// own.
+// How fast a recording is read, beside babeltrace2's own dummy sink on the same trace: events per second and peak
+// memory, each in a process of its own.
 //
-// analyze-bench FOLDER [TRACE]: the trace, or one of ANALYZE_EVENTS events (20 million) that is written to FOLDER unless it is there from an earlier
-// run: eight tasks that swap, driven by the device scheduler in virtual time.
+// analyze-bench FOLDER [TRACE]: the trace, or one of ANALYZE_EVENTS events (20 million) that is written to FOLDER
+// unless it is there from an earlier run: eight tasks that swap, driven by the device scheduler in virtual time.
 #include "policies/device_scheduler.hpp"
 #include "test/support/trace_writer.hpp"
 #include "traces/analysis/analyzer.hpp"
@@ -59,7 +59,8 @@ traces::RunSetup setup_of(const Plan& plan) {
   setup.version = "bench";
   setup.simulated = true;
   setup.chunk = chunk;
-  setup.swap = traces::SwapSetup{.policy = plan.swap->policy, .frames = plan.swap->frames, .copy_engines = 2, .chunk = chunk, .store = "nothing"};
+  setup.swap = traces::SwapSetup{
+      .policy = plan.swap->policy, .frames = plan.swap->frames, .copy_engines = 2, .chunk = chunk, .store = "nothing"};
   for (const PlannedTask& planned : plan.tasks) {
     traces::TaskSetup task;
     task.name = planned.name;
@@ -78,7 +79,8 @@ traces::RunSetup setup_of(const Plan& plan) {
 /// A run of the plan in virtual time, written as it goes. Each task has a core of its own.
 class Generator {
  public:
-  Generator(const fs::path& folder, std::uint64_t events) : events_(events), writer_(folder, streams, {.packet_bytes = std::size_t{1} << 20}) {
+  Generator(const fs::path& folder, std::uint64_t events)
+      : events_(events), writer_(folder, streams, {.packet_bytes = std::size_t{1} << 20}) {
     writer_.write(setup_of(plan_), now_);
     for (std::uint32_t i = 0; i < tasks; ++i) at(now_ + (i + 1) * 1ms, [this, i] { release({i, 0}, now_); });
   }
@@ -106,7 +108,8 @@ class Generator {
     Record record;
     record.kind = kind;
     record.at = now_;
-    record.time = written_at_ = std::max(now_, written_at_ + 1ns); // what follows from another event is written after it
+    // What follows from another event is written after it
+    record.time = written_at_ = std::max(now_, written_at_ + 1ns);
     record.job = job;
     if (more) more(record);
     writer_.write(core % streams, record);
@@ -119,7 +122,10 @@ class Generator {
     if (busy_[job.task]) return put(RecordKind::job_skip, job, job.task, [&](Record& r) { r.nominal = nominal; });
     busy_[job.task] = true;
     nominal_[job.task] = nominal;
-    put(RecordKind::job_release, job, job.task, [&](Record& r) { r.nominal = nominal; r.deadline = nominal + task.period; });
+    put(RecordKind::job_release, job, job.task, [&](Record& r) {
+      r.nominal = nominal;
+      r.deadline = nominal + task.period;
+    });
     put(RecordKind::job_start, job, job.task);
     at(now_ + cpu_part, [this, job] { request(job); });
   }
@@ -133,11 +139,17 @@ class Generator {
 
   void decide(const policies::Event& event) {
     const std::uint64_t sequence = sequence_++;
-    put(RecordKind::scheduler_input, {}, 0, [&](Record& r) { r.sequence = sequence; r.input = event; });
+    put(RecordKind::scheduler_input, {}, 0, [&](Record& r) {
+      r.sequence = sequence;
+      r.input = event;
+    });
     actions_.clear();
     scheduler_.on(event, actions_);
     for (const policies::Action& action : actions_.all()) {
-      put(RecordKind::scheduler_action, {}, 0, [&](Record& r) { r.sequence = sequence; r.action = action; });
+      put(RecordKind::scheduler_action, {}, 0, [&](Record& r) {
+        r.sequence = sequence;
+        r.action = action;
+      });
       if (action.kind == policies::Action::Kind::start_execution) execute(action.job);
       else transfer(action);
     }
@@ -159,17 +171,28 @@ class Generator {
     const Instant begin = std::max(now_, free);
     free = begin + copy;
     const auto say = [=, this](RecordKind kind, Bytes bytes) {
-      put(kind, action.job, 1, [&](Record& r) { r.transfer = action.transfer; r.bytes = bytes.count; });
+      put(kind, action.job, 1, [&](Record& r) {
+        r.transfer = action.transfer;
+        r.bytes = bytes.count;
+      });
     };
     at(begin, [=] { say(in ? RecordKind::swap_in_begin : RecordKind::swap_out_begin, {}); });
     at(free, [=, this] {
       say(in ? RecordKind::swap_in_end : RecordKind::swap_out_end, chunk);
-      decide({in ? policies::Event::Kind::copied_in : policies::Event::Kind::copied_out, {}, now_, {}, action.transfer, false});
+      decide({in ? policies::Event::Kind::copied_in : policies::Event::Kind::copied_out,
+              {},
+              now_,
+              {},
+              action.transfer,
+              false});
     });
   }
 
   void end(policies::JobId job) {
-    put(RecordKind::job_end, job, job.task, [&](Record& r) { r.executed = cpu_part; r.response = now_ - nominal_[job.task]; });
+    put(RecordKind::job_end, job, job.task, [&](Record& r) {
+      r.executed = cpu_part;
+      r.response = now_ - nominal_[job.task];
+    });
     busy_[job.task] = false;
   }
 
@@ -201,9 +224,11 @@ Measured measure(const std::function<int()>& body) {
   int status = 0;
   rusage usage{};
   ::wait4(child, &status, 0, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          static_cast<double>(usage.ru_maxrss) / 1024, status == 0};
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+          seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<double>(usage.ru_maxrss) / 1024, status == 0};
 }
 
 int dummy_sink(const fs::path& trace) {
@@ -234,16 +259,20 @@ int analyze_all(const fs::path& trace) {
   const auto summary = traces::read_records(trace, setup, analyzer);
   if (!summary) return 1;
   const traces::Analysis analysis = analyzer.finish(*summary);
-  const bool sound = analysis.replay.difference.empty() && analysis.replay.not_replayed.empty() && std::ranges::all_of(analysis.tasks, [](const auto& task) { return task.invalid.empty() && task.completed > 0; });
-  if (!sound) std::fprintf(stderr, "the analysis does not fit the recording: %s%s\n", analysis.replay.difference.c_str(), analysis.replay.not_replayed.c_str());
+  const bool sound =
+      analysis.replay.difference.empty() && analysis.replay.not_replayed.empty() &&
+      std::ranges::all_of(analysis.tasks, [](const auto& task) { return task.invalid.empty() && task.completed > 0; });
+  if (!sound)
+    std::fprintf(stderr, "the analysis does not fit the recording: %s%s\n", analysis.replay.difference.c_str(),
+                 analysis.replay.not_replayed.c_str());
   return sound ? 0 : 1;
 }
 
 void print(const char* what, const Measured& measured, std::uint64_t events) {
   if (!measured.ok) std::printf("%-24s failed\n", what);
   else
-    std::printf("%-24s %8.2f s of processor time  %10.0f events/s  %6.1f MiB at most  (%.2f s by the clock)\n", what, measured.seconds,
-                static_cast<double>(events) / measured.seconds, measured.mebibytes, measured.wall);
+    std::printf("%-24s %8.2f s of processor time  %10.0f events/s  %6.1f MiB at most  (%.2f s by the clock)\n", what,
+                measured.seconds, static_cast<double>(events) / measured.seconds, measured.mebibytes, measured.wall);
 }
 
 fs::path generated(const fs::path& folder) {
@@ -270,7 +299,8 @@ int run(int count, char** arguments) {
   print("babeltrace2, dummy sink", dummy, events);
   print("read_records()", ours, events);
   print("rtexec analyze", analysis, events);
-  std::printf("beside the dummy sink: reading %.2f, analysis %.2f times as fast\n", dummy.seconds / ours.seconds, dummy.seconds / analysis.seconds);
+  std::printf("beside the dummy sink: reading %.2f, analysis %.2f times as fast\n", dummy.seconds / ours.seconds,
+              dummy.seconds / analysis.seconds);
   return ours.ok && analysis.ok && dummy.ok ? 0 : 1;
 }
 

@@ -1,7 +1,8 @@
 // What regulation of memory bandwidth keeps, and what it costs, with a stand-in event that every Linux machine counts.
 //
-//   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a neighbour on another core
-//   bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event; overshoot; what an unused budget costs; lost overflows
+//   bandwidth-bench rates    a greedy thread under budgets across two decades: its rate against its budget, and a
+//   neighbour on another core bandwidth-bench costs    from overflow to stop, beside a bare thread on perf_event;
+//   overshoot; what an unused budget costs; lost overflows
 //
 // --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
 #include "hal/machine.hpp"
@@ -42,11 +43,12 @@ struct Options {
   std::exit(77);
 }
 
-
 /// RT throttling would stop a FIFO thread that never sleeps, and the regulating thread beside it, for 5 % of the time.
 class WithoutRtThrottling {
  public:
-  WithoutRtThrottling() : before_(hal::Machine().read(file).value_or("-1")) { lifted_ = before_ == "-1" || hal::Machine().write(file, "-1").has_value(); }
+  WithoutRtThrottling() : before_(hal::Machine().read(file).value_or("-1")) {
+    lifted_ = before_ == "-1" || hal::Machine().write(file, "-1").has_value();
+  }
   ~WithoutRtThrottling() {
     if (lifted_ && before_ != "-1") static_cast<void>(hal::Machine().write(file, before_));
   }
@@ -106,19 +108,21 @@ class GreedyThread {
  public:
   static constexpr std::size_t stamps = 1 << 20;
 
-  GreedyThread(const Options& options, int fifo, bool stamped, regulation::Regulation* regulation, unsigned core) : stamped_(stamped) {
+  GreedyThread(const Options& options, int fifo, bool stamped, regulation::Regulation* regulation, unsigned core)
+      : stamped_(stamped) {
     if (stamped) stamps_.resize(stamps);
-    auto thread = hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}}, [&options, this, regulation, core] {
-      const auto greedy = greedy_for(options.event);
-      if (regulation != nullptr && !regulation->join(core)) failed_.store(true);
-      while (!stop_.load(std::memory_order_relaxed)) {
-        const std::uint64_t number = steps_.load(std::memory_order_relaxed);
-        if (stamped_) stamps_[number % stamps] = hal::now().time_since_epoch().count();
-        greedy->step();
-        steps_.store(number + 1, std::memory_order_release);
-      }
-      if (regulation != nullptr) regulation->leave(core);
-    });
+    auto thread = hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}},
+                                     [&options, this, regulation, core] {
+                                       const auto greedy = greedy_for(options.event);
+                                       if (regulation != nullptr && !regulation->join(core)) failed_.store(true);
+                                       while (!stop_.load(std::memory_order_relaxed)) {
+                                         const std::uint64_t number = steps_.load(std::memory_order_relaxed);
+                                         if (stamped_) stamps_[number % stamps] = hal::now().time_since_epoch().count();
+                                         greedy->step();
+                                         steps_.store(number + 1, std::memory_order_release);
+                                       }
+                                       if (regulation != nullptr) regulation->leave(core);
+                                     });
     if (!thread) skip(thread.error().what);
     thread_ = std::move(*thread);
   }
@@ -144,16 +148,26 @@ hal::CounterSettings counter_of(const Options& options, CounterBackEnd back_end)
   return {.back_end = back_end, .reads = *event, .writes = {}, .core = options.core, .period = options.period};
 }
 
-regulation::RegulatedDomain domain_of(const Options& options, CounterBackEnd back_end, std::optional<double> events_per_second) {
-  regulation::RegulatedDomain domain{.cores = {options.core}, .counter = counter_of(options, back_end), .line = Bytes{64}, .budget = {}, .always = true};
+regulation::RegulatedDomain domain_of(const Options& options, CounterBackEnd back_end,
+                                      std::optional<double> events_per_second) {
+  regulation::RegulatedDomain domain{.cores = {options.core},
+                                     .counter = counter_of(options, back_end),
+                                     .line = Bytes{64},
+                                     .budget = {},
+                                     .always = true};
   if (events_per_second) domain.budget = Bandwidth{static_cast<std::uint64_t>(*events_per_second * 64)};
   return domain;
 }
 
 using OpenCounter = std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)>;
 
-std::unique_ptr<regulation::Regulation> regulate(const regulation::RegulatedDomain& domain, const Options& options, BandwidthLocks& locks, OpenCounter open = {}) {
-  regulation::RegulationSettings settings{.period = options.period, .rules = {}, .regulate_while = RegulateWhile::device_busy, .observer = {}, .open_counter = std::move(open)};
+std::unique_ptr<regulation::Regulation> regulate(const regulation::RegulatedDomain& domain, const Options& options,
+                                                 BandwidthLocks& locks, OpenCounter open = {}) {
+  regulation::RegulationSettings settings{.period = options.period,
+                                          .rules = {},
+                                          .regulate_while = RegulateWhile::device_busy,
+                                          .observer = {},
+                                          .open_counter = std::move(open)};
   auto started = regulation::Regulation::start(std::span(&domain, 1), settings, locks);
   if (!started) skip(started.error().what);
   return std::move(*started);
@@ -172,12 +186,14 @@ BandwidthLocks open_locks() {
 class Neighbour {
  public:
   explicit Neighbour(unsigned core) {
-    auto thread = hal::Thread::start({.name = "neighbour", .core = core, .fifo_priority = 1, .reservation = {}}, [this] {
-      const Instant begin = hal::now();
-      const Duration before = executed();
-      while (!stop_.load(std::memory_order_relaxed)) {}
-      share_ = static_cast<double>((executed() - before).count()) / static_cast<double>((hal::now() - begin).count());
-    });
+    auto thread =
+        hal::Thread::start({.name = "neighbour", .core = core, .fifo_priority = 1, .reservation = {}}, [this] {
+          const Instant begin = hal::now();
+          const Duration before = executed();
+          while (!stop_.load(std::memory_order_relaxed)) {}
+          share_ =
+              static_cast<double>((executed() - before).count()) / static_cast<double>((hal::now() - begin).count());
+        });
     if (!thread) skip(thread.error().what);
     thread_ = std::move(*thread);
   }
@@ -208,13 +224,14 @@ double stolen(unsigned core) {
     std::istringstream fields(line);
     std::string first;
     if (fields >> first; first != name) continue;
-    for (int field = 0; field < 8; ++field) fields >> ticks; // user, nice, system, idle, iowait, irq, softirq, steal
+    // User, nice, system, idle, iowait, irq, softirq, steal
+    for (int field = 0; field < 8; ++field) fields >> ticks;
     return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
   }
   return 0;
 }
 
-// ---- rates ------------------------------------------------------------------------------------------------------------
+// ---- rates ----
 
 /// Events per second that the greedy thread counts without a limit.
 double unlimited_rate(const Options& options, int fifo, BandwidthLocks& locks) {
@@ -231,10 +248,12 @@ double unlimited_rate(const Options& options, int fifo, BandwidthLocks& locks) {
 bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, int fifo, BandwidthLocks& locks) {
   Options own = options;
   const auto domain = domain_of(own, back_end, rate);
-  const double wanted = static_cast<double>(policies::lines_of(*domain.budget, domain.line, own.period)) / std::chrono::duration<double>(own.period).count();
+  const double wanted = static_cast<double>(policies::lines_of(*domain.budget, domain.line, own.period)) /
+                        std::chrono::duration<double>(own.period).count();
   const auto regulation = regulate(domain, own, locks);
   GreedyThread greedy(own, fifo, false, regulation.get(), own.core);
-  sleep(std::max(0.2, 4 * std::chrono::duration<double>(own.period).count())); // what its first steps overshoot is paid
+  // What its first steps overshoot is paid
+  sleep(std::max(0.2, 4 * std::chrono::duration<double>(own.period).count()));
   Neighbour neighbour(own.other_core);
   const auto before = regulation->report().front();
   const double stolen_before = stolen(own.other_core);
@@ -244,40 +263,54 @@ bool keeps_rate(const Options& options, CounterBackEnd back_end, double rate, in
   const double reached = static_cast<double>(after.reads - before.reads) / since(begin);
   const double beside = neighbour.stop();
   const double error = reached / wanted - 1;
-  // Time in which something else ran on the core (the fair server's threads, the host's other machines) is nobody's fault below the budget.
-  const double taken = static_cast<double>(after.missed_periods - before.missed_periods) * std::chrono::duration<double>(own.period).count() / since(begin);
+  // Time in which something else ran on the core (the fair server's threads, the host's other machines) is nobody's
+  // fault below the budget.
+  const double taken = static_cast<double>(after.missed_periods - before.missed_periods) *
+                       std::chrono::duration<double>(own.period).count() / since(begin);
   const double left = 1 - (stolen(own.other_core) - stolen_before) / since(begin); // of the neighbour's core
   const bool kept = error >= -0.05 - taken && error <= 0.05 && beside >= 0.9 * left;
-  std::printf("%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows %llu  neighbour has %5.1f %% of its core, the host took %.1f %%  %s\n",
-              back_end == CounterBackEnd::core ? "core" : back_end == CounterBackEnd::thread ? "thread" : "polling", wanted, reached, 100 * error,
-              100 * std::chrono::duration<double>(after.throttled - before.throttled).count() / since(begin), 100 * taken,
-              static_cast<unsigned long long>(after.lost_overflows - before.lost_overflows), 100 * beside, 100 * (1 - left), kept ? "ok" : "NOT KEPT");
+  std::printf(
+      "%-7s budget %11.0f /s  reached %11.0f /s  %+6.2f %%  held %4.1f %%  taken by others %.1f %%  lost overflows "
+      "%llu  neighbour has %5.1f %% of its core, the host took %.1f %%  %s\n",
+      back_end == CounterBackEnd::core     ? "core"
+      : back_end == CounterBackEnd::thread ? "thread"
+                                           : "polling",
+      wanted, reached, 100 * error,
+      100 * std::chrono::duration<double>(after.throttled - before.throttled).count() / since(begin), 100 * taken,
+      static_cast<unsigned long long>(after.lost_overflows - before.lost_overflows), 100 * beside, 100 * (1 - left),
+      kept ? "ok" : "NOT KEPT");
   return kept;
 }
 
 int rates(const Options& options) {
   const WithoutRtThrottling throttling;
   BandwidthLocks locks = open_locks();
-  // A thread of FIFO class: those without priority get their share of a held core from the fair server, where the kernel has one.
+  // A thread of FIFO class: those without priority get their share of a held core from the fair server, where the
+  // kernel has one.
   constexpr int fifo = 10;
   const double most = unlimited_rate(options, fifo, locks);
-  std::printf("greedy thread on core %u, %s: %.0f /s without a limit; periods of %lld us; budgets of %s of it, %.0f s each\n", options.core,
-              options.event.c_str(), most, static_cast<long long>(options.period.count() / 1000), options.shares.c_str(), options.seconds);
+  std::printf(
+      "greedy thread on core %u, %s: %.0f /s without a limit; periods of %lld us; budgets of %s of it, %.0f s each\n",
+      options.core, options.event.c_str(), most, static_cast<long long>(options.period.count() / 1000),
+      options.shares.c_str(), options.seconds);
   bool kept = true;
-  for (const auto& [name, back_end] : {std::pair("core", CounterBackEnd::core), std::pair("thread", CounterBackEnd::thread)}) {
+  for (const auto& [name, back_end] :
+       {std::pair("core", CounterBackEnd::core), std::pair("thread", CounterBackEnd::thread)}) {
     if (options.back_ends.find(name) == std::string::npos) continue;
     if (back_end == CounterBackEnd::core && !throttling.lifted()) {
-      std::printf("core: skipped: RT throttling takes 5 %% of a core that FIFO threads fill, and cannot be lifted here\n");
+      std::printf(
+          "core: skipped: RT throttling takes 5 %% of a core that FIFO threads fill, and cannot be lifted here\n");
       continue;
     }
     std::istringstream shares(options.shares);
-    for (std::string share; std::getline(shares, share, ',');) kept = keeps_rate(options, back_end, std::atof(share.c_str()) * most, fifo, locks) && kept;
+    for (std::string share; std::getline(shares, share, ',');)
+      kept = keeps_rate(options, back_end, std::atof(share.c_str()) * most, fifo, locks) && kept;
   }
   std::printf("%s\n", kept ? "every budget was kept within 5 %" : "A BUDGET WAS NOT KEPT");
   return kept ? 0 : 1;
 }
 
-// ---- costs ------------------------------------------------------------------------------------------------------------
+// ---- costs ----
 
 /// Looks on while a counter regulates: from the event that used the budget up to the thread that stands on the core.
 class Timed final : public hal::BandwidthCounter {
@@ -332,7 +365,8 @@ Stops ours(const Options& options, double rate, double seconds, BandwidthLocks& 
   return stops;
 }
 
-/// The peer: nothing but a FIFO thread that waits for the counter, stops the core until the period ends, and arms again.
+/// The peer: nothing but a FIFO thread that waits for the counter, stops the core until the period ends, and arms
+/// again.
 Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   Stops stops;
   stops.latency.reserve(most_samples);
@@ -357,7 +391,8 @@ Stops bare(const Options& options, std::uint64_t budget, double seconds) {
       const Duration left = next - hal::now();
       const timespec timeout{.tv_sec = 0, .tv_nsec = std::max<long>(left.count(), 0)};
       pollfd waits{.fd = file, .events = POLLIN, .revents = 0};
-      if (::ppoll(&waits, 1, &timeout, nullptr) > 0 && greedy.steps() >= crossing && stops.latency.size() < most_samples)
+      if (::ppoll(&waits, 1, &timeout, nullptr) > 0 && greedy.steps() >= crossing &&
+          stops.latency.size() < most_samples)
         stops.latency.push_back(static_cast<double>((hal::now() - greedy.stamp(crossing)).count()));
       while (hal::now() < next) {}
     }
@@ -369,7 +404,8 @@ Stops bare(const Options& options, std::uint64_t budget, double seconds) {
   return stops;
 }
 
-/// Of a core that a thread of FIFO class never leaves by itself: the share that others took, regulating threads among them.
+/// Of a core that a thread of FIFO class never leaves by itself: the share that others took, regulating threads among
+/// them.
 double taken_share(unsigned core, double seconds) {
   Neighbour worker(core);
   sleep(seconds);
@@ -380,9 +416,10 @@ double taken_share(unsigned core, double seconds) {
 class Waker {
  public:
   Waker(unsigned core, Duration period) {
-    auto thread = hal::Thread::start({.name = "waker", .core = core, .fifo_priority = 99, .reservation = {}}, [this, period] {
-      for (Instant next = hal::now(); !stop_.load(); next += period) hal::sleep_until(next);
-    });
+    auto thread =
+        hal::Thread::start({.name = "waker", .core = core, .fifo_priority = 99, .reservation = {}}, [this, period] {
+          for (Instant next = hal::now(); !stop_.load(); next += period) hal::sleep_until(next);
+        });
     if (!thread) skip(thread.error().what);
     thread_ = std::move(*thread);
   }
@@ -397,7 +434,8 @@ struct Cost {
   double best_effort = 0, real_time = 0, waking = 0; // shares of a core
 };
 
-/// What a budget that nobody uses takes of its core, while the device works: short turns in one run, each beside the next.
+/// What a budget that nobody uses takes of its core, while the device works: short turns in one run, each beside the
+/// next.
 Cost cost_of_unused(const Options& options, Duration period, double seconds, BandwidthLocks& locks) {
   Options own = options;
   own.period = period;
@@ -438,23 +476,36 @@ int costs(const Options& options) {
     bare_latency.insert(bare_latency.end(), peer.latency.begin(), peer.latency.end());
   }
   const auto us = [](const std::vector<double>& values, double share) { return percentile(values, share) / 1000; };
-  std::printf("overflow to stop     rtexec p50 %6.1f us  p99 %6.1f us  (%zu)   bare FIFO thread p50 %6.1f us  p99 %6.1f us  (%zu)   ratio p50 %.2f  p99 %.2f  (goal 1.2)\n",
-              us(our_latency, 0.5), us(our_latency, 0.99), our_latency.size(), us(bare_latency, 0.5), us(bare_latency, 0.99), bare_latency.size(),
-              us(our_latency, 0.5) / us(bare_latency, 0.5), us(our_latency, 0.99) / us(bare_latency, 0.99));
-  const auto percent = [&](std::int64_t lines) { return 100.0 * static_cast<double>(lines) / static_cast<double>(budget); };
-  std::printf("overshoot per period p50 %lld lines (%.2f %%)  p99 %lld (%.2f %%)  max %lld (%.2f %%)  of %llu, in %llu periods\n",
-              static_cast<long long>(last.overshoot.p50), percent(last.overshoot.p50), static_cast<long long>(last.overshoot.p99), percent(last.overshoot.p99),
-              static_cast<long long>(last.overshoot.max), percent(last.overshoot.max), static_cast<unsigned long long>(budget),
-              static_cast<unsigned long long>(last.overshoot.samples));
+  std::printf(
+      "overflow to stop     rtexec p50 %6.1f us  p99 %6.1f us  (%zu)   bare FIFO thread p50 %6.1f us  p99 %6.1f us  "
+      "(%zu)   ratio p50 %.2f  p99 %.2f  (goal 1.2)\n",
+      us(our_latency, 0.5), us(our_latency, 0.99), our_latency.size(), us(bare_latency, 0.5), us(bare_latency, 0.99),
+      bare_latency.size(), us(our_latency, 0.5) / us(bare_latency, 0.5),
+      us(our_latency, 0.99) / us(bare_latency, 0.99));
+  const auto percent = [&](std::int64_t lines) {
+    return 100.0 * static_cast<double>(lines) / static_cast<double>(budget);
+  };
+  std::printf(
+      "overshoot per period p50 %lld lines (%.2f %%)  p99 %lld (%.2f %%)  max %lld (%.2f %%)  of %llu, in %llu "
+      "periods\n",
+      static_cast<long long>(last.overshoot.p50), percent(last.overshoot.p50),
+      static_cast<long long>(last.overshoot.p99), percent(last.overshoot.p99),
+      static_cast<long long>(last.overshoot.max), percent(last.overshoot.max), static_cast<unsigned long long>(budget),
+      static_cast<unsigned long long>(last.overshoot.samples));
   // What was moved beyond all budgets and one overshoot: traffic that no period was charged for.
-  const double allowed = static_cast<double>(budget) * static_cast<double>(last.periods + last.missed_periods + 1) + static_cast<double>(last.overshoot.max);
+  const double allowed = static_cast<double>(budget) * static_cast<double>(last.periods + last.missed_periods + 1) +
+                         static_cast<double>(last.overshoot.max);
   const double uncorrected = std::max(0.0, static_cast<double>(last.reads) - allowed);
-  std::printf("lost overflows       %llu found by the cross-check; lines beyond all budgets and one overshoot: %.0f (goal 0)\n",
-              static_cast<unsigned long long>(lost), uncorrected);
+  std::printf(
+      "lost overflows       %llu found by the cross-check; lines beyond all budgets and one overshoot: %.0f (goal 0)\n",
+      static_cast<unsigned long long>(lost), uncorrected);
   for (const auto& [period, goal] : {std::pair<Duration, double>(1ms, 0.5), std::pair<Duration, double>(100us, 5)}) {
     const Cost cost = cost_of_unused(options, period, options.seconds, locks);
-    std::printf("unused budget        %.2f %% of a core in periods of %lld us (goal %.1f %%); of one with real-time work: %.2f %%; a thread that only wakes in each: %.2f %%\n",
-                100 * cost.best_effort, static_cast<long long>(period.count() / 1000), goal, 100 * cost.real_time, 100 * cost.waking);
+    std::printf(
+        "unused budget        %.2f %% of a core in periods of %lld us (goal %.1f %%); of one with real-time work: %.2f "
+        "%%; a thread that only wakes in each: %.2f %%\n",
+        100 * cost.best_effort, static_cast<long long>(period.count() / 1000), goal, 100 * cost.real_time,
+        100 * cost.waking);
   }
   return 0;
 }
@@ -462,11 +513,16 @@ int costs(const Options& options) {
 int run(const Options& options) {
   const auto cores = hal::Machine().online_cores();
   if (cores.size() < 2) skip("needs two cores");
-  // Above the threads that fill cores here, and below those that hold them: where no fair server helps, this one would not get on otherwise.
-  if (const auto applied = hal::apply({.name = "bandwidth-bench", .core = {}, .fifo_priority = 20, .reservation = {}}); !applied) skip(applied.error().what);
+  // Above the threads that fill cores here, and below those that hold them: where no fair server helps, this one would
+  // not get on otherwise.
+  if (const auto applied = hal::apply({.name = "bandwidth-bench", .core = {}, .fifo_priority = 20, .reservation = {}});
+      !applied)
+    skip(applied.error().what);
   if (options.mode == "rates") return rates(options);
   if (options.mode == "costs") return costs(options);
-  std::printf("use: bandwidth-bench rates|costs [--seconds N] [--event NAME] [--period US] [--back-ends core,thread] [--shares S,S...]\n");
+  std::printf(
+      "use: bandwidth-bench rates|costs [--seconds N] [--event NAME] [--period US] [--back-ends core,thread] [--shares "
+      "S,S...]\n");
   return 2;
 }
 

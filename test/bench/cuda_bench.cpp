@@ -1,5 +1,6 @@
-// Latency of networks on the GPU, input and output in place on the device: between two CUDA events around each launch, and on the host's clock
-// until the completion is seen by spinning. What test/gpu/compare_latency.py holds against PyTorch.
+// Latency of networks on the GPU, input and output in place on the device: between two CUDA events around each launch,
+// and on the host's clock until the completion is seen by spinning. What test/gpu/compare_latency.py holds against
+// PyTorch.
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
@@ -71,18 +72,22 @@ class Bench {
     const auto stream = device_.stream(hal::EngineKind::compute);
     api::Event begin = nullptr, end = nullptr;
     for (auto* event : {&begin, &end})
-      if (auto made = device_.checked(driver.event_create(event, api::event_default), "making an event"); !made) return std::unexpected(made.error());
+      if (auto made = device_.checked(driver.event_create(event, api::event_default), "making an event"); !made)
+        return std::unexpected(made.error());
     std::vector<double> events, wall;
     constexpr std::size_t warm_ups = 100;
     for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
       const auto start = std::chrono::steady_clock::now();
       (void)driver.event_record(begin, stream);
-      if (const auto launched = device_.launch(network.graph()); !launched) return fail(launched.error(), "launching failed");
+      if (const auto launched = device_.launch(network.graph()); !launched)
+        return fail(launched.error(), "launching failed");
       (void)driver.event_record(end, stream);
-      if (const auto done = device_.wait(hal::EngineKind::compute); !done) return fail(done.error(), "execution failed");
+      if (const auto done = device_.wait(hal::EngineKind::compute); !done)
+        return fail(done.error(), "execution failed");
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
       float milliseconds = 0;
-      if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known) return std::unexpected(known.error());
+      if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known)
+        return std::unexpected(known.error());
       if (i < warm_ups) continue;
       events.push_back(static_cast<double>(milliseconds));
       wall.push_back(took.count());
@@ -99,12 +104,14 @@ int run(const Options& options) {
   auto device = hal::CudaDevice::open({.completion = Completion::spin});
   if (!device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
   nlohmann::json all;
-  std::printf("%-28s %10s %10s %10s %10s %10s\n", "network, ms", "events p50", "p99.9", "p99.9/p50", "wall p50", "wall p99.9");
+  std::printf("%-28s %10s %10s %10s %10s %10s\n", "network, ms", "events p50", "p99.9", "p99.9/p50", "wall p50",
+              "wall p99.9");
   for (const auto& model : options.models) {
     const auto measured = Bench(**device, options).measure(model);
     if (!measured) return std::fprintf(stderr, "%s: %s\n", model.c_str(), measured.error().what.c_str()), 1;
     const auto& events = (*measured)["events"];
-    const double p50 = events["p50"], p999 = events["p999"], wall = (*measured)["wall"]["p50"], wall999 = (*measured)["wall"]["p999"];
+    const double p50 = events["p50"], p999 = events["p999"], wall = (*measured)["wall"]["p50"],
+                 wall999 = (*measured)["wall"]["p999"];
     const auto name = model.substr(model.rfind('/') + 1);
     std::printf("%-28s %10.3f %10.3f %10.3f %10.3f %10.3f\n", name.c_str(), p50, p999, p999 / p50, wall, wall999);
     std::fflush(stdout);
@@ -119,7 +126,8 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App program("Latency of networks on the GPU");
   Options options;
-  const std::map<std::string, Precision> precisions{{"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
+  const std::map<std::string, Precision> precisions{
+      {"fp32", Precision::fp32}, {"tf32", Precision::tf32}, {"fp16", Precision::fp16}};
   program.add_option("models", options.models)->type_name("MODEL.onnx");
   program.add_option("--precision", options.precision)->transform(CLI::CheckedTransformer(precisions));
   program.add_option("--runs", options.runs)->capture_default_str();

@@ -1,6 +1,6 @@
-// From the request of a job to the start of its kernel on the GPU, in a running executive: request, scheduler thread, compute engine's thread,
-// driver, device. The kernel raises a word in page-locked host memory, which a thread of its own watches, so the way back over the bus is
-// included.
+// From the request of a job to the start of its kernel on the GPU, in a running executive: request, scheduler thread,
+// compute engine's thread, driver, device. The kernel raises a word in page-locked host memory, which a thread of its
+// own watches, so the way back over the bus is included.
 #include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive.hpp"
 #include "test/bench/statistics.hpp"
@@ -64,7 +64,9 @@ class Probe final : public tasks::Workload {
   std::vector<double> threads_;   // of that, request to the compute engine's thread
 
  private:
-  [[nodiscard]] std::atomic_ref<std::uint32_t> raised() const { return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word_.host)); }
+  [[nodiscard]] std::atomic_ref<std::uint32_t> raised() const {
+    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(word_.host));
+  }
   void watch() {
     while (!ending_) {
       if (requested_ == 0 || raised().load(std::memory_order_acquire) == 0) continue;
@@ -86,8 +88,8 @@ class Probe final : public tasks::Workload {
 };
 
 void print(const char* what, const std::vector<double>& times) {
-  std::printf("    %-34s p50 %6.1f  p99 %6.1f  p99.9 %6.1f  max %6.1f us\n", what, bench::median(times), bench::percentile(times, 0.99),
-              bench::percentile(times, 0.999), bench::percentile(times, 1));
+  std::printf("    %-34s p50 %6.1f  p99 %6.1f  p99.9 %6.1f  max %6.1f us\n", what, bench::median(times),
+              bench::percentile(times, 0.99), bench::percentile(times, 0.999), bench::percentile(times, 1));
 }
 
 struct Setting {
@@ -121,12 +123,14 @@ int measure(const char* board, const Setting& setting) {
   setup.workloads.emplace("probe", std::move(probe));
   auto executive = Executive::create(set, std::move(setup));
   if (!executive) return std::fprintf(stderr, "%s\n", executive.error().what.c_str()), 1;
-  if (const auto started = executive->start(); !started) return std::fprintf(stderr, "%s\n", started.error().what.c_str()), 1;
+  if (const auto started = executive->start(); !started)
+    return std::fprintf(stderr, "%s\n", started.error().what.c_str()), 1;
   executive->wait();
   const auto report = executive->stop();
   if (seen.latencies_.empty()) return std::fprintf(stderr, "no kernel was seen to start\n"), 1;
-  std::printf("  completion = \"%s\", keep_awake = %s: %zu jobs, %llu missed\n", setting.completion == Completion::spin ? "spin" : "block",
-              setting.keep_awake ? "true" : "false", seen.latencies_.size(), static_cast<unsigned long long>(report.tasks.front().missed));
+  std::printf("  completion = \"%s\", keep_awake = %s: %zu jobs, %llu missed\n",
+              setting.completion == Completion::spin ? "spin" : "block", setting.keep_awake ? "true" : "false",
+              seen.latencies_.size(), static_cast<unsigned long long>(report.tasks.front().missed));
   print("request to kernel start", seen.latencies_);
   print("of that, to the engine's thread", seen.threads_);
   for (const auto& line : report.degraded) std::printf("    degraded: %s\n", line.c_str());
@@ -136,7 +140,8 @@ int measure(const char* board, const Setting& setting) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (const auto device = hal::CudaDevice::open({}); !device) return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
+  if (const auto device = hal::CudaDevice::open({}); !device)
+    return std::printf("skipped: %s\n", device.error().what.c_str()), 0;
   const char* board = argc > 1 ? argv[1] : "rtx";
   std::printf("dispatch cost on board %s, period 2 ms\n", board);
   for (const bool keep_awake : {false, true})

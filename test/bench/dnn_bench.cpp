@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
     auto built = tasks::HostNetwork::build(*graph);
     if (!built) return std::fprintf(stderr, "%s\n", built.error().what.c_str()), 2;
     const auto& network = *built;
-    const std::unique_ptr<std::byte, decltype(&std::free)> scratch(static_cast<std::byte*>(std::aligned_alloc(64, (network->scratch().count + 63) / 64 * 64)), &std::free);
+    const std::unique_ptr<std::byte, decltype(&std::free)> scratch(
+        static_cast<std::byte*>(std::aligned_alloc(64, (network->scratch().count + 63) / 64 * 64)), &std::free);
     network->bind(network->constants().data(), scratch.get());
     (void)network->run();
     std::vector<double> ours, peak, share;
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
       peak.push_back((before + sgemm.run()) / 2);
       share.push_back(ours.back() / peak.back());
     }
-    std::printf("  %s: %.1f GFLOP/s, SGEMM %.1f GFLOP/s, share %.0f %% (goal on resnet50: at least 70 %%)\n", argv[i], bench::median(ours), bench::median(peak),
-                100 * bench::median(share));
+    std::printf("  %s: %.1f GFLOP/s, SGEMM %.1f GFLOP/s, share %.0f %% (goal on resnet50: at least 70 %%)\n", argv[i],
+                bench::median(ours), bench::median(peak), 100 * bench::median(share));
   }
 }

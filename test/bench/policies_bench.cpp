@@ -30,7 +30,8 @@ Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
   for (std::int64_t i = 0; i < n; ++i) {
     Task& task = set.tasks.tasks.emplace_back();
     task.name = "t" + std::to_string(i);
-    task.period = task.deadline = std::chrono::microseconds(std::uniform_int_distribution<int>(50'000, 500'000)(random));
+    task.period = task.deadline =
+        std::chrono::microseconds(std::uniform_int_distribution<int>(50'000, 500'000)(random));
     task.core = static_cast<unsigned>(i % 2);
     const Duration cpu_part = cpu_parts ? task.period / (10 * n) : Duration(0);
     task.wcet = Wcet{cpu_part, task.period * 3 / (4 * n), cpu_part};
@@ -55,14 +56,15 @@ void decision(benchmark::State& state) {
     scheduler.on({kind, job, at, at + set.plan.tasks[job.task].device_done_by}, actions);
     benchmark::DoNotOptimize(actions.all().data());
   };
-  for (std::uint32_t task = 0; task < set.plan.tasks.size(); ++task) feed(policies::Event::Kind::job_requested, {task, 0});
+  for (std::uint32_t task = 0; task < set.plan.tasks.size(); ++task)
+    feed(policies::Event::Kind::job_requested, {task, 0});
   for (auto _ : state) {
     const policies::JobId job = *scheduler.state().running;
     feed(policies::Event::Kind::execution_done, job);
     feed(policies::Event::Kind::job_requested, {job.task, ++numbers[job.task]});
   }
-  state.counters["per_decision"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * 2, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_decision"] = benchmark::Counter(static_cast<double>(state.iterations()) * 2,
+                                                      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(decision)->ArgNames({"tasks", "static_priority"})->Args({4, 0})->Args({16, 0})->Args({16, 1})->Args({64, 0});
 
@@ -76,7 +78,8 @@ void simulator_loop(benchmark::State& state) {
     events += outcome.events;
     for (const simulator::TaskStatistics& task : outcome.tasks) jobs += task.completed;
   }
-  state.counters["scheduler_events_per_second"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
+  state.counters["scheduler_events_per_second"] =
+      benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
   state.counters["jobs_per_second"] = benchmark::Counter(static_cast<double>(jobs), benchmark::Counter::kIsRate);
 }
 BENCHMARK(simulator_loop)
@@ -89,11 +92,18 @@ void make_plan(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(policies::make_plan(set.tasks, set.board, set.memory));
   state.counters["proved"] = set.plan.proved ? 1 : 0;
 }
-BENCHMARK(make_plan)->ArgNames({"tasks", "static_priority"})->Args({4, 0})->Args({16, 0})->Args({16, 1})->Args({64, 0})->Unit(benchmark::kMicrosecond);
+BENCHMARK(make_plan)
+    ->ArgNames({"tasks", "static_priority"})
+    ->Args({4, 0})
+    ->Args({16, 0})
+    ->Args({16, 1})
+    ->Args({64, 0})
+    ->Unit(benchmark::kMicrosecond);
 
-// ---- sets that swap ---------------------------------------------------------------------------------------------------
+// ---- sets that swap ----
 
-/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit; periods of 3 to 5 s for 13 tasks, longer for more.
+/// `n` networks like RT-Swap's (Kang et al., Table III), two thirds of whose memory fit; periods of 3 to 5 s for 13
+/// tasks, longer for more.
 Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   Prepared set;
   set.tasks.executive.order = order;
@@ -101,16 +111,21 @@ Prepared swapping(std::int64_t n, Order order, std::uint64_t seed) {
   set.board.chunk = Bytes{std::uint64_t{64} << 20};
   set.board.copy_engines = 2;
   set.board.memory_policies = {MemoryPolicy::device};
-  set.board.swap_costs = {{.chunk = set.board.chunk, .in_per_chunk = std::chrono::microseconds(5660), .out_per_chunk = std::chrono::microseconds(5240)}};
+  set.board.swap_costs = {{.chunk = set.board.chunk,
+                           .in_per_chunk = std::chrono::microseconds(5660),
+                           .out_per_chunk = std::chrono::microseconds(5240)}};
   std::mt19937_64 random(seed);
-  const auto draw = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
   std::uint64_t chunks = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     Task& task = set.tasks.tasks.emplace_back();
     task.name = "t" + std::to_string(i);
     task.period = task.deadline = std::chrono::milliseconds(draw(3000, 5000) * std::max<std::int64_t>(n, 13) / 13);
     task.core = static_cast<unsigned>(i % 4);
-    task.wcet = Wcet{std::chrono::microseconds(100), std::chrono::milliseconds(draw(29, 63)), std::chrono::microseconds(100)};
+    task.wcet =
+        Wcet{std::chrono::microseconds(100), std::chrono::milliseconds(draw(29, 63)), std::chrono::microseconds(100)};
     const auto own = static_cast<std::uint64_t>(draw(16, 80));
     chunks += own;
     set.memory.push_back({.constant = {}, .scratch = {}, .state = set.board.chunk * own, .fixed = {}, .objects = {}});
@@ -133,13 +148,18 @@ void check(benchmark::State& state) {
   }
   state.counters["proved"] = static_cast<double>(proved) / static_cast<double>(examined);
 }
-BENCHMARK(check)->ArgNames({"tasks", "static_priority"})->ArgsProduct({{13, 500}, {0, 1}})->Unit(benchmark::kMillisecond);
+BENCHMARK(check)
+    ->ArgNames({"tasks", "static_priority"})
+    ->ArgsProduct({{13, 500}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
 
 /// RT-Swap's problem (1a) to (1d), for its Table III.
 void volumes(benchmark::State& state) {
   std::mt19937_64 random(1);
   std::vector<policies::DeviceSet> sets;
-  const auto draw = [&](std::uint32_t low, std::uint32_t high) { return std::uniform_int_distribution<std::uint32_t>(low, high)(random); };
+  const auto draw = [&](std::uint32_t low, std::uint32_t high) {
+    return std::uniform_int_distribution<std::uint32_t>(low, high)(random);
+  };
   for (int k = 0; k < 500; ++k) {
     policies::DeviceSet& set = sets.emplace_back();
     std::uint32_t all = 0;
@@ -147,14 +167,19 @@ void volumes(benchmark::State& state) {
       const policies::Nanos period = policies::Nanos{draw(3000, 5000)} * 1'000'000;
       const std::uint32_t footprint = draw(16, 99);
       all += footprint;
-      set.tasks.push_back({.period = period, .deadline = period, .execution = policies::Nanos{draw(29, 63)} * 1'000'000, .most = footprint * draw(40, 84) / 100});
+      set.tasks.push_back({.period = period,
+                           .deadline = period,
+                           .execution = policies::Nanos{draw(29, 63)} * 1'000'000,
+                           .most = footprint * draw(40, 84) / 100});
     }
     set.overflow = all > 384 ? all - 384 : 0;
     set.cost.in_per_chunk = std::chrono::microseconds(5660);
     set.cost.out_per_chunk = std::chrono::microseconds(5240);
   }
   std::size_t next = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(policies::volumes_for(sets[next++ % sets.size()], policies::DeviceTest::theorem1, Order::edf));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        policies::volumes_for(sets[next++ % sets.size()], policies::DeviceTest::theorem1, Order::edf));
 }
 BENCHMARK(volumes)->ArgNames({"tasks"})->Arg(8)->Arg(13)->Unit(benchmark::kMicrosecond);
 

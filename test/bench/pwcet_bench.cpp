@@ -1,5 +1,6 @@
-// What the probabilistic WCET promises, measured: how often the 95 % interval at exceedance 1e-6 holds the truth, how often samples without a
-// fault are refused and samples with one are, and how long a million samples take. --tables prints the tables of traces/wcet/fit_tests.cpp.
+// What the probabilistic WCET promises, measured: how often the 95 % interval at exceedance 1e-6 holds the truth, how
+// often samples without a fault are refused and samples with one are, and how long a million samples take. --tables
+// prints the tables of traces/wcet/fit_tests.cpp.
 #include "test/bench/statistics.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/fit_tests.hpp"
@@ -33,20 +34,23 @@ struct Count {
 };
 
 void coverage(std::size_t samples, int repetitions) {
-  std::printf("%zu samples, %d repetitions: 95 %% intervals at %g that hold the truth (goal: at least 90 %%)\n", samples, repetitions, exceedance);
+  std::printf("%zu samples, %d repetitions: 95 %% intervals at %g that hold the truth (goal: at least 90 %%)\n",
+              samples, repetitions, exceedance);
   std::printf("  %-20s %6s %6s   refused: both %6s %6s\n", "", "gpd", "gev", "gpd", "gev");
   for (const auto& distribution : test::distributions()) {
     test::Random random(samples);
     Count pot, maxima;
     int refused = 0;
     for (int i = 0; i < repetitions; ++i) {
-      const Pwcet result = estimate_pwcet(test::samples(samples, random, distribution.draw), {.exceedances = {exceedance}});
+      const Pwcet result =
+          estimate_pwcet(test::samples(samples, random, distribution.draw), {.exceedances = {exceedance}});
       refused += result.refused.empty() ? 0 : 1;
       pot.add(result.pot, distribution.quantile(exceedance));
       maxima.add(result.maxima, distribution.quantile(exceedance));
     }
-    std::printf("  %-20s %5.1f%% %5.1f%% %14.1f%% %5.1f%% %5.1f%%\n", distribution.name.c_str(), pot.coverage(), maxima.coverage(),
-                100.0 * refused / repetitions, 100.0 * (repetitions - pot.used) / repetitions, 100.0 * (repetitions - maxima.used) / repetitions);
+    std::printf("  %-20s %5.1f%% %5.1f%% %14.1f%% %5.1f%% %5.1f%%\n", distribution.name.c_str(), pot.coverage(),
+                maxima.coverage(), 100.0 * refused / repetitions, 100.0 * (repetitions - pot.used) / repetitions,
+                100.0 * (repetitions - maxima.used) / repetitions);
   }
 }
 
@@ -55,7 +59,8 @@ void rejection(std::size_t samples, int repetitions) {
   for (const auto& broken : test::broken_samples()) {
     test::Random random(samples);
     int refused = 0;
-    for (int i = 0; i < repetitions; ++i) refused += estimate_pwcet(broken.make(samples, random), {}).refused.empty() ? 0 : 1;
+    for (int i = 0; i < repetitions; ++i)
+      refused += estimate_pwcet(broken.make(samples, random), {}).refused.empty() ? 0 : 1;
     std::printf("  %-24s %5.1f%%\n", broken.name.c_str(), 100.0 * refused / repetitions);
   }
 }
@@ -70,7 +75,8 @@ void duration() {
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     if (!result.refused.empty()) std::printf("  refused: %s\n", result.refused.c_str());
   }
-  std::printf("a million samples, three quantiles, both models: %.3f s, median of %zu (goal: at most 2 s)\n", bench::median(seconds), seconds.size());
+  std::printf("a million samples, three quantiles, both models: %.3f s, median of %zu (goal: at most 2 s)\n",
+              bench::median(seconds), seconds.size());
 }
 
 /// One row of each table: what both statistics exceed with the tables' probabilities, over samples of 200, fitted.
@@ -94,7 +100,8 @@ std::array<std::vector<double>, 2> statistics(const Model& model, const Fit& fit
 void tables(int repetitions) {
   for (const bool gev : {false, true})
     for (const double shape : {-0.4, -0.2, 0.0, 0.2, 0.4}) {
-      auto both = gev ? statistics(Gev{0, 1, shape}, fit_gev, repetitions) : statistics(Gpd{1, shape}, fit_gpd, repetitions);
+      auto both =
+          gev ? statistics(Gev{0, 1, shape}, fit_gev, repetitions) : statistics(Gpd{1, shape}, fit_gpd, repetitions);
       for (std::size_t s = 0; s < both.size(); ++s) {
         std::sort(both[s].begin(), both[s].end());
         std::printf("%s %-18s %4.1f:", gev ? "gev" : "gpd", s == 0 ? "anderson-darling" : "kolmogorov-smirnov", shape);

@@ -18,7 +18,9 @@ inline double percentile(std::vector<double> values, double share) {
   return values[std::max<std::size_t>(rank, 1) - 1];
 }
 /// Of one value at least.
-inline double mean(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
+inline double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 inline double median(const std::vector<double>& values) { return percentile(values, 0.5); }
 
 inline nlohmann::json percentiles(const std::vector<double>& values) {

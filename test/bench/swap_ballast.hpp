@@ -1,4 +1,5 @@
-// swap-bench --ballast SIZE COMMAND...: runs a command on a GPU of which only SIZE is free; the rest is held here while it runs.
+// swap-bench --ballast SIZE COMMAND...: runs a command on a GPU of which only SIZE is free; the rest is held here while
+// it runs.
 #pragma once
 
 #include "config/units.hpp"
@@ -48,11 +49,13 @@ class Ballast {
   static constexpr Bytes smallest = MiB * 2;
 
   Result<> checked(hal::cuda::Code code, const std::string& what) const {
-    return code == hal::cuda::Code::success ? Result<>() : fail(Errc::refused, what + " failed: " + describe(*driver_, code));
+    return code == hal::cuda::Code::success ? Result<>()
+                                            : fail(Errc::refused, what + " failed: " + describe(*driver_, code));
   }
   Result<Bytes> free_memory() const {
     std::size_t free = 0, total = 0;
-    if (const auto done = checked(driver_->memory_info(&free, &total), "asking for free memory"); !done) return std::unexpected(done.error());
+    if (const auto done = checked(driver_->memory_info(&free, &total), "asking for free memory"); !done)
+      return std::unexpected(done.error());
     return Bytes{free};
   }
 
@@ -71,7 +74,8 @@ inline void pass_signals_on() {
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   (void)std::signal(SIGPIPE, SIG_IGN); // of a command that a signal ended before it began
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) (void)sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+    (void)sigaction(signal, &action, nullptr);
 }
 
 /// The exit code of the command, or 128 + the signal that ended it; 5 where the ballast could not be taken.

@@ -1,6 +1,7 @@
-// What swapping costs on this machine: the limits of its bus, exchanges by the executive and by the procedures of RT-Swap's paper, memory that
-// is lost to fragmentation, networks beside copies, mapping beside kernels, and overheads, beside the paper's figures.
-// Each section is a process of its own: it starts with an untouched GPU, and its end, whatever that is, leaves the others be.
+// What swapping costs on this machine: the limits of its bus, exchanges by the executive and by the procedures of
+// RT-Swap's paper, memory that is lost to fragmentation, networks beside copies, mapping beside kernels, and overheads,
+// beside the paper's figures. Each section is a process of its own: it starts with an untouched GPU, and its end,
+// whatever that is, leaves the others be.
 #include "tasks/dnn/models/models.hpp"
 #include "test/bench/swap_ballast.hpp"
 #include "test/bench/swap_exchange.hpp"
@@ -100,7 +101,8 @@ json run(const Section& section, const Context& context) {
     std::rewind(result);
     found = json::parse(result, nullptr, false);
     if (found.is_discarded()) {
-      found = {{"error", ended ? "the section's process ended before its result" : "the section took too long and was ended"}};
+      found = {{"error",
+                ended ? "the section's process ended before its result" : "the section took too long and was ended"}};
       std::printf("\n  skipped: %s\n", found["error"].get<std::string>().c_str());
     }
   }
@@ -110,9 +112,11 @@ json run(const Section& section, const Context& context) {
 
 int run_all(Options options) {
   Models models;
-  const bool needed = std::ranges::any_of(sections, [&](const Section& each) { return each.needs_models && wanted(options, each); });
+  const bool needed =
+      std::ranges::any_of(sections, [&](const Section& each) { return each.needs_models && wanted(options, each); });
   if (needed && options.models.empty())
-    if (const auto written = models.write(options); !written) std::printf("no networks: %s\n", written.error().what.c_str());
+    if (const auto written = models.write(options); !written)
+      std::printf("no networks: %s\n", written.error().what.c_str());
   json all = json::object();
   for (const Section& section : sections) {
     if (!wanted(options, section)) continue;
@@ -122,7 +126,8 @@ int run_all(Options options) {
     std::printf("  (%.1f s)\n\n", milliseconds(hal::now() - begin) * 1e-3);
     std::fflush(stdout);
   }
-  if (!options.json.empty() && !(std::ofstream(options.json) << all.dump(2) << '\n')) return std::fprintf(stderr, "%s cannot be written\n", options.json.c_str()), 5;
+  if (!options.json.empty() && !(std::ofstream(options.json) << all.dump(2) << '\n'))
+    return std::fprintf(stderr, "%s cannot be written\n", options.json.c_str()), 5;
   return 0;
 }
 
@@ -132,15 +137,24 @@ int run_all(Options options) {
 int main(int argc, char** argv) {
   using namespace rtexec::bench;
   if (argc > 2 && std::string_view(argv[1]) == "--ballast") return run_with_ballast(argv[2], argv + 3);
-  CLI::App program("What swapping costs: copies, mapping, decisions and memory, beside the figures of RT-Swap's paper\n"
-                   "swap-bench --ballast SIZE COMMAND... instead runs a command on a GPU of which only SIZE is free");
+  CLI::App program(
+      "What swapping costs: copies, mapping, decisions and memory, beside the figures of RT-Swap's paper\n"
+      "swap-bench --ballast SIZE COMMAND... instead runs a command on a GPU of which only SIZE is free");
   Options options;
   std::vector<std::string> names;
   for (const Section& section : sections) names.emplace_back(section.name);
-  program.add_option("models", options.models, "Networks (default: the paper's four, written for this run)")->type_name("MODEL.onnx");
-  program.add_option("--only", options.only, "These sections")->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names))->type_name("SECTION,...");
+  program.add_option("models", options.models, "Networks (default: the paper's four, written for this run)")
+      ->type_name("MODEL.onnx");
+  program.add_option("--only", options.only, "These sections")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(names))
+      ->type_name("SECTION,...");
   program.add_option("--board", options.board, "Of section exchange")->capture_default_str();
-  program.add_option("--shrink", options.shrink, "Divides the sizes of section exchange, to try it where there is less memory")->check(CLI::Range(1, 1024));
+  program
+      .add_option("--shrink", options.shrink,
+                  "Divides the sizes of section exchange, to try it where there is less memory")
+      ->check(CLI::Range(1, 1024));
   program.add_option("--json", options.json)->type_name("FILE");
   CLI11_PARSE(program, argc, argv);
   return run_all(options);

@@ -20,10 +20,11 @@ inline constexpr Bytes MiB{1 << 20};
 inline constexpr Bytes GiB{1 << 30};
 
 struct Options {
-  std::vector<std::string> models; // ONNX files: ResNet, DenseNet, ResNeXt and YOLOv3 at 416 pixels, as the paper has them
-  std::vector<std::string> only;   // sections; none: all
+  /// ONNX files: ResNet, DenseNet, ResNeXt and YOLOv3 at 416 pixels, as the paper has them
+  std::vector<std::string> models;
+  std::vector<std::string> only; // sections; none: all
   std::string board = "h200";
-  std::uint64_t shrink = 1;        // all sizes are divided by it
+  std::uint64_t shrink = 1; // all sizes are divided by it
   std::string json;
 };
 

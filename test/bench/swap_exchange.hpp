@@ -1,4 +1,5 @@
-// Section exchange: swapping by the running executive, against the limits of the bus. Section procedures: against the paper's way, Fig. 4.
+// Section exchange: swapping by the running executive, against the limits of the bus. Section procedures: against the
+// paper's way, Fig. 4.
 #pragma once
 
 #include "rtexec/executive/swap_observation.hpp"
@@ -11,8 +12,9 @@ namespace rtexec::bench {
 inline Result<json> limit_section(const Context&) {
   const auto limits = LimitMeasurement().measure();
   if (!limits) return std::unexpected(limits.error());
-  std::printf("  in %.1f GB/s, out %.1f GB/s, both at once %.1f GB/s in sum (%d pieces of 1 GiB each way, median of %d)\n", limits->in, limits->out,
-              limits->both, LimitMeasurement::copies, LimitMeasurement::runs);
+  std::printf(
+      "  in %.1f GB/s, out %.1f GB/s, both at once %.1f GB/s in sum (%d pieces of 1 GiB each way, median of %d)\n",
+      limits->in, limits->out, limits->both, LimitMeasurement::copies, LimitMeasurement::runs);
   return json{{"in_gb_s", limits->in}, {"out_gb_s", limits->out}, {"both_gb_s", limits->both}};
 }
 
@@ -24,7 +26,7 @@ inline std::optional<CopyLimits> limits_of(const Context& context) {
   return measured ? std::optional(*measured) : std::nullopt;
 }
 
-// ---- ours -------------------------------------------------------------------------------------------------------------
+// ---- ours ----
 
 /// One exchange that is observed: `volume` in the place of as much.
 struct Exchange {
@@ -35,7 +37,8 @@ struct Exchange {
 
 class ExchangeSection {
  public:
-  explicit ExchangeSection(const Context& context) : context_(context), limits_(limits_of(context)), begun_(hal::now()) {}
+  explicit ExchangeSection(const Context& context)
+      : context_(context), limits_(limits_of(context)), begun_(hal::now()) {}
 
   Result<json> run() {
     if (!limits_) std::printf("  no GPU, whose limits could be measured: times only\n");
@@ -57,9 +60,15 @@ class ExchangeSection {
     if (kind == MemoryClass::state) {
       for (const Bytes volume : {large, GiB})
         for (const bool keep_awake : {true, false}) list.push_back({volume, MiB * 64, kind, keep_awake});
-      for (const Bytes chunk : {MiB * 64, MiB * 32, MiB * 30, MiB * 20, MiB * 16, MiB * 8}) list.push_back({odd, chunk, kind, true});
+      for (const Bytes chunk : {MiB * 64, MiB * 32, MiB * 30, MiB * 20, MiB * 16, MiB * 8})
+        list.push_back({odd, chunk, kind, true});
     } else {
-      for (const auto& [volume, chunk] : {std::pair(large, MiB * 64), {GiB, MiB * 64}, {GiB, MiB * 128}, {GiB, MiB * 256}, {large, MiB * 128}, {large, MiB * 256}})
+      for (const auto& [volume, chunk] : {std::pair(large, MiB * 64),
+                                          {GiB, MiB * 64},
+                                          {GiB, MiB * 128},
+                                          {GiB, MiB * 256},
+                                          {large, MiB * 128},
+                                          {large, MiB * 256}})
         list.push_back({volume, chunk, kind, true});
     }
     return list;
@@ -67,11 +76,14 @@ class ExchangeSection {
 
   static void print_heading(MemoryClass kind) {
     if (kind == MemoryClass::state)
-      std::printf("  state: request to execution, ms; limit: what the volume takes both ways at once\n  %-10s %9s %6s %9s %9s %9s %8s  %s\n", "volume", "chunk",
-                  "cores", "p50", "p99", "limit", "ratio", "goal");
+      std::printf(
+          "  state: request to execution, ms; limit: what the volume takes both ways at once\n  %-10s %9s %6s %9s %9s "
+          "%9s %8s  %s\n",
+          "volume", "chunk", "cores", "p50", "p99", "limit", "ratio", "goal");
     else
-      std::printf("  constants: swap-in, ms; limit: what the volume takes one way\n  %-10s %9s %6s %9s %9s %9s %8s %14s  %s\n", "volume", "chunk", "cores",
-                  "in p50", "in p99", "limit", "ratio", "out ms/GiB p50", "goal");
+      std::printf(
+          "  constants: swap-in, ms; limit: what the volume takes one way\n  %-10s %9s %6s %9s %9s %9s %8s %14s  %s\n",
+          "volume", "chunk", "cores", "in p50", "in p99", "limit", "ratio", "out ms/GiB p50", "goal");
   }
 
   void measure(const Exchange& each) {
@@ -92,12 +104,19 @@ class ExchangeSection {
 
   /// With longer turns where jobs did not fit into theirs.
   Result<executive::ObservedSwaps> observe(const Exchange& each) const {
-    executive::SwapExperiment experiment{.board = context_.options.board, .chunk = context_.sized(each.chunk), .chunks = 1, .kind = each.kind,
-                                         .jobs = jobs, .turn = {}, .swap = {}, .keep_awake = each.keep_awake};
+    executive::SwapExperiment experiment{.board = context_.options.board,
+                                         .chunk = context_.sized(each.chunk),
+                                         .chunks = 1,
+                                         .kind = each.kind,
+                                         .jobs = jobs,
+                                         .turn = {},
+                                         .swap = {},
+                                         .keep_awake = each.keep_awake};
     experiment.chunks = static_cast<std::uint32_t>(round_up(each.volume, each.chunk).count / each.chunk.count);
     Result<executive::ObservedSwaps> observed = fail(Errc::refused, "not tried");
     for (const double slack : {1.5, 4.0}) {
-      const double expected_ns = static_cast<double>(context_.sized(each.volume).count) * 2 / (limits_ ? limits_->both : 2.0);
+      const double expected_ns =
+          static_cast<double>(context_.sized(each.volume).count) * 2 / (limits_ ? limits_->both : 2.0);
       experiment.turn = std::chrono::milliseconds(4) + Duration(static_cast<Duration::rep>(expected_ns * slack));
       observed = executive::observe_swaps(experiment);
       if (observed && observed->jobs.size() >= jobs / 4) break;
@@ -106,9 +125,12 @@ class ExchangeSection {
   }
 
   json entry(const Exchange& each, const executive::ObservedSwaps& observed) const {
-    return {{"volume_mib", mebibytes(context_.sized(each.volume))}, {"chunk_mib", mebibytes(context_.sized(each.chunk))},
-            {"kind", each.kind == MemoryClass::state ? "state" : "constant"}, {"keep_awake", each.keep_awake},
-            {"jobs", observed.jobs.size()}, {"store", observed.store}};
+    return {{"volume_mib", mebibytes(context_.sized(each.volume))},
+            {"chunk_mib", mebibytes(context_.sized(each.chunk))},
+            {"kind", each.kind == MemoryClass::state ? "state" : "constant"},
+            {"keep_awake", each.keep_awake},
+            {"jobs", observed.jobs.size()},
+            {"store", observed.store}};
   }
 
   template <class Value> static std::vector<double> collect(const executive::ObservedSwaps& observed, Value value) {
@@ -159,7 +181,7 @@ class ExchangeSection {
   json runs_ = json::array();
 };
 
-// ---- the paper's ------------------------------------------------------------------------------------------------------
+// ---- the paper's ----
 
 class ProceduresSection {
  public:
@@ -203,7 +225,10 @@ class ProceduresSection {
   Pieces pieces_of_objects(Bytes size) const { return objects_.empty() ? Pieces() : object_pieces(size, objects_); }
 
   void print_methods() {
-    std::printf("  Fig. 4(a): 300 MiB, chunks of 64 MiB (min: 2 MiB, mo-vmm: the objects of a network), ms, medians of %d\n  %-9s %8s %8s |", runs, "", "out", "in");
+    std::printf(
+        "  Fig. 4(a): 300 MiB, chunks of 64 MiB (min: 2 MiB, mo-vmm: the objects of a network), ms, medians of %d\n  "
+        "%-9s %8s %8s |",
+        runs, "", "out", "in");
     for (const char* name : step_names) std::printf(" %13s", name);
     std::printf(" | paper, RTX 3090: out, in\n");
     struct Method {
@@ -231,7 +256,10 @@ class ProceduresSection {
   }
 
   void print_chunk_sizes() {
-    std::printf("  Fig. 4(b): rt-swap, 300 MiB by chunk size, ms (paper, out: 35.3 at 2 MB, 26.2 at 64 MB, 41.6 at 256 MB)\n  %-9s %8s %8s\n", "chunk", "out", "in");
+    std::printf(
+        "  Fig. 4(b): rt-swap, 300 MiB by chunk size, ms (paper, out: 35.3 at 2 MB, 26.2 at 64 MB, 41.6 at 256 MB)\n  "
+        "%-9s %8s %8s\n",
+        "chunk", "out", "in");
     for (Bytes size = MiB * 2; size <= MiB * 256; size = size * 2) {
       const auto times = measure(uniform_pieces(volume, size), HostSide::reserved);
       if (!times) return std::printf("  failed: %s\n", times.error().what.c_str()), void();
@@ -247,7 +275,8 @@ class ProceduresSection {
     double best = 0;
     if (!context_.before.contains("exchange") || !context_.before["exchange"].contains("runs")) return best;
     for (const json& each : context_.before["exchange"]["runs"]) {
-      if (each["kind"] != "state" || each["volume_mib"] != mebibytes(size) || each["chunk_mib"] != mebibytes(chunk)) continue;
+      if (each["kind"] != "state" || each["volume_mib"] != mebibytes(size) || each["chunk_mib"] != mebibytes(chunk))
+        continue;
       const double time = each["whole_ms"]["p50"];
       best = best == 0 ? time : std::min(best, time);
     }
@@ -255,20 +284,25 @@ class ProceduresSection {
   }
 
   void print_exchanges() {
-    std::printf("  exchange: out, then as much in, ms, against the executive's at 64 MiB chunks (goal: rt-swap at 4 GiB at least 1.8 times as long)\n"
-                "  %-9s %9s %9s %9s %9s %9s\n", "volume", "rt-swap", "min", "mo-vmm", "ours", "rt-swap/ours");
+    std::printf(
+        "  exchange: out, then as much in, ms, against the executive's at 64 MiB chunks (goal: rt-swap at 4 GiB at "
+        "least 1.8 times as long)\n"
+        "  %-9s %9s %9s %9s %9s %9s\n",
+        "volume", "rt-swap", "min", "mo-vmm", "ours", "rt-swap/ours");
     for (const Bytes size : {MiB * 300, GiB, GiB * 4}) {
       json one{{"volume_mib", mebibytes(size)}, {"ours_ms", ours(size)}};
       std::printf("  %-9s", readable(size).c_str());
-      for (const auto& [name, pieces] :
-           {std::pair("rt_swap", uniform_pieces(size, chunk)), {"min", uniform_pieces(size, MiB * 2)}, {"mo_vmm", pieces_of_objects(size)}}) {
+      for (const auto& [name, pieces] : {std::pair("rt_swap", uniform_pieces(size, chunk)),
+                                         {"min", uniform_pieces(size, MiB * 2)},
+                                         {"mo_vmm", pieces_of_objects(size)}}) {
         const auto times = measure(pieces, HostSide::reserved);
         if (times) one[std::string(name) + "_ms"] = times->out + times->in;
         else one[std::string(name) + "_error"] = times.error().what;
         if (times) std::printf(" %9.2f", times->out + times->in);
         else std::printf(" %9s", "failed");
       }
-      if (ours(size) > 0 && one.contains("rt_swap_ms")) std::printf(" %9.2f %9.2f\n", ours(size), one["rt_swap_ms"].get<double>() / ours(size));
+      if (ours(size) > 0 && one.contains("rt_swap_ms"))
+        std::printf(" %9.2f %9.2f\n", ours(size), one["rt_swap_ms"].get<double>() / ours(size));
       else std::printf(" %9s %9s\n", "-", "-");
       result_["exchange"].push_back(one);
     }

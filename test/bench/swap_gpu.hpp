@@ -1,4 +1,5 @@
-// A GPU for measurements: copy limits, networks bound without an executive, and copies, kernels and other processes as load.
+// A GPU for measurements: copy limits, networks bound without an executive, and copies, kernels and other processes as
+// load.
 #pragma once
 
 #include "hal/cuda/cuda_device.hpp"
@@ -27,7 +28,7 @@ namespace api = hal::cuda;
 
 inline api::DevicePointer pointer(const std::byte* address) { return reinterpret_cast<api::DevicePointer>(address); }
 
-// ---- limits of the bus ------------------------------------------------------------------------------------------------
+// ---- limits of the bus ----
 
 /// In GB/s, of page-locked memory; `both`: the sum of both directions at once.
 struct CopyLimits {
@@ -48,7 +49,8 @@ class LimitMeasurement {
     if (!memory) return std::unexpected(memory.error());
     host_ = std::move(*memory);
     CopyLimits limits;
-    for (const auto& [value, in, out] : {std::tuple(&limits.in, true, false), {&limits.out, false, true}, {&limits.both, true, true}}) {
+    for (const auto& [value, in, out] :
+         {std::tuple(&limits.in, true, false), {&limits.out, false, true}, {&limits.both, true, true}}) {
       const auto rate = median_rate(in, out);
       if (!rate) return std::unexpected(rate.error());
       *value = *rate;
@@ -72,7 +74,8 @@ class LimitMeasurement {
 
   Result<Duration> time(bool in, bool out) {
     const auto& driver = device_->driver();
-    const auto in_stream = device_->stream(hal::EngineKind::copy_in), out_stream = device_->stream(hal::EngineKind::copy_out);
+    const auto in_stream = device_->stream(hal::EngineKind::copy_in),
+               out_stream = device_->stream(hal::EngineKind::copy_out);
     const auto in_place = pointer(device_->window(hal::Chunk(0))), out_place = pointer(device_->window(hal::Chunk(1)));
     auto code = api::Code::success;
     const auto call = [&](api::Code answer) { code = code == api::Code::success ? answer : code; };
@@ -92,7 +95,7 @@ class LimitMeasurement {
   hal::StoreMemory host_; // before the device ends
 };
 
-// ---- networks ---------------------------------------------------------------------------------------------------------
+// ---- networks ----
 
 /// Single precision and default kernels; needs no GPU.
 inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::string& model) {
@@ -114,13 +117,13 @@ inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& networ
   return network.bind(device, {.constant = memory->device, .scratch = scratch->device, .state = nullptr});
 }
 
-// ---- load -------------------------------------------------------------------------------------------------------------
+// ---- load ----
 
-/// A thread of this process that repeats `body`, a Result<> without arguments, in the context of a device until it is stopped.
+/// A thread of this process that repeats `body`, a Result<> without arguments, in the context of a device until it is
+/// stopped.
 class Load {
  public:
-  template <class Body>
-  Load(hal::CudaDevice& device, Body body) {
+  template <class Body> Load(hal::CudaDevice& device, Body body) {
     thread_ = std::thread([this, &device, body] {
       outcome_ = device.enter();
       while (outcome_ && !ending_) outcome_ = body();
@@ -148,7 +151,10 @@ class Pipeline {
   static Result<std::shared_ptr<Pipeline>> open(hal::CudaDevice& device, api::Stream stream) {
     std::shared_ptr<Pipeline> pipeline(new Pipeline(device, stream));
     for (auto& event : pipeline->events_)
-      if (const auto made = device.checked(device.driver().event_create(&event, api::event_disable_timing | api::event_blocking_sync), "making an event"); !made)
+      if (const auto made =
+              device.checked(device.driver().event_create(&event, api::event_disable_timing | api::event_blocking_sync),
+                             "making an event");
+          !made)
         return std::unexpected(made.error());
     return pipeline;
   }
@@ -164,7 +170,9 @@ class Pipeline {
   Result<> add(api::Code issued) {
     const auto& driver = device_.driver();
     if (const auto done = device_.checked(issued, "issuing work"); !done) return done;
-    if (const auto done = device_.checked(driver.event_record(events_[count_ % 2], stream_), "recording an event"); !done) return done;
+    if (const auto done = device_.checked(driver.event_record(events_[count_ % 2], stream_), "recording an event");
+        !done)
+      return done;
     if (count_++ == 0) return {};
     return device_.checked(driver.event_synchronize(events_[count_ % 2]), "waiting for work");
   }
@@ -213,10 +221,12 @@ class CopyLoad {
     if (!pipeline) return std::unexpected(pipeline.error());
     pipelines_.push_back(*pipeline);
     const bool in = kind == hal::EngineKind::copy_in;
-    const auto on_device = pointer(device.window(chunks_[in ? 0 : 1])), on_host = pointer(host_.base() + (in ? 0 : chunk.count));
-    loads_.push_back(std::make_unique<Load>(device, [&device, kind, to = in ? on_device : on_host, from = in ? on_host : on_device, work = *pipeline] {
-      return work->add(device.driver().copy_async(to, from, chunk.count, device.stream(kind)));
-    }));
+    const auto on_device = pointer(device.window(chunks_[in ? 0 : 1])),
+               on_host = pointer(host_.base() + (in ? 0 : chunk.count));
+    loads_.push_back(std::make_unique<Load>(
+        device, [&device, kind, to = in ? on_device : on_host, from = in ? on_host : on_device, work = *pipeline] {
+          return work->add(device.driver().copy_async(to, from, chunk.count, device.stream(kind)));
+        }));
     return {};
   }
 
@@ -250,7 +260,8 @@ class Neighbour {
  public:
   static Result<std::unique_ptr<Neighbour>> make() {
     std::unique_ptr<Neighbour> neighbour(new Neighbour);
-    if (pipe(neighbour->go_) != 0 || pipe(neighbour->answer_) != 0) return fail(Errc::refused, std::string("pipe failed: ") + std::strerror(errno));
+    if (pipe(neighbour->go_) != 0 || pipe(neighbour->answer_) != 0)
+      return fail(Errc::refused, std::string("pipe failed: ") + std::strerror(errno));
     std::fflush(nullptr);
     neighbour->process_ = fork();
     if (neighbour->process_ < 0) return fail(Errc::refused, std::string("fork failed: ") + std::strerror(errno));
@@ -308,7 +319,10 @@ class Neighbour {
     void* arguments[] = {&cycles};
     const auto blocks = static_cast<unsigned>((*device)->multiprocessors());
     while (true) {
-      if (const auto added = (*pipeline)->add((*device)->driver().launch(*kernel, blocks, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr)); !added) return added;
+      if (const auto added = (*pipeline)->add(
+              (*device)->driver().launch(*kernel, blocks, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr));
+          !added)
+        return added;
       if ((*pipeline)->count() == 2 && write(answer_[1], "+", 1) != 1) return {};
     }
   }

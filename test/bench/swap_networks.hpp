@@ -1,4 +1,5 @@
-// Sections fragmentation (the paper's Table II), beside (execution while copies run) and mapping (map and unmap while kernels run).
+// Sections fragmentation (the paper's Table II), beside (execution while copies run) and mapping (map and unmap while
+// kernels run).
 #pragma once
 
 #include "policies/fragmentation.hpp"
@@ -8,7 +9,7 @@
 
 namespace rtexec::bench {
 
-// ---- fragmentation ----------------------------------------------------------------------------------------------------
+// ---- fragmentation ----
 
 class FragmentationSection {
  public:
@@ -16,10 +17,13 @@ class FragmentationSection {
 
   Result<json> run() {
     if (context_.options.models.empty()) return fail(Errc::bad_input, "no networks were given");
-    std::printf("  GB (1e9 bytes); object: each memory object in chunks of 2 MiB of its own; arena: the same objects one behind the other;\n"
-                "  ours: weights, and scratch whose buffers share memory when they do not live at the same time, in chunks of 2 MiB (and of 64 MiB)\n"
-                "  %-22s %6s %6s %8s %16s %16s %8s %10s | paper: small large total object rt-swap\n",
-                "network", "<2MiB", ">=2MiB", "total", "object", "arena", "ours", "(64 MiB)");
+    std::printf(
+        "  GB (1e9 bytes); object: each memory object in chunks of 2 MiB of its own; arena: the same objects one "
+        "behind the other;\n"
+        "  ours: weights, and scratch whose buffers share memory when they do not live at the same time, in chunks of "
+        "2 MiB (and of 64 MiB)\n"
+        "  %-22s %6s %6s %8s %16s %16s %8s %10s | paper: small large total object rt-swap\n",
+        "network", "<2MiB", ">=2MiB", "total", "object", "arena", "ours", "(64 MiB)");
     for (const auto& model : context_.options.models) print(model);
     return result_;
   }
@@ -28,8 +32,10 @@ class FragmentationSection {
   static constexpr Bytes smallest = MiB * 2;
 
   static const char* paper(const std::string& name) {
-    for (const auto& [prefix, row] : {std::pair("resnet", "1009 312 1.4 3.5 1.4"), {"densenet", "1689 129 0.9 4.0 0.9"},
-                                      {"resnext", "962 359 2.2 4.2 2.2"}, {"yolov3", "372 282 2.6 3.5 2.6"}})
+    for (const auto& [prefix, row] : {std::pair("resnet", "1009 312 1.4 3.5 1.4"),
+                                      {"densenet", "1689 129 0.9 4.0 0.9"},
+                                      {"resnext", "962 359 2.2 4.2 2.2"},
+                                      {"yolov3", "372 282 2.6 3.5 2.6"}})
       if (name.starts_with(prefix)) return row;
     return "-";
   }
@@ -48,18 +54,25 @@ class FragmentationSection {
     const auto short_text = [](Bytes size) { return std::to_string(gigabytes(size)).substr(0, 5); };
     const auto with_waste = [&](Bytes size) { return short_text(size) + " (+" + short_text(size - found.total) + ")"; };
     const Bytes small = ours(**network, smallest), large = ours(**network, MiB * 64);
-    std::printf("%6zu %6zu %8.3f %16s %16s %8.3f %10.3f | %s\n", found.small, found.large, gigabytes(found.total), with_waste(found.per_object).c_str(),
-                with_waste(found.arena).c_str(), gigabytes(small), gigabytes(large), paper(name));
-    result_[name] = {{"small", found.small}, {"large", found.large}, {"total_bytes", found.total.count}, {"object_bytes", found.per_object.count},
-                     {"arena_bytes", found.arena.count}, {"constant_bytes", (*network)->constants().size()},
-                     {"scratch_bytes", (*network)->scratch().count}, {"ours_bytes", small.count}, {"ours_64_mib_bytes", large.count}};
+    std::printf("%6zu %6zu %8.3f %16s %16s %8.3f %10.3f | %s\n", found.small, found.large, gigabytes(found.total),
+                with_waste(found.per_object).c_str(), with_waste(found.arena).c_str(), gigabytes(small),
+                gigabytes(large), paper(name));
+    result_[name] = {{"small", found.small},
+                     {"large", found.large},
+                     {"total_bytes", found.total.count},
+                     {"object_bytes", found.per_object.count},
+                     {"arena_bytes", found.arena.count},
+                     {"constant_bytes", (*network)->constants().size()},
+                     {"scratch_bytes", (*network)->scratch().count},
+                     {"ours_bytes", small.count},
+                     {"ours_64_mib_bytes", large.count}};
   }
 
   const Context& context_;
   json result_ = json::object();
 };
 
-// ---- execution beside copies ------------------------------------------------------------------------------------------
+// ---- execution beside copies ----
 
 class BesideSection {
  public:
@@ -67,8 +80,11 @@ class BesideSection {
 
   Result<json> run() {
     if (context_.options.models.empty()) return fail(Errc::bad_input, "no networks were given");
-    std::printf("  execution of one network, fp32, default kernels, ms between events; both copy engines move chunks of 64 MiB without a pause\n"
-                "  %-22s %9s %9s %12s %12s %9s %9s %12s\n", "network", "p50", "p99", "p50 beside", "p99 beside", "p50 ratio", "p99 ratio", "copies GB/s");
+    std::printf(
+        "  execution of one network, fp32, default kernels, ms between events; both copy engines move chunks of 64 MiB "
+        "without a pause\n"
+        "  %-22s %9s %9s %12s %12s %9s %9s %12s\n",
+        "network", "p50", "p99", "p50 beside", "p99 beside", "p50 ratio", "p99 ratio", "copies GB/s");
     for (const auto& model : context_.options.models) {
       const auto measured = measure(model);
       if (!measured) std::printf("  %-22s failed: %s\n", model_name(model).c_str(), measured.error().what.c_str());
@@ -90,7 +106,8 @@ class BesideSection {
   Result<Measured> measure(const std::string& model) {
     auto network = build_network(model);
     if (!network) return std::unexpected(network.error());
-    auto device = hal::CudaDevice::open({.capacity = CopyLoad::chunk * 2, .chunk = CopyLoad::chunk, .completion = Completion::spin});
+    auto device = hal::CudaDevice::open(
+        {.capacity = CopyLoad::chunk * 2, .chunk = CopyLoad::chunk, .completion = Completion::spin});
     if (!device) return std::unexpected(device.error());
     const auto outcome = measure_on(**device, **network);
     network->reset();
@@ -119,16 +136,20 @@ class BesideSection {
     const auto stream = device.stream(hal::EngineKind::compute);
     std::array<api::Event, 2> events{};
     for (auto& event : events)
-      if (const auto made = device.checked(driver.event_create(&event, api::event_default), "making an event"); !made) return std::unexpected(made.error());
+      if (const auto made = device.checked(driver.event_create(&event, api::event_default), "making an event"); !made)
+        return std::unexpected(made.error());
     std::vector<double> times;
     const Instant begin = hal::now();
     for (std::size_t i = 0; i < warm_ups + most && (times.size() < least || hal::now() - begin < long_enough); ++i) {
       (void)driver.event_record(events[0], stream);
-      if (const auto launched = device.launch(network.graph()); !launched) return fail(launched.error(), "launching failed");
+      if (const auto launched = device.launch(network.graph()); !launched)
+        return fail(launched.error(), "launching failed");
       (void)driver.event_record(events[1], stream);
       if (const auto done = device.wait(hal::EngineKind::compute); !done) return fail(done.error(), "execution failed");
       float took = 0;
-      if (const auto known = device.checked(driver.event_elapsed(&took, events[0], events[1]), "reading an event"); !known) return std::unexpected(known.error());
+      if (const auto known = device.checked(driver.event_elapsed(&took, events[0], events[1]), "reading an event");
+          !known)
+        return std::unexpected(known.error());
       if (i >= warm_ups) times.push_back(static_cast<double>(took));
     }
     for (const auto event : events) (void)driver.event_destroy(event);
@@ -138,17 +159,20 @@ class BesideSection {
   void print(const std::string& name, const Measured& measured) {
     const double p50 = median(measured.alone), p99 = percentile(measured.alone, 0.99);
     const double p50_beside = median(measured.beside), p99_beside = percentile(measured.beside, 0.99);
-    std::printf("  %-22s %9.3f %9.3f %12.3f %12.3f %9.3f %9.3f %12.1f\n", name.c_str(), p50, p99, p50_beside, p99_beside, p50_beside / p50, p99_beside / p99,
-                measured.copies);
-    result_[name] = {{"alone_ms", percentiles(measured.alone)}, {"beside_ms", percentiles(measured.beside)}, {"executions", measured.alone.size()},
-                     {"executions_beside", measured.beside.size()}, {"copies_gb_s", measured.copies}};
+    std::printf("  %-22s %9.3f %9.3f %12.3f %12.3f %9.3f %9.3f %12.1f\n", name.c_str(), p50, p99, p50_beside,
+                p99_beside, p50_beside / p50, p99_beside / p99, measured.copies);
+    result_[name] = {{"alone_ms", percentiles(measured.alone)},
+                     {"beside_ms", percentiles(measured.beside)},
+                     {"executions", measured.alone.size()},
+                     {"executions_beside", measured.beside.size()},
+                     {"copies_gb_s", measured.copies}};
   }
 
   const Context& context_;
   json result_ = json::object();
 };
 
-// ---- mapping beside kernels -------------------------------------------------------------------------------------------
+// ---- mapping beside kernels ----
 
 /// One chunk that stands in one place for good, and comes and goes in another one.
 class Remapping {
@@ -168,10 +192,16 @@ class Remapping {
 
   Result<> prepare() {
     const api::AllocationProperties properties;
-    if (const auto done = device_.checked(driver_.address_reserve(&base_, 2 * size_.count, 0, 0, 0), "reserving addresses"); !done) return done;
-    if (const auto done = device_.checked(driver_.create(&handle_, size_.count, &properties, 0), "creating a chunk"); !done) return done;
+    if (const auto done =
+            device_.checked(driver_.address_reserve(&base_, 2 * size_.count, 0, 0, 0), "reserving addresses");
+        !done)
+      return done;
+    if (const auto done = device_.checked(driver_.create(&handle_, size_.count, &properties, 0), "creating a chunk");
+        !done)
+      return done;
     created_ = true;
-    if (const auto done = device_.checked(driver_.map(base_, size_.count, 0, handle_, 0), "mapping"); !done) return done;
+    if (const auto done = device_.checked(driver_.map(base_, size_.count, 0, handle_, 0), "mapping"); !done)
+      return done;
     mapped_[0] = true;
     return device_.checked(driver_.set_access(base_, size_.count, &access_, 1), "setting access");
   }
@@ -188,10 +218,13 @@ class Remapping {
     };
     const Instant end = hal::now() + time;
     for (int i = 0; i < most && hal::now() < end; ++i) {
-      if (const auto done = call(0, [&] { return driver_.map(place, size_.count, 0, handle_, 0); }); !done) return std::unexpected(done.error());
+      if (const auto done = call(0, [&] { return driver_.map(place, size_.count, 0, handle_, 0); }); !done)
+        return std::unexpected(done.error());
       mapped_[1] = true;
-      if (const auto done = call(1, [&] { return driver_.set_access(place, size_.count, &access_, 1); }); !done) return std::unexpected(done.error());
-      if (const auto done = call(2, [&] { return driver_.unmap(place, size_.count); }); !done) return std::unexpected(done.error());
+      if (const auto done = call(1, [&] { return driver_.set_access(place, size_.count, &access_, 1); }); !done)
+        return std::unexpected(done.error());
+      if (const auto done = call(2, [&] { return driver_.unmap(place, size_.count); }); !done)
+        return std::unexpected(done.error());
       mapped_[1] = false;
     }
     return times;
@@ -228,7 +261,8 @@ class MappingSection {
     std::printf("\n");
     measure(remapping, "nothing", [] { return Result<>(); });
     for (const Bytes size : {MiB * 128, MiB * 256}) measure_size(**device, size);
-    for (const auto& [name, in, out] : {std::tuple("copies in", true, false), {"copies out", false, true}, {"copies both ways", true, true}})
+    for (const auto& [name, in, out] :
+         {std::tuple("copies in", true, false), {"copies out", false, true}, {"copies both ways", true, true}})
       measure_beside_copies(remapping, **device, name, in, out);
     measure_beside_own(remapping, **device);
     measure(remapping, "kernels of one other process", [&] { return neighbours[0]->start(); });
@@ -275,7 +309,8 @@ class MappingSection {
       return {};
     });
     if (!load) return;
-    if (const auto stopped = load->stop(); !stopped) std::printf("  copying failed: %s\n", stopped.error().what.c_str());
+    if (const auto stopped = load->stop(); !stopped)
+      std::printf("  copying failed: %s\n", stopped.error().what.c_str());
   }
 
   /// A network where there is one.
@@ -291,11 +326,14 @@ class MappingSection {
       const auto pipeline = Pipeline::open(device, stream);
       if (!pipeline) return std::unexpected(pipeline.error());
       const auto executable = (*network)->graph().handle();
-      load = std::make_unique<Load>(device, [&device, stream, executable, work = *pipeline] { return work->add(device.driver().graph_launch(executable, stream)); });
+      load = std::make_unique<Load>(device, [&device, stream, executable, work = *pipeline] {
+        return work->add(device.driver().graph_launch(executable, stream));
+      });
       return {};
     });
     if (!load) return;
-    if (const auto stopped = load->stop(); !stopped) std::printf("  the network failed: %s\n", stopped.error().what.c_str());
+    if (const auto stopped = load->stop(); !stopped)
+      std::printf("  the network failed: %s\n", stopped.error().what.c_str());
   }
 
   const Context& context_;

@@ -15,11 +15,13 @@
 
 namespace rtexec::bench {
 
-// ---- decisions --------------------------------------------------------------------------------------------------------
+// ---- decisions ----
 
-/// Twelve tasks with footprints of the paper's Table III on 24 GiB, periods between 3 and 5 s; chunks of 64 MiB, min and mo-vmm of 2 MiB.
+/// Twelve tasks with footprints of the paper's Table III on 24 GiB, periods between 3 and 5 s; chunks of 64 MiB, min
+/// and mo-vmm of 2 MiB.
 inline Result<Plan> twelve_tasks(SwapPolicy policy) {
-  constexpr std::array<std::uint64_t, 12> footprints_mb{1400, 2400, 3800, 2300, 3600, 6200, 1000, 1600, 2700, 1600, 3200, 5700};
+  constexpr std::array<std::uint64_t, 12> footprints_mb{1400, 2400, 3800, 2300, 3600, 6200,
+                                                        1000, 1600, 2700, 1600, 3200, 5700};
   TaskSet set;
   set.swap.policy = policy;
   Board board;
@@ -37,17 +39,24 @@ inline Result<Plan> twelve_tasks(SwapPolicy policy) {
     Task task;
     task.name = "t" + std::to_string(memory.size());
     task.period = task.deadline = std::chrono::milliseconds(3000 + 160 * memory.size());
-    task.wcet = Wcet{.before = std::chrono::milliseconds(1), .device = std::chrono::milliseconds(40), .after = std::chrono::milliseconds(1)};
+    task.wcet = Wcet{.before = std::chrono::milliseconds(1),
+                     .device = std::chrono::milliseconds(40),
+                     .after = std::chrono::milliseconds(1)};
     set.tasks.push_back(std::move(task));
     memory.push_back({.constant = {}, .scratch = {}, .state = Bytes{footprint * 1'000'000}});
   }
   return policies::make_plan(set, board, memory);
 }
 
-/// A device that does what the scheduler tells it, in virtual time: events in random order, as far as they are possible.
+/// A device that does what the scheduler tells it, in virtual time: events in random order, as far as they are
+/// possible.
 class DecisionTimer {
  public:
-  explicit DecisionTimer(const Plan& plan) : plan_(plan), scheduler_(plan), actions_(policies::DeviceScheduler::actions_per_event), jobs_(plan.tasks.size()) {}
+  explicit DecisionTimer(const Plan& plan)
+      : plan_(plan),
+        scheduler_(plan),
+        actions_(policies::DeviceScheduler::actions_per_event),
+        jobs_(plan.tasks.size()) {}
 
   /// What each decision took, in us; empty where the scheduler came to rest, or refused an event.
   std::vector<double> time(std::size_t events) {
@@ -80,15 +89,16 @@ class DecisionTimer {
       if (!jobs_[task].outstanding) idle.push_back(task);
     std::array<int, 4> possible{};
     std::size_t count = 0;
-    for (const auto& [number, holds] : {std::pair(0, !idle.empty()), {1, running_.has_value()}, {2, !ins_.empty()}, {3, !outs_.empty()}})
+    for (const auto& [number, holds] :
+         {std::pair(0, !idle.empty()), {1, running_.has_value()}, {2, !ins_.empty()}, {3, !outs_.empty()}})
       if (holds) possible[count++] = number;
     if (count == 0) return std::nullopt;
     now_ += std::chrono::milliseconds(1);
     switch (possible[random_() % count]) {
-      case 0: return request(idle[random_() % idle.size()]);
-      case 1: return finish();
-      case 2: return copied(Event::Kind::copied_in, ins_);
-      default: return copied(Event::Kind::copied_out, outs_);
+    case 0: return request(idle[random_() % idle.size()]);
+    case 1: return finish();
+    case 2: return copied(Event::Kind::copied_in, ins_);
+    default: return copied(Event::Kind::copied_out, outs_);
     }
   }
 
@@ -110,10 +120,10 @@ class DecisionTimer {
 
   bool take(const policies::Action& action) {
     switch (action.kind) {
-      case Kind::start_execution: running_ = action.job; return true;
-      case Kind::copy_in: ins_.push_back(action.transfer); return true;
-      case Kind::copy_out: outs_.push_back(action.transfer); return true;
-      default: return false;
+    case Kind::start_execution: running_ = action.job; return true;
+    case Kind::copy_in: ins_.push_back(action.transfer); return true;
+    case Kind::copy_out: outs_.push_back(action.transfer); return true;
+    default: return false;
     }
   }
 
@@ -127,7 +137,7 @@ class DecisionTimer {
   std::mt19937 random_{1};
 };
 
-// ---- the section ------------------------------------------------------------------------------------------------------
+// ---- the section ----
 
 class OverheadsSection {
  public:
@@ -137,7 +147,9 @@ class OverheadsSection {
     print_initialisation();
     print_objects();
     print_decisions();
-    std::printf("  request to decision to action, threads and wake-ups included: dispatch-bench (paper: communication 11.6 us)\n");
+    std::printf(
+        "  request to decision to action, threads and wake-ups included: dispatch-bench (paper: communication 11.6 "
+        "us)\n");
     return result_;
   }
 
@@ -152,7 +164,8 @@ class OverheadsSection {
     const char* where;
   };
   static Result<Opened> open_device(Bytes capacity) {
-    if (auto gpu = hal::CudaDevice::open({.capacity = capacity, .chunk = case_study_chunk})) return Opened{std::move(*gpu), "GPU"};
+    if (auto gpu = hal::CudaDevice::open({.capacity = capacity, .chunk = case_study_chunk}))
+      return Opened{std::move(*gpu), "GPU"};
     constexpr std::uint64_t smaller = 32;
     auto host = hal::HostDevice::open({capacity.count / smaller}, {case_study_chunk.count / smaller});
     if (!host) return std::unexpected(host.error());
@@ -179,7 +192,8 @@ class OverheadsSection {
       measured.reserve_us.push_back(microseconds(hal::now() - begin));
       for (std::size_t slot = 0; slot < count; ++slot) {
         const Instant mapping = hal::now();
-        if (const auto mapped = device.map(*range, slot, (*pool)[slot], hal::Access::read_write); !mapped) return fail(mapped.error(), "mapping a chunk failed");
+        if (const auto mapped = device.map(*range, slot, (*pool)[slot], hal::Access::read_write); !mapped)
+          return fail(mapped.error(), "mapping a chunk failed");
         measured.map_us.push_back(microseconds(hal::now() - mapping));
       }
       if (const auto released = device.release(*range); !released) return std::unexpected(released.error());
@@ -191,10 +205,13 @@ class OverheadsSection {
     const auto measured = initialise_tasks();
     if (!measured) return std::printf("  initialisation: failed: %s\n", measured.error().what.c_str()), void();
     const auto& [where, reserve_us, map_us] = *measured;
-    std::printf("  initialisation of a task (%s): reserving its addresses %.1f us (max %.1f), and %.1f us (max %.1f) for each of its chunks\n"
-                "    (paper: 120.5 us on average, 194.2 max, for its channels and addresses)\n",
-                where.c_str(), median(reserve_us), percentile(reserve_us, 1), median(map_us), percentile(map_us, 1));
-    result_["initialisation"] = {{"where", where}, {"reserve_us", percentiles(reserve_us)}, {"map_us", percentiles(map_us)}};
+    std::printf(
+        "  initialisation of a task (%s): reserving its addresses %.1f us (max %.1f), and %.1f us (max %.1f) for each "
+        "of its chunks\n"
+        "    (paper: 120.5 us on average, 194.2 max, for its channels and addresses)\n",
+        where.c_str(), median(reserve_us), percentile(reserve_us, 1), median(map_us), percentile(map_us, 1));
+    result_["initialisation"] = {
+        {"where", where}, {"reserve_us", percentiles(reserve_us)}, {"map_us", percentiles(map_us)}};
   }
 
   // ---- memory objects
@@ -216,16 +233,21 @@ class OverheadsSection {
       const double took = microseconds(hal::now() - begin);
       if (plan.size > 0) wrapper_us.push_back(took / static_cast<double>((*network)->objects().size()));
       const Bytes weights{program.constants.size()};
-      for (std::size_t i = 0; i < chunks.size(); ++i) waste_mb[i].push_back(gigabytes(round_up(weights, chunks[i]) - weights) * 1e3);
+      for (std::size_t i = 0; i < chunks.size(); ++i)
+        waste_mb[i].push_back(gigabytes(round_up(weights, chunks[i]) - weights) * 1e3);
     }
     if (wrapper_us.empty()) return std::printf("  memory objects: no network\n"), void();
-    std::printf("  handing out a memory object: nothing at run time; planning its place before the start %.1f us (max %.1f) (paper, wrapper: 3.5 us, 8.0 max)\n",
-                median(wrapper_us), percentile(wrapper_us, 1));
+    std::printf(
+        "  handing out a memory object: nothing at run time; planning its place before the start %.1f us (max %.1f) "
+        "(paper, wrapper: 3.5 us, 8.0 max)\n",
+        median(wrapper_us), percentile(wrapper_us, 1));
     result_["objects"]["plan_us"] = percentiles(wrapper_us);
     std::printf("  fragmentation of a network's weights (scratch is shared by all) in chunks of");
     for (std::size_t i = 0; i < chunks.size(); ++i) {
-      std::printf(" %s: %.1f MB on average, %.1f max;", readable(chunks[i]).c_str(), mean(waste_mb[i]), percentile(waste_mb[i], 1));
-      result_["objects"]["fragmentation_mb"].push_back({{"chunk_mib", mebibytes(chunks[i])}, {"mean", mean(waste_mb[i])}, {"max", percentile(waste_mb[i], 1)}});
+      std::printf(" %s: %.1f MB on average, %.1f max;", readable(chunks[i]).c_str(), mean(waste_mb[i]),
+                  percentile(waste_mb[i], 1));
+      result_["objects"]["fragmentation_mb"].push_back(
+          {{"chunk_mib", mebibytes(chunks[i])}, {"mean", mean(waste_mb[i])}, {"max", percentile(waste_mb[i], 1)}});
     }
     std::printf(" (paper, 32 MB: 6.3, 9.5 max)\n");
   }
@@ -233,9 +255,10 @@ class OverheadsSection {
   // ---- decisions
 
   void print_decisions() {
-    std::printf("  decision, %zu events, 12 tasks on 24 GiB, warm caches, us (goal: p99 <= 10; paper: mean 11.1, max 43.6);\n"
-                "  books: host memory of plan and scheduler, MB (paper: 14.9)\n  %-10s %8s %8s %8s %8s %8s %8s %8s\n",
-                events, "", "slots", "frames", "mean", "p99", "p99.99", "max", "books");
+    std::printf(
+        "  decision, %zu events, 12 tasks on 24 GiB, warm caches, us (goal: p99 <= 10; paper: mean 11.1, max 43.6);\n"
+        "  books: host memory of plan and scheduler, MB (paper: 14.9)\n  %-10s %8s %8s %8s %8s %8s %8s %8s\n",
+        events, "", "slots", "frames", "mean", "p99", "p99.99", "max", "books");
     for (const auto& [name, policy] : spellings<SwapPolicy>())
       if (policy != SwapPolicy::none) print_decision(std::string(name), policy);
   }
@@ -254,10 +277,13 @@ class OverheadsSection {
     DecisionTimer timer(*plan);
     const double books = heap_mb() - before;
     const auto times = timer.time(events);
-    if (times.empty()) return std::printf("  %-10s failed: the scheduler came to rest or refused an event\n", name.c_str()), void();
+    if (times.empty())
+      return std::printf("  %-10s failed: the scheduler came to rest or refused an event\n", name.c_str()), void();
     const double p99 = percentile(times, 0.99), p9999 = percentile(times, 0.9999), max = percentile(times, 1);
-    std::printf("  %-10s %8zu %8u %8.3f %8.3f %8.3f %8.1f %8.2f\n", name.c_str(), slots, plan->swap->frames, mean(times), p99, p9999, max, books);
-    result_["decision"][name] = {{"slots", slots}, {"mean_us", mean(times)}, {"p99_us", p99}, {"p9999_us", p9999}, {"max_us", max}, {"books_mb", books}};
+    std::printf("  %-10s %8zu %8u %8.3f %8.3f %8.3f %8.1f %8.2f\n", name.c_str(), slots, plan->swap->frames,
+                mean(times), p99, p9999, max, books);
+    result_["decision"][name] = {{"slots", slots},    {"mean_us", mean(times)}, {"p99_us", p99},
+                                 {"p9999_us", p9999}, {"max_us", max},          {"books_mb", books}};
   }
 
   const Context& context_;

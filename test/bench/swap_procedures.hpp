@@ -1,5 +1,5 @@
-// Swapping as RT-Swap's paper does it (RTSS 2023, section IV-A and Fig. 3), written on the driver's functions: chunk after chunk on one
-// stream, each copy waited for, and physical memory created and released every time.
+// Swapping as RT-Swap's paper does it (RTSS 2023, section IV-A and Fig. 3), written on the driver's functions: chunk
+// after chunk on one stream, each copy waited for, and physical memory created and released every time.
 #pragma once
 
 #include "test/bench/swap_gpu.hpp"
@@ -10,12 +10,24 @@
 
 namespace rtexec::bench {
 
-enum class Step : std::size_t { allocate_host, copy_out, unmap, release, create, map, set_access, copy_in, free_host, count };
+enum class Step : std::size_t {
+  allocate_host,
+  copy_out,
+  unmap,
+  release,
+  create,
+  map,
+  set_access,
+  copy_in,
+  free_host,
+  count
+};
 inline constexpr std::size_t step_count = static_cast<std::size_t>(Step::count);
-inline constexpr std::array<const char*, step_count> step_names{"allocate host", "copy out",   "unmap",   "release",  "create",
-                                                                "map",           "set access", "copy in", "free host"};
+inline constexpr std::array<const char*, step_count> step_names{
+    "allocate host", "copy out", "unmap", "release", "create", "map", "set access", "copy in", "free host"};
 
-/// Where the contents go: page-locked memory that is there before, or memory that is taken by each swap-out and given back by each swap-in.
+/// Where the contents go: page-locked memory that is there before, or memory that is taken by each swap-out and given
+/// back by each swap-in.
 enum class HostSide { reserved, page_locked, pageable };
 
 /// In ms.
@@ -31,7 +43,8 @@ class PaperSwap {
     Bytes size, contents;
   };
 
-  static Result<std::unique_ptr<PaperSwap>> prepare(hal::CudaDevice& device, const std::vector<Piece>& pieces, HostSide host) {
+  static Result<std::unique_ptr<PaperSwap>> prepare(hal::CudaDevice& device, const std::vector<Piece>& pieces,
+                                                    HostSide host) {
     std::unique_ptr<PaperSwap> swap(new PaperSwap(device, host));
     if (const auto made = swap->lay_out(pieces); !made) return std::unexpected(made.error());
     return swap;
@@ -81,8 +94,7 @@ class PaperSwap {
   PaperSwap(hal::CudaDevice& device, HostSide host)
       : device_(device), driver_(device.driver()), stream_(device.stream(hal::EngineKind::copy_in)), host_(host) {}
 
-  template <class Call>
-  Result<> step(Step which, Call call) {
+  template <class Call> Result<> step(Step which, Call call) {
     const auto number = static_cast<std::size_t>(which);
     const Instant begin = hal::now();
     const api::Code code = call();
@@ -96,13 +108,17 @@ class PaperSwap {
       size_ += piece.size;
       contents_ += piece.contents;
     }
-    if (const auto reserved = device_.checked(driver_.address_reserve(&base_, size_.count, 0, 0, 0), "reserving addresses"); !reserved) return reserved;
+    if (const auto reserved =
+            device_.checked(driver_.address_reserve(&base_, size_.count, 0, 0, 0), "reserving addresses");
+        !reserved)
+      return reserved;
     for (Slot& slot : slots_) {
       slot.at += base_;
       if (const auto made = make_resident(slot); !made) return made;
     }
     if (host_ != HostSide::reserved) return {};
-    auto memory = hal::StoreMemory::open(device_, round_up(contents_, hal::page_size()), hal::HostMemoryKind::page_locked, "the memory of swapped chunks");
+    auto memory = hal::StoreMemory::open(device_, round_up(contents_, hal::page_size()),
+                                         hal::HostMemoryKind::page_locked, "the memory of swapped chunks");
     if (!memory) return std::unexpected(memory.error());
     reserved_ = std::move(*memory);
     memory_ = reserved_.base();
@@ -111,9 +127,15 @@ class PaperSwap {
 
   Result<> make_resident(Slot& slot) {
     const api::AllocationProperties properties;
-    if (const auto done = step(Step::create, [&] { return driver_.create(&slot.handle, slot.piece.size.count, &properties, 0); }); !done) return done;
+    if (const auto done =
+            step(Step::create, [&] { return driver_.create(&slot.handle, slot.piece.size.count, &properties, 0); });
+        !done)
+      return done;
     slot.created = true;
-    if (const auto done = step(Step::map, [&] { return driver_.map(slot.at, slot.piece.size.count, 0, slot.handle, 0); }); !done) return done;
+    if (const auto done =
+            step(Step::map, [&] { return driver_.map(slot.at, slot.piece.size.count, 0, slot.handle, 0); });
+        !done)
+      return done;
     slot.mapped = true;
     const api::AccessDescriptor access{.location = {}, .flags = api::AccessFlags::read_write};
     return step(Step::set_access, [&] { return driver_.set_access(slot.at, slot.piece.size.count, &access, 1); });
@@ -125,14 +147,17 @@ class PaperSwap {
       return code == api::Code::success ? driver_.stream_synchronize(stream_) : code;
     });
   }
-  api::DevicePointer host_place(const Slot& slot) const { return pointer(static_cast<std::byte*>(memory_) + slot.offset); }
+  api::DevicePointer host_place(const Slot& slot) const {
+    return pointer(static_cast<std::byte*>(memory_) + slot.offset);
+  }
 
   Result<> swap_out() {
     if (host_ != HostSide::reserved)
       if (const auto taken = step(Step::allocate_host, [&] { return allocate_host(); }); !taken) return taken;
     for (Slot& slot : slots_) {
       if (const auto done = copy(Step::copy_out, host_place(slot), slot.at, slot.piece.contents); !done) return done;
-      if (const auto done = step(Step::unmap, [&] { return driver_.unmap(slot.at, slot.piece.size.count); }); !done) return done;
+      if (const auto done = step(Step::unmap, [&] { return driver_.unmap(slot.at, slot.piece.size.count); }); !done)
+        return done;
       slot.mapped = false;
       if (const auto done = step(Step::release, [&] { return driver_.release(slot.handle); }); !done) return done;
       slot.created = false;
@@ -149,7 +174,8 @@ class PaperSwap {
   }
 
   api::Code allocate_host() {
-    if (host_ == HostSide::page_locked) return driver_.allocate_host(&memory_, contents_.count, api::host_alloc_portable_and_mapped);
+    if (host_ == HostSide::page_locked)
+      return driver_.allocate_host(&memory_, contents_.count, api::host_alloc_portable_and_mapped);
     memory_ = std::malloc(contents_.count);
     return memory_ ? api::Code::success : api::Code::out_of_memory;
   }
@@ -177,8 +203,8 @@ inline std::vector<PaperSwap::Piece> uniform_pieces(Bytes volume, Bytes chunk) {
   return std::vector<PaperSwap::Piece>(round_up(volume, chunk).count / chunk.count, {chunk, chunk});
 }
 
-/// mo-vmm: each object in a chunk of its own, of which the object is copied; the largest ones first until they hold `volume`, again and again
-/// where all of them are less.
+/// mo-vmm: each object in a chunk of its own, of which the object is copied; the largest ones first until they hold
+/// `volume`, again and again where all of them are less.
 inline std::vector<PaperSwap::Piece> object_pieces(Bytes volume, std::vector<Bytes> objects) {
   std::ranges::sort(objects, std::greater());
   std::vector<PaperSwap::Piece> pieces;

@@ -1,4 +1,5 @@
-// The cost of an event: of each of our functions beside a bare LTTng tracepoint of the same fields, in the same session; and with tracing off.
+// The cost of an event: of each of our functions beside a bare LTTng tracepoint of the same fields, in the same
+// session; and with tracing off.
 #include "config/result.hpp"
 
 #include <cstdint>
@@ -30,8 +31,9 @@ namespace {
 using namespace rtexec;
 namespace fs = std::filesystem;
 
-constexpr int batch = 2000;    // events between two looks at the clock; the buffers hold a hundred times as many
-constexpr int rounds = 400;    // of ours and bare, in turn
+// Events between two looks at the clock; the buffers hold a hundred times as many
+constexpr int batch = 2000;
+constexpr int rounds = 400; // of ours and bare, in turn
 
 constexpr policies::JobId job{.task = 3, .number = 5'000'000'000};
 constexpr Instant at{Duration(1'234'567'890)};
@@ -42,8 +44,7 @@ double cpu_nanoseconds() {
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-template <class Emit>
-double nanoseconds_each(Emit emit, int events = batch) {
+template <class Emit> double nanoseconds_each(Emit emit, int events = batch) {
   const double begin = cpu_nanoseconds();
   for (int i = 0; i < events; ++i) emit(static_cast<std::uint64_t>(i));
   return (cpu_nanoseconds() - begin) / events;
@@ -54,8 +55,7 @@ struct Cost {
 };
 
 /// In turn, so that both meet the same machine; a drained buffer before each pair.
-template <class Ours, class Bare>
-Cost compare(traces::Session& session, Ours ours, Bare bare) {
+template <class Ours, class Bare> Cost compare(traces::Session& session, Ours ours, Bare bare) {
   std::vector<double> of_ours, of_bare;
   for (int i = 0; i < rounds; ++i) {
     if (i % 20 == 0 && !session.drain()) return {};
@@ -68,7 +68,8 @@ Cost compare(traces::Session& session, Ours ours, Bare bare) {
 }
 
 void print(const char* event, const Cost& cost) {
-  std::printf("  %-18s %6.1f ns, bare tracepoint %6.1f ns, ratio %.3f (goal: at most 1.15)\n", event, cost.ours, cost.bare, cost.ours / cost.bare);
+  std::printf("  %-18s %6.1f ns, bare tracepoint %6.1f ns, ratio %.3f (goal: at most 1.15)\n", event, cost.ours,
+              cost.bare, cost.ours / cost.bare);
 }
 
 /// Into the channel of the only session of this process.
@@ -89,30 +90,49 @@ bool add_bare_events() {
     const int code = lttng_enable_event(handle, events, "events");
     lttng_event_destroy(events);
     lttng_destroy_handle(handle);
-    return code >= 0 && traces::wait_for([] { return lttng_ust_tracepoint_enabled(bare, scheduler_input) != 0; }, std::chrono::seconds(10));
+    return code >= 0 && traces::wait_for([] { return lttng_ust_tracepoint_enabled(bare, scheduler_input) != 0; },
+                                         std::chrono::seconds(10));
   }
   return false;
 }
 
 void compare_all(traces::Session& session) {
   const std::int64_t now = at.time_since_epoch().count();
-  const policies::Action load{.kind = policies::Action::Kind::copy_in, .job = job, .transfer = {.task = 6, .slot = 11, .frame = 70}};
+  const policies::Action load{
+      .kind = policies::Action::Kind::copy_in, .job = job, .transfer = {.task = 6, .slot = 11, .frame = 70}};
   const policies::Event request{.kind = policies::Event::Kind::job_requested, .job = job, .now = at, .deadline = at};
-  print("job_start", compare(session, [](std::uint64_t number) { traces::job_start({3, number}, at); },
-                             [=](std::uint64_t number) { lttng_ust_tracepoint(bare, job_start, 3, number, now); }));
-  print("job_release", compare(session, [](std::uint64_t number) { traces::job_release({3, number}, at, at, at); },
-                               [=](std::uint64_t number) { lttng_ust_tracepoint(bare, job_release, 3, number, now, now, now); }));
-  print("swap_in_begin", compare(session, [&](std::uint64_t) { traces::swap_begin(load, at); },
-                                 [=](std::uint64_t number) { lttng_ust_tracepoint(bare, swap_in_begin, 6, 11, 70, 3, number, now); }));
-  print("scheduler_input", compare(session, [&](std::uint64_t number) { traces::scheduler_input(number, request); },
-                                   [=](std::uint64_t number) { lttng_ust_tracepoint(bare, scheduler_input, number, 0, 3, number, now, now, 0, 0, 0, 0); }));
+  print("job_start", compare(
+                         session,
+                         [](std::uint64_t number) {
+                           traces::job_start({3, number}, at);
+                         },
+                         [=](std::uint64_t number) { lttng_ust_tracepoint(bare, job_start, 3, number, now); }));
+  print("job_release",
+        compare(
+            session,
+            [](std::uint64_t number) {
+              traces::job_release({3, number}, at, at, at);
+            },
+            [=](std::uint64_t number) { lttng_ust_tracepoint(bare, job_release, 3, number, now, now, now); }));
+  print("swap_in_begin",
+        compare(
+            session, [&](std::uint64_t) { traces::swap_begin(load, at); },
+            [=](std::uint64_t number) { lttng_ust_tracepoint(bare, swap_in_begin, 6, 11, 70, 3, number, now); }));
+  print("scheduler_input", compare(
+                               session, [&](std::uint64_t number) { traces::scheduler_input(number, request); },
+                               [=](std::uint64_t number) {
+                                 lttng_ust_tracepoint(bare, scheduler_input, number, 0, 3, number, now, now, 0, 0, 0,
+                                                      0);
+                               }));
 }
 
 /// The least of many: what else the machine does only adds.
 void print_off() {
   std::vector<double> costs;
-  for (int i = 0; i < 50; ++i) costs.push_back(nanoseconds_each([](std::uint64_t number) { traces::job_start({3, number}, at); }, 1'000'000));
-  std::printf("  tracing off: %.2f ns an event, the quickest of 50 runs %.2f ns (goal: at most 2 ns)\n", bench::median(costs), bench::percentile(costs, 0));
+  for (int i = 0; i < 50; ++i)
+    costs.push_back(nanoseconds_each([](std::uint64_t number) { traces::job_start({3, number}, at); }, 1'000'000));
+  std::printf("  tracing off: %.2f ns an event, the quickest of 50 runs %.2f ns (goal: at most 2 ns)\n",
+              bench::median(costs), bench::percentile(costs, 0));
 }
 
 int failed(const Error& error) { return std::fprintf(stderr, "%s\n", error.what.c_str()), 1; }
@@ -120,7 +140,8 @@ int failed(const Error& error) { return std::fprintf(stderr, "%s\n", error.what.
 } // namespace
 
 int main() {
-  std::printf("cost of an event in CPU time: medians of %d rounds of %d events, ours and bare in turn\n", rounds, batch);
+  std::printf("cost of an event in CPU time: medians of %d rounds of %d events, ours and bare in turn\n", rounds,
+              batch);
   print_off();
   const fs::path folder = fs::temp_directory_path() / ("rtexec-trace-bench-" + std::to_string(::getpid()));
   auto session = traces::Session::start(folder, {.buffer = Bytes{std::uint64_t{64} << 20}});
@@ -131,6 +152,7 @@ int main() {
   const auto summary = session->stop();
   fs::remove_all(folder);
   if (!summary) return failed(summary.error());
-  std::printf("  %llu events recorded, %llu lost\n", static_cast<unsigned long long>(summary->events), static_cast<unsigned long long>(summary->lost.events));
+  std::printf("  %llu events recorded, %llu lost\n", static_cast<unsigned long long>(summary->events),
+              static_cast<unsigned long long>(summary->lost.events));
   return summary->lost.events == 0 ? 0 : 1;
 }

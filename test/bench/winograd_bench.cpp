@@ -1,5 +1,6 @@
-// The Winograd micro-benchmark by itself: one convolution (tasks/winograd) at the resolutions of Nigam's thesis, its throughput, mean, variance and
-// longest time over many runs. Each run is of the convolution alone, without the copies of its picture and result.
+// The Winograd micro-benchmark by itself: one convolution (tasks/winograd) at the resolutions of Nigam's thesis, its
+// throughput, mean, variance and longest time over many runs. Each run is of the convolution alone, without the copies
+// of its picture and result.
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
@@ -25,9 +26,9 @@ struct Options {
 struct Figures {
   unsigned resolution = 0;
   std::size_t runs = 0;
-  double gflops = 0;               // of the mean, as a direct convolution counts them
-  double mean = 0, variance = 0;   // ms, ms^2
-  double p99 = 0, longest = 0;     // ms
+  double gflops = 0;             // of the mean, as a direct convolution counts them
+  double mean = 0, variance = 0; // ms, ms^2
+  double p99 = 0, longest = 0;   // ms
   std::string algorithm;
 };
 
@@ -59,7 +60,9 @@ class Placed {
     const auto scratch = allocate(workload.memory().scratch);
     if (!scratch) return std::unexpected(scratch.error());
     if (auto* gpu = dynamic_cast<hal::CudaDevice*>(&device_)) {
-      if (const auto copied = gpu->copy(*constants, workload.constants().data(), {workload.constants().size()}); !copied) return fail(copied.error(), "copying the filters failed");
+      if (const auto copied = gpu->copy(*constants, workload.constants().data(), {workload.constants().size()});
+          !copied)
+        return fail(copied.error(), "copying the filters failed");
     } else {
       std::ranges::copy(workload.constants(), *constants);
     }
@@ -140,7 +143,7 @@ Result<Figures> measure(hal::Device& device, unsigned resolution, const Options&
 }
 
 nlohmann::json json_of(const Figures& f) {
-  return {{"resolution", f.resolution}, {"algorithm", f.algorithm}, {"runs", f.runs},     {"gflops", f.gflops},
+  return {{"resolution", f.resolution}, {"algorithm", f.algorithm},   {"runs", f.runs},  {"gflops", f.gflops},
           {"mean_ms", f.mean},          {"variance_ms2", f.variance}, {"p99_ms", f.p99}, {"max_ms", f.longest}};
 }
 
@@ -148,31 +151,40 @@ bool write_csv(const std::string& file, const std::vector<Figures>& all) {
   std::ofstream out(file);
   out << "resolution,algorithm,runs,gflops,mean_ms,variance_ms2,p99_ms,max_ms\n";
   for (const auto& f : all)
-    out << f.resolution << ",\"" << f.algorithm << "\"," << f.runs << ',' << f.gflops << ',' << f.mean << ',' << f.variance << ',' << f.p99 << ',' << f.longest << '\n';
+    out << f.resolution << ",\"" << f.algorithm << "\"," << f.runs << ',' << f.gflops << ',' << f.mean << ','
+        << f.variance << ',' << f.p99 << ',' << f.longest << '\n';
   return static_cast<bool>(out);
 }
 
 bool write_json(const std::string& file, const std::string& device, const std::vector<Figures>& all) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& f : all) rows.push_back(json_of(f));
-  return static_cast<bool>(std::ofstream(file) << nlohmann::json{{"device", device}, {"channels", tasks::WinogradWorkload::channels}, {"rows", rows}}.dump(2) << '\n');
+  return static_cast<bool>(
+      std::ofstream(file)
+      << nlohmann::json{{"device", device}, {"channels", tasks::WinogradWorkload::channels}, {"rows", rows}}.dump(2)
+      << '\n');
 }
 
 int run(const Options& options) {
   const auto device = open(options);
   if (!device) return std::fprintf(stderr, "%s\n", device.error().what.c_str()), 5;
-  std::printf("3x3 convolution of %lld channels on %s, %zu runs each\n", static_cast<long long>(tasks::WinogradWorkload::channels), (*device)->name().c_str(), options.runs);
+  std::printf("3x3 convolution of %lld channels on %s, %zu runs each\n",
+              static_cast<long long>(tasks::WinogradWorkload::channels), (*device)->name().c_str(), options.runs);
   std::vector<Figures> all;
   for (const auto size : options.sizes) {
     const auto figures = measure(**device, size, options);
-    if (!figures) return std::fprintf(stderr, "resolution %u: %s\n", size, figures.error().what.c_str()), exit_code(figures.error().code);
+    if (!figures)
+      return std::fprintf(stderr, "resolution %u: %s\n", size, figures.error().what.c_str()),
+             exit_code(figures.error().code);
     const auto& f = all.emplace_back(*figures);
-    std::printf("  %4u: %.1f GFLOP/s, mean %.3f ms, variance %.3g ms^2, p99 %.3f ms, longest %.3f ms (%s)\n", size, f.gflops, f.mean, f.variance, f.p99, f.longest,
-                f.algorithm.c_str());
+    std::printf("  %4u: %.1f GFLOP/s, mean %.3f ms, variance %.3g ms^2, p99 %.3f ms, longest %.3f ms (%s)\n", size,
+                f.gflops, f.mean, f.variance, f.p99, f.longest, f.algorithm.c_str());
     std::fflush(stdout);
   }
-  if (!options.json.empty() && !write_json(options.json, (*device)->name(), all)) return std::fprintf(stderr, "%s cannot be written\n", options.json.c_str()), 5;
-  if (!options.csv.empty() && !write_csv(options.csv, all)) return std::fprintf(stderr, "%s cannot be written\n", options.csv.c_str()), 5;
+  if (!options.json.empty() && !write_json(options.json, (*device)->name(), all))
+    return std::fprintf(stderr, "%s cannot be written\n", options.json.c_str()), 5;
+  if (!options.csv.empty() && !write_csv(options.csv, all))
+    return std::fprintf(stderr, "%s cannot be written\n", options.csv.c_str()), 5;
   return 0;
 }
 

@@ -38,7 +38,8 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->dispatch, 60us);
   EXPECT_EQ(board->release_latency, 100us);
   EXPECT_FALSE(board->unified_memory);
-  EXPECT_THAT(chunks_of(*board), testing::ElementsAre(Bytes{2u << 20}, Bytes{4u << 20}, Bytes{8u << 20}, Bytes{16u << 20}));
+  EXPECT_THAT(chunks_of(*board),
+              testing::ElementsAre(Bytes{2u << 20}, Bytes{4u << 20}, Bytes{8u << 20}, Bytes{16u << 20}));
   const SwapCost& cost = board->swap_costs.front();
   EXPECT_EQ(cost.in_per_chunk, 1500us);
   EXPECT_EQ(cost.out_per_chunk, 1500us);
@@ -82,7 +83,8 @@ TEST(BoardFile, ABuiltinOneIsValidatedToo) {
 TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
   const BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
   EXPECT_EQ(problem(read_board("hots", builtin)),
-            "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is named by its path (\"./board.toml\")");
+            "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is "
+            "named by its path (\"./board.toml\")");
   EXPECT_THAT(problem(read_board("host", {})), HasSubstr("there is no such board"));
   EXPECT_THAT(problem(read_board("./host.toml.none", {})), HasSubstr("cannot read it"));
 }
@@ -106,7 +108,8 @@ TEST(BoardFile, HoldsWhatSwappingCosts) {
 }
 
 TEST(BoardFile, HoldsItsOptionalCores) {
-  const auto board = parse_board("compute_core = 3\nservice_core = 0\n" + test::read_text(boards / "host.toml"), "b.toml");
+  const auto board =
+      parse_board("compute_core = 3\nservice_core = 0\n" + test::read_text(boards / "host.toml"), "b.toml");
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->compute_core, 3u);
   EXPECT_EQ(board->service_core, 0u);

@@ -36,9 +36,10 @@ const std::vector<SwapCost> two_costs = {cost_of(Bytes{2u << 20}), cost_of(Bytes
 /// Without `swap_costs` and `chunk`.
 std::string other_facts(const Board& board) {
   std::ostringstream facts;
-  facts << board.name << '|' << board.description << '|' << spelling(board.device) << '|' << to_string(board.capacity) << '|' << board.ordinal
-        << '|' << board.copy_engines << '|' << board.unified_memory << '|' << board.memory_policies.size() << '|'
-        << board.compute_core.value_or(9999) << '|' << board.service_core.value_or(9999) << '|' << to_string(board.context_switch) << '|'
+  facts << board.name << '|' << board.description << '|' << spelling(board.device) << '|' << to_string(board.capacity)
+        << '|' << board.ordinal << '|' << board.copy_engines << '|' << board.unified_memory << '|'
+        << board.memory_policies.size() << '|' << board.compute_core.value_or(9999) << '|'
+        << board.service_core.value_or(9999) << '|' << to_string(board.context_switch) << '|'
         << to_string(board.dispatch) << '|' << to_string(board.release_latency);
   return facts.str();
 }
@@ -46,8 +47,9 @@ std::string other_facts(const Board& board) {
 std::string costs_of(const Board& board) {
   std::ostringstream costs;
   for (const SwapCost& c : board.swap_costs)
-    costs << spelling(c.store) << ' ' << to_string(c.chunk) << ' ' << c.in_per_chunk.count() << ' ' << c.out_per_chunk.count() << ' ' << c.drop_per_chunk.count() << ' '
-          << c.in_fixed.count() << ' ' << c.out_fixed.count() << ' ' << c.residual.count() << '\n';
+    costs << spelling(c.store) << ' ' << to_string(c.chunk) << ' ' << c.in_per_chunk.count() << ' '
+          << c.out_per_chunk.count() << ' ' << c.drop_per_chunk.count() << ' ' << c.in_fixed.count() << ' '
+          << c.out_fixed.count() << ' ' << c.residual.count() << '\n';
   return costs.str();
 }
 
@@ -64,7 +66,8 @@ Board parsed(const std::string& text) {
 }
 
 /// The result reads back as `before` but for what was asked for.
-void expect_only_that_changed(const std::string& before, std::optional<Bytes> chunk, const std::vector<SwapCost>& costs) {
+void expect_only_that_changed(const std::string& before, std::optional<Bytes> chunk,
+                              const std::vector<SwapCost>& costs) {
   const auto after = with_swap_costs(before, chunk, costs);
   ASSERT_TRUE(after) << after.error().what << '\n' << before;
   const Board old_board = parsed(before);
@@ -91,12 +94,16 @@ TEST_P(BuiltinBoardText, ReadsAsItWasWhenItsOwnCostsAreWritten) {
   const std::string rewritten = with_swap_costs(text, std::nullopt, own).value();
   EXPECT_EQ(costs_of(parsed(rewritten)), costs_of(own));
   std::string without_residuals = rewritten;
-  for (std::size_t at; (at = without_residuals.find("residual = \"0ns\"\n")) != std::string::npos;) without_residuals.erase(at, 17);
+  for (std::size_t at; (at = without_residuals.find("residual = \"0ns\"\n")) != std::string::npos;)
+    without_residuals.erase(at, 17);
   EXPECT_EQ(without_residuals, text);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText, testing::Values("host.toml", "h200.toml", "rtx.toml", "tx2.toml", "xavier.toml"),
-                         [](const auto& board) { return std::string(board.param, std::string_view(board.param).find('.')); });
+INSTANTIATE_TEST_SUITE_P(Of, BuiltinBoardText,
+                         testing::Values("host.toml", "h200.toml", "rtx.toml", "tx2.toml", "xavier.toml"),
+                         [](const auto& board) {
+                           return std::string(board.param, std::string_view(board.param).find('.'));
+                         });
 
 /// Valid as it stands, without costs.
 const std::string facts =
@@ -108,10 +115,12 @@ const std::string facts =
     "release_latency = '1us'\n";
 
 const std::string old_table =
-    "chunk = '8MiB'\nin_per_chunk = '1us'\nout_per_chunk = '1us'\ndrop_per_chunk = '1us'\nin_fixed = '1us'\nout_fixed = '1us'\n";
+    "chunk = '8MiB'\nin_per_chunk = '1us'\nout_per_chunk = '1us'\ndrop_per_chunk = '1us'\nin_fixed = '1us'\nout_fixed "
+    "= '1us'\n";
 
 const std::string new_table =
-    "[[swap_cost]]\nstore = \"pinned\"\nchunk = \"2MiB\"\nin_per_chunk = \"1234567ns\"\nout_per_chunk = \"2us\"\ndrop_per_chunk = \"3ns\"\nin_fixed = \"0ns\"\n"
+    "[[swap_cost]]\nstore = \"pinned\"\nchunk = \"2MiB\"\nin_per_chunk = \"1234567ns\"\nout_per_chunk = "
+    "\"2us\"\ndrop_per_chunk = \"3ns\"\nin_fixed = \"0ns\"\n"
     "out_fixed = \"5ms\"\nresidual = \"6us\"\n";
 
 std::string written(const std::string& text) {
@@ -119,21 +128,26 @@ std::string written(const std::string& text) {
 }
 
 TEST(BoardWriter, AddsTablesAtTheEnd) {
-  EXPECT_EQ(written(facts + "chunk = '2MiB' # of the driver\n"), facts + "chunk = \"4MiB\" # of the driver\n\n" + new_table);
-  EXPECT_EQ(written("chunk=\"\"\"2MiB\"\"\"#\n" + facts + "# end"), "chunk=\"4MiB\"#\n" + facts + "# end\n\n" + new_table);
+  EXPECT_EQ(written(facts + "chunk = '2MiB' # of the driver\n"),
+            facts + "chunk = \"4MiB\" # of the driver\n\n" + new_table);
+  EXPECT_EQ(written("chunk=\"\"\"2MiB\"\"\"#\n" + facts + "# end"),
+            "chunk=\"4MiB\"#\n" + facts + "# end\n\n" + new_table);
 }
 
 TEST(BoardWriter, KeepsCommentsAroundTheTablesItReplaces) {
   const std::string other_table = "residual = '1us'\nchunk = '4MiB'\n" + old_table.substr(old_table.find('\n') + 1);
-  EXPECT_EQ(written("chunk = '2MiB'\n" + facts + "# above\n\n  [[ 'swap_cost' ]] # gone\n # within\n" + old_table +
-                    "\n# between\n\n[[swap_cost]]\n" + other_table + "\n# below [[swap_cost]]\n\n"),
-            "chunk = \"4MiB\"\n" + facts + "# above\n\n # within\n# between\n" + new_table + "\n# below [[swap_cost]]\n\n");
+  EXPECT_EQ(
+      written("chunk = '2MiB'\n" + facts + "# above\n\n  [[ 'swap_cost' ]] # gone\n # within\n" + old_table +
+              "\n# between\n\n[[swap_cost]]\n" + other_table + "\n# below [[swap_cost]]\n\n"),
+      "chunk = \"4MiB\"\n" + facts + "# above\n\n # within\n# between\n" + new_table + "\n# below [[swap_cost]]\n\n");
 }
 
 TEST(BoardWriter, ReplacesAListOfInlineTables) {
   const std::string cost =
-      "{chunk = '8MiB', in_per_chunk = '1us', out_per_chunk = '1us', drop_per_chunk = '1us', in_fixed = '1us', out_fixed = '1us'}";
-  EXPECT_EQ(written("chunk = '2MiB'\nswap_cost = [\n  " + cost + ", # ]\n]\n" + facts), "chunk = \"4MiB\"\n" + facts + "\n" + new_table);
+      "{chunk = '8MiB', in_per_chunk = '1us', out_per_chunk = '1us', drop_per_chunk = '1us', in_fixed = '1us', "
+      "out_fixed = '1us'}";
+  EXPECT_EQ(written("chunk = '2MiB'\nswap_cost = [\n  " + cost + ", # ]\n]\n" + facts),
+            "chunk = \"4MiB\"\n" + facts + "\n" + new_table);
 }
 
 TEST(BoardWriter, LeavesOtherTablesAlone) {
@@ -143,8 +157,13 @@ TEST(BoardWriter, LeavesOtherTablesAlone) {
     return config::replace_swap_costs(text, Bytes{4u << 20}, std::vector{cost_of(Bytes{2u << 20})});
   };
   EXPECT_EQ(replaced("chunk = '2MiB'\n[[swap_cost]]\n" + old_table + other), "chunk = \"4MiB\"\n" + new_table + other);
-  EXPECT_EQ(replaced("[[swap_cost]]\n" + old_table + other + "# last\n[[swap_cost]]\n" + old_table + other), other + "# last\n" + new_table + other);
-  EXPECT_EQ(replaced("\xEF\xBB\xBF" "[other]\nchunk = '2MiB'\n"), "\xEF\xBB\xBF" "[other]\nchunk = '2MiB'\n\n" + new_table);
+  EXPECT_EQ(replaced("[[swap_cost]]\n" + old_table + other + "# last\n[[swap_cost]]\n" + old_table + other),
+            other + "# last\n" + new_table + other);
+  EXPECT_EQ(replaced("\xEF\xBB\xBF"
+                     "[other]\nchunk = '2MiB'\n"),
+            "\xEF\xBB\xBF"
+            "[other]\nchunk = '2MiB'\n\n" +
+                new_table);
   EXPECT_EQ(replaced(other), other + "\n" + new_table);
 }
 
@@ -157,7 +176,8 @@ TEST(BoardWriter, LooksThroughStringsAndComments) {
       "\\u0022 # \\\\\"\"\\\n"
       "chunk = '1MiB'\"\"\"\"\"\n"
       "\"chunk\" = '''2MiB''' # chunk = 'x' \"\n";
-  EXPECT_EQ(written(text + facts), text.substr(0, text.find("'''")) + "\"4MiB\" # chunk = 'x' \"\n" + facts + "\n" + new_table);
+  EXPECT_EQ(written(text + facts),
+            text.substr(0, text.find("'''")) + "\"4MiB\" # chunk = 'x' \"\n" + facts + "\n" + new_table);
 }
 
 TEST(BoardWriter, LooksThroughEscapedQuotes) {
@@ -172,20 +192,26 @@ TEST(BoardWriter, KeepsWindowsLines) {
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, 1, '\r');
     return text;
   };
-  EXPECT_EQ(written(windows("\xEF\xBB\xBF" "chunk = '2MiB'\n" + facts + "[[swap_cost]]\n" + old_table + "# end\n")),
-            windows("\xEF\xBB\xBF" "chunk = \"4MiB\"\n" + facts + new_table + "# end\n"));
+  EXPECT_EQ(written(windows("\xEF\xBB\xBF"
+                            "chunk = '2MiB'\n" +
+                            facts + "[[swap_cost]]\n" + old_table + "# end\n")),
+            windows("\xEF\xBB\xBF"
+                    "chunk = \"4MiB\"\n" +
+                    facts + new_table + "# end\n"));
 }
 
 TEST(BoardWriter, RefusesWhatWouldNotBeABoard) {
   EXPECT_THAT(problem(with_swap_costs("name = 3", {}, {})), HasSubstr("board:1:8: error: name = 3: not a string"));
   const std::string text = "chunk = '2MiB'\n" + facts;
   const std::vector<SwapCost> twice(2, cost_of(Bytes{4096}));
-  EXPECT_THAT(problem(with_swap_costs(text, {}, twice)), HasSubstr("swap_cost 2: chunk = \"4KiB\": already that of swap_cost 1"));
+  EXPECT_THAT(problem(with_swap_costs(text, {}, twice)),
+              HasSubstr("swap_cost 2: chunk = \"4KiB\": already that of swap_cost 1"));
   std::vector<SwapCost> of_two_stores = twice;
   of_two_stores.back().store = StoreKind::file;
   EXPECT_EQ(problem(with_swap_costs(text, {}, of_two_stores)), "none");
   EXPECT_THAT(problem(with_swap_costs(text, Bytes{3u << 20}, {})),
-              testing::AllOf(HasSubstr("the board's file cannot take what was measured"), HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
+              testing::AllOf(HasSubstr("the board's file cannot take what was measured"),
+                             HasSubstr("capacity = \"64MiB\": not a multiple of 3MiB")));
 }
 
 /// The board's rows as "STORE CHUNK FIXED" in the order of the file, with the number of one row's own in `in_fixed`.
@@ -204,7 +230,8 @@ SwapCost row(StoreKind store, std::uint64_t mebibytes, int fixed) {
 }
 
 /// A board of 64 MiB with `chunk` MiB and `rows`, calibrated: `chosen` MiB of `measured`.
-Board calibrated(std::uint64_t chunk, const std::vector<SwapCost>& rows, std::uint64_t chosen, const std::vector<SwapCost>& measured) {
+Board calibrated(std::uint64_t chunk, const std::vector<SwapCost>& rows, std::uint64_t chosen,
+                 const std::vector<SwapCost>& measured) {
   const std::string text = with_swap_costs("chunk = '" + std::to_string(chunk) + "MiB'\n" + facts, {}, rows).value();
   return parsed(with_measured_costs(text, Bytes{chosen << 20}, measured).value());
 }
@@ -213,7 +240,8 @@ TEST(MeasuredCosts, ReplaceOnlyRowsOfTheirStoreAndChunk) {
   using enum StoreKind;
   const Board one_size = calibrated(2, {row(pinned, 2, 1), row(pinned, 8, 2)}, 4, {row(pinned, 4, 3)});
   EXPECT_THAT(rows_of(one_size), ElementsAre("pinned 2MiB 1ns", "pinned 4MiB 3ns", "pinned 8MiB 2ns"));
-  const Board two_sizes = calibrated(2, {row(pinned, 2, 1), row(pinned, 8, 2)}, 4, {row(pinned, 4, 3), row(pinned, 8, 4)});
+  const Board two_sizes =
+      calibrated(2, {row(pinned, 2, 1), row(pinned, 8, 2)}, 4, {row(pinned, 4, 3), row(pinned, 8, 4)});
   EXPECT_THAT(rows_of(two_sizes), ElementsAre("pinned 2MiB 1ns", "pinned 4MiB 3ns", "pinned 8MiB 4ns"));
   const Board two_stores = calibrated(2, {row(pinned, 2, 1), row(file, 2, 2)}, 2, {row(pinned, 2, 3)});
   EXPECT_THAT(rows_of(two_stores), ElementsAre("pinned 2MiB 3ns", "file 2MiB 2ns"));
@@ -221,8 +249,10 @@ TEST(MeasuredCosts, ReplaceOnlyRowsOfTheirStoreAndChunk) {
 
 TEST(MeasuredCosts, AreSortedByStoreAndChunk) {
   using enum StoreKind;
-  const Board board = calibrated(2, {row(file, 8, 1), row(file, 2, 2), row(pinned, 16, 3)}, 8, {row(pinned, 8, 4), row(pinned, 2, 5)});
-  EXPECT_THAT(rows_of(board), ElementsAre("pinned 2MiB 5ns", "pinned 8MiB 4ns", "pinned 16MiB 3ns", "file 2MiB 2ns", "file 8MiB 1ns"));
+  const Board board =
+      calibrated(2, {row(file, 8, 1), row(file, 2, 2), row(pinned, 16, 3)}, 8, {row(pinned, 8, 4), row(pinned, 2, 5)});
+  EXPECT_THAT(rows_of(board),
+              ElementsAre("pinned 2MiB 5ns", "pinned 8MiB 4ns", "pinned 16MiB 3ns", "file 2MiB 2ns", "file 8MiB 1ns"));
 }
 
 TEST(MeasuredCosts, OfASizeMeasuredTwiceAreThoseOfTheLast) {
@@ -238,9 +268,12 @@ TEST(MeasuredCosts, SetTheChunkOfABoardWithoutOtherStores) {
 
 TEST(MeasuredCosts, SetAChunkOfWhichTheirStoreHasNoRow) {
   using enum StoreKind;
-  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 4, 2)}).chunk, Bytes{4 << 20}) << "a plan with 2MiB would have no costs of a file";
-  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 2, 2), row(file, 4, 3)}).chunk, Bytes{2 << 20}) << "the first store's choice stays";
-  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1), row(file, 2, 2)}, 4, {row(file, 4, 3)}).chunk, Bytes{2 << 20}) << "its row was there before";
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 4, 2)}).chunk, Bytes{4 << 20})
+      << "a plan with 2MiB would have no costs of a file";
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1)}, 4, {row(file, 2, 2), row(file, 4, 3)}).chunk, Bytes{2 << 20})
+      << "the first store's choice stays";
+  EXPECT_EQ(calibrated(2, {row(pinned, 2, 1), row(file, 2, 2)}, 4, {row(file, 4, 3)}).chunk, Bytes{2 << 20})
+      << "its row was there before";
 }
 
 TEST(MeasuredCosts, LeaveAChunkThatTheCapacityCannotTake) {
@@ -256,7 +289,8 @@ TEST(MeasuredCosts, LeaveOtherLinesAsTheyAre) {
   EXPECT_EQ(once, "chunk = \"2MiB\" # mine\n" + facts + "compute_core = 1 # the fast one\n\n" + new_table);
   EXPECT_EQ(with_measured_costs(once, Bytes{2u << 20}, std::vector{cost_of(Bytes{2u << 20})}).value(), once);
   EXPECT_EQ(with_measured_costs(text, Bytes{2u << 20}, {}).value(), text);
-  EXPECT_THAT(problem(with_measured_costs("name = 3", Bytes{2u << 20}, two_costs)), HasSubstr("board:1:8: error: name = 3: not a string"));
+  EXPECT_THAT(problem(with_measured_costs("name = 3", Bytes{2u << 20}, two_costs)),
+              HasSubstr("board:1:8: error: name = 3: not a string"));
 }
 
 /// Boards of statements in any order, spelled in any way, with anything between them.
@@ -270,8 +304,9 @@ class RandomText {
         "'capacity' = " + quoted("64MiB"),
         any({"chunk", "\"chunk\"", "'chunk'", "\"\\u0063hunk\""}) + any({"=", " = ", "\t=  "}) + quoted("2MiB"),
         "memory_policies = [" + any({"", "\n# ]]\n", "\n\t"}) + "'D', # [[swap_cost]]\n 'H' ]",
-        "description = " + any({quoted("[[swap_cost]]"), quoted("# chunk = 1"), R"("a\"# [[")", R"("a\"[[")", R"("a\\")", R"('a\')", R"("""a\"""b["""")",
-                                R"('''''a""''''')", "\"\"\"\\\n[[swap_cost]]\\\nchunk = '2MiB'\"\"\"\""}),
+        "description = " +
+            any({quoted("[[swap_cost]]"), quoted("# chunk = 1"), R"("a\"# [[")", R"("a\"[[")", R"("a\\")", R"('a\')",
+                 R"("""a\"""b["""")", R"('''''a""''''')", "\"\"\"\\\n[[swap_cost]]\\\nchunk = '2MiB'\"\"\"\""}),
         "context_switch = " + quoted("1us"),
         "dispatch = " + quoted("2us"),
         "release_latency = " + quoted("3us"),
@@ -291,8 +326,8 @@ class RandomText {
     return quotes + text + quotes;
   }
   std::string line(const std::string& statement) {
-    return any({"", "", "\n", " \n", "# chunk = '1MiB' [[swap_cost]]\n", "#\"\"\"\n", "\t# '''\n"}) + any({"", "  "}) + statement +
-           any({"", " # end ''' \"\"\"", "#["}) + any({"\n", "\n", "\r\n"});
+    return any({"", "", "\n", " \n", "# chunk = '1MiB' [[swap_cost]]\n", "#\"\"\"\n", "\t# '''\n"}) + any({"", "  "}) +
+           statement + any({"", " # end ''' \"\"\"", "#["}) + any({"\n", "\n", "\r\n"});
   }
   std::string table(int i) {
     std::vector<std::string> keys = {"chunk = " + quoted(std::to_string(i) + "MiB")};
@@ -312,7 +347,8 @@ std::vector<std::string> comment_lines(const std::string& text) {
   std::vector<std::string> comments;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string::npos && line[first] == '#') comments.push_back(line);
+    if (const std::size_t first = line.find_first_not_of(" \t"); first != std::string::npos && line[first] == '#')
+      comments.push_back(line);
   return comments;
 }
 
@@ -326,10 +362,11 @@ TEST(BoardWriter, ChangesNothingElseInAnyText) {
   }
 }
 
-// ---- [memory] ---------------------------------------------------------------------------------------------------------------
+// ---- [memory] ----
 
 const std::string chunked = "chunk = '2MiB'\n" + facts;
-constexpr MemoryFacts measured_memory{.core_bandwidth = Bandwidth{4'012'000'000}, .saturation = Bandwidth{14'400'000'000}};
+constexpr MemoryFacts measured_memory{.core_bandwidth = Bandwidth{4'012'000'000},
+                                      .saturation = Bandwidth{14'400'000'000}};
 const std::string core_line = "core_bandwidth = \"4012MB/s\"", saturation_line = "saturation = \"14.4GB/s\"";
 
 /// A second time changes nothing.
@@ -342,31 +379,39 @@ std::string with_measured_memory(const std::string& text, const MemoryFacts& mem
 }
 
 TEST(MemoryFactsOfABoard, GoToTheEndOfAFileWithoutThem) {
-  EXPECT_EQ(with_measured_memory(chunked + "# end"), chunked + "# end\n\n[memory]\n" + core_line + "\n" + saturation_line + "\n");
+  EXPECT_EQ(with_measured_memory(chunked + "# end"),
+            chunked + "# end\n\n[memory]\n" + core_line + "\n" + saturation_line + "\n");
 }
 
 TEST(MemoryFactsOfABoard, ReplaceValuesAndKeepCommentsAndOtherTables) {
   const std::string after = "\n# of swapping\n[[swap_cost]]\n" + old_table;
-  EXPECT_EQ(with_measured_memory(chunked + "# measured in March\n[ 'memory' ] # shared\nsaturation = '1GB/s' # all\n # within\ncore_bandwidth='2GB/s'\n" + after),
-            chunked + "# measured in March\n[ 'memory' ] # shared\n" + saturation_line + " # all\n # within\ncore_bandwidth=\"4012MB/s\"\n" + after);
+  EXPECT_EQ(with_measured_memory(chunked +
+                                 "# measured in March\n[ 'memory' ] # shared\nsaturation = '1GB/s' # all\n # "
+                                 "within\ncore_bandwidth='2GB/s'\n" +
+                                 after),
+            chunked + "# measured in March\n[ 'memory' ] # shared\n" + saturation_line +
+                " # all\n # within\ncore_bandwidth=\"4012MB/s\"\n" + after);
 }
 
 TEST(MemoryFactsOfABoard, JoinTheFactThatIsThere) {
   EXPECT_EQ(with_measured_memory(chunked + "[memory]\nsaturation = '1GB/s'\n\n[[counter]]\nevent = 'r3'\n"),
             chunked + "[memory]\n" + saturation_line + "\n" + core_line + "\n\n[[counter]]\nevent = 'r3'\n");
-  EXPECT_EQ(with_measured_memory(chunked + "[memory]"), chunked + "[memory]\n" + core_line + "\n" + saturation_line + "\n");
+  EXPECT_EQ(with_measured_memory(chunked + "[memory]"),
+            chunked + "[memory]\n" + core_line + "\n" + saturation_line + "\n");
 }
 
 TEST(MemoryFactsOfABoard, TakeThePlaceOfOtherForms) {
   const std::string table = "\n[memory]\n" + core_line + "\n" + saturation_line + "\n";
   EXPECT_EQ(with_measured_memory("memory = { saturation = '1GB/s' }\n" + chunked), chunked + table);
-  EXPECT_EQ(with_measured_memory("memory.saturation = '1GB/s'\nmemory.core_bandwidth = '1GB/s'\n" + chunked), chunked + table);
+  EXPECT_EQ(with_measured_memory("memory.saturation = '1GB/s'\nmemory.core_bandwidth = '1GB/s'\n" + chunked),
+            chunked + table);
 }
 
 TEST(MemoryFactsOfABoard, LeaveWhatIsNotKnown) {
   EXPECT_EQ(with_memory(chunked, {}).value(), chunked);
   const std::string there = chunked + "[memory]\ncore_bandwidth = '2GB/s'\n";
-  EXPECT_EQ(with_memory(there, {.core_bandwidth = {}, .saturation = Bandwidth{14'400'000'000}}).value(), there + saturation_line + "\n");
+  EXPECT_EQ(with_memory(there, {.core_bandwidth = {}, .saturation = Bandwidth{14'400'000'000}}).value(),
+            there + saturation_line + "\n");
   EXPECT_THAT(problem(with_memory("name = 3", measured_memory)), HasSubstr("board:1:8: error: name = 3: not a string"));
 }
 

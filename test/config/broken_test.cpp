@@ -16,7 +16,8 @@ constexpr std::string_view expectation = "# expect: ";
 
 std::vector<std::filesystem::path> broken_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(test::folder() / "broken")) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(test::folder() / "broken"))
+    files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -35,7 +36,8 @@ std::string expected_messages(const std::filesystem::path& file) {
   for (std::string line; std::getline(lines, line) && line.starts_with(expectation);) {
     const std::string_view rest = std::string_view(line).substr(expectation.size());
     const std::size_t text = rest.find(": ");
-    messages += file.filename().string() + ":" + std::string(rest.substr(0, text)) + ": error" + std::string(rest.substr(text)) + "\n";
+    messages += file.filename().string() + ":" + std::string(rest.substr(0, text)) + ": error" +
+                std::string(rest.substr(text)) + "\n";
   }
   return messages;
 }
@@ -51,7 +53,8 @@ TEST_P(BrokenFile, GivesItsMessages) {
   const Result<> result = read(GetParam());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
-  const std::string messages = without(without(result.error().what, (test::folder() / "broken/").string()), (test::folder() / "").string());
+  const std::string messages =
+      without(without(result.error().what, (test::folder() / "broken/").string()), (test::folder() / "").string());
   EXPECT_EQ(messages + "\n", expected_messages(GetParam()));
 }
 

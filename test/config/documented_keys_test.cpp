@@ -14,8 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-using Keys = std::map<std::string, std::string>;     // key to TOML literal
-using Document = std::map<std::string, Keys>;        // table header to its keys
+using Keys = std::map<std::string, std::string>; // key to TOML literal
+using Document = std::map<std::string, Keys>;    // table header to its keys
 
 std::string text_of(const Document& document) {
   std::string text;
@@ -26,59 +26,115 @@ std::string text_of(const Document& document) {
   return text;
 }
 
-const Keys synthetic = {{"name", "'a'"}, {"workload", "'synthetic'"}, {"period", "'100ms'"}, {"wcet", "'1ms'"}, {"footprint", "'1MiB'"}};
+const Keys synthetic = {
+    {"name", "'a'"}, {"workload", "'synthetic'"}, {"period", "'100ms'"}, {"wcet", "'1ms'"}, {"footprint", "'1MiB'"}};
 const Keys dnn = {{"name", "'a'"}, {"model", "'good/model.onnx'"}, {"period", "'100ms'"}};
-const Keys swap_cost = {
-    {"in_per_chunk", "'1ms'"}, {"out_per_chunk", "'1ms'"}, {"drop_per_chunk", "'1ms'"}, {"in_fixed", "'1ms'"}, {"out_fixed", "'1ms'"}};
+const Keys swap_cost = {{"in_per_chunk", "'1ms'"},
+                        {"out_per_chunk", "'1ms'"},
+                        {"drop_per_chunk", "'1ms'"},
+                        {"in_fixed", "'1ms'"},
+                        {"out_fixed", "'1ms'"}};
 
 /// A valid document that holds every key of `kind` in one of its variants.
 std::vector<Document> variants(FileKind kind) {
   switch (kind) {
-    case FileKind::task_set: {
-      Keys with_input = dnn;
-      with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
-      Keys listed = synthetic;
-      listed.insert({{"releases", "['0ms', '140ms']"}, {"resident", "'512KiB'"}});
-      Keys full = synthetic;
-      full.insert({{"deadline", "'90ms'"}, {"offset", "'1ms'"}, {"core", "2"}, {"criticality", "'best-effort'"}, {"on_overrun", "'stop'"},
-                   {"memory_policy", "'D'"}, {"precision", "'fp32'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
-                   {"swappable", "'512KiB'"}, {"class", "'constant'"}, {"swap_volume", "'512KiB'"}});
-      const Keys traffic = {{"name", "'a'"}, {"workload", "'traffic'"}, {"period", "'100ms'"}, {"traffic_before", "'4MB'"}, {"traffic_after", "'1MB'"},
-                            {"pattern", "'copy'"}, {"buffer", "'16MiB'"}};
-      const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
-      return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
-              {{"[[task]]", winograd}},
-              {{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
-              {{"[[task]]", listed}},
-              {{"", {{"board", "'host'"}}},
-               {"[executive]",
-                {{"order", "'edf'"}, {"duration", "'1s'"}, {"allow_degraded", "true"}, {"keep_awake", "true"}, {"threads", "'fifo'"}, {"profile", "'p.toml'"}}},
-               {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
-               {"[device.swap_cost]", swap_cost},
-               {"[swap]",
-                {{"policy", "'lru'"}, {"store", "'pinned'"}, {"candidates", "'largest-first'"}, {"skip_unchanged", "true"}, {"verify", "true"}}},
-               {"[bandwidth]",
-                {{"period", "'1ms'"}, {"best_effort", "'100MB/s'"}, {"while", "'device-busy'"}, {"reclaim", "true"}, {"sharing", "'spare'"}, {"overshoot", "'forgive'"},
-                 {"floor", "'10MB/s'"}, {"counter", "'core'"}, {"event", "'page-faults'"}}},
-               {"[[bandwidth.core]]", {{"core", "3"}, {"budget", "'1GB/s'"}}},
-               {"[[task]]", full}}};
-    }
-    case FileKind::board: {
-      Keys measured = swap_cost;
-      measured.insert({{"store", "'file'"}, {"chunk", "'2MiB'"}, {"residual", "'1us'"}});
-      return {{{"",
-                {{"name", "'b'"}, {"description", "'d'"}, {"device", "'cuda'"}, {"ordinal", "0"}, {"capacity", "'64MiB'"}, {"chunk", "'2MiB'"},
-                 {"copy_engines", "2"}, {"unified_memory", "true"}, {"memory_policies", "['D', 'H']"}, {"compute_core", "1"}, {"service_core", "0"},
-                 {"context_switch", "'1us'"}, {"dispatch", "'1us'"}, {"release_latency", "'1us'"}}},
-               {"[memory]", {{"core_bandwidth", "'11.3GB/s'"}, {"saturation", "'14.4GB/s'"}}},
-               {"[[counter]]", {{"event", "'r17'"}, {"write_event", "'r18'"}, {"line", "'64B'"}, {"cores", "[0, 1]"}, {"cluster", "true"}}},
-               {"[[swap_cost]]", measured}}};
-    }
-    case FileKind::profile:
-      return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},
-               {"[[task]]",
-                {{"name", "'a'"}, {"workload", "'w'"}, {"wcet", "'1ms'"}, {"wcet_before", "'1ms'"}, {"wcet_after", "'1ms'"},
-                 {"observed", "'1ms'"}, {"observed_before", "'1ms'"}, {"observed_after", "'1ms'"}, {"samples", "1"}, {"margin", "1.5"}, {"tuning", "['a 1', 'b 2']"}}}}};
+  case FileKind::task_set: {
+    Keys with_input = dnn;
+    with_input.insert({{"input", "'good/pictures'"}, {"priority", "7"}});
+    Keys listed = synthetic;
+    listed.insert({{"releases", "['0ms', '140ms']"}, {"resident", "'512KiB'"}});
+    Keys full = synthetic;
+    full.insert({{"deadline", "'90ms'"},
+                 {"offset", "'1ms'"},
+                 {"core", "2"},
+                 {"criticality", "'best-effort'"},
+                 {"on_overrun", "'stop'"},
+                 {"memory_policy", "'D'"},
+                 {"precision", "'fp32'"},
+                 {"wcet_before", "'1ms'"},
+                 {"wcet_after", "'1ms'"},
+                 {"swappable", "'512KiB'"},
+                 {"class", "'constant'"},
+                 {"swap_volume", "'512KiB'"}});
+    const Keys traffic = {{"name", "'a'"},
+                          {"workload", "'traffic'"},
+                          {"period", "'100ms'"},
+                          {"traffic_before", "'4MB'"},
+                          {"traffic_after", "'1MB'"},
+                          {"pattern", "'copy'"},
+                          {"buffer", "'16MiB'"}};
+    const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
+    return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
+            {{"[[task]]", winograd}},
+            {{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
+            {{"[[task]]", listed}},
+            {{"", {{"board", "'host'"}}},
+             {"[executive]",
+              {{"order", "'edf'"},
+               {"duration", "'1s'"},
+               {"allow_degraded", "true"},
+               {"keep_awake", "true"},
+               {"threads", "'fifo'"},
+               {"profile", "'p.toml'"}}},
+             {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
+             {"[device.swap_cost]", swap_cost},
+             {"[swap]",
+              {{"policy", "'lru'"},
+               {"store", "'pinned'"},
+               {"candidates", "'largest-first'"},
+               {"skip_unchanged", "true"},
+               {"verify", "true"}}},
+             {"[bandwidth]",
+              {{"period", "'1ms'"},
+               {"best_effort", "'100MB/s'"},
+               {"while", "'device-busy'"},
+               {"reclaim", "true"},
+               {"sharing", "'spare'"},
+               {"overshoot", "'forgive'"},
+               {"floor", "'10MB/s'"},
+               {"counter", "'core'"},
+               {"event", "'page-faults'"}}},
+             {"[[bandwidth.core]]", {{"core", "3"}, {"budget", "'1GB/s'"}}},
+             {"[[task]]", full}}};
+  }
+  case FileKind::board: {
+    Keys measured = swap_cost;
+    measured.insert({{"store", "'file'"}, {"chunk", "'2MiB'"}, {"residual", "'1us'"}});
+    return {
+        {{"",
+          {{"name", "'b'"},
+           {"description", "'d'"},
+           {"device", "'cuda'"},
+           {"ordinal", "0"},
+           {"capacity", "'64MiB'"},
+           {"chunk", "'2MiB'"},
+           {"copy_engines", "2"},
+           {"unified_memory", "true"},
+           {"memory_policies", "['D', 'H']"},
+           {"compute_core", "1"},
+           {"service_core", "0"},
+           {"context_switch", "'1us'"},
+           {"dispatch", "'1us'"},
+           {"release_latency", "'1us'"}}},
+         {"[memory]", {{"core_bandwidth", "'11.3GB/s'"}, {"saturation", "'14.4GB/s'"}}},
+         {"[[counter]]",
+          {{"event", "'r17'"}, {"write_event", "'r18'"}, {"line", "'64B'"}, {"cores", "[0, 1]"}, {"cluster", "true"}}},
+         {"[[swap_cost]]", measured}}};
+  }
+  case FileKind::profile:
+    return {{{"", {{"machine", "'m'"}, {"device", "'host'"}}},
+             {"[[task]]",
+              {{"name", "'a'"},
+               {"workload", "'w'"},
+               {"wcet", "'1ms'"},
+               {"wcet_before", "'1ms'"},
+               {"wcet_after", "'1ms'"},
+               {"observed", "'1ms'"},
+               {"observed_before", "'1ms'"},
+               {"observed_after", "'1ms'"},
+               {"samples", "1"},
+               {"margin", "1.5"},
+               {"tuning", "['a 1', 'b 2']"}}}}};
   }
   return {};
 }
@@ -86,9 +142,9 @@ std::vector<Document> variants(FileKind kind) {
 std::string problem(FileKind kind, const Document& document) {
   const auto file = test::folder() / "x.toml";
   switch (kind) {
-    case FileKind::task_set: return test::problem(parse_task_set(text_of(document), file));
-    case FileKind::board: return test::problem(parse_board(text_of(document), file));
-    case FileKind::profile: return test::problem(parse_profile(text_of(document), file));
+  case FileKind::task_set: return test::problem(parse_task_set(text_of(document), file));
+  case FileKind::board: return test::problem(parse_board(text_of(document), file));
+  case FileKind::profile: return test::problem(parse_profile(text_of(document), file));
   }
   return "unknown kind";
 }
@@ -135,7 +191,8 @@ TEST_P(DocumentedKeys, HaveATypeADefaultAndAMeaning) {
 /// A default that is written as a literal is one that the file may say.
 TEST_P(DocumentedKeys, TakeTheirDefaults) {
   const auto is_literal = [](const std::string& text) {
-    return text.starts_with('"') || text == "true" || text == "false" || text.find_first_not_of("0123456789") == std::string::npos;
+    return text.starts_with('"') || text == "true" || text == "false" ||
+           text.find_first_not_of("0123456789") == std::string::npos;
   };
   for (const KeyDoc& doc : documented_keys(GetParam())) {
     if (!is_literal(doc.fallback) || doc.fallback == "\"\"" || doc.key == "workload" || doc.key == "wcet") continue;

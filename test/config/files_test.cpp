@@ -57,7 +57,8 @@ TEST(AtomicFile, NamesALinkThatLeadsNowhere) {
   fs::create_symlink("loop", folder / "loop");
   const auto file = AtomicFile::create(folder / "loop");
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().what, (folder / "loop").string() + ": error: cannot write it: Too many levels of symbolic links");
+  EXPECT_EQ(file.error().what,
+            (folder / "loop").string() + ": error: cannot write it: Too many levels of symbolic links");
 }
 
 TEST(AtomicFile, WhatReplacesAFileHasItsPermissionsAndOwner) {

@@ -26,7 +26,9 @@ ProfileEntry entry(const std::string& task, const std::string& workload) {
           .tuning = {}};
 }
 
-Profile profile_of(std::vector<ProfileEntry> entries) { return {.file = {}, .machine = "a \"machine\" \\ of ours", .device = "host", .entries = std::move(entries)}; }
+Profile profile_of(std::vector<ProfileEntry> entries) {
+  return {.file = {}, .machine = "a \"machine\" \\ of ours", .device = "host", .entries = std::move(entries)};
+}
 
 void expect_same(const Wcet& a, const Wcet& b) {
   EXPECT_EQ(a.before, b.before);
@@ -52,7 +54,8 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       e.samples = 1 + (random() >> 1);
       e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
       if (e.margin > 100) e.margin = 1;
-      for (int line = 0; line < i; ++line) e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
+      for (int line = 0; line < i; ++line)
+        e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       written.entries.push_back(e);
     }
     ASSERT_EQ(problem(write_profile(written, file)), "none");
@@ -81,7 +84,8 @@ TEST(ProfileFile, HoldsTheTuningOfTheLargestNetworks) {
   for (int task = 0; task < 8; ++task) {
     written.entries.push_back(entry("task" + std::to_string(task), "net"));
     for (int layer = 0; layer < 1000; ++layer)
-      written.entries.back().tuning.push_back("features.denseblock4.denselayer" + std::to_string(layer) + ".conv1 cudnn algorithm=1 tensor");
+      written.entries.back().tuning.push_back("features.denseblock4.denselayer" + std::to_string(layer) +
+                                              ".conv1 cudnn algorithm=1 tensor");
   }
   ASSERT_EQ(problem(write_profile(written, folder / "p.toml")), "none");
   const auto read = read_profile(folder / "p.toml");
@@ -94,8 +98,10 @@ TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {
   const auto file = folder / "p.toml";
   ASSERT_TRUE(write_profile(profile_of({}), file));
   const std::string before = test::read_text(file);
-  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "")}), file)), HasSubstr("workload = \"\": an empty string"));
-  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "x"), entry("a", "y")}), file)), HasSubstr("already that of task 1"));
+  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "")}), file)),
+              HasSubstr("workload = \"\": an empty string"));
+  EXPECT_THAT(problem(write_profile(profile_of({entry("a", "x"), entry("a", "y")}), file)),
+              HasSubstr("already that of task 1"));
   EXPECT_THAT(problem(write_profile(profile_of({entry("a", "\xff")}), file)), HasSubstr("p.toml:"));
   EXPECT_EQ(test::read_text(file), before);
 }
@@ -112,7 +118,8 @@ TEST(ProfileFile, StaysWholeWhenTheDiskIsFull) {
   }
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::refused);
-  EXPECT_EQ(result.error().what, file.string() + ": error: cannot write it, the old one stays as it was: File too large");
+  EXPECT_EQ(result.error().what,
+            file.string() + ": error: cannot write it, the old one stays as it was: File too large");
   EXPECT_EQ(test::read_text(file), before);
   EXPECT_EQ(files_in(folder.path()), 1u) << "the temporary file is gone";
 }
@@ -152,9 +159,10 @@ TEST(ApplyProfile, NamesEveryTaskThatHasNoneAndChangesNothing) {
   const auto result = apply_profile(set, profile, {"net 1", "net 3", "net 4"});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::bad_input);
-  EXPECT_EQ(result.error().what, "demo.profile.toml: error: task 'b': its measurement is stale: of \"net 2\", and it now runs \"net 3\"\n"
-                                 "demo.profile.toml: error: task 'c': it was not measured\n"
-                                 "run `rtexec profile demo.toml`, or give wcet in the task set");
+  EXPECT_EQ(result.error().what,
+            "demo.profile.toml: error: task 'b': its measurement is stale: of \"net 2\", and it now runs \"net 3\"\n"
+            "demo.profile.toml: error: task 'c': it was not measured\n"
+            "run `rtexec profile demo.toml`, or give wcet in the task set");
   EXPECT_FALSE(set.tasks[0].wcet);
 }
 

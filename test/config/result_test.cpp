@@ -10,7 +10,8 @@ TEST(ExitCodes, AreTheOnesPromised) {
   EXPECT_EQ(exit_code(Errc::unsupported), 2);
   EXPECT_EQ(exit_code(Errc::not_proved), 3);
   EXPECT_EQ(exit_code(Errc::missed), 4);
-  for (const Errc code : {Errc::refused, Errc::out_of_memory, Errc::device_fault, Errc::cancelled}) EXPECT_EQ(exit_code(code), 5);
+  for (const Errc code : {Errc::refused, Errc::out_of_memory, Errc::device_fault, Errc::cancelled})
+    EXPECT_EQ(exit_code(code), 5);
 }
 
 } // namespace

@@ -127,7 +127,10 @@ TEST(TaskSetFile, FillsTheStructs) {
 
 TEST(TaskSetFile, ListsReleases) {
   const auto releases_of = [](const std::string& list) {
-    const auto set = parse_task_set("[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '10ms'\nwcet = '1ms'\nfootprint = '1MiB'\nreleases = " + list, "x.toml");
+    const auto set = parse_task_set(
+        "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '10ms'\nwcet = '1ms'\nfootprint = '1MiB'\nreleases = " +
+            list,
+        "x.toml");
     return set.value().tasks[0].releases.value();
   };
   EXPECT_EQ(releases_of("['1ms', '11ms', '500ms']"), (std::vector<Duration>{1ms, 11ms, 500ms}));
@@ -151,7 +154,8 @@ TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
 
 TEST(TaskSetFile, NamesTheStoreOfSwappedMemory) {
   const auto store = [](const std::string& text) {
-    const std::string task = "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '1s'\nwcet = '1ms'\nfootprint = '1B'\n";
+    const std::string task =
+        "[[task]]\nname = 'a'\nworkload = 'synthetic'\nperiod = '1s'\nwcet = '1ms'\nfootprint = '1B'\n";
     const auto set = parse_task_set("swap.store = '" + text + "'\n" + task, "folder/x.toml");
     EXPECT_EQ(problem(set), "none");
     return set->swap.store->file;
@@ -163,9 +167,11 @@ TEST(TaskSetFile, NamesTheStoreOfSwappedMemory) {
 }
 
 TEST(TaskSetFile, TakesInlineTablesAndWindowsLines) {
-  const auto set = parse_task_set("\xEF\xBB\xBF" "executive = {order = 'edf'}\r\n"
-                                  "task = [{name = 'a', workload = 'synthetic', period = '1s', wcet = '1ms', footprint = '1B'}]\r\n",
-                                  "x.toml");
+  const auto set = parse_task_set(
+      "\xEF\xBB\xBF"
+      "executive = {order = 'edf'}\r\n"
+      "task = [{name = 'a', workload = 'synthetic', period = '1s', wcet = '1ms', footprint = '1B'}]\r\n",
+      "x.toml");
   ASSERT_EQ(problem(set), "none");
   EXPECT_EQ(set->swap.policy, SwapPolicy::pipelined) << "the default";
 }
@@ -193,15 +199,15 @@ TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
   ASSERT_EQ(::chmod(file.c_str(), 0), 0);
   constexpr uid_t nobody = 65534; // root may read everything
   const uid_t self = ::geteuid();
-  if (self == 0) {
-    ASSERT_EQ(::seteuid(nobody), 0);
-  }
+  if (self == 0) { ASSERT_EQ(::seteuid(nobody), 0); }
   const auto result = read_task_set(file);
   ASSERT_EQ(::seteuid(self), 0);
   EXPECT_THAT(problem(result), HasSubstr("Permission denied"));
 }
 
-TEST(TaskSetFile, WithNotUtf8IsRefused) { EXPECT_THAT(problem(parse_task_set("board = \"\xff\"\n", "x.toml")), HasSubstr("x.toml:1:")); }
+TEST(TaskSetFile, WithNotUtf8IsRefused) {
+  EXPECT_THAT(problem(parse_task_set("board = \"\xff\"\n", "x.toml")), HasSubstr("x.toml:1:"));
+}
 
 /// As deep as one line allows, in a header, a key, and inline tables: the parser and our copy recurse once for each.
 TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
@@ -217,7 +223,8 @@ TEST(TaskSetFile, AsDeepAsItsBoundsAllowDoesNotExhaustTheStack) {
 TEST(TaskSetInCode, ObeysTheSameRules) {
   EXPECT_TRUE(validate(set_of({synthetic("a"), synthetic("b")})));
   EXPECT_EQ(problem(validate(TaskSet{})), "no task: write at least one [[task]]");
-  EXPECT_EQ(problem(validate(set_of({synthetic("a"), synthetic("a")}))), "task 'a': name = \"a\": already that of task 1");
+  EXPECT_EQ(problem(validate(set_of({synthetic("a"), synthetic("a")}))),
+            "task 'a': name = \"a\": already that of task 1");
 }
 
 struct Mistake {
@@ -236,20 +243,28 @@ TEST_P(MistakeInCode, GivesItsMessageAlone) {
 INSTANTIATE_TEST_SUITE_P(
     Of, MistakeInCode,
     testing::Values(
-        Mistake{"task 1: name = \"\": not a name: use 1 to 64 of A-Z a-z 0-9 _ . -", [](TaskSet& s) { s.tasks[0].name = ""; }},
-        Mistake{"task 'a': period = \"0ns\": out of range: at least 1us, at most 60min", [](TaskSet& s) { s.tasks[0].period = 0ns; }},
+        Mistake{"task 1: name = \"\": not a name: use 1 to 64 of A-Z a-z 0-9 _ . -",
+                [](TaskSet& s) { s.tasks[0].name = ""; }},
+        Mistake{"task 'a': period = \"0ns\": out of range: at least 1us, at most 60min",
+                [](TaskSet& s) { s.tasks[0].period = 0ns; }},
         Mistake{"task 'a': deadline = \"-9223372036.854775808s\": out of range: at least 1ns, at most 60min",
                 [](TaskSet& s) { s.tasks[0].deadline = Duration::min(); }},
-        Mistake{"task 'a': deadline = \"101ms\": longer than the period, 100ms", [](TaskSet& s) { s.tasks[0].deadline = 101ms; }},
+        Mistake{"task 'a': deadline = \"101ms\": longer than the period, 100ms",
+                [](TaskSet& s) { s.tasks[0].deadline = 101ms; }},
         Mistake{"task 'a': wcet = \"9223372036.854775807s\": out of range: at least 1ns, at most 60min",
                 [](TaskSet& s) { s.tasks[0].wcet->device = Duration::max(); }},
-        Mistake{"task 'a': wcet_before = \"-1ns\": out of range: at least 0ns, at most 60min", [](TaskSet& s) { s.tasks[0].wcet->before = -1ns; }},
+        Mistake{"task 'a': wcet_before = \"-1ns\": out of range: at least 0ns, at most 60min",
+                [](TaskSet& s) { s.tasks[0].wcet->before = -1ns; }},
         Mistake{"task 'a': wcet = \"10ms\": the parts of a job take 101ms in all, longer than the deadline, 100ms",
                 [](TaskSet& s) { s.tasks[0].wcet->after = 90ms; }},
-        Mistake{"task 'a': core = 1024: out of range: at least 0, at most 1023", [](TaskSet& s) { s.tasks[0].core = 1024; }},
-        Mistake{"task 'a': priority = 100: out of range: at least 1, at most 99", [](TaskSet& s) { s.tasks[0].priority = 100; }},
-        Mistake{"task 'a': priority = 5: only with priorities = \"explicit\" in [executive]", [](TaskSet& s) { s.tasks[0].priority = 5; }},
-        Mistake{"task 'a': wcet: a synthetic task needs one, as a duration", [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
+        Mistake{"task 'a': core = 1024: out of range: at least 0, at most 1023",
+                [](TaskSet& s) { s.tasks[0].core = 1024; }},
+        Mistake{"task 'a': priority = 100: out of range: at least 1, at most 99",
+                [](TaskSet& s) { s.tasks[0].priority = 100; }},
+        Mistake{"task 'a': priority = 5: only with priorities = \"explicit\" in [executive]",
+                [](TaskSet& s) { s.tasks[0].priority = 5; }},
+        Mistake{"task 'a': wcet: a synthetic task needs one, as a duration",
+                [](TaskSet& s) { s.tasks[0].wcet.reset(); }},
         Mistake{"task 'a': model: a dnn task needs one, an ONNX file",
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
@@ -258,19 +273,23 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.device.capacity = Bytes{1 << 20}, s.device.chunk = Bytes{0}; }},
         Mistake{"[device] capacity = \"18014398509481980KiB\": not a multiple of 28KiB: write \"18014398509481976KiB\"",
                 [](TaskSet& s) { s.device.capacity = Bytes{0} - Bytes{4096}, s.device.chunk = Bytes{7 * 4096}; }},
-        Mistake{"task 'a': swappable = \"8KiB\": more than the footprint, 4KiB", [](TaskSet& s) { s.tasks[0].swappable = Bytes{8192}; }},
-        Mistake{"task 'a': swap_volume = \"8KiB\": more than the footprint, 4KiB", [](TaskSet& s) { s.tasks[0].swap_volume = Bytes{8192}; }},
+        Mistake{"task 'a': swappable = \"8KiB\": more than the footprint, 4KiB",
+                [](TaskSet& s) { s.tasks[0].swappable = Bytes{8192}; }},
+        Mistake{"task 'a': swap_volume = \"8KiB\": more than the footprint, 4KiB",
+                [](TaskSet& s) { s.tasks[0].swap_volume = Bytes{8192}; }},
         Mistake{"task 'a': swap_volume = \"1KiB\": more than may be swapped, swappable = \"0B\"",
                 [](TaskSet& s) { s.tasks[0].swappable = Bytes{0}, s.tasks[0].swap_volume = Bytes{1024}; }},
         Mistake{"task 'a': class = \"?\": unknown value: use constant, scratch or state",
                 [](TaskSet& s) { s.tasks[0].memory_class = static_cast<MemoryClass>(77); }},
-        Mistake{"[swap] policy = \"?\": unknown value: use pipelined, serial, rt-swap, mo-vmm, min, pageable, lru or none",
-                [](TaskSet& s) { s.swap.policy = static_cast<SwapPolicy>(77); }},
+        Mistake{
+            "[swap] policy = \"?\": unknown value: use pipelined, serial, rt-swap, mo-vmm, min, pageable, lru or none",
+            [](TaskSet& s) { s.swap.policy = static_cast<SwapPolicy>(77); }},
         Mistake{"[swap] store = \"file:a\\u000Ab\": control characters are not accepted in a path",
                 [](TaskSet& s) { s.swap.store = SwapStore{"a\nb"}; }},
         Mistake{"[device.swap_cost] in_fixed = \"-1ns\": out of range: at least 0ns, at most 10s",
                 [](TaskSet& s) { s.device.swap_cost.in_fixed = -1ns; }},
-        Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s", [](TaskSet& s) { s.executive.duration = 0s; }}));
+        Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s",
+                [](TaskSet& s) { s.executive.duration = 0s; }}));
 
 TEST(TaskSetInCode, WithDeadlineLeftOutIsToldSo) {
   TaskSet set = set_of({synthetic("a")});

@@ -43,7 +43,8 @@ TEST(Durations, AreReadInEveryUnit) {
 TEST(Durations, AreExactToTheLastOf64Bits) {
   EXPECT_EQ(duration("9223372036854775807ns"), Duration::max());
   EXPECT_EQ(duration("9223372036.854775807s"), Duration::max());
-  EXPECT_THAT(problem(parse_duration("9223372036854775808ns")), HasSubstr("larger than 64 bits hold (9223372036854775807ns)"));
+  EXPECT_THAT(problem(parse_duration("9223372036854775808ns")),
+              HasSubstr("larger than 64 bits hold (9223372036854775807ns)"));
   EXPECT_THAT(problem(parse_duration("9223372036.854775808s")), HasSubstr("larger than 64 bits"));
   EXPECT_THAT(problem(parse_duration("18446744073709551616ns")), HasSubstr("larger than 64 bits"));
   EXPECT_THAT(problem(parse_duration("18446744073709551615min")), HasSubstr("larger than 64 bits"));
@@ -54,7 +55,8 @@ TEST(Durations, ThatAreNoneSayWhy) {
   EXPECT_EQ(problem(parse_duration("-1ms")), "not a duration: it is negative");
   EXPECT_EQ(problem(parse_duration("0.5ns")), "not a duration: not a whole number of ns");
   EXPECT_EQ(problem(parse_duration("1.0000000000000000001s")), "not a duration: more than 18 digits after the point");
-  for (const char* text : {"", "ms", ".5s", "5.s", "+5s", " 5s", "5 s", "5s ", "1e3s", "1,5s", "0x5s", "5", "5S", "5sec", "inf", "nan", "5ms5us"})
+  for (const char* text : {"", "ms", ".5s", "5.s", "+5s", " 5s", "5 s", "5s ", "1e3s", "1,5s", "0x5s", "5", "5S",
+                           "5sec", "inf", "nan", "5ms5us"})
     EXPECT_FALSE(parse_duration(text)) << text;
   EXPECT_FALSE(parse_duration(std::string_view("5ms\0", 4)));
 }
@@ -81,7 +83,8 @@ TEST(Sizes, AreRoundedToAWholeByte) {
 TEST(Sizes, AreExactToTheLastOf64Bits) {
   EXPECT_EQ(bytes("18446744073709551615B"), u64_max);
   EXPECT_EQ(bytes("16777215TiB"), 16777215ULL << 40);
-  EXPECT_THAT(problem(parse_bytes("18446744073709551616B")), HasSubstr("larger than 64 bits hold (18446744073709551615B)"));
+  EXPECT_THAT(problem(parse_bytes("18446744073709551616B")),
+              HasSubstr("larger than 64 bits hold (18446744073709551615B)"));
   EXPECT_THAT(problem(parse_bytes("16777216TiB")), HasSubstr("larger than 64 bits"));
   EXPECT_THAT(problem(parse_bytes("18446744073709551615.5B")), HasSubstr("larger than 64 bits"));
 }
@@ -114,14 +117,14 @@ TEST(TextForms, AreTheShortestExactOnes) {
 }
 
 /// Values of every magnitude: random bits, cut to a random length; each also as a multiple of every power of ten.
-template <class Check>
-void for_random_values(std::uint64_t most, Check check) {
+template <class Check> void for_random_values(std::uint64_t most, Check check) {
   std::mt19937_64 random(20260101);
   for (int i = 0; i < 5'000; ++i) {
     const std::uint64_t value = random() >> (random() % 64);
     if (value > most) continue;
     check(value);
-    for (std::uint64_t scale = 10; scale < 1'000'000'000'000'000 && value % 1000 <= most / scale; scale *= 10) check(value % 1000 * scale);
+    for (std::uint64_t scale = 10; scale < 1'000'000'000'000'000 && value % 1000 <= most / scale; scale *= 10)
+      check(value % 1000 * scale);
   }
 }
 

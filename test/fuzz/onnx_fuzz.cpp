@@ -1,4 +1,5 @@
-// Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it is small.
+// Any bytes given to the ONNX reader make a graph or an error; a graph can be simplified and built, and runs where it
+// is small.
 #include "tasks/dnn/aligned.hpp"
 #include "tasks/dnn/evaluate.hpp"
 #include "tasks/dnn/host_network.hpp"
@@ -31,7 +32,8 @@ void run(HostNetwork& network) {
   const auto constants = allocate_aligned(network.constants().size());
   std::copy(network.constants().begin(), network.constants().end(), constants.get());
   const auto scratch = allocate_aligned(network.scratch().count);
-  std::fill_n(scratch.get(), network.scratch().count, std::byte{0xff}); // NaN: what is read must have been written
+  // NaN: what is read must have been written
+  std::fill_n(scratch.get(), network.scratch().count, std::byte{0xff});
   network.bind(constants.get(), scratch.get());
   if (!network.run()) std::abort();
 }

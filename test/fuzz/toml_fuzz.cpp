@@ -8,8 +8,7 @@
 
 namespace {
 
-template <class T>
-void require_message_on_failure(const rtexec::Result<T>& result) {
+template <class T> void require_message_on_failure(const rtexec::Result<T>& result) {
   if (!result && (result.error().code != rtexec::Errc::bad_input || result.error().what.empty())) std::abort();
 }
 

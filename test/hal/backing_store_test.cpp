@@ -42,7 +42,9 @@ class WatchedDevice final : public Device {
   std::size_t chunks_created() const override { return host_->chunks_created(); }
   Result<AddressRange> reserve(Bytes size) override { return host_->reserve(size); }
   Result<> release(AddressRange range) override { return host_->release(range); }
-  Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override { return host_->map(range, slot, chunk, access); }
+  Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override {
+    return host_->map(range, slot, chunk, access);
+  }
   Status unmap(AddressRange range, std::size_t slot) noexcept override { return host_->unmap(range, slot); }
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override {
@@ -58,7 +60,9 @@ class WatchedDevice final : public Device {
     const Status ended = host_->end_copy();
     return ++ends == failing_end ? std::unexpected(Errc::device_fault) : ended;
   }
-  Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override { return host_->digest(at, size, result); }
+  Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override {
+    return host_->digest(at, size, result);
+  }
   Result<> pin(std::byte* begin, Bytes size) override {
     if (!allows_pinning) return fail(Errc::refused, "page-locking: not today");
     auto outcome = host_->pin(begin, size);
@@ -76,7 +80,7 @@ class WatchedDevice final : public Device {
   std::optional<DeviceFault> fault() const override { return host_->fault(); }
 
   std::atomic<int> copies = 0;
-  std::atomic<int> begins = 0, ends = 0; // halves of copies
+  std::atomic<int> begins = 0, ends = 0;                    // halves of copies
   int failing_copy = 0, failing_begin = 0, failing_end = 0; // from 1
   void (*on_copy)() = nullptr;
   bool allows_pinning = true;
@@ -90,7 +94,8 @@ class WatchedDevice final : public Device {
 /// A system in which what `change` says never works.
 class Without {
  public:
-  explicit Without(void (*change)(System&)) : override_((table_ = linux_system(), change == nullptr ? void() : change(table_), table_)) {}
+  explicit Without(void (*change)(System&))
+      : override_((table_ = linux_system(), change == nullptr ? void() : change(table_), table_)) {}
 
  private:
   static inline System table_;
@@ -101,12 +106,22 @@ int refuse(int error) {
   errno = error;
   return -1;
 }
-void no_io_uring(System& system) { system.ring_open = [](unsigned, io_uring*) { return refuse(ENOSYS); }; }
-void io_uring_not_allowed(System& system) { system.ring_open = [](unsigned, io_uring*) { return refuse(EPERM); }; }
-void no_registered_file(System& system) { system.ring_register_file = [](io_uring*, int) { return refuse(EMFILE); }; }
-void no_registered_buffers(System& system) { system.ring_register_buffers = [](io_uring*, const iovec*, unsigned) { return refuse(ENOMEM); }; }
+void no_io_uring(System& system) {
+  system.ring_open = [](unsigned, io_uring*) { return refuse(ENOSYS); };
+}
+void io_uring_not_allowed(System& system) {
+  system.ring_open = [](unsigned, io_uring*) { return refuse(EPERM); };
+}
+void no_registered_file(System& system) {
+  system.ring_register_file = [](io_uring*, int) { return refuse(EMFILE); };
+}
+void no_registered_buffers(System& system) {
+  system.ring_register_buffers = [](io_uring*, const iovec*, unsigned) { return refuse(ENOMEM); };
+}
 void no_direct(System& system) {
-  system.set_status_flags = [](int file, int flags) { return (flags & O_DIRECT) != 0 ? refuse(EINVAL) : linux_system().set_status_flags(file, flags); };
+  system.set_status_flags = [](int file, int flags) {
+    return (flags & O_DIRECT) != 0 ? refuse(EINVAL) : linux_system().set_status_flags(file, flags);
+  };
 }
 void no_direct_reads(System& system) { // the flag is taken, and each transfer then refused
   system.pread = [](int file, void* to, std::size_t size, off_t offset) -> ssize_t {
@@ -144,7 +159,8 @@ struct Counted {
 
 /// A device with frames and a store, and transfers on the engines' threads.
 struct Bench {
-  explicit Bench(Bytes chunk_size, bool host_sees_window = true, std::size_t frame_count = 3) : chunk(chunk_size), device(frame_count, chunk, host_sees_window) {
+  explicit Bench(Bytes chunk_size, bool host_sees_window = true, std::size_t frame_count = 3)
+      : chunk(chunk_size), device(frame_count, chunk, host_sees_window) {
     const auto created = device.create_chunks(frame_count);
     EXPECT_TRUE(created) << problem(created);
     for (const Chunk each : *created) frames.push_back(device.window(each));
@@ -155,13 +171,17 @@ struct Bench {
     store = std::move(*opened);
   }
   Status load(std::size_t stored, std::size_t frame, Beside beside = {}) {
-    return on_engine(device.engine(EngineKind::copy_in), [&]() noexcept { return store->load(stored, frames[frame], beside); });
+    return on_engine(device.engine(EngineKind::copy_in),
+                     [&]() noexcept { return store->load(stored, frames[frame], beside); });
   }
   Status save(std::size_t stored, std::size_t frame, Beside beside = {}) {
-    return on_engine(device.engine(EngineKind::copy_out), [&]() noexcept { return store->save(stored, frames[frame], beside); });
+    return on_engine(device.engine(EngineKind::copy_out),
+                     [&]() noexcept { return store->save(stored, frames[frame], beside); });
   }
   void write(std::size_t frame, unsigned seed) { std::ranges::copy(contents_of(seed, chunk), frames[frame]); }
-  [[nodiscard]] bool holds(std::size_t frame, const Contents& contents) const { return std::memcmp(frames[frame], contents.data(), contents.size()) == 0; }
+  [[nodiscard]] bool holds(std::size_t frame, const Contents& contents) const {
+    return std::memcmp(frames[frame], contents.data(), contents.size()) == 0;
+  }
   [[nodiscard]] bool holds(std::size_t frame, unsigned seed) const { return holds(frame, contents_of(seed, chunk)); }
   /// What `stored` holds, brought to the last frame.
   [[nodiscard]] bool stores(std::size_t stored, unsigned seed) {
@@ -177,7 +197,7 @@ struct Bench {
   std::unique_ptr<BackingStore> store;
 };
 
-// ---- rules of every store ---------------------------------------------------------------------------------------------
+// ---- rules of every store ----
 
 struct Kind {
   const char* name;
@@ -199,7 +219,8 @@ class StoreRules : public testing::TestWithParam<Kind>, public Without {
       if (::access(GetParam().folder, W_OK) != 0) GTEST_SKIP() << "this machine has no " << GetParam().folder;
       bench.file = std::filesystem::path(GetParam().folder) / bench.folder.path().filename();
     }
-    auto opened = GetParam().host ? open_host_store(bench.device, chunks, *GetParam().host) : open_file_store(bench.device, chunks, bench.file);
+    auto opened = GetParam().host ? open_host_store(bench.device, chunks, *GetParam().host)
+                                  : open_file_store(bench.device, chunks, bench.file);
     if (!opened && opened.error().what.find("ulimit -l") != std::string::npos) GTEST_SKIP() << opened.error().what;
     bench.take(std::move(opened));
   }
@@ -251,23 +272,24 @@ TEST_P(StoreRules, AnyHistoryAgreesWithTheModel) {
   std::vector<unsigned> stored(chunks), framed(bench.frames.size());
   std::mt19937 random(7);
   unsigned last_seed = 0;
-  for (std::size_t i = 0; i < chunks; ++i) ASSERT_TRUE(store().fill(i, contents_of(stored[i] = ++last_seed, bench.chunk)));
+  for (std::size_t i = 0; i < chunks; ++i)
+    ASSERT_TRUE(store().fill(i, contents_of(stored[i] = ++last_seed, bench.chunk)));
   for (std::size_t i = 0; i < framed.size(); ++i) bench.write(i, framed[i] = ++last_seed);
   const int steps = bench.chunk > page ? 100 : 400;
   for (int step = 0; step < steps; ++step) {
     const std::size_t chunk = random() % chunks;
     const std::size_t frame = random() % framed.size();
     switch (random() % 3) {
-      case 0:
-        ASSERT_TRUE(bench.save(chunk, frame));
-        stored[chunk] = framed[frame];
-        break;
-      case 1:
-        ASSERT_TRUE(bench.load(chunk, frame));
-        framed[frame] = stored[chunk];
-        ASSERT_TRUE(bench.holds(frame, framed[frame])) << "step " << step;
-        break;
-      default: bench.write(frame, framed[frame] = ++last_seed);
+    case 0:
+      ASSERT_TRUE(bench.save(chunk, frame));
+      stored[chunk] = framed[frame];
+      break;
+    case 1:
+      ASSERT_TRUE(bench.load(chunk, frame));
+      framed[frame] = stored[chunk];
+      ASSERT_TRUE(bench.holds(frame, framed[frame])) << "step " << step;
+      break;
+    default: bench.write(frame, framed[frame] = ++last_seed);
     }
   }
   for (std::size_t i = 0; i < framed.size(); ++i) EXPECT_TRUE(bench.holds(i, framed[i])) << "frame " << i;
@@ -284,7 +306,8 @@ TEST_P(StoreRules, BothDirectionsGoAtOnce) {
     for (std::size_t round = 0; round < rounds; ++round) failed_saves += !bench.save(2 + round % 2, 2);
   });
   std::size_t bad_loads = 0;
-  for (std::size_t round = 0; round < rounds; ++round) bad_loads += !bench.load(round % 2, 0) || !bench.holds(0, unsigned(10 + round % 2));
+  for (std::size_t round = 0; round < rounds; ++round)
+    bad_loads += !bench.load(round % 2, 0) || !bench.holds(0, unsigned(10 + round % 2));
   saving.join();
   EXPECT_EQ(bad_loads, 0u);
   EXPECT_EQ(failed_saves, 0u);
@@ -309,13 +332,15 @@ TEST_P(StoreRules, WhatIsDoneBesideIsDoneOnceAndItsErrorIsTold) {
 
 /// All that is announced, then all transfers, one that was not announced in between: on the engine's thread.
 TEST_P(StoreRules, AnnouncedTransfersAreThoseThatWereAskedFor) {
-  for (std::size_t stored = 0; stored < chunks; ++stored) ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
+  for (std::size_t stored = 0; stored < chunks; ++stored)
+    ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
   for (const std::size_t first : {0u, 1u, 2u}) {
     Counted counted;
     EXPECT_TRUE(on_engine(bench.device.engine(EngineKind::copy_in), [&]() noexcept -> Status {
       for (const std::size_t frame : {0u, 1u}) store().begin_load(first + frame, bench.frames[frame]);
       for (const auto& [stored, frame] : {std::pair(first, 0), {3 - first, 2}, {first + 1, 1}})
-        if (const Status loaded = store().load(stored, bench.frames[std::size_t(frame)], counted.beside()); !loaded) return loaded;
+        if (const Status loaded = store().load(stored, bench.frames[std::size_t(frame)], counted.beside()); !loaded)
+          return loaded;
       return {};
     }));
     EXPECT_EQ(counted.times, 3);
@@ -355,7 +380,8 @@ TEST_P(StoreRules, AnnouncedTransfersTellTheErrorOfWhatIsDoneBeside) {
 
 /// More than may be begun at once, and what is not there.
 TEST_P(StoreRules, AnyAnnouncementIsTaken) {
-  for (std::size_t stored = 0; stored < chunks; ++stored) ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
+  for (std::size_t stored = 0; stored < chunks; ++stored)
+    ASSERT_TRUE(store().fill(stored, contents_of(unsigned(10 + stored), bench.chunk)));
   for (int round = 0; round < 3; ++round)
     EXPECT_TRUE(on_engine(bench.device.engine(EngineKind::copy_in), [&]() noexcept -> Status {
       store().begin_load(chunks, bench.frames[0]);
@@ -390,16 +416,15 @@ TEST_P(StoreRules, TransfersNeitherAllocateNorFault) {
       for (std::size_t round = 0; round < 9 && outcome; ++round) {
         if (round == 1) before = spent(); // code and stack of the first are there
         if (round % 2 == 0) announce(round);
-        outcome = kind == EngineKind::copy_in ? store().load(round % chunks, bench.frames[round % 2], {}) : store().save(round % chunks, bench.frames[round % 2], {});
+        outcome = kind == EngineKind::copy_in ? store().load(round % chunks, bench.frames[round % 2], {})
+                                              : store().save(round % chunks, bench.frames[round % 2], {});
       }
       after = spent();
       return outcome;
     };
     ASSERT_TRUE(on_engine(bench.device.engine(kind), transfers));
     EXPECT_EQ(after.allocations, before.allocations);
-    if (!sanitized) {
-      EXPECT_LT(after.faults - before.faults, 8) << "in 8 transfers of " << readable(bench.chunk);
-    }
+    if (!sanitized) { EXPECT_LT(after.faults - before.faults, 8) << "in 8 transfers of " << readable(bench.chunk); }
   }
 }
 
@@ -408,7 +433,8 @@ TEST_P(StoreRules, ItsEndGivesEverythingBack) {
   EXPECT_EQ(bench.device.pinned, 0);
   const Held before = held();
   for (int round = 0; round < 3; ++round) {
-    auto opened = GetParam().host ? open_host_store(bench.device, chunks, *GetParam().host) : open_file_store(bench.device, chunks, bench.file);
+    auto opened = GetParam().host ? open_host_store(bench.device, chunks, *GetParam().host)
+                                  : open_file_store(bench.device, chunks, bench.file);
     bench.take(std::move(opened));
     EXPECT_TRUE(bench.load(0, 0));
     EXPECT_TRUE(bench.save(0, 0));
@@ -433,16 +459,23 @@ const Kind kinds[] = {
     {.name = "FileWithoutRingLarge", .chunk = large, .without = no_io_uring},
     {.name = "FileWithoutRingHiddenLarge", .chunk = large, .host_sees_window = false, .without = no_io_uring},
     {.name = "FileUnregistered", .chunk = page, .without = no_registered_buffers},
-    {.name = "FileUnregisteredHiddenLarge", .chunk = large, .host_sees_window = false, .without = no_registered_buffers},
+    {.name = "FileUnregisteredHiddenLarge",
+     .chunk = large,
+     .host_sees_window = false,
+     .without = no_registered_buffers},
     {.name = "FileCached", .chunk = page, .without = no_direct},
     {.name = "FileCachedHiddenLarge", .chunk = large, .host_sees_window = false, .without = no_direct},
     {.name = "FileWithNeither", .chunk = large, .without = neither},
     {.name = "FileInMemory", .chunk = large, .folder = "/dev/shm"},
-    {.name = "FileInMemoryCachedHidden", .chunk = large, .host_sees_window = false, .without = no_direct, .folder = "/dev/shm"},
+    {.name = "FileInMemoryCachedHidden",
+     .chunk = large,
+     .host_sees_window = false,
+     .without = no_direct,
+     .folder = "/dev/shm"},
 };
 INSTANTIATE_TEST_SUITE_P(All, StoreRules, testing::ValuesIn(kinds), [](const auto& test) { return test.param.name; });
 
-// ---- host memory ------------------------------------------------------------------------------------------------------
+// ---- host memory ----
 
 TEST(HostStore, SaysWhatItIs) {
   Bench bench(page);
@@ -459,7 +492,8 @@ TEST(HostStore, WhatIsRefusedIsTold) {
   Bench bench(page);
   EXPECT_TRUE(fails(open_host_store(bench.device, 0, locked), Errc::bad_input, "0 chunks"));
   EXPECT_TRUE(fails(open_host_store(bench.device, std::size_t(-1), locked), Errc::bad_input, "chunks of 4.00 KiB"));
-  EXPECT_TRUE(fails(open_host_store(bench.device, std::size_t(1) << 50, pageable), Errc::out_of_memory, "backing store"));
+  EXPECT_TRUE(
+      fails(open_host_store(bench.device, std::size_t(1) << 50, pageable), Errc::out_of_memory, "backing store"));
   bench.device.allows_pinning = false;
   EXPECT_TRUE(fails(open_host_store(bench.device, 2, locked), Errc::refused, "host memory: page-locking: not today"));
   EXPECT_TRUE(open_host_store(bench.device, 2, pageable));
@@ -520,13 +554,14 @@ TEST(HostStore, ABegunCopyThatFailsIsTheDevicesError) {
   EXPECT_EQ(counted.times, 2);
 }
 
-// ---- opening a file ---------------------------------------------------------------------------------------------------
+// ---- opening a file ----
 
 TEST(FileStore, ItsFileHasNoNameOnceItIsOpen) {
   Bench bench(page);
   bench.open_file(2);
   EXPECT_FALSE(std::filesystem::exists(bench.file));
-  EXPECT_TRUE(bench.store->description().starts_with(bench.file.string() + ", unlinked, by ")) << bench.store->description();
+  EXPECT_TRUE(bench.store->description().starts_with(bench.file.string() + ", unlinked, by "))
+      << bench.store->description();
 }
 
 TEST(FileStore, AFileThatExistsIsNeverOverwritten) {
@@ -540,15 +575,18 @@ TEST(FileStore, AFileThatExistsIsNeverOverwritten) {
 TEST(FileStore, ImpossibleSizesAndFoldersAreTold) {
   Bench bench(page);
   EXPECT_TRUE(fails(open_file_store(bench.device, 0, bench.file), Errc::bad_input, "0 chunks"));
-  EXPECT_TRUE(fails(open_file_store(bench.device, std::size_t(1) << 60, bench.file), Errc::bad_input, "chunks of 4.00 KiB"));
-  EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.folder / "nowhere/swap"), Errc::refused, "Make its folder first"));
+  EXPECT_TRUE(
+      fails(open_file_store(bench.device, std::size_t(1) << 60, bench.file), Errc::bad_input, "chunks of 4.00 KiB"));
+  EXPECT_TRUE(
+      fails(open_file_store(bench.device, 2, bench.folder / "nowhere/swap"), Errc::refused, "Make its folder first"));
   EXPECT_TRUE(std::filesystem::is_empty(bench.folder.path()));
 }
 
 TEST(FileStore, AFolderThatIsNotOursIsTold) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   Bench bench(page);
-  std::filesystem::permissions(bench.folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  std::filesystem::permissions(bench.folder.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   EXPECT_TRUE(fails(open_file_store(bench.device, 2, bench.file), Errc::refused, "this user may write"));
   std::filesystem::permissions(bench.folder.path(), std::filesystem::perms::owner_all);
 }
@@ -633,13 +671,17 @@ TEST(FileStoreFallback, EachIsSaidOnceWithItsReason) {
     text = fallback_without(no_registered_file, seen);
     EXPECT_TRUE(has(text, "Too many open files") && text.ends_with("by pread and pwrite with O_DIRECT")) << text;
     text = fallback_without(no_registered_buffers, seen);
-    EXPECT_TRUE(has(text, "could not register its buffers") && !has(text, "\n") && text.ends_with("by io_uring with O_DIRECT")) << text;
+    EXPECT_TRUE(has(text, "could not register its buffers") && !has(text, "\n") &&
+                text.ends_with("by io_uring with O_DIRECT"))
+        << text;
     for (const auto change : {no_direct, no_direct_reads}) {
       text = fallback_without(change, seen);
       EXPECT_TRUE(has(text, "refuses O_DIRECT (Invalid argument)") && text.ends_with("by io_uring")) << text;
     }
     text = fallback_without(neither, seen);
-    EXPECT_TRUE(has(text, "O_DIRECT") && has(text, "\nthe kernel has no io_uring") && text.ends_with("by pread and pwrite")) << text;
+    EXPECT_TRUE(has(text, "O_DIRECT") && has(text, "\nthe kernel has no io_uring") &&
+                text.ends_with("by pread and pwrite"))
+        << text;
   }
 }
 
@@ -663,12 +705,13 @@ TEST(FileStoreFallback, ChunksCreatedLaterWorkUnregistered) {
   std::byte* const from = (*device)->window(chunks[0]);
   std::byte* const to = (*device)->window(chunks[1]);
   std::memset(from, 42, page.count);
-  EXPECT_TRUE(on_engine((*device)->engine(EngineKind::copy_out), [&]() noexcept { return (*store)->save(1, from, {}); }));
+  EXPECT_TRUE(
+      on_engine((*device)->engine(EngineKind::copy_out), [&]() noexcept { return (*store)->save(1, from, {}); }));
   EXPECT_TRUE(on_engine((*device)->engine(EngineKind::copy_in), [&]() noexcept { return (*store)->load(1, to, {}); }));
   EXPECT_EQ(std::memcmp(from, to, page.count), 0);
 }
 
-// ---- errors on the way ------------------------------------------------------------------------------------------------
+// ---- errors on the way ----
 
 /// What the kernel is made to answer to transfers, by io_uring or without. One at a time.
 class Disturbed {
@@ -689,8 +732,12 @@ class Disturbed {
       if (outcome == 0) (*completion)->res = static_cast<int>(answer_(++transfers_, (*completion)->res));
       return outcome;
     };
-    table_.pread = [](int file, void* to, std::size_t size, off_t offset) { return as_call(linux_system().pread(file, to, size, offset)); };
-    table_.pwrite = [](int file, const void* from, std::size_t size, off_t offset) { return as_call(linux_system().pwrite(file, from, size, offset)); };
+    table_.pread = [](int file, void* to, std::size_t size, off_t offset) {
+      return as_call(linux_system().pread(file, to, size, offset));
+    };
+    table_.pwrite = [](int file, const void* from, std::size_t size, off_t offset) {
+      return as_call(linux_system().pwrite(file, from, size, offset));
+    };
   }
   static ssize_t as_call(ssize_t moved) {
     const long answer = answer_.load()(++transfers_, moved);
@@ -728,7 +775,9 @@ TEST_P(FileStoreErrors, AnErrorInTheMiddleOfALoadIsOfThatLoadOnly) {
     EXPECT_TRUE(fails(bench.load(1, 0, counted.beside()), Errc::io_error));
   }
   EXPECT_EQ(counted.times, 1);
-  EXPECT_TRUE(has(bench.store->failure(), "reading the swap file " + bench.file.string() + " failed: Input/output error")) << bench.store->failure();
+  EXPECT_TRUE(
+      has(bench.store->failure(), "reading the swap file " + bench.file.string() + " failed: Input/output error"))
+      << bench.store->failure();
   EXPECT_TRUE(has(bench.store->failure(), "dmesg"));
   EXPECT_FALSE(has(bench.store->failure(), "writing"));
   for (unsigned i = 0; i < 3; ++i) EXPECT_TRUE(bench.stores(i, i + 1)) << i;
@@ -742,7 +791,9 @@ TEST_P(FileStoreErrors, AnErrorInTheMiddleOfASaveLeavesTheFrameAndTheOtherChunks
     EXPECT_TRUE(fails(bench.save(1, 0, counted.beside()), Errc::io_error));
   }
   EXPECT_EQ(counted.times, 1);
-  EXPECT_TRUE(has(bench.store->failure(), "writing the swap file " + bench.file.string() + " failed: No space left on device")) << bench.store->failure();
+  EXPECT_TRUE(
+      has(bench.store->failure(), "writing the swap file " + bench.file.string() + " failed: No space left on device"))
+      << bench.store->failure();
   EXPECT_TRUE(bench.holds(0, 9));
   for (const unsigned i : {0u, 2u}) EXPECT_TRUE(bench.stores(i, i + 1)) << i;
   EXPECT_TRUE(bench.save(1, 0)) << "a torn copy is mended by the next save";
@@ -759,7 +810,8 @@ TEST_P(FileStoreErrors, AFileThatEndsEarlyIsAnError) {
 
 TEST_P(FileStoreErrors, AFillThatFailsSaysWhere) {
   const auto failing = disturbed([](int number, long) { return number == 2 ? -long(EIO) : 4096L; });
-  EXPECT_TRUE(fails(bench.store->fill(0, contents_of(1, bench.chunk)), Errc::io_error, "writing the swap file " + bench.file.string() + " failed"));
+  EXPECT_TRUE(fails(bench.store->fill(0, contents_of(1, bench.chunk)), Errc::io_error,
+                    "writing the swap file " + bench.file.string() + " failed"));
 }
 
 TEST_P(FileStoreErrors, ShortAndInterruptedTransfersAreContinued) {
@@ -816,8 +868,7 @@ INSTANTIATE_TEST_SUITE_P(Straight, FileStoreErrors, testing::ValuesIn(straight),
 INSTANTIATE_TEST_SUITE_P(ThroughBuffers, FileStoreErrors, testing::ValuesIn(through_buffers), name_of);
 INSTANTIATE_TEST_SUITE_P(All, FileStoreThroughBuffers, testing::ValuesIn(through_buffers), name_of);
 
-template <auto Member>
-void expect_lane_ends(bool host_sees_window) {
+template <auto Member> void expect_lane_ends(bool host_sees_window) {
   if (!why_less().empty()) GTEST_SKIP() << why_less();
   Bench bench(large, host_sees_window);
   bench.open_file(2);
@@ -862,21 +913,24 @@ TEST(FileStore, TransfersTakeTheRegisteredFileAndMemory) {
   System table = linux_system();
   table.ring_submit = [](io_uring* ring) {
     const io_uring_sqe& last = ring->sq.sqes[(ring->sq.sqe_tail - 1) & *ring->sq.kring_mask];
-    registered += (last.flags & IOSQE_FIXED_FILE) != 0 && (last.opcode == IORING_OP_READ_FIXED || last.opcode == IORING_OP_WRITE_FIXED);
+    registered += (last.flags & IOSQE_FIXED_FILE) != 0 &&
+                  (last.opcode == IORING_OP_READ_FIXED || last.opcode == IORING_OP_WRITE_FIXED);
     return linux_system().ring_submit(ring);
   };
   const SystemOverride override(table);
-  for (const auto& [chunk, seen] : {std::pair(page, true), std::pair(page, false), std::pair(large, true), std::pair(large, false)}) {
+  for (const auto& [chunk, seen] :
+       {std::pair(page, true), std::pair(page, false), std::pair(large, true), std::pair(large, false)}) {
     Bench bench(chunk, seen);
     bench.open_file(2);
     if (chunk > page && !bench.store->fallback().empty()) continue; // so much cannot be registered here
     registered = 0;
-    for (std::size_t frame = 0; frame < bench.frames.size(); ++frame) EXPECT_TRUE(bench.load(1, frame) && bench.save(0, frame));
+    for (std::size_t frame = 0; frame < bench.frames.size(); ++frame)
+      EXPECT_TRUE(bench.load(1, frame) && bench.save(0, frame));
     EXPECT_EQ(registered, 2 * (chunk > page ? parts : 1) * int(bench.frames.size()));
   }
 }
 
-// ---- overlap ----------------------------------------------------------------------------------------------------------
+// ---- overlap ----
 
 std::atomic<int> submitted, least_ahead, copied;
 
@@ -916,7 +970,9 @@ TEST(FileStore, WhatIsDoneBesideIsDoneWhileTheFileIsRead) {
   Bench bench(large);
   bench.open_file(1);
   submitted = copied = 0;
-  const Beside beside{[](void*) noexcept -> Status { return submitted > 0 && copied == 0 ? Status() : std::unexpected(Errc::missed); }, nullptr};
+  const Beside beside{
+      [](void*) noexcept -> Status { return submitted > 0 && copied == 0 ? Status() : std::unexpected(Errc::missed); },
+      nullptr};
   EXPECT_TRUE(bench.load(0, 0, beside));
   submitted = copied = 0;
   EXPECT_TRUE(bench.save(0, 0, beside));

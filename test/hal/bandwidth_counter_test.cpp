@@ -28,7 +28,8 @@ CounterEvent page_faults() { return *find_event("page-faults"); }
 /// Pages of its own, each of which faults once in turn.
 class Pages {
  public:
-  Pages() : memory_(static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+  Pages()
+      : memory_(static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
     ::madvise(memory_, size, MADV_NOHUGEPAGE);
   }
   ~Pages() { ::munmap(memory_, size); }
@@ -47,8 +48,7 @@ class Pages {
 };
 
 /// Runs `body` on the first core, which is the one that the counters of these tests count.
-template <class Body>
-void on_core(unsigned core, Body body) {
+template <class Body> void on_core(unsigned core, Body body) {
   auto thread = Thread::start({.name = "test", .core = core, .reservation = {}}, body);
   ASSERT_TRUE(thread) << thread.error().what;
   thread->join();
@@ -60,10 +60,11 @@ CounterSettings settings(CounterBackEnd back_end) {
   return {.back_end = back_end, .reads = page_faults(), .writes = {}, .core = a_core(), .period = Duration(1ms)};
 }
 
-#define OPEN_OR_SKIP(counter, asked)                                             \
-  auto counter##_opened = open_counter(asked);                                   \
-  if (!counter##_opened && counter##_opened.error().code == Errc::refused) GTEST_SKIP() << counter##_opened.error().what; \
-  ASSERT_TRUE(counter##_opened) << counter##_opened.error().what;                \
+#define OPEN_OR_SKIP(counter, asked)                                       \
+  auto counter##_opened = open_counter(asked);                             \
+  if (!counter##_opened && counter##_opened.error().code == Errc::refused) \
+    GTEST_SKIP() << counter##_opened.error().what;                         \
+  ASSERT_TRUE(counter##_opened) << counter##_opened.error().what;          \
   BandwidthCounter& counter = **counter##_opened
 
 TEST(CounterEvents, AreFoundByName) {
@@ -200,7 +201,8 @@ TEST(CoreCounter, HoldsNoOtherCore) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(cores[1], [&] {
     const Instant far = now() + 100s;
-    counter.hold(far, [](void*) noexcept { return false; }, nullptr);
+    counter.hold(
+        far, [](void*) noexcept { return false; }, nullptr);
     EXPECT_LT(now(), far);
     EXPECT_FALSE(counter.count()) << "it is lost";
   });
@@ -229,17 +231,20 @@ TEST(Hold, EndsWithThePeriodOrBefore) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
     const Instant until = now() + 2ms;
-    counter.hold(until, [](void*) noexcept { return false; }, nullptr);
+    counter.hold(
+        until, [](void*) noexcept { return false; }, nullptr);
     EXPECT_GE(now(), until);
     int asked = 0;
     const Instant far = now() + 10s;
-    counter.hold(far, [](void* self) noexcept { return ++*static_cast<int*>(self) == 3; }, &asked);
+    counter.hold(
+        far, [](void* self) noexcept { return ++*static_cast<int*>(self) == 3; }, &asked);
     EXPECT_LT(now(), far);
   });
 }
 
 /// What threads do under a budget that is given anew `periods` times: the touches that each period let through.
-std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::uint64_t budget, int periods, int threads) {
+std::vector<std::uint64_t> touches_in_periods(BandwidthCounter& counter, std::uint64_t budget, int periods,
+                                              int threads) {
   std::atomic<std::uint64_t> touched{0};
   std::atomic<bool> stop{false};
   EXPECT_TRUE(counter.arm(budget, no_limit));
@@ -340,7 +345,7 @@ TEST(ThreadCounter, GivesItsPlaceBack) {
     }).join();
 }
 
-// ---- the choice ---------------------------------------------------------------------------------------------------------
+// ---- the choice ----
 
 Board board_of(std::vector<CounterFacts> counters) {
   Board board;
@@ -351,7 +356,8 @@ Board board_of(std::vector<CounterFacts> counters) {
 
 TEST(CounterChoice, IsTheFirstBackEndThatIsProved) {
   const std::vector cores{a_core()};
-  const auto choices = choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
+  const auto choices =
+      choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
   if (!choices && choices.error().code != Errc::bad_input) GTEST_SKIP() << choices.error().what;
   ASSERT_TRUE(choices) << choices.error().what;
   ASSERT_EQ(choices->size(), 1u);
@@ -362,14 +368,16 @@ TEST(CounterChoice, IsTheFirstBackEndThatIsProved) {
 
 TEST(CounterChoice, IsOfThreadsWhereNoCoreCanBeHeld) {
   const std::vector cores{a_core()};
-  const auto choices = choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, false);
+  const auto choices =
+      choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, false);
   if (!choices) GTEST_SKIP() << choices.error().what;
   EXPECT_EQ(choices->front().settings.back_end, CounterBackEnd::thread);
   EXPECT_THAT(choices->front().reason, HasSubstr("no core can be held"));
 }
 
 TEST(CounterChoice, PrefersTheCounterThatNamesTheCore) {
-  const Board board = board_of({{.event = "context-switches", .write_event = {}, .cores = {}}, {.event = "page-faults", .write_event = {}, .cores = {a_core()}}});
+  const Board board = board_of({{.event = "context-switches", .write_event = {}, .cores = {}},
+                                {.event = "page-faults", .write_event = {}, .cores = {a_core()}}});
   const std::vector cores{a_core()};
   const auto choices = choose_counters(board, {}, cores, true);
   if (!choices) GTEST_SKIP() << choices.error().what;
@@ -380,7 +388,8 @@ TEST(CounterChoice, TakesTheEventOfTheTaskSet) {
   BandwidthOptions options;
   options.event = "page-faults";
   const std::vector cores{a_core()};
-  const auto choices = choose_counters(board_of({{.event = "r17", .write_event = {}, .cores = {}}}), options, cores, true);
+  const auto choices =
+      choose_counters(board_of({{.event = "r17", .write_event = {}, .cores = {}}}), options, cores, true);
   if (!choices) GTEST_SKIP() << choices.error().what;
   EXPECT_EQ(choices->front().settings.reads.name, "page-faults");
 }
@@ -389,7 +398,8 @@ TEST(CounterChoice, OfAClusterIsOneDomain) {
   const auto online = Machine().online_cores();
   if (online.size() < 2) GTEST_SKIP() << "one core";
   const std::vector cores{online[0], online[1]};
-  const auto choices = choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = cores, .cluster = true}}), {}, cores, true);
+  const auto choices = choose_counters(
+      board_of({{.event = "page-faults", .write_event = {}, .cores = cores, .cluster = true}}), {}, cores, true);
   if (!choices) GTEST_SKIP() << choices.error().what;
   ASSERT_EQ(choices->size(), 1u);
   EXPECT_EQ(choices->front().cores, cores);
@@ -414,13 +424,14 @@ TEST(CounterChoice, FallsBackToPollingWhereNoOverflowIsTold) {
   deaf.ppoll = [](pollfd*, std::size_t, const timespec*) { return 0; };
   const SystemOverride override_(deaf);
   const std::vector cores{a_core()};
-  const auto choices = choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
+  const auto choices =
+      choose_counters(board_of({{.event = "page-faults", .write_event = {}, .cores = {}}}), {}, cores, true);
   if (!choices) GTEST_SKIP() << choices.error().what;
   EXPECT_EQ(choices->front().settings.back_end, CounterBackEnd::polling);
   EXPECT_THAT(choices->front().reason, HasSubstr("overflow is not told"));
 }
 
-// ---- PREEMPT_RT ---------------------------------------------------------------------------------------------------------
+// ---- PREEMPT_RT ----
 
 TEST(OverflowPriority, RaisesTheThreadsOfItsCoresAndGivesBack) {
   rtexec::test::ScratchFolder root;
@@ -442,7 +453,9 @@ TEST(OverflowPriority, RaisesTheThreadsOfItsCoresAndGivesBack) {
     attributes->priority = priorities.at(id);
     return 0;
   };
-  kernel.sched_setattr = [](pid_t id, const SchedulingAttributes* attributes, unsigned) { return priorities.at(id) = attributes->priority, 0; };
+  kernel.sched_setattr = [](pid_t id, const SchedulingAttributes* attributes, unsigned) {
+    return priorities.at(id) = attributes->priority, 0;
+  };
   const SystemOverride override_(kernel);
   {
     const std::vector<unsigned> cores{1, 2};

@@ -12,27 +12,28 @@ namespace {
 
 /// Passed in the same way: both pointers (to data or to functions), or both numbers of one size.
 template <class Ours, class Theirs>
-constexpr bool same_argument =
-    sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
-                                          std::is_floating_point_v<Theirs>;
+constexpr bool same_argument = sizeof(Ours) == sizeof(Theirs) &&
+                               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
+                                   std::is_floating_point_v<Theirs>;
 /// What a pointer leads to has the same size, where both sides know it.
-template <class Type>
-constexpr std::size_t size_or_zero = 0;
+template <class Type> constexpr std::size_t size_or_zero = 0;
 template <class Type>
 requires requires { sizeof(Type); } &&(!std::is_void_v<Type>)constexpr std::size_t size_or_zero<Type> = sizeof(Type);
 template <class Ours, class Theirs>
-constexpr bool same_target = size_or_zero<std::remove_pointer_t<Ours>> == 0 || size_or_zero<std::remove_pointer_t<Theirs>> == 0 ||
-                             size_or_zero<std::remove_pointer_t<Ours>> == size_or_zero<std::remove_pointer_t<Theirs>>;
+constexpr bool same_target =
+    size_or_zero<std::remove_pointer_t<Ours>> == 0 || size_or_zero<std::remove_pointer_t<Theirs>> == 0 ||
+    size_or_zero<std::remove_pointer_t<Ours>> == size_or_zero<std::remove_pointer_t<Theirs>>;
 
-template <class Ours, class Theirs>
-constexpr bool same_function = false;
+template <class Ours, class Theirs> constexpr bool same_function = false;
 template <class... Ours, class... Theirs>
 requires(sizeof...(Ours) ==
-         sizeof...(Theirs)) constexpr bool same_function<Code (*)(Ours...), CUresult (*)(Theirs...)> = ((same_argument<Ours, Theirs> &&
-                                                                                                         same_target<Ours, Theirs>)&&...);
+         sizeof...(Theirs)) constexpr bool same_function<Code (*)(Ours...), CUresult (*)(Theirs...)> =
+    ((same_argument<Ours, Theirs> && same_target<Ours, Theirs>)&&...);
 static_assert(sizeof(Code) == sizeof(CUresult));
-static_assert(!same_function<Code (*)(int), CUresult (*)(int, int)> && !same_function<Code (*)(int), CUresult (*)(int*)> &&
-              !same_function<Code (*)(int*), CUresult (*)(long*)> && !same_function<Code (*)(float), CUresult (*)(int)>);
+static_assert(!same_function<Code (*)(int), CUresult (*)(int, int)> &&
+              !same_function<Code (*)(int), CUresult (*)(int*)> &&
+              !same_function<Code (*)(int*), CUresult (*)(long*)> &&
+              !same_function<Code (*)(float), CUresult (*)(int)>);
 
 #define SAME(member, function) static_assert(same_function<decltype(Driver::member), decltype(&function)>)
 SAME(init, cuInit);
@@ -95,26 +96,33 @@ static_assert(event_record_external == CU_EVENT_RECORD_EXTERNAL);
 SAME(graph_instantiate, cuGraphInstantiate);
 #endif
 
-template <class Ours, class Theirs>
-constexpr bool is(Ours ours, Theirs theirs) {
+template <class Ours, class Theirs> constexpr bool is(Ours ours, Theirs theirs) {
   return static_cast<long long>(ours) == static_cast<long long>(theirs);
 }
 
 static_assert(is(Code::success, CUDA_SUCCESS) && is(Code::invalid_value, CUDA_ERROR_INVALID_VALUE));
-static_assert(is(Code::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY) && is(Code::not_initialized, CUDA_ERROR_NOT_INITIALIZED));
+static_assert(is(Code::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY) &&
+              is(Code::not_initialized, CUDA_ERROR_NOT_INITIALIZED));
 static_assert(is(Code::no_device, CUDA_ERROR_NO_DEVICE) && is(Code::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU));
-static_assert(is(Code::invalid_context, CUDA_ERROR_INVALID_CONTEXT) && is(Code::invalid_handle, CUDA_ERROR_INVALID_HANDLE));
-static_assert(is(Code::ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE) && is(Code::context_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED));
+static_assert(is(Code::invalid_context, CUDA_ERROR_INVALID_CONTEXT) &&
+              is(Code::invalid_handle, CUDA_ERROR_INVALID_HANDLE));
+static_assert(is(Code::ecc_uncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE) &&
+              is(Code::context_destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED));
 static_assert(is(Code::not_found, CUDA_ERROR_NOT_FOUND) && is(Code::not_ready, CUDA_ERROR_NOT_READY));
-static_assert(is(Code::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS) && is(Code::launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT));
-static_assert(is(Code::assert_failed, CUDA_ERROR_ASSERT) && is(Code::hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR));
-static_assert(is(Code::illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION) && is(Code::misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS));
-static_assert(is(Code::invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE) && is(Code::invalid_pc, CUDA_ERROR_INVALID_PC));
+static_assert(is(Code::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS) &&
+              is(Code::launch_timeout, CUDA_ERROR_LAUNCH_TIMEOUT));
+static_assert(is(Code::assert_failed, CUDA_ERROR_ASSERT) &&
+              is(Code::hardware_stack_error, CUDA_ERROR_HARDWARE_STACK_ERROR));
+static_assert(is(Code::illegal_instruction, CUDA_ERROR_ILLEGAL_INSTRUCTION) &&
+              is(Code::misaligned_address, CUDA_ERROR_MISALIGNED_ADDRESS));
+static_assert(is(Code::invalid_address_space, CUDA_ERROR_INVALID_ADDRESS_SPACE) &&
+              is(Code::invalid_pc, CUDA_ERROR_INVALID_PC));
 static_assert(is(Code::launch_failed, CUDA_ERROR_LAUNCH_FAILED) && is(Code::not_permitted, CUDA_ERROR_NOT_PERMITTED));
 static_assert(is(Code::not_supported, CUDA_ERROR_NOT_SUPPORTED) && is(Code::unknown, CUDA_ERROR_UNKNOWN));
 static_assert(is(Code::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 #if CUDA_VERSION >= 13000
-static_assert(is(Code::stub_library, CUDA_ERROR_STUB_LIBRARY) && is(Code::unsupported_ptx, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
+static_assert(is(Code::stub_library, CUDA_ERROR_STUB_LIBRARY) &&
+              is(Code::unsupported_ptx, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
 static_assert(is(Code::contained, CUDA_ERROR_CONTAINED) && is(Code::tensor_memory_leak, CUDA_ERROR_TENSOR_MEMORY_LEAK));
 static_assert(is(Code::mps_client_terminated, CUDA_ERROR_MPS_CLIENT_TERMINATED));
 #endif
@@ -129,14 +137,18 @@ static_assert(sizeof(Location) == sizeof(CUmemLocation) && is(Location{}.type, C
 static_assert(offsetof(Location, id) == offsetof(CUmemLocation, id));
 static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp) &&
               is(AllocationProperties{}.type, CU_MEM_ALLOCATION_TYPE_PINNED));
-static_assert(offsetof(AllocationProperties, requested_handle_types) == offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(AllocationProperties, requested_handle_types) ==
+              offsetof(CUmemAllocationProp, requestedHandleTypes));
 static_assert(offsetof(AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
 static_assert(offsetof(AllocationProperties, win32_metadata) == offsetof(CUmemAllocationProp, win32HandleMetaData));
 static_assert(offsetof(AllocationProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
-static_assert(sizeof(AccessDescriptor) == sizeof(CUmemAccessDesc) && offsetof(AccessDescriptor, flags) == offsetof(CUmemAccessDesc, flags));
-static_assert(is(AccessFlags::none, CU_MEM_ACCESS_FLAGS_PROT_NONE) && is(AccessFlags::read, CU_MEM_ACCESS_FLAGS_PROT_READ));
+static_assert(sizeof(AccessDescriptor) == sizeof(CUmemAccessDesc) &&
+              offsetof(AccessDescriptor, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(is(AccessFlags::none, CU_MEM_ACCESS_FLAGS_PROT_NONE) &&
+              is(AccessFlags::read, CU_MEM_ACCESS_FLAGS_PROT_READ));
 static_assert(is(AccessFlags::read_write, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-static_assert(sizeof(AllocationHandle) == sizeof(CUmemGenericAllocationHandle) && sizeof(DevicePointer) == sizeof(CUdeviceptr));
+static_assert(sizeof(AllocationHandle) == sizeof(CUmemGenericAllocationHandle) &&
+              sizeof(DevicePointer) == sizeof(CUdeviceptr));
 
 #if CUDA_VERSION >= 11080
 SAME(launch_with, cuLaunchKernelEx);
@@ -146,7 +158,8 @@ static_assert(LaunchAttribute::cluster_dimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_
 static_assert(LaunchAttribute::cluster_scheduling_policy == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE &&
               LaunchAttribute::balance_load == CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING);
 static_assert(event_record_external == CU_EVENT_RECORD_EXTERNAL);
-static_assert(LaunchAttribute::programmatic_stream_serialization == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+static_assert(LaunchAttribute::programmatic_stream_serialization ==
+              CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 static_assert(sizeof(LaunchConfig) == sizeof(CUlaunchConfig));
 static_assert(offsetof(LaunchConfig, grid_x) == offsetof(CUlaunchConfig, gridDimX) &&
               offsetof(LaunchConfig, block_x) == offsetof(CUlaunchConfig, blockDimX));
@@ -158,7 +171,8 @@ static_assert(offsetof(LaunchConfig, attribute_count) == offsetof(CUlaunchConfig
 
 static_assert(event_default == CU_EVENT_DEFAULT && event_blocking_sync == CU_EVENT_BLOCKING_SYNC &&
               event_disable_timing == CU_EVENT_DISABLE_TIMING);
-static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && is(capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING &&
+              is(capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 static_assert(host_alloc_portable_and_mapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 static_assert(host_register_portable == CU_MEMHOSTREGISTER_PORTABLE);
 static_assert(managed_attach_global == CU_MEM_ATTACH_GLOBAL && schedule_blocking_sync == CU_CTX_SCHED_BLOCKING_SYNC);

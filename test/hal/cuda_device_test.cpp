@@ -1,4 +1,5 @@
-// The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device breaks.
+// The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device
+// breaks.
 #include "test/hal/device_rules.hpp"
 #include "test/hal/digest_kernel.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
@@ -17,15 +18,15 @@ using cuda::Driver;
 
 constexpr Bytes chunk_of_tests{16384};
 
-template <Completion completion>
-struct FakeCuda {
+template <Completion completion> struct FakeCuda {
   struct Environment {
     Environment() { add_digest_kernel(driver); }
     FakeCudaDriver driver;
   };
   static Bytes chunk() { return chunk_of_tests; }
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
-    auto device = CudaDevice::open({.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion, .kernels = digest_images});
+    auto device = CudaDevice::open(
+        {.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion, .kernels = digest_images});
     if (!device) return std::unexpected(device.error());
     return std::move(*device);
   }
@@ -33,7 +34,9 @@ struct FakeCuda {
 using FakeCudaBackEnds = testing::Types<FakeCuda<Completion::block>, FakeCuda<Completion::spin>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(FakeCuda, DeviceRules, FakeCudaBackEnds);
 
-CudaOptions eight_chunks() { return {.capacity = chunk_of_tests * 8, .chunk = chunk_of_tests, .kernels = digest_images}; }
+CudaOptions eight_chunks() {
+  return {.capacity = chunk_of_tests * 8, .chunk = chunk_of_tests, .kernels = digest_images};
+}
 
 std::unique_ptr<CudaDevice> open_cuda(const CudaOptions& options = eight_chunks()) {
   auto device = CudaDevice::open(options);
@@ -43,7 +46,7 @@ std::unique_ptr<CudaDevice> open_cuda(const CudaOptions& options = eight_chunks(
 
 constexpr char image[] = "an image";
 
-// ---- opening --------------------------------------------------------------------------------------------------------
+// ---- opening ----
 
 TEST(CudaDevice, TellsWhatTheDriverTells) {
   const FakeCudaDriver driver({.name = "Some GPU", .architecture = 86, .multiprocessors = 28});
@@ -82,7 +85,8 @@ TEST(CudaDevice, ImpossibleSizesAreRefused) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
   EXPECT_TRUE(fails(CudaDevice::open({.chunk = Bytes{5000}}), Errc::refused, "chunks in multiples of 4KiB"));
   EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{4095}}), Errc::refused, "holds no chunk"));
-  EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{201 << 20}}), Errc::refused, "201 MiB was asked, 200 MiB are free on Fake GPU"));
+  EXPECT_TRUE(fails(CudaDevice::open({.capacity = Bytes{201 << 20}}), Errc::refused,
+                    "201 MiB was asked, 200 MiB are free on Fake GPU"));
   EXPECT_TRUE(CudaDevice::open({.capacity = Bytes{200 << 20}}));
 }
 
@@ -118,7 +122,8 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
     options.completion = completion;
     const auto device = open_cuda(options);
     const bool block = completion == Completion::block;
-    const auto spinning = std::ranges::count_if(driver.event_flags(), [](unsigned flags) { return (flags & cuda::event_blocking_sync) == 0; });
+    const auto spinning = std::ranges::count_if(
+        driver.event_flags(), [](unsigned flags) { return (flags & cuda::event_blocking_sync) == 0; });
     EXPECT_EQ(spinning, block ? 0 : 1 + static_cast<int>(Device::begun_copies)) << "of the compute engine alone";
     const int synchronized = driver.calls<&Driver::event_synchronize>();
     const int queried = driver.calls<&Driver::event_query>();
@@ -128,7 +133,7 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
   }
 }
 
-// ---- memory use -----------------------------------------------------------------------------------------------------
+// ---- memory use ----
 
 TEST(CudaDevice, MemoryUseLeavesOtherProgramsOutWhereItCan) {
   const FakeCudaDriver driver({.context = {8 << 20}, .others = {50 << 20}});
@@ -156,11 +161,12 @@ TEST(CudaDevice, MemoryThatOthersGiveBackMakesNoNegativeUse) {
 TEST(CudaDevice, NeverAsksForMoreManagedMemoryThanThereIs) {
   const FakeCudaDriver driver({.memory = {64 << 20}, .context = {8 << 20}});
   const auto device = open_cuda();
-  EXPECT_TRUE(fails(device->allocate(BufferKind::managed, Bytes{57 << 20}), Errc::out_of_memory, "57.0 MiB of managed memory"));
+  EXPECT_TRUE(
+      fails(device->allocate(BufferKind::managed, Bytes{57 << 20}), Errc::out_of_memory, "57.0 MiB of managed memory"));
   EXPECT_EQ(driver.calls<&Driver::allocate_managed>(), 0);
 }
 
-// ---- probes ---------------------------------------------------------------------------------------------------------
+// ---- probes ----
 
 TEST(CudaDevice, CanAllThatADeviceCan) {
   FakeCudaDriver driver;
@@ -178,7 +184,8 @@ TEST(CudaDevice, FindsOutThatReadOnlyMappingsAreNotKept) {
   const FakeCudaDriver driver({.enforces_read_only = false});
   const auto device = open_cuda();
   EXPECT_FALSE(device->capabilities().read_only_mapping);
-  EXPECT_TRUE(device->capabilities().findings[1].ends_with("it is not: constants are not protected")) << device->capabilities().findings[1];
+  EXPECT_TRUE(device->capabilities().findings[1].ends_with("it is not: constants are not protected"))
+      << device->capabilities().findings[1];
 }
 
 TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
@@ -189,7 +196,7 @@ TEST(CudaDevice, DoesNotTryWhatEndsOldDevices) {
   EXPECT_TRUE(device->capabilities().shared_mapping);
 }
 
-// ---- digests --------------------------------------------------------------------------------------------------------
+// ---- digests ----
 
 TEST(CudaDigests, AreUnsupportedWhereThereIsNoKernel) {
   FakeCudaDriver without_kernel;
@@ -204,7 +211,8 @@ TEST(CudaDigests, AreUnsupportedWhereThereIsNoKernel) {
     Digest result;
     EXPECT_TRUE(fails((*device)->digest((*device)->window(chunk), chunk_of_tests, result), Errc::unsupported));
     EXPECT_FALSE((*device)->capabilities().digest);
-    EXPECT_NE((*device)->capabilities().findings.back().find("no kernel"), std::string::npos) << (*device)->capabilities().findings.back();
+    EXPECT_NE((*device)->capabilities().findings.back().find("no kernel"), std::string::npos)
+        << (*device)->capabilities().findings.back();
   }
   EXPECT_EQ(without_kernel.objects().buffers, 0u);
 }
@@ -228,7 +236,8 @@ TEST(CudaDigests, AreComputedInTheStreamOfTheEngineThatAsks) {
     EXPECT_EQ(driver.last_launched_in(), device->stream(kind));
   }
   EXPECT_TRUE(digest());
-  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) EXPECT_NE(driver.last_launched_in(), device->stream(kind));
+  for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
+    EXPECT_NE(driver.last_launched_in(), device->stream(kind));
   EXPECT_EQ(driver.calls<&Driver::allocate>() + driver.calls<&Driver::allocate_host>(), buffers);
 }
 
@@ -246,7 +255,7 @@ TEST(CudaDigests, ErrorsOfLaunchAndWaitAreReturned) {
   EXPECT_EQ(result, (Digest{3, 4}));
 }
 
-// ---- copies and what runs beside ------------------------------------------------------------------------------------
+// ---- copies and what runs beside ----
 
 /// A device with one chunk, and what its driver had been called for when the copy's neighbour ran.
 struct BesideCopies {
@@ -266,8 +275,9 @@ struct BesideCopies {
                           return mine.outcome;
                         },
                         this};
-    return on_engine(device->engine(EngineKind::copy_in),
-                     [&]() noexcept { return device->copy(device->window(chunk), host.data(), chunk_of_tests, beside); });
+    return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept {
+      return device->copy(device->window(chunk), host.data(), chunk_of_tests, beside);
+    });
   }
   int copied() const { return driver.calls<&Driver::copy_async>(); }
   int waited() const { return driver.calls<&Driver::event_synchronize>(); }
@@ -303,7 +313,8 @@ TEST(CudaDevice, ACopyThatFailsIsReportedWithOrWithoutWhatRunsBeside) {
 /// Copies in halves, on the copy-in engine.
 struct HalfCopies : BesideCopies {
   Status begin() {
-    return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept { return device->begin_copy(device->window(chunk), host.data(), chunk_of_tests); });
+    return on_engine(device->engine(EngineKind::copy_in),
+                     [&]() noexcept { return device->begin_copy(device->window(chunk), host.data(), chunk_of_tests); });
   }
   Status end() {
     return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept { return device->end_copy(); });
@@ -348,7 +359,7 @@ TEST(CudaDeviceFaults, HalvesOfCopiesThatFailAreReported) {
   EXPECT_TRUE(fails(test.begin(), Errc::device_lost));
 }
 
-// ---- pinned memory --------------------------------------------------------------------------------------------------
+// ---- pinned memory ----
 
 TEST(CudaDevice, UnpinsAtItsEndWhatItsUserForgot) {
   const FakeCudaDriver driver;
@@ -370,21 +381,24 @@ TEST(CudaDeviceFaults, PinningThatFailsIsReportedAndMayBeTriedAgain) {
   ASSERT_TRUE(memory);
   const auto device = open_cuda();
   driver.fail<&Driver::register_host>(Code::not_supported);
-  EXPECT_TRUE(fails(device->pin(memory->base(), page_size()), Errc::unsupported, "page-locking 4.00 KiB of host memory failed"));
+  EXPECT_TRUE(fails(device->pin(memory->base(), page_size()), Errc::unsupported,
+                    "page-locking 4.00 KiB of host memory failed"));
   ASSERT_TRUE(device->pin(memory->base(), page_size()));
   driver.fail<&Driver::unregister_host>(Code::invalid_value);
   EXPECT_TRUE(fails(device->unpin(memory->base()), Errc::device_fault, "unlocking 4.00 KiB of host memory failed"));
   EXPECT_TRUE(device->unpin(memory->base()));
 }
 
-// ---- kernel images --------------------------------------------------------------------------------------------------
+// ---- kernel images ----
 
 TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
-  const cuda::KernelImage images[] = {{"a", 62, true, "", 0}, {"a", 75, false, "", 0}, {"a", 80, false, "", 0}, {"a", 86, false, "", 0},
-                                      {"a", 90, false, "", 0}, {"a", 90, true, "", 0},  {"b", 62, true, "", 0}};
+  const cuda::KernelImage images[] = {{"a", 62, true, "", 0},  {"a", 75, false, "", 0}, {"a", 80, false, "", 0},
+                                      {"a", 86, false, "", 0}, {"a", 90, false, "", 0}, {"a", 90, true, "", 0},
+                                      {"b", 62, true, "", 0}};
   const auto of_a = [&](int architecture) {
     const auto chosen = cuda::choose_images(images, architecture);
-    return chosen.empty() || chosen[0].name != "a" ? std::pair(0, false) : std::pair(chosen[0].architecture, chosen[0].ptx);
+    return chosen.empty() || chosen[0].name != "a" ? std::pair(0, false)
+                                                   : std::pair(chosen[0].architecture, chosen[0].ptx);
   };
   EXPECT_EQ(of_a(61), std::pair(0, false));
   EXPECT_EQ(of_a(62), std::pair(62, true));
@@ -395,7 +409,7 @@ TEST(CudaImages, TheNewestThatTheDeviceCanLoadIsTaken) {
   EXPECT_EQ(cuda::choose_images(images, 90).size(), 2U);
 }
 
-// ---- engines --------------------------------------------------------------------------------------------------------
+// ---- engines ----
 
 TEST(CudaDevice, EnginesHaveTheContextAndOtherThreadsEnterIt) {
   const FakeCudaDriver driver;
@@ -436,7 +450,7 @@ TEST(CudaDevice, EveryCallEntersTheContextByItself) {
   EXPECT_EQ(back, host);
 }
 
-// ---- kernels and graphs ---------------------------------------------------------------------------------------------
+// ---- kernels and graphs ----
 
 struct StoreArguments {
   int* where = nullptr;
@@ -452,8 +466,9 @@ struct Storing {
   CudaGraph graph;
 
   explicit Storing(const FakeCudaProperties& properties = {}) : driver(properties), device(open_cuda()) {
-    driver.add_kernel<StoreArguments>(
-        "store", [](auto grid, auto block, const StoreArguments& store) { *store.where += store.value * int(grid.x * block.x); });
+    driver.add_kernel<StoreArguments>("store", [](auto grid, auto block, const StoreArguments& store) {
+      *store.where += store.value * int(grid.x * block.x);
+    });
     module = std::move(device->load(image, "tests").value());
     buffer = device->allocate(BufferKind::device, Bytes{256}).value();
     auto captured = device->capture([&](cuda::Stream stream) { return launch(stream); });
@@ -466,7 +481,8 @@ struct Storing {
     if (!function) return std::unexpected(function.error());
     StoreArguments arguments{reinterpret_cast<int*>(buffer.device), 7};
     void* addresses[] = {&arguments};
-    return device->checked(driver.table().launch(*function, 2, 1, 1, 3, 1, 1, 0, stream, addresses, nullptr), "launching store");
+    return device->checked(driver.table().launch(*function, 2, 1, 1, 3, 1, 1, 0, stream, addresses, nullptr),
+                           "launching store");
   }
 
   int stored() {
@@ -515,10 +531,12 @@ TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
 TEST(CudaGraphs, NoGraphAndNoKernelAreErrors) {
   Storing storing;
   EXPECT_TRUE(fails(storing.device->run(CudaGraph()), Errc::bad_input));
-  EXPECT_TRUE(fails(storing.module.function("other"), Errc::unsupported, "finding kernel other in tests failed: CUDA_ERROR_NOT_FOUND"));
+  EXPECT_TRUE(fails(storing.module.function("other"), Errc::unsupported,
+                    "finding kernel other in tests failed: CUDA_ERROR_NOT_FOUND"));
   EXPECT_TRUE(fails(CudaModule().function("other"), Errc::bad_input, "of no module"));
   storing.driver.fail<&Driver::module_load>(Code::no_binary_for_gpu);
-  EXPECT_TRUE(fails(storing.device->load(image, "others"), Errc::unsupported, "loading the kernels of others for sm_90"));
+  EXPECT_TRUE(
+      fails(storing.device->load(image, "others"), Errc::unsupported, "loading the kernels of others for sm_90"));
 }
 
 TEST(CudaGraphs, RunningAllocatesNothing) {
@@ -526,10 +544,14 @@ TEST(CudaGraphs, RunningAllocatesNothing) {
   const auto device = open_cuda();
   const auto buffer = device->allocate(BufferKind::device, Bytes{256}).value();
   const auto graph = device->capture([&](cuda::Stream stream) {
-    return device->checked(driver.table().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(buffer.device), 1, 256, stream), "setting");
+    return device->checked(
+        driver.table().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(buffer.device), 1, 256, stream),
+        "setting");
   });
   ASSERT_TRUE(graph) << problem(graph);
-  const auto counted = [&] { return allocations() + counts_of(device->engine(EngineKind::compute).kernel_id()).allocations; };
+  const auto counted = [&] {
+    return allocations() + counts_of(device->engine(EngineKind::compute).kernel_id()).allocations;
+  };
   const auto run = [&]() noexcept { return device->run(*graph); };
   ASSERT_TRUE(on_engine(device->engine(EngineKind::compute), run));
   const auto before = counted();
@@ -539,7 +561,7 @@ TEST(CudaGraphs, RunningAllocatesNothing) {
   EXPECT_EQ(failed, 0u);
 }
 
-// ---- errors ---------------------------------------------------------------------------------------------------------
+// ---- errors ----
 
 TEST(CudaDeviceFaults, AnswersAreTypedAndOnlyStickyOnesEndTheDevice) {
   const FakeCudaDriver driver;
@@ -552,12 +574,13 @@ TEST(CudaDeviceFaults, AnswersAreTypedAndOnlyStickyOnesEndTheDevice) {
   EXPECT_FALSE(device->fault());
   EXPECT_TRUE(fails(device->checked(Code::out_of_memory, "doing this"), Errc::out_of_memory,
                     "doing this failed: CUDA_ERROR_OUT_OF_MEMORY (as the fake driver was told).\nAsk for less"));
-  EXPECT_TRUE(
-      fails(device->checked(Code::illegal_address, "doing that"), Errc::device_fault, "doing that failed: CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_TRUE(fails(device->checked(Code::illegal_address, "doing that"), Errc::device_fault,
+                    "doing that failed: CUDA_ERROR_ILLEGAL_ADDRESS"));
   EXPECT_TRUE(fails(device->checked(Code::success, "the next"), Errc::device_lost,
                     "the next failed: Fake GPU was lost by CUDA_ERROR_ILLEGAL_ADDRESS"));
   EXPECT_TRUE(fails(device->check(Code::launch_failed), Errc::device_lost));
-  EXPECT_EQ(device->fault().value().what, "CUDA_ERROR_ILLEGAL_ADDRESS (as the fake driver was told)") << "the first one";
+  EXPECT_EQ(device->fault().value().what, "CUDA_ERROR_ILLEGAL_ADDRESS (as the fake driver was told)")
+      << "the first one";
 }
 
 TEST(CudaDeviceFaults, AKernelThatBreaksTheDeviceIsAFaultOfItsRunAndALossForAllOthers) {
@@ -668,16 +691,19 @@ TEST(CudaDeviceFaults, ACopyIntoAReadOnlyMappingIsRefusedAndEndsNothing) {
   Mapped mapped;
   ASSERT_TRUE(mapped.device->map(mapped.range, 1, mapped.chunk, Access::read));
   Contents host(10);
-  EXPECT_TRUE(fails(mapped.device->copy(mapped.range.base + chunk_of_tests.count, host.data(), Bytes{10}), Errc::device_fault));
+  EXPECT_TRUE(
+      fails(mapped.device->copy(mapped.range.base + chunk_of_tests.count, host.data(), Bytes{10}), Errc::device_fault));
   EXPECT_TRUE(mapped.device->copy(mapped.range.base, host.data(), Bytes{10}));
   EXPECT_FALSE(mapped.device->fault());
 }
 
-// ---- each call at each place ----------------------------------------------------------------------------------------
+// ---- each call at each place ----
 
 /// The life of a device, until something fails.
 Result<> live(FakeCudaDriver& driver) {
-  const auto typed = [](const Status& status) { return status ? Result<>() : fail(status.error(), "a real-time call"); };
+  const auto typed = [](const Status& status) {
+    return status ? Result<>() : fail(status.error(), "a real-time call");
+  };
 #define TRY(expression) \
   if (const auto& done = (expression); !done) return std::unexpected(done.error())
   auto opened = CudaDevice::open(eight_chunks());
@@ -690,10 +716,11 @@ Result<> live(FakeCudaDriver& driver) {
   TRY(typed(device.map(*range, 0, chunks->front(), Access::read)));
   TRY(typed(device.map(*range, 1, chunks->back(), Access::read_write)));
   Contents host(chunk_of_tests.count);
-  TRY(typed(on_engine(device.engine(EngineKind::copy_in),
-                      [&]() noexcept { return device.copy(range->base + chunk_of_tests.count, host.data(), chunk_of_tests); })));
-  TRY(typed(
-      on_engine(device.engine(EngineKind::copy_out), [&]() noexcept { return device.copy(host.data(), range->base, chunk_of_tests); })));
+  TRY(typed(on_engine(device.engine(EngineKind::copy_in), [&]() noexcept {
+    return device.copy(range->base + chunk_of_tests.count, host.data(), chunk_of_tests);
+  })));
+  TRY(typed(on_engine(device.engine(EngineKind::copy_out),
+                      [&]() noexcept { return device.copy(host.data(), range->base, chunk_of_tests); })));
   Digest digest;
   TRY(typed(device.digest(range->base, chunk_of_tests, digest)));
   const auto memory = Mapping::anonymous(page_size() * 2, PROT_READ | PROT_WRITE, 0, "a life");
@@ -715,7 +742,8 @@ Result<> live(FakeCudaDriver& driver) {
   const auto graph = device.capture([&](cuda::Stream stream) {
     StoreArguments arguments{reinterpret_cast<int*>(buffers[0].device), 7};
     void* addresses[] = {&arguments};
-    return device.checked(driver.table().launch(*function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, nullptr), "launching");
+    return device.checked(driver.table().launch(*function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, nullptr),
+                          "launching");
   });
   TRY(graph);
   TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
@@ -727,8 +755,9 @@ Result<> live(FakeCudaDriver& driver) {
 }
 
 bool gives_back(std::string_view function) {
-  for (const std::string_view each : {"unmap", "address_free", "release", "free", "free_host", "unregister_host", "stream_destroy", "event_destroy",
-                                      "module_unload", "graph_destroy", "graph_exec_destroy", "context_release"}) {
+  for (const std::string_view each :
+       {"unmap", "address_free", "release", "free", "free_host", "unregister_host", "stream_destroy", "event_destroy",
+        "module_unload", "graph_destroy", "graph_exec_destroy", "context_release"}) {
     if (function == each) return true;
   }
   return false;
@@ -739,13 +768,13 @@ struct Sweep {
   std::set<std::string> functions;
 };
 
-template <class Judge>
-Sweep fail_each_call(Code code, Judge judge) {
+template <class Judge> Sweep fail_each_call(Code code, Judge judge) {
   Sweep sweep;
   for (int nth = 1;; ++nth) {
     const Held before = held();
     FakeCudaDriver driver({.memory = {32 << 20}}); // small, so that probes are short
-    driver.add_kernel<StoreArguments>("store", [](auto, auto, const StoreArguments& store) { *store.where = store.value; });
+    driver.add_kernel<StoreArguments>("store",
+                                      [](auto, auto, const StoreArguments& store) { *store.where = store.value; });
     add_digest_kernel(driver);
     driver.fail_any(code, nth);
     const Result<> outcome = live(driver);
@@ -763,16 +792,16 @@ Sweep fail_each_call(Code code, Judge judge) {
       judge(outcome.error());
     }
     // A driver that does not take something back has it still.
-    if (!gives_back(failed)) {
-      EXPECT_EQ(driver.objects(), FakeCudaObjects());
-    }
+    if (!gives_back(failed)) { EXPECT_EQ(driver.objects(), FakeCudaObjects()); }
     EXPECT_TRUE(eventually([&] { return held().threads == before.threads; }));
   }
 }
 
 TEST(CudaDeviceFaults, WhicheverCallFailsTheErrorIsTypedAndNothingLeaks) {
   const auto sweep = fail_each_call(Code::out_of_memory, [](const Error& error) {
-    EXPECT_TRUE(error.code == Errc::out_of_memory || error.code == Errc::unsupported || error.code == Errc::device_fault) << error.what;
+    EXPECT_TRUE(error.code == Errc::out_of_memory || error.code == Errc::unsupported ||
+                error.code == Errc::device_fault)
+        << error.what;
   });
   EXPECT_GT(sweep.errors, 60u);
   EXPECT_GT(sweep.functions.size(), 40u) << "of the table's functions";
@@ -792,7 +821,7 @@ TEST(CudaDeviceFaults, ADeviceThatBreaksWhileItIsProbedSaysByWhat) {
   EXPECT_TRUE(fails(device, Errc::device_fault, "probing Fake GPU ended it: CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
 
-// ---- open_device ----------------------------------------------------------------------------------------------------
+// ---- open_device ----
 
 Board cuda_board(Bytes capacity) {
   Board board;
@@ -811,8 +840,10 @@ TEST(OpenCudaDevice, OpensWhatTheBoardSays) {
   EXPECT_EQ((*device)->name(), "Fake GPU");
   EXPECT_EQ((*device)->capacity(), chunk_of_tests * 4);
   board.ordinal = 2;
-  EXPECT_TRUE(fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::refused, "board \"gpu\": GPU 2 was asked"));
-  EXPECT_TRUE(fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
+  EXPECT_TRUE(
+      fails(open_device(board, chunk_of_tests, chunk_of_tests), Errc::refused, "board \"gpu\": GPU 2 was asked"));
+  EXPECT_TRUE(
+      fails(open_device(board, chunk_of_tests * 9, chunk_of_tests), Errc::bad_input, "board \"gpu\" has 128KiB"));
 }
 
 TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
@@ -827,7 +858,8 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
 
 TEST(OpenCudaDevice, SaysWhatTheMachineLacks) {
   if (cuda::open_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
-  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::refused, "board \"gpu\": There is no NVIDIA driver"));
+  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{0}), Bytes{0}, Bytes{0}), Errc::refused,
+                    "board \"gpu\": There is no NVIDIA driver"));
 }
 
 } // namespace

@@ -37,14 +37,15 @@ TEST(CudaDriver, AnotherTableTakesItsPlaceWhileItLives) {
 }
 
 TEST(CudaDriver, StickyErrorsAreThoseThatEndAContext) {
-  for (const auto code : {Code::illegal_address, Code::launch_failed, Code::ecc_uncorrectable, Code::launch_timeout, Code::assert_failed,
-                          Code::hardware_stack_error, Code::illegal_instruction, Code::misaligned_address, Code::invalid_address_space,
-                          Code::invalid_pc, Code::contained, Code::context_destroyed, Code::tensor_memory_leak,
-                          Code::mps_client_terminated, Code::unknown}) {
+  for (const auto code :
+       {Code::illegal_address, Code::launch_failed, Code::ecc_uncorrectable, Code::launch_timeout, Code::assert_failed,
+        Code::hardware_stack_error, Code::illegal_instruction, Code::misaligned_address, Code::invalid_address_space,
+        Code::invalid_pc, Code::contained, Code::context_destroyed, Code::tensor_memory_leak,
+        Code::mps_client_terminated, Code::unknown}) {
     EXPECT_TRUE(cuda::is_sticky(code)) << int(code);
   }
-  for (const auto code : {Code::success, Code::invalid_value, Code::out_of_memory, Code::no_device, Code::not_found, Code::not_ready,
-                          Code::not_supported, Code::not_permitted, Code::invalid_context}) {
+  for (const auto code : {Code::success, Code::invalid_value, Code::out_of_memory, Code::no_device, Code::not_found,
+                          Code::not_ready, Code::not_supported, Code::not_permitted, Code::invalid_context}) {
     EXPECT_FALSE(cuda::is_sticky(code)) << int(code);
   }
 }

@@ -1,9 +1,9 @@
 // The rules that every Device keeps. A back end is a type with `static Bytes chunk()` and
 // `static Result<std::unique_ptr<Device>> open(std::size_t chunks)`; its tests say
 //   INSTANTIATE_TYPED_TEST_SUITE_P(NAME, DeviceRules, BackEnd);
-// It may have: `struct Environment`, which lives around the device; `static std::string why_not()`, why this machine has no such device
-// (empty: it has); `static constexpr bool driver_allocates`, where allocations of a driver cannot be told from ours.
-// Device memory is touched by Device::copy on a copy engine only, never through a pointer.
+// It may have: `struct Environment`, which lives around the device; `static std::string why_not()`, why this machine
+// has no such device (empty: it has); `static constexpr bool driver_allocates`, where allocations of a driver cannot be
+// told from ours. Device memory is touched by Device::copy on a copy engine only, never through a pointer.
 #pragma once
 
 #include "test/hal/support.hpp"
@@ -28,8 +28,7 @@ namespace rtexec::hal::test {
 using Contents = std::vector<std::byte>;
 
 /// Runs `body` on an engine and waits for it.
-template <class Body>
-Status on_engine(Engine& engine, Body body) {
+template <class Body> Status on_engine(Engine& engine, Body body) {
   struct Request {
     Body& body;
     Status outcome;
@@ -37,10 +36,11 @@ Status on_engine(Engine& engine, Body body) {
   } request{body, {}, {}};
   const Work work{
       .run = [](void* context) noexcept -> Status { return static_cast<Request*>(context)->body(); },
-      .done = [](void* context, Status outcome, Instant, Instant) noexcept {
-        static_cast<Request*>(context)->outcome = outcome;
-        static_cast<Request*>(context)->ended.raise();
-      },
+      .done =
+          [](void* context, Status outcome, Instant, Instant) noexcept {
+            static_cast<Request*>(context)->outcome = outcome;
+            static_cast<Request*>(context)->ended.raise();
+          },
       .context = &request,
   };
   if (auto submitted = engine.submit(work); !submitted) return submitted;
@@ -49,18 +49,14 @@ Status on_engine(Engine& engine, Body body) {
 }
 
 struct NoEnvironment {};
+template <class BackEnd> struct EnvironmentOf { using Type = NoEnvironment; };
 template <class BackEnd>
-struct EnvironmentOf {
-  using Type = NoEnvironment;
-};
-template <class BackEnd>
-  requires requires { typename BackEnd::Environment; }
+requires requires { typename BackEnd::Environment; }
 struct EnvironmentOf<BackEnd> {
   using Type = typename BackEnd::Environment;
 };
 
-template <class BackEnd>
-class DeviceRules : public testing::Test {
+template <class BackEnd> class DeviceRules : public testing::Test {
  protected:
   static constexpr std::size_t capacity = 8; // chunks
 
@@ -96,7 +92,8 @@ class DeviceRules : public testing::Test {
   }
 
   void write(std::byte* to, const Contents& contents) {
-    const auto copied = on_engine(device->engine(EngineKind::copy_in), [&]() noexcept { return device->copy(to, contents.data(), Bytes{contents.size()}); });
+    const auto copied = on_engine(device->engine(EngineKind::copy_in),
+                                  [&]() noexcept { return device->copy(to, contents.data(), Bytes{contents.size()}); });
     ASSERT_TRUE(copied) << name(copied.error());
   }
 
@@ -150,7 +147,8 @@ TYPED_TEST_P(DeviceRules, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow)
   auto chunks = this->create(3);
   for (const Chunk each : this->create(2)) chunks.push_back(each);
   for (std::size_t i = 0; i < chunks.size(); ++i) EXPECT_EQ(index(chunks[i]), i);
-  for (const std::size_t i : {1u, 2u, 4u}) EXPECT_EQ(this->device->window(chunks[i]), this->device->window(chunks[i - 1]) + this->chunk.count);
+  for (const std::size_t i : {1u, 2u, 4u})
+    EXPECT_EQ(this->device->window(chunks[i]), this->device->window(chunks[i - 1]) + this->chunk.count);
 }
 
 TYPED_TEST_P(DeviceRules, ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow) {
@@ -158,7 +156,8 @@ TYPED_TEST_P(DeviceRules, ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow) {
   for (const Chunk each : chunks) EXPECT_EQ(this->read(this->device->window(each)), Contents(this->chunk.count));
   for (const Chunk each : chunks) this->write(this->device->window(each), this->pattern(unsigned(index(each))));
   (void)this->create(1); // moves nothing
-  for (const Chunk each : chunks) EXPECT_EQ(this->read(this->device->window(each)), this->pattern(unsigned(index(each))));
+  for (const Chunk each : chunks)
+    EXPECT_EQ(this->read(this->device->window(each)), this->pattern(unsigned(index(each))));
 }
 
 TYPED_TEST_P(DeviceRules, RangesAreWholeChunksAndDoNotOverlap) {
@@ -167,7 +166,8 @@ TYPED_TEST_P(DeviceRules, RangesAreWholeChunksAndDoNotOverlap) {
   EXPECT_EQ(odd->size, this->chunk * 2);
   std::vector<AddressRange> ranges{*odd, this->reserve(1), this->reserve(3)};
   std::ranges::sort(ranges, {}, &AddressRange::base);
-  for (std::size_t i = 1; i < ranges.size(); ++i) EXPECT_GE(ranges[i].base, ranges[i - 1].base + ranges[i - 1].size.count);
+  for (std::size_t i = 1; i < ranges.size(); ++i)
+    EXPECT_GE(ranges[i].base, ranges[i - 1].base + ranges[i - 1].size.count);
   EXPECT_TRUE(fails(this->device->reserve(Bytes{0}), Errc::bad_input, "no bytes"));
 }
 
@@ -222,14 +222,17 @@ TYPED_TEST_P(DeviceRules, ImpossibleMappingsAreBadInputAndChangeNothing) {
   const Chunk foreign{2};
   ASSERT_TRUE(this->device->map(range, 0, chunks[0], Access::read_write));
   this->write(range.base, this->pattern(5));
-  const auto map = [&](AddressRange where, std::size_t slot, Chunk what, Access access) { return this->device->map(where, slot, what, access); };
+  const auto map = [&](AddressRange where, std::size_t slot, Chunk what, Access access) {
+    return this->device->map(where, slot, what, access);
+  };
   EXPECT_TRUE(fails(map(range, 0, chunks[1], Access::read), Errc::bad_input)) << "the slot is mapped";
   EXPECT_TRUE(fails(map(range, 2, chunks[1], Access::read), Errc::bad_input)) << "no such slot";
   EXPECT_TRUE(fails(map(range, std::size_t(-1), chunks[1], Access::read), Errc::bad_input));
   EXPECT_TRUE(fails(map(range, 1, foreign, Access::read), Errc::bad_input)) << "no such chunk";
   EXPECT_TRUE(fails(map(range, 1, chunks[1], Access::none), Errc::bad_input));
   EXPECT_TRUE(fails(map(AddressRange{}, 0, chunks[1], Access::read), Errc::bad_input)) << "no such range";
-  EXPECT_TRUE(fails(map({range.base + this->chunk.count, this->chunk}, 0, chunks[1], Access::read), Errc::bad_input)) << "a part of a range";
+  EXPECT_TRUE(fails(map({range.base + this->chunk.count, this->chunk}, 0, chunks[1], Access::read), Errc::bad_input))
+      << "a part of a range";
   EXPECT_TRUE(fails(this->device->unmap(range, 1), Errc::bad_input)) << "not mapped";
   EXPECT_TRUE(fails(this->device->unmap(range, 2), Errc::bad_input));
   EXPECT_TRUE(fails(this->device->unmap(AddressRange{}, 0), Errc::bad_input));
@@ -259,35 +262,38 @@ TYPED_TEST_P(DeviceRules, AnyHistoryAgreesWithTheModel) {
   std::mt19937 random(20);
   unsigned last_seed = 0;
   const auto below = [&](std::size_t limit) { return std::size_t(random() % limit); };
-  for (std::size_t i = 0; i < chunks.size(); ++i) this->write(this->device->window(chunks[i]), this->pattern(contents[i] = ++last_seed));
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    this->write(this->device->window(chunks[i]), this->pattern(contents[i] = ++last_seed));
   for (int step = 0; step < 400; ++step) {
     const std::size_t range = below(2);
     const std::size_t slot = below(range == 0 ? 3 : 2);
     const std::pair key{range, slot};
     const auto found = mapped.find(key);
     switch (below(3)) {
-      case 0: {
-        const std::size_t which = below(chunks.size());
-        const Access access = below(2) == 0 ? Access::read : Access::read_write;
-        EXPECT_EQ(this->device->map(ranges[range], slot, chunks[which], access).has_value(), found == mapped.end());
-        if (found == mapped.end()) mapped[key] = {which, access};
-        break;
+    case 0: {
+      const std::size_t which = below(chunks.size());
+      const Access access = below(2) == 0 ? Access::read : Access::read_write;
+      EXPECT_EQ(this->device->map(ranges[range], slot, chunks[which], access).has_value(), found == mapped.end());
+      if (found == mapped.end()) mapped[key] = {which, access};
+      break;
+    }
+    case 1:
+      EXPECT_EQ(this->device->unmap(ranges[range], slot).has_value(), found != mapped.end());
+      if (found != mapped.end()) mapped.erase(found);
+      break;
+    default:
+      if (found == mapped.end()) break;
+      if (found->second.second == Access::read_write) {
+        this->write(this->address(ranges[range], slot), this->pattern(contents[found->second.first] = ++last_seed));
       }
-      case 1:
-        EXPECT_EQ(this->device->unmap(ranges[range], slot).has_value(), found != mapped.end());
-        if (found != mapped.end()) mapped.erase(found);
-        break;
-      default:
-        if (found == mapped.end()) break;
-        if (found->second.second == Access::read_write) {
-          this->write(this->address(ranges[range], slot), this->pattern(contents[found->second.first] = ++last_seed));
-        }
-        for (const auto& [place, what] : mapped) {
-          ASSERT_EQ(this->read(this->address(ranges[place.first], place.second)), this->pattern(contents[what.first])) << "step " << step;
-        }
+      for (const auto& [place, what] : mapped) {
+        ASSERT_EQ(this->read(this->address(ranges[place.first], place.second)), this->pattern(contents[what.first]))
+            << "step " << step;
+      }
     }
   }
-  for (std::size_t i = 0; i < chunks.size(); ++i) EXPECT_EQ(this->read(this->device->window(chunks[i])), this->pattern(contents[i]));
+  for (std::size_t i = 0; i < chunks.size(); ++i)
+    EXPECT_EQ(this->read(this->device->window(chunks[i])), this->pattern(contents[i]));
 }
 
 TYPED_TEST_P(DeviceRules, EnginesAreThreeAndWorkAtOnce) {
@@ -337,7 +343,8 @@ TYPED_TEST_P(DeviceRules, MappingsChangeWhileTheComputeEngineWorksElsewhere) {
         auto& mine = *static_cast<Load*>(context);
         Status outcome = mine.device.copy(mine.target, mine.contents.data(), Bytes{mine.contents.size()});
         mine.begun.raise();
-        while (!mine.stop && outcome) outcome = mine.device.copy(mine.target, mine.contents.data(), Bytes{mine.contents.size()});
+        while (!mine.stop && outcome)
+          outcome = mine.device.copy(mine.target, mine.contents.data(), Bytes{mine.contents.size()});
         return outcome;
       },
       .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Load*>(context)->ended.raise(); },
@@ -376,7 +383,8 @@ TYPED_TEST_P(DeviceRules, MappingsOfDifferentSlotsChangeAtOnce) {
       return written && seen == mark && device.unmap(range, slot);
     }
   };
-  std::array<Remapper, 3> remappers{{{*this->device, one, 0, chunks[0]}, {*this->device, one, 1, chunks[1]}, {*this->device, other, 0, chunks[2]}}};
+  std::array<Remapper, 3> remappers{
+      {{*this->device, one, 0, chunks[0]}, {*this->device, one, 1, chunks[1]}, {*this->device, other, 0, chunks[2]}}};
   const auto kinds = {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out};
   for (const auto kind : kinds) {
     const Work work{
@@ -385,7 +393,8 @@ TYPED_TEST_P(DeviceRules, MappingsOfDifferentSlotsChangeAtOnce) {
           for (int round = 0; round < 300; ++round) mine.failed += !mine.round();
           return {};
         },
-        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
+        .done = [](void* context, Status, Instant,
+                   Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
         .context = &remappers[static_cast<std::size_t>(kind)],
     };
     ASSERT_TRUE(this->device->engine(kind).submit(work));
@@ -417,7 +426,9 @@ TYPED_TEST_P(DeviceRules, BesideRunsOnceOnTheCopysThread) {
   const Contents contents = this->pattern(4);
   auto& engine = this->device->engine(EngineKind::copy_in);
   const auto copy = [&](const Contents& from) {
-    return on_engine(engine, [&]() noexcept { return this->device->copy(this->device->window(chunks[0]), from.data(), this->chunk, beside); });
+    return on_engine(engine, [&]() noexcept {
+      return this->device->copy(this->device->window(chunks[0]), from.data(), this->chunk, beside);
+    });
   };
   EXPECT_TRUE(copy(contents));
   EXPECT_EQ(seen.calls, 1);
@@ -436,7 +447,9 @@ TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
   const Status copied = on_engine(this->device->engine(EngineKind::copy_in), [&]() noexcept -> Status {
     for (int round = 0; round < 3; ++round) { // the ring goes round
       for (const std::size_t i : {0u, 1u, 2u})
-        if (auto begun = this->device->begin_copy(window(i), sources[(i + unsigned(round)) % 3].data(), this->chunk); !begun) return begun;
+        if (auto begun = this->device->begin_copy(window(i), sources[(i + unsigned(round)) % 3].data(), this->chunk);
+            !begun)
+          return begun;
       if (auto whole = this->device->copy(window(3), sources[3].data(), this->chunk); !whole) return whole;
       for (const std::size_t i : {0u, 1u, 2u}) {
         if (auto ended = this->device->end_copy(); !ended) return ended;
@@ -463,7 +476,8 @@ TYPED_TEST_P(DeviceRules, HalvesThatDoNotMatchAreRefused) {
     EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "none is begun";
     EXPECT_TRUE(fails(this->device->begin_copy(nullptr, contents.data(), this->chunk), Errc::bad_input));
     EXPECT_TRUE(fails(this->device->begin_copy(to, nullptr, this->chunk), Errc::bad_input));
-    for (std::size_t i = 0; i < Device::begun_copies; ++i) EXPECT_TRUE(this->device->begin_copy(to, contents.data(), this->chunk));
+    for (std::size_t i = 0; i < Device::begun_copies; ++i)
+      EXPECT_TRUE(this->device->begin_copy(to, contents.data(), this->chunk));
     EXPECT_TRUE(fails(this->device->begin_copy(to, contents.data(), this->chunk), Errc::out_of_memory));
     for (std::size_t i = 0; i < Device::begun_copies; ++i) EXPECT_TRUE(this->device->end_copy());
     EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "a refused one is not begun";
@@ -477,20 +491,25 @@ TYPED_TEST_P(DeviceRules, EachEngineEndsItsOwnCopies) {
   const Contents contents = this->pattern(1);
   const auto on = [&](EngineKind kind, auto body) { return on_engine(this->device->engine(kind), body); };
   const auto end = [&]() noexcept { return this->device->end_copy(); };
-  EXPECT_TRUE(on(EngineKind::copy_in, [&]() noexcept { return this->device->begin_copy(this->device->window(chunks[0]), contents.data(), this->chunk); }));
+  EXPECT_TRUE(on(EngineKind::copy_in, [&]() noexcept {
+    return this->device->begin_copy(this->device->window(chunks[0]), contents.data(), this->chunk);
+  }));
   EXPECT_TRUE(fails(on(EngineKind::copy_out, end), Errc::bad_input));
   Contents back(this->chunk.count, std::byte{1});
-  EXPECT_TRUE(on(EngineKind::copy_out, [&]() noexcept { return this->device->begin_copy(back.data(), this->device->window(chunks[1]), this->chunk); }));
+  EXPECT_TRUE(on(EngineKind::copy_out, [&]() noexcept {
+    return this->device->begin_copy(back.data(), this->device->window(chunks[1]), this->chunk);
+  }));
   EXPECT_TRUE(on(EngineKind::copy_in, end));
   EXPECT_TRUE(on(EngineKind::copy_out, end));
   EXPECT_EQ(this->read(this->device->window(chunks[0])), contents);
   EXPECT_EQ(back, Contents(this->chunk.count));
 }
 
-// ---- digests --------------------------------------------------------------------------------------------------------
+// ---- digests ----
 
-#define SKIP_WITHOUT_DIGEST() \
-  if (!this->device->capabilities().digest) GTEST_SKIP() << "this device cannot: " << this->device->capabilities().findings.back()
+#define SKIP_WITHOUT_DIGEST()               \
+  if (!this->device->capabilities().digest) \
+  GTEST_SKIP() << "this device cannot: " << this->device->capabilities().findings.back()
 
 TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
   SKIP_WITHOUT_DIGEST();
@@ -510,11 +529,16 @@ TYPED_TEST_P(DeviceRules, DigestsAreOfContentsWhereverTheyLie) {
   }
   const Bytes part{this->chunk.count - 16};
   EXPECT_EQ(this->digest(this->device->window(chunks[0]) + 16, part), digest_of(this->pattern(1).data() + 16, part));
-  EXPECT_EQ(this->digest(this->device->window(chunks[0]), this->chunk * 2), digest_of([&] {
-              Contents both = this->pattern(1);
-              both.insert(both.end(), both.begin(), both.end());
-              return both;
-            }().data(), this->chunk * 2)) << "of two chunks";
+  EXPECT_EQ(this->digest(this->device->window(chunks[0]), this->chunk * 2), digest_of(
+                                                                                [&] {
+                                                                                  Contents both = this->pattern(1);
+                                                                                  both.insert(both.end(), both.begin(),
+                                                                                              both.end());
+                                                                                  return both;
+                                                                                }()
+                                                                                    .data(),
+                                                                                this->chunk * 2))
+      << "of two chunks";
 }
 
 // In both halves: at one position, both are permutations of words.
@@ -556,7 +580,9 @@ TYPED_TEST_P(DeviceRules, ADigestChangesWhenWordsMove) {
     this->write(base, contents);
     return this->digest(base, this->chunk);
   };
-  const auto differ = [](const Digest& one, const Digest& other) { return one.low != other.low && one.high != other.high; };
+  const auto differ = [](const Digest& one, const Digest& other) {
+    return one.low != other.low && one.high != other.high;
+  };
   std::mt19937_64 random(12);
   std::vector<std::uint64_t> words(this->chunk.count / 8);
   const Digest zeros = digest_with(words);
@@ -618,7 +644,8 @@ TYPED_TEST_P(DeviceRules, DigestsOfSeveralEnginesDoNotMeet) {
           }
           return {};
         },
-        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Digester*>(context)->ended.raise(); },
+        .done = [](void* context, Status, Instant,
+                   Instant) noexcept { static_cast<Digester*>(context)->ended.raise(); },
         .context = &digesters[static_cast<std::size_t>(kind)],
     };
     ASSERT_TRUE(this->device->engine(kind).submit(work));
@@ -639,7 +666,7 @@ TYPED_TEST_P(DeviceRules, ImpossibleDigestsAreBadInput) {
   EXPECT_EQ(result, (Digest{1, 2}));
 }
 
-// ---- pinned memory --------------------------------------------------------------------------------------------------
+// ---- pinned memory ----
 
 TYPED_TEST_P(DeviceRules, PinnedMemoryIsCopiedAndUnpinnedOnce) {
   const auto chunks = this->create(1);
@@ -667,27 +694,33 @@ TYPED_TEST_P(DeviceRules, PinnedMemoryIsCopiedAndUnpinnedOnce) {
   this->device.reset(); // unpins what is left, before the memory goes
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- the rest ----
 
 TYPED_TEST_P(DeviceRules, MappingCopyingAndSubmittingAllocateNothing) {
-  if constexpr (requires { TypeParam::driver_allocates; }) GTEST_SKIP() << "the driver's own allocations cannot be told apart";
+  if constexpr (requires { TypeParam::driver_allocates; })
+    GTEST_SKIP() << "the driver's own allocations cannot be told apart";
   const auto chunks = this->create(2);
   const auto range = this->reserve(2);
   Contents host(this->chunk.count);
   const auto counted = [&] {
     std::uint64_t sum = allocations();
-    for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) sum += counts_of(this->device->engine(kind).kernel_id()).allocations;
+    for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out})
+      sum += counts_of(this->device->engine(kind).kernel_id()).allocations;
     return sum;
   };
   const auto before = counted();
   std::size_t failed = 0;
   for (std::size_t round = 0; round < 20; ++round) {
     failed += !this->device->map(range, round % 2, chunks[round % 2], Access::read_write);
-    const auto copy = [&]() noexcept { return this->device->copy(this->address(range, round % 2), host.data(), this->chunk); };
+    const auto copy = [&]() noexcept {
+      return this->device->copy(this->address(range, round % 2), host.data(), this->chunk);
+    };
     failed += !on_engine(this->device->engine(EngineKind::copy_in), copy);
     if (this->device->capabilities().digest) {
       Digest result;
-      const auto digest = [&]() noexcept { return this->device->digest(this->address(range, round % 2), this->chunk, result); };
+      const auto digest = [&]() noexcept {
+        return this->device->digest(this->address(range, round % 2), this->chunk, result);
+      };
       failed += !on_engine(this->device->engine(EngineKind::copy_out), digest);
     }
     failed += !this->device->unmap(range, round % 2);
@@ -718,14 +751,13 @@ TYPED_TEST_P(DeviceRules, BuffersAreZeroedAndSeenByTheirSides) {
     EXPECT_EQ(buffer.host == nullptr, kind == BufferKind::device);
     ASSERT_NE(buffer.device, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.device) % 256, 0u);
-    if (kind == BufferKind::managed) {
-      EXPECT_EQ(buffer.host, buffer.device) << "one address for both";
-    }
+    if (kind == BufferKind::managed) { EXPECT_EQ(buffer.host, buffer.device) << "one address for both"; }
     EXPECT_EQ(this->read(buffer.device, size), Contents(size.count));
     this->write(buffer.device, ones);
     EXPECT_EQ(this->read(buffer.device, size), ones);
     if (buffer.host == nullptr) continue;
-    EXPECT_TRUE(std::equal(ones.begin(), ones.end(), buffer.host)) << "the host sees what was written through the device";
+    EXPECT_TRUE(std::equal(ones.begin(), ones.end(), buffer.host))
+        << "the host sees what was written through the device";
     buffer.host[size.count - 1] = std::byte{7};
     EXPECT_EQ(this->read(buffer.device, size).back(), std::byte{7}) << "and the other way";
   }
@@ -770,17 +802,17 @@ TYPED_TEST_P(DeviceRules, AHealthyDeviceHasNoFault) {
   EXPECT_FALSE(this->device->fault()) << "a mistake of the caller is none";
 }
 
-REGISTER_TYPED_TEST_SUITE_P(DeviceRules, CapacityIsWholeChunksAndEnforced, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow,
-                            ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow, RangesAreWholeChunksAndDoNotOverlap, AddressesAreNoMemory,
-                            AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
-                            ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
-                            EnginesAreThreeAndWorkAtOnce, MappingsChangeWhileTheComputeEngineWorksElsewhere,
-                            MappingsOfDifferentSlotsChangeAtOnce, BesideRunsOnceOnTheCopysThread, BegunCopiesEndInTheirOrder,
-                            HalvesThatDoNotMatchAreRefused, EachEngineEndsItsOwnCopies, DigestsAreOfContentsWhereverTheyLie,
-                            ADigestChangesWithEveryBit, ADigestChangesWhenWordsMove, DigestsOfSeveralEnginesDoNotMeet,
-                            ImpossibleDigestsAreBadInput, PinnedMemoryIsCopiedAndUnpinnedOnce,
-                            MappingCopyingAndSubmittingAllocateNothing, CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound,
-                            BuffersAreZeroedAndSeenByTheirSides, BuffersAreFreedOnce, BuffersCountAgainstNoCapacity,
-                            MemoryUseFollowsChunksAndDeviceBuffers, AHealthyDeviceHasNoFault);
+REGISTER_TYPED_TEST_SUITE_P(
+    DeviceRules, CapacityIsWholeChunksAndEnforced, ChunksAreNumberedInOrderAndFollowEachOtherInTheWindow,
+    ChunksAreZeroedAndKeepWhatIsWrittenInTheWindow, RangesAreWholeChunksAndDoNotOverlap, AddressesAreNoMemory,
+    AMappedChunkIsTheSameMemoryAsItsWindow, OneChunkStandsInSeveralPlacesAtOnce, ContentsFollowTheChunkNotTheAddress,
+    ImpossibleMappingsAreBadInputAndChangeNothing, ReleaseUnmapsAndIsFinal, AnyHistoryAgreesWithTheModel,
+    EnginesAreThreeAndWorkAtOnce, MappingsChangeWhileTheComputeEngineWorksElsewhere,
+    MappingsOfDifferentSlotsChangeAtOnce, BesideRunsOnceOnTheCopysThread, BegunCopiesEndInTheirOrder,
+    HalvesThatDoNotMatchAreRefused, EachEngineEndsItsOwnCopies, DigestsAreOfContentsWhereverTheyLie,
+    ADigestChangesWithEveryBit, ADigestChangesWhenWordsMove, DigestsOfSeveralEnginesDoNotMeet,
+    ImpossibleDigestsAreBadInput, PinnedMemoryIsCopiedAndUnpinnedOnce, MappingCopyingAndSubmittingAllocateNothing,
+    CopiesOfNothingAreBadInput, ItSaysWhatItsProbesFound, BuffersAreZeroedAndSeenByTheirSides, BuffersAreFreedOnce,
+    BuffersCountAgainstNoCapacity, MemoryUseFollowsChunksAndDeviceBuffers, AHealthyDeviceHasNoFault);
 
 } // namespace rtexec::hal::test

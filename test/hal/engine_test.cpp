@@ -49,16 +49,17 @@ struct Recorded {
           while (self.gate != nullptr && self.gate->value() == 0) self.gate->wait(0);
           return self.outcome_of_run;
         },
-        .done = [](void* context, Status result, Instant from, Instant until) noexcept {
-          auto& self = *static_cast<Recorded*>(context);
-          ++self.dones;
-          self.note("done");
-          self.outcome = result;
-          self.begin = from;
-          self.end = until;
-          self.position = *self.completed;
-          ++*self.completed; // the last access: the test may go on
-        },
+        .done =
+            [](void* context, Status result, Instant from, Instant until) noexcept {
+              auto& self = *static_cast<Recorded*>(context);
+              ++self.dones;
+              self.note("done");
+              self.outcome = result;
+              self.begin = from;
+              self.end = until;
+              self.position = *self.completed;
+              ++*self.completed; // the last access: the test may go on
+            },
         .context = this,
     };
   }
@@ -83,9 +84,7 @@ TEST(Engine, RunsEachPieceOnceInOrderOfSubmission) {
     ASSERT_EQ(pieces[i].dones, 1);
     ASSERT_EQ(pieces[i].position, i);
     ASSERT_LE(pieces[i].begin, pieces[i].end);
-    if (i > 0) {
-      ASSERT_LE(pieces[i - 1].end, pieces[i].begin) << "one at a time";
-    }
+    if (i > 0) { ASSERT_LE(pieces[i - 1].end, pieces[i].begin) << "one at a time"; }
   }
 }
 
@@ -115,9 +114,11 @@ struct HeldUp {
 };
 
 TEST(Engine, TheNextPieceBeginsBeforeTheOneBeforeRuns) {
-  for (const auto& [letters, log] : {std::pair("ABCD", "begin A, run A, done A, begin B, begin C, run B, done B, begin D, run C, done C, run D, done D"),
-                                     {"aBcD", "run a, done a, begin B, run B, done B, begin D, run c, done c, run D, done D"},
-                                     {"Abcd", "begin A, run A, done A, run b, done b, run c, done c, run d, done d"}}) {
+  for (const auto& [letters, log] :
+       {std::pair("ABCD",
+                  "begin A, run A, done A, begin B, begin C, run B, done B, begin D, run C, done C, run D, done D"),
+        {"aBcD", "run a, done a, begin B, run B, done B, begin D, run c, done c, run D, done D"},
+        {"Abcd", "begin A, run A, done A, run b, done b, run c, done c, run d, done d"}}) {
     HeldUp work(letters);
     const auto engine = start_engine();
     work.submit_to(*engine);
@@ -209,9 +210,7 @@ TEST(Engine, ItsEndFinishesWhatRunsAndCancelsWhatWaits) {
   for (const auto& piece : pieces) {
     EXPECT_EQ(piece.dones, 1);
     EXPECT_EQ(piece.outcome.has_value(), piece.runs == 1);
-    if (!piece.outcome) {
-      EXPECT_EQ(piece.outcome.error(), Errc::cancelled);
-    }
+    if (!piece.outcome) { EXPECT_EQ(piece.outcome.error(), Errc::cancelled); }
     ran += piece.outcome.has_value();
   }
   EXPECT_TRUE(pieces[0].outcome) << "what ran was finished";
@@ -241,7 +240,8 @@ TEST(Engine, TakesItsSettingsOnItsOwnThread) {
   ASSERT_TRUE(configured) << problem(configured);
   const std::string folder = "/proc/self/task/" + std::to_string(engine->kernel_id());
   EXPECT_EQ(Machine().read(folder + "/comm").value_or(""), "configured");
-  EXPECT_EQ(field(Machine().read(folder + "/status").value_or(""), "Cpus_allowed_list:"), std::to_string(*settings.core));
+  EXPECT_EQ(field(Machine().read(folder + "/status").value_or(""), "Cpus_allowed_list:"),
+            std::to_string(*settings.core));
 }
 
 TEST(Engine, TakesAFifoPriority) {

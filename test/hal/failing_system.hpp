@@ -10,11 +10,9 @@
 namespace rtexec::hal::test {
 
 /// The real system, but the `nth` (from 1) use of the function at `Member` fails with `error`. One at a time.
-template <auto Member>
-class Failing;
+template <auto Member> class Failing;
 
-template <class Return, class... Arguments, Return (*System::*Member)(Arguments...)>
-class Failing<Member> {
+template <class Return, class... Arguments, Return (*System::*Member)(Arguments...)> class Failing<Member> {
  public:
   explicit Failing(int error, int nth = 1) : override_((prepare(error, nth), table_)) {}
   [[nodiscard]] static int calls() { return calls_; }

@@ -11,9 +11,13 @@ namespace fs = std::filesystem;
 using rtexec::test::write_text;
 
 FakeCgroups::FakeCgroups(int version, const std::string& home)
-    : version_(version), top_(folder_ / (version == 1 ? "sys/fs/cgroup/cpuset" : "sys/fs/cgroup")), table_(linux_system()), override_(table_) {
+    : version_(version),
+      top_(folder_ / (version == 1 ? "sys/fs/cgroup/cpuset" : "sys/fs/cgroup")),
+      table_(linux_system()),
+      override_(table_) {
   self_ = this;
-  table_.open = [](const char* path, int flags) { return ::open(path, flags & ~O_TRUNC); }; // as in a cgroup file system
+  // As in a cgroup file system
+  table_.open = [](const char* path, int flags) { return ::open(path, flags & ~O_TRUNC); };
   table_.mkdir = [](const char* path, mode_t) { return self_->on_mkdir(path); };
   table_.rmdir = [](const char* path) { return self_->on_rmdir(path); };
   table_.write = [](int file, const void* from, std::size_t size) { return self_->on_write(file, from, size); };
@@ -46,7 +50,9 @@ std::string without_line_end(std::string text) {
 }
 } // namespace
 
-std::string FakeCgroups::read(const std::string& file) const { return without_line_end(rtexec::test::read_text(top_ / file)); }
+std::string FakeCgroups::read(const std::string& file) const {
+  return without_line_end(rtexec::test::read_text(top_ / file));
+}
 
 void FakeCgroups::write(const std::string& file, const std::string& text) { write_text(top_ / file, text + "\n"); }
 

@@ -1,5 +1,5 @@
-// A cgroup file system in a folder: what the kernel does when folders are made and files written there, as far as a partition
-// sees it. One at a time.
+// A cgroup file system in a folder: what the kernel does when folders are made and files written there, as far as a
+// partition sees it. One at a time.
 #pragma once
 
 #include "test/support/files.hpp"
@@ -30,10 +30,10 @@ class FakeCgroups {
   /// Every file with its text.
   [[nodiscard]] std::map<std::string, std::string> snapshot() const;
 
-  int fail_at = 0;            // the n-th mkdir or write fails with EACCES
-  int changes = 0;            // mkdirs and writes so far
-  std::string invalid;        // v2: the reason why a partition is not valid
-  bool threads_stay = false;  // a move of a thread is taken, and nothing happens
+  int fail_at = 0;                  // the n-th mkdir or write fails with EACCES
+  int changes = 0;                  // mkdirs and writes so far
+  std::string invalid;              // v2: the reason why a partition is not valid
+  bool threads_stay = false;        // a move of a thread is taken, and nothing happens
   std::vector<std::string> journal; // "file=text" of each write, under the top
 
  private:

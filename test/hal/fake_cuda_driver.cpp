@@ -52,19 +52,18 @@ thread_local Context current_context = nullptr;
 char* host(DevicePointer pointer) { return reinterpret_cast<char*>(pointer); }
 
 std::int64_t clock_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
-template <class Object>
-using Owned = std::vector<std::unique_ptr<Object>>;
+template <class Object> using Owned = std::vector<std::unique_ptr<Object>>;
 
-template <class Object>
-Code remove(Owned<Object>& all, Object* which) {
-  return std::erase_if(all, [&](const auto& each) { return each.get() == which; }) == 1 ? Code::success : Code::invalid_handle;
+template <class Object> Code remove(Owned<Object>& all, Object* which) {
+  return std::erase_if(all, [&](const auto& each) { return each.get() == which; }) == 1 ? Code::success
+                                                                                        : Code::invalid_handle;
 }
 
-template <class Object>
-bool has(const Owned<Object>& all, const Object* which) {
+template <class Object> bool has(const Owned<Object>& all, const Object* which) {
   return std::ranges::any_of(all, [&](const auto& each) { return each.get() == which; });
 }
 
@@ -138,24 +137,12 @@ class FakeCudaDriver::State {
   Code driver_version(int* version) { return *version = 13000, Code::success; }
   Code error_name(Code code, const char** name) {
     switch (code) {
-    case Code::out_of_memory:
-      *name = "CUDA_ERROR_OUT_OF_MEMORY";
-      break;
-    case Code::illegal_address:
-      *name = "CUDA_ERROR_ILLEGAL_ADDRESS";
-      break;
-    case Code::no_device:
-      *name = "CUDA_ERROR_NO_DEVICE";
-      break;
-    case Code::invalid_value:
-      *name = "CUDA_ERROR_INVALID_VALUE";
-      break;
-    case Code::not_found:
-      *name = "CUDA_ERROR_NOT_FOUND";
-      break;
-    default:
-      *name = "CUDA_ERROR_OF_THE_FAKE";
-      break;
+    case Code::out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case Code::illegal_address: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+    case Code::no_device: *name = "CUDA_ERROR_NO_DEVICE"; break;
+    case Code::invalid_value: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+    case Code::not_found: *name = "CUDA_ERROR_NOT_FOUND"; break;
+    default: *name = "CUDA_ERROR_OF_THE_FAKE"; break;
     }
     return Code::success;
   }
@@ -172,23 +159,12 @@ class FakeCudaDriver::State {
   }
   Code device_attribute(int* value, Attribute attribute, Ordinal) {
     switch (attribute) {
-    case Attribute::multiprocessors:
-      *value = properties.multiprocessors;
-      break;
-    case Attribute::integrated:
-      *value = properties.integrated;
-      break;
-    case Attribute::copy_engines:
-      *value = 2;
-      break;
-    case Attribute::compute_capability_major:
-      *value = properties.architecture / 10;
-      break;
-    case Attribute::compute_capability_minor:
-      *value = properties.architecture % 10;
-      break;
-    default:
-      return Code::invalid_value;
+    case Attribute::multiprocessors: *value = properties.multiprocessors; break;
+    case Attribute::integrated: *value = properties.integrated; break;
+    case Attribute::copy_engines: *value = 2; break;
+    case Attribute::compute_capability_major: *value = properties.architecture / 10; break;
+    case Attribute::compute_capability_minor: *value = properties.architecture % 10; break;
+    default: return Code::invalid_value;
     }
     return Code::success;
   }
@@ -238,7 +214,8 @@ class FakeCudaDriver::State {
   }
   Code remove_buffer(DevicePointer base, bool on_host) {
     const std::scoped_lock lock(mutex);
-    const auto found = std::ranges::find_if(buffers, [&](const BufferSpan& each) { return each.base == base && each.on_host == on_host; });
+    const auto found = std::ranges::find_if(
+        buffers, [&](const BufferSpan& each) { return each.base == base && each.on_host == on_host; });
     if (found == buffers.end()) return Code::invalid_value;
     std::free(host(base)); // NOLINT
     return buffers.erase(found), Code::success;
@@ -268,18 +245,22 @@ class FakeCudaDriver::State {
     const std::scoped_lock lock(mutex);
     const Span wanted{reinterpret_cast<DevicePointer>(base), size};
     if (base == nullptr || size == 0 || flags != host_register_portable) return Code::invalid_value;
-    if (std::ranges::any_of(registered, [&](const Span& each) { return overlap(each, wanted); })) return Code::invalid_value;
+    if (std::ranges::any_of(registered, [&](const Span& each) { return overlap(each, wanted); }))
+      return Code::invalid_value;
     return registered.push_back(wanted), Code::success;
   }
   Code unregister_host(void* base) {
     const std::scoped_lock lock(mutex);
-    const auto removed = std::erase_if(registered, [&](const Span& each) { return each.base == reinterpret_cast<DevicePointer>(base); });
+    const auto removed =
+        std::erase_if(registered, [&](const Span& each) { return each.base == reinterpret_cast<DevicePointer>(base); });
     return removed == 1 ? Code::success : Code::invalid_value;
   }
 
   // ---- virtual memory management
   bool is_whole(std::size_t size) const { return size > 0 && size % properties.granularity.count == 0; }
-  Code granularity(std::size_t* bytes, const AllocationProperties*, int) { return *bytes = properties.granularity.count, Code::success; }
+  Code granularity(std::size_t* bytes, const AllocationProperties*, int) {
+    return *bytes = properties.granularity.count, Code::success;
+  }
   Code create(AllocationHandle* handle, std::size_t size, const AllocationProperties* wanted, unsigned long long) {
     const std::scoped_lock lock(mutex);
     if (!is_whole(size) || wanted->type != 1 || wanted->location.type != 1) return Code::invalid_value;
@@ -315,9 +296,11 @@ class FakeCudaDriver::State {
   static bool overlap(const Span& a, const Span& b) { return a.base < b.base + b.size && b.base < a.base + a.size; }
   Code address_free(DevicePointer base, std::size_t size) {
     const std::scoped_lock lock(mutex);
-    const auto found = std::ranges::find_if(ranges, [&](const Span& each) { return each.base == base && each.size == size; });
+    const auto found =
+        std::ranges::find_if(ranges, [&](const Span& each) { return each.base == base && each.size == size; });
     const Span freed{base, size};
-    if (found == ranges.end() || std::ranges::any_of(mappings, [&](const MappedSpan& each) { return overlap(each, freed); }))
+    if (found == ranges.end() ||
+        std::ranges::any_of(mappings, [&](const MappedSpan& each) { return overlap(each, freed); }))
       return Code::invalid_value;
     (void)::munmap(host(base), size);
     return ranges.erase(found), Code::success;
@@ -328,16 +311,18 @@ class FakeCudaDriver::State {
     if (found == chunks.end() || found->second.released) return Code::invalid_value;
     if (offset != 0 || size != found->second.size) return Code::not_supported;
     const Span wanted{base, size};
-    const bool reserved =
-        std::ranges::any_of(ranges, [&](const Span& each) { return base >= each.base && base + size <= each.base + each.size; });
+    const bool reserved = std::ranges::any_of(
+        ranges, [&](const Span& each) { return base >= each.base && base + size <= each.base + each.size; });
     if (!reserved || std::ranges::any_of(mappings, [&](const MappedSpan& each) { return overlap(each, wanted); }))
       return Code::invalid_value;
-    if (::mmap(host(base), size, PROT_NONE, MAP_SHARED | MAP_FIXED, found->second.file, 0) == MAP_FAILED) return Code::out_of_memory;
+    if (::mmap(host(base), size, PROT_NONE, MAP_SHARED | MAP_FIXED, found->second.file, 0) == MAP_FAILED)
+      return Code::out_of_memory;
     return mappings.push_back({wanted, handle, AccessFlags::none}), Code::success;
   }
   Code unmap(DevicePointer base, std::size_t size) {
     const std::scoped_lock lock(mutex);
-    const auto found = std::ranges::find_if(mappings, [&](const MappedSpan& each) { return each.base == base && each.size == size; });
+    const auto found =
+        std::ranges::find_if(mappings, [&](const MappedSpan& each) { return each.base == base && each.size == size; });
     if (found == mappings.end()) return Code::invalid_value;
     (void)::mmap(host(base), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     const AllocationHandle handle = found->handle;
@@ -348,7 +333,9 @@ class FakeCudaDriver::State {
     const std::scoped_lock lock(mutex);
     if (count != 1 || !is_mapped({base, size}, AccessFlags::none)) return Code::invalid_value;
     const AccessFlags flags = descriptors[0].flags;
-    const int protection = flags == AccessFlags::read_write ? PROT_READ | PROT_WRITE : flags == AccessFlags::read ? PROT_READ : PROT_NONE;
+    const int protection = flags == AccessFlags::read_write ? PROT_READ | PROT_WRITE
+                           : flags == AccessFlags::read     ? PROT_READ
+                                                            : PROT_NONE;
     for (MappedSpan& each : mappings) {
       if (!overlap(each, {base, size})) continue;
       if (each.base < base || each.base + each.size > base + size) return Code::invalid_value;
@@ -371,12 +358,12 @@ class FakeCudaDriver::State {
   bool is_accessible(const Span& span, AccessFlags least) {
     const std::scoped_lock lock(mutex);
     if (!properties.enforces_read_only) least = AccessFlags::read;
-    return std::ranges::none_of(ranges, [&](const Span& each) { return overlap(each, span); }) || is_mapped(span, least);
+    return std::ranges::none_of(ranges, [&](const Span& each) { return overlap(each, span); }) ||
+           is_mapped(span, least);
   }
 
   // ---- work
-  template <class Body>
-  Code enqueue(Stream stream, Body body) {
+  template <class Body> Code enqueue(Stream stream, Body body) {
     if (stream == nullptr || stream->capture == nullptr) return body();
     stream->capture->nodes.push_back(body);
     return Code::success;
@@ -399,10 +386,8 @@ class FakeCudaDriver::State {
   void write_anyway(const Span& to, const char* from) {
     const std::scoped_lock lock(mutex);
     const auto found = std::ranges::find_if(mappings, [&](const MappedSpan& each) { return overlap(each, to); });
-    if (found == mappings.end())
-      std::memcpy(host(to.base), from, to.size);
-    else
-      (void)!::pwrite(chunks[found->handle].file, from, to.size, static_cast<off_t>(to.base - found->base));
+    if (found == mappings.end()) std::memcpy(host(to.base), from, to.size);
+    else (void)!::pwrite(chunks[found->handle].file, from, to.size, static_cast<off_t>(to.base - found->base));
   }
   Code stream_create(Stream* stream, unsigned flags, int priority) {
     const std::scoped_lock lock(mutex);
@@ -510,9 +495,10 @@ class FakeCudaDriver::State {
     return *function = &kernels[name], Code::success;
   }
   Code function_set_attribute(Function, int, int) { return Code::success; }
-  Code launch(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-              unsigned, Stream stream, void** arguments, void**) {
-    if (function == nullptr || grid_x * grid_y * grid_z == 0 || block_x * block_y * block_z == 0 || block_x * block_y * block_z > 1024) {
+  Code launch(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+              unsigned block_z, unsigned, Stream stream, void** arguments, void**) {
+    if (function == nullptr || grid_x * grid_y * grid_z == 0 || block_x * block_y * block_z == 0 ||
+        block_x * block_y * block_z > 1024) {
       return Code::invalid_value;
     }
     launched_in = stream;
@@ -533,8 +519,8 @@ class FakeCudaDriver::State {
     return Code::success;
   }
   Code launch_with(const LaunchConfig* config, Function function, void** arguments, void** extra) {
-    return launch(function, config->grid_x, config->grid_y, config->grid_z, config->block_x, config->block_y, config->block_z,
-                  config->shared_bytes, config->stream, arguments, extra);
+    return launch(function, config->grid_x, config->grid_y, config->grid_z, config->block_x, config->block_y,
+                  config->block_z, config->shared_bytes, config->stream, arguments, extra);
   }
   Code run_kernel(const FunctionRecord& function, Dimensions grid, Dimensions block, void** arguments) {
     ++launched;
@@ -576,10 +562,10 @@ namespace {
 
 FakeCudaDriver::State* in_force = nullptr;
 
-template <auto Implementation, std::size_t position, Manner manner>
-struct Entry;
+template <auto Implementation, std::size_t position, Manner manner> struct Entry;
 
-template <class... Arguments, Code (FakeCudaDriver::State::*Implementation)(Arguments...), std::size_t position, Manner manner>
+template <class... Arguments, Code (FakeCudaDriver::State::*Implementation)(Arguments...), std::size_t position,
+          Manner manner>
 struct Entry<Implementation, position, manner> {
   static Code call(Arguments... arguments) {
     auto& fake = *in_force;
@@ -597,7 +583,8 @@ void enter(FakeCudaDriver::State& state, Function*& member, const char* name) {
 void fill(FakeCudaDriver::State& state) {
   using State = FakeCudaDriver::State;
   Driver& driver = state.driver;
-#define ENTER(manner, member) enter<&State::member, offsetof(Driver, member) / sizeof(void*), Manner::manner>(state, driver.member, #member)
+#define ENTER(manner, member) \
+  enter<&State::member, offsetof(Driver, member) / sizeof(void*), Manner::manner>(state, driver.member, #member)
   ENTER(harmless, init);
   ENTER(harmless, driver_version);
   ENTER(harmless, error_name);
@@ -743,10 +730,11 @@ Event FakeCudaDriver::last_waited_for() const { return state_->waited_for; }
 const Driver& FakeCudaDriver::table() const { return state_->driver; }
 
 std::ostream& operator<<(std::ostream& out, const FakeCudaObjects& objects) {
-  return out << objects.contexts << " contexts, " << objects.chunks << " chunks, " << objects.ranges << " ranges, " << objects.mappings
-             << " mappings, " << objects.buffers << " buffers, " << objects.registered << " registered pieces, "
-             << objects.streams << " streams, " << objects.events << " events, "
-             << objects.graphs << " graphs, " << objects.executables << " executables, " << objects.modules << " modules";
+  return out << objects.contexts << " contexts, " << objects.chunks << " chunks, " << objects.ranges << " ranges, "
+             << objects.mappings << " mappings, " << objects.buffers << " buffers, " << objects.registered
+             << " registered pieces, " << objects.streams << " streams, " << objects.events << " events, "
+             << objects.graphs << " graphs, " << objects.executables << " executables, " << objects.modules
+             << " modules";
 }
 
 } // namespace rtexec::hal::test

@@ -1,9 +1,11 @@
-// A CUDA driver in software: the whole table of functions, on host memory. Chunks are memory files that stand at reserved addresses, so
-// device addresses are host pointers and an access to a hole is a real fault; streams execute at once, on the calling thread; graphs
-// record closures; a kernel is a C++ function under its name. Calls can be made to fail, the device to break, and what is not given back
-// is counted. It takes the driver's place for the whole process while it lives; one at a time. It needs no test framework.
+// A CUDA driver in software: the whole table of functions, on host memory. Chunks are memory files that stand at
+// reserved addresses, so device addresses are host pointers and an access to a hole is a real fault; streams execute at
+// once, on the calling thread; graphs record closures; a kernel is a C++ function under its name. Calls can be made to
+// fail, the device to break, and what is not given back is counted. It takes the driver's place for the whole process
+// while it lives; one at a time. It needs no test framework.
 //
-// It is stricter than a driver: a thread without the current context is refused everything that some driver refuses then.
+// It is stricter than a driver: a thread without the current context is refused everything that some driver refuses
+// then.
 #pragma once
 
 #include "config/units.hpp"
@@ -36,8 +38,8 @@ struct FakeCudaProperties {
 
 /// What was made and not given back.
 struct FakeCudaObjects {
-  std::size_t contexts = 0, chunks = 0, ranges = 0, mappings = 0, buffers = 0, registered = 0, streams = 0, events = 0, graphs = 0, executables = 0,
-              modules = 0;
+  std::size_t contexts = 0, chunks = 0, ranges = 0, mappings = 0, buffers = 0, registered = 0, streams = 0, events = 0,
+              graphs = 0, executables = 0, modules = 0;
   friend bool operator==(const FakeCudaObjects&, const FakeCudaObjects&) = default;
   friend std::ostream& operator<<(std::ostream& out, const FakeCudaObjects& objects);
 };
@@ -58,8 +60,7 @@ class FakeCudaDriver {
   /// Every module has kernel `name`, which takes arguments of these sizes: a captured launch keeps its own copies.
   void add_kernel(const std::string& name, std::vector<std::size_t> argument_sizes, Kernel kernel);
   /// The same for a kernel that takes one struct by value; `function` is called with (grid, block, argument).
-  template <class Argument, class Function>
-  void add_kernel(const std::string& name, Function function) {
+  template <class Argument, class Function> void add_kernel(const std::string& name, Function function) {
     add_kernel(name, {sizeof(Argument)}, [function](Dimensions grid, Dimensions block, void** arguments) {
       Argument argument;
       std::memcpy(&argument, arguments[0], sizeof argument);
@@ -69,19 +70,19 @@ class FakeCudaDriver {
   /// Kernels that were not added are not found; or, with true, they are there and do nothing.
   void accept_unknown_kernels(bool accept);
 
-  /// The `nth` call of the function at `Member`, or of any function, from now on, is answered by `code` and does nothing.
-  template <auto Member>
-  void fail(cuda::Code code, int nth = 1) {
+  /// The `nth` call of the function at `Member`, or of any function, from now on, is answered by `code` and does
+  /// nothing.
+  template <auto Member> void fail(cuda::Code code, int nth = 1) {
     fail_function(position_of(reinterpret_cast<const char*>(&(table().*Member))), code, nth);
   }
   void fail_any(cuda::Code code, int nth);
   /// What ended the last fail() or fail_any(): the function's name, or null where it has not come to it.
   [[nodiscard]] const char* failed() const;
-  template <auto Member>
-  [[nodiscard]] int calls() const {
+  template <auto Member> [[nodiscard]] int calls() const {
     return calls_of(position_of(reinterpret_cast<const char*>(&(table().*Member))));
   }
-  /// The next launch or synchronisation breaks the device: a launch is still answered with success, all that follows with `code`.
+  /// The next launch or synchronisation breaks the device: a launch is still answered with success, all that follows
+  /// with `code`.
   void break_device(cuda::Code code);
   /// Memory that other programs take from now on.
   void set_others(Bytes size);
@@ -89,10 +90,10 @@ class FakeCudaDriver {
   [[nodiscard]] FakeCudaObjects objects() const;
   [[nodiscard]] int priority_of(cuda::Stream stream) const;
   [[nodiscard]] std::vector<unsigned> event_flags() const;
-  [[nodiscard]] std::size_t launches() const; // of kernels, those in graphs too
+  [[nodiscard]] std::size_t launches() const;          // of kernels, those in graphs too
   [[nodiscard]] cuda::Stream last_launched_in() const; // of kernels, not those in graphs
-  [[nodiscard]] cuda::Event last_recorded() const;         // those in graphs too
-  [[nodiscard]] cuda::Event last_waited_for() const;           // by event_synchronize
+  [[nodiscard]] cuda::Event last_recorded() const;     // those in graphs too
+  [[nodiscard]] cuda::Event last_waited_for() const;   // by event_synchronize
   [[nodiscard]] const cuda::Driver& table() const;
 
   class State;

@@ -12,9 +12,11 @@ namespace rtexec::hal::test {
   const auto driver = cuda::open_driver();
   if (!driver) return driver.error().what;
   const cuda::Driver& table = **driver;
-  if (const auto code = table.init(0); code != cuda::Code::success) return "The NVIDIA driver does not start: " + describe(table, code);
+  if (const auto code = table.init(0); code != cuda::Code::success)
+    return "The NVIDIA driver does not start: " + describe(table, code);
   int count = 0;
-  if (const auto code = table.device_count(&count); code != cuda::Code::success) return "No GPU can be counted: " + describe(table, code);
+  if (const auto code = table.device_count(&count); code != cuda::Code::success)
+    return "No GPU can be counted: " + describe(table, code);
   return count > 0 ? "" : "The NVIDIA driver shows no GPU.";
 }
 

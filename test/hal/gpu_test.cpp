@@ -13,8 +13,7 @@ namespace {
 
 constexpr Bytes chunk_of_gpu{2 << 20};
 
-template <Completion completion>
-struct Gpu {
+template <Completion completion> struct Gpu {
   static constexpr bool driver_allocates = true;
   static std::string why_not() { return why_no_gpu(); }
   static Bytes chunk() { return chunk_of_gpu; }
@@ -70,7 +69,8 @@ struct WordCopier {
       if (!reserved) return std::unexpected(reserved.error());
       *range = *reserved;
     }
-    const bool mapped = device->map(writable, 0, chunks[0], Access::read_write) && device->map(readable, 0, chunks[1], Access::read);
+    const bool mapped =
+        device->map(writable, 0, chunks[0], Access::read_write) && device->map(readable, 0, chunks[1], Access::read);
     return mapped ? Result<>() : fail(Errc::device_fault, "mapping");
   }
 
@@ -111,9 +111,7 @@ TEST_F(GpuTest, CanAllThatADeviceCan) {
   EXPECT_TRUE(can.read_only_mapping);
   EXPECT_TRUE(can.shared_mapping);
   EXPECT_EQ(can.digest, !cuda::choose_images(cuda::kernel_images(), copier.device->architecture()).empty());
-  if (copier.device->architecture() >= 75) {
-    EXPECT_TRUE(can.remap_under_load);
-  }
+  if (copier.device->architecture() >= 75) { EXPECT_TRUE(can.remap_under_load); }
 }
 
 TEST_F(GpuTest, AKernelReadsWhatIsMappedReadOnly) {

@@ -18,8 +18,7 @@ namespace {
 
 constexpr Bytes page{4096};
 
-template <std::uint64_t pages>
-struct Host {
+template <std::uint64_t pages> struct Host {
   static Bytes chunk() { return page * pages; }
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
     auto device = HostDevice::open(chunk() * chunks, chunk());
@@ -110,7 +109,8 @@ TEST(HostDevice, NoPageFaultFollowsAMapping) {
   auto& device = **opened;
   const auto created = device.create_chunks(chunks).value();
   const auto range = device.reserve(device.capacity()).value();
-  for (std::size_t i = 0; i < chunks; ++i) ASSERT_TRUE(device.map(range, i, created[i], i % 2 == 0 ? Access::read : Access::read_write));
+  for (std::size_t i = 0; i < chunks; ++i)
+    ASSERT_TRUE(device.map(range, i, created[i], i % 2 == 0 ? Access::read : Access::read_write));
   const auto before = fault_count();
   for (std::size_t i = 0; i < chunks * 16; ++i) {
     if (i / 16 % 2 == 0) touch_to_read(range.base + i * page.count);
@@ -155,7 +155,8 @@ TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
           }
           return {};
         },
-        .done = [](void* context, Status, Instant, Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
+        .done = [](void* context, Status, Instant,
+                   Instant) noexcept { static_cast<Remapper*>(context)->ended.raise(); },
         .context = &remappers[kind == EngineKind::copy_in ? 0 : 1],
     };
     ASSERT_TRUE(device.engine(kind).submit(work));
@@ -169,10 +170,9 @@ TEST(HostDevice, NoPageFaultFollowsAMappingThatAnotherThreadsMappingMeets) {
   }
 }
 
-// ---- injected faults ------------------------------------------------------------------------------------------------
+// ---- injected faults ----
 
-template <auto Member>
-void expect_open_fails(int error, Errc code, const std::string& part, int nth = 1) {
+template <auto Member> void expect_open_fails(int error, Errc code, const std::string& part, int nth = 1) {
   const Held before = held();
   {
     const Failing<Member> failing(error, nth);
@@ -199,12 +199,13 @@ TEST(HostDeviceFaults, WhicheverMappingFailsNothingLeaks) {
       const Failing<&System::mmap> failing(ENOMEM, nth);
       const auto device = HostDevice::open(page * 4, page);
       if (failing.calls() < nth) break; // it needs no more than this
-      if (device) { // a probe may fail: then its capability is missing
+      if (device) {                     // a probe may fail: then its capability is missing
         EXPECT_FALSE((*device)->capabilities().remap_under_load) << "mmap " << nth;
       }
       ++failures;
     }
-    ASSERT_TRUE(eventually([&] { return held() == before; })) << "mmap " << nth << ": " << held() << " instead of " << before;
+    ASSERT_TRUE(eventually([&] { return held() == before; }))
+        << "mmap " << nth << ": " << held() << " instead of " << before;
   }
   EXPECT_GT(failures, 10);
 }
@@ -213,7 +214,8 @@ TEST(HostDeviceFaults, ChunksThatCannotBeMadeAreNotCreated) {
   const auto device = open_host(4);
   {
     const Failing<&System::fallocate> failing(ENOSPC);
-    EXPECT_TRUE(fails(device->create_chunks(2), Errc::out_of_memory, "allocating 8.00 KiB of device memory failed: No space"));
+    EXPECT_TRUE(
+        fails(device->create_chunks(2), Errc::out_of_memory, "allocating 8.00 KiB of device memory failed: No space"));
   }
   EXPECT_EQ(device->chunks_created(), 0u);
   {
@@ -257,7 +259,7 @@ TEST(HostDeviceFaults, ARangeThatCannotBeReservedIsReported) {
   EXPECT_TRUE(fails(device->reserve(page), Errc::out_of_memory, "ulimit -l unlimited"));
 }
 
-// ---- pinned memory --------------------------------------------------------------------------------------------------
+// ---- pinned memory ----
 
 std::string locked_memory() { return field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("?"); }
 
@@ -284,8 +286,9 @@ TEST(HostDeviceFaults, MemoryThatCannotBeLockedIsRefusedWithTheLimitToRaise) {
   const auto device = open_host(1);
   {
     const Failing<&System::mlock> failing(ENOMEM);
-    EXPECT_TRUE(fails(device->pin(memory->base(), page * 2), Errc::refused,
-                      "page-locking 8.00 KiB of host memory failed: Cannot allocate memory\nNeeds CAP_IPC_LOCK or RLIMIT_MEMLOCK"));
+    EXPECT_TRUE(fails(
+        device->pin(memory->base(), page * 2), Errc::refused,
+        "page-locking 8.00 KiB of host memory failed: Cannot allocate memory\nNeeds CAP_IPC_LOCK or RLIMIT_MEMLOCK"));
   }
   EXPECT_TRUE(fails(device->unpin(memory->base()), Errc::bad_input, "not page-locked"));
   ASSERT_TRUE(device->pin(memory->base(), page * 2));
@@ -306,7 +309,7 @@ TEST(HostDevice, ItsEndGivesEverythingBack) {
   EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
 }
 
-// ---- open_device ----------------------------------------------------------------------------------------------------
+// ---- open_device ----
 
 Board board_of(Bytes capacity) {
   Board board;
@@ -327,16 +330,19 @@ TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
   const ScratchFolder root;
   write_text(root / "/proc/meminfo", "MemTotal:  100 kB\nMemFree:  60 kB\nMemAvailable:   64 kB\n");
   const Machine small(root.path());
-  EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, Completion::block, small), Errc::refused, "MemAvailable"));
+  EXPECT_TRUE(fails(open_device(board_of(page * 100), page * 17, page, Completion::block, small), Errc::refused,
+                    "MemAvailable"));
   EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, Completion::block, small));
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 4, Bytes{1000}), Errc::bad_input, "page size"));
 }
 
 TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {
   const ScratchFolder root;
-  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported, "/proc/meminfo"));
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported,
+                    "/proc/meminfo"));
   write_text(root / "/proc/meminfo", "MemTotal: 5 kB\n");
-  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported, "MemAvailable"));
+  EXPECT_TRUE(fails(open_device(board_of(page), page, page, Completion::block, Machine(root.path())), Errc::unsupported,
+                    "MemAvailable"));
 }
 
 } // namespace

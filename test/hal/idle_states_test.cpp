@@ -81,12 +81,11 @@ TEST(KeepAwake, HoldsAThreadOfTheIdleClassOnEachCoreWhileItLives) {
     KeepAwake moved = std::move(*held);
     EXPECT_EQ(class_of(name), SCHED_IDLE);
   }
-  EXPECT_TRUE(eventually([&] { return class_of(name) == -1; })) << "/proc lists a thread for a moment after it was joined";
+  EXPECT_TRUE(eventually([&] { return class_of(name) == -1; }))
+      << "/proc lists a thread for a moment after it was joined";
 }
 
-TEST(KeepAwake, ACoreThatIsNotThereIsAnError) {
-  EXPECT_FALSE(KeepAwake::hold(std::array{1000U}, nullptr));
-}
+TEST(KeepAwake, ACoreThatIsNotThereIsAnError) { EXPECT_FALSE(KeepAwake::hold(std::array{1000U}, nullptr)); }
 
 } // namespace
 } // namespace rtexec::hal::test

@@ -23,8 +23,10 @@ TEST(CoreList, ReadsAndWritesTheKernelsForm) {
   EXPECT_THAT(parse_core_list("0-2,5").value(), ElementsAre(0, 1, 2, 5));
   EXPECT_THAT(parse_core_list("7").value(), ElementsAre(7));
   EXPECT_TRUE(parse_core_list("").value().empty());
-  for (const char* bad : {"a", "1-", "-1", "3-1", "1,,2", "1-2-3", "0-4294967295", " 1", "1;2"}) EXPECT_TRUE(fails(parse_core_list(bad), Errc::bad_input, bad));
-  for (const char* text : {"0-2,5", "7", "", "0,2,4", "0-63", "1-2,4-5,9"}) EXPECT_EQ(core_list(parse_core_list(text).value()), text);
+  for (const char* bad : {"a", "1-", "-1", "3-1", "1,,2", "1-2-3", "0-4294967295", " 1", "1;2"})
+    EXPECT_TRUE(fails(parse_core_list(bad), Errc::bad_input, bad));
+  for (const char* text : {"0-2,5", "7", "", "0,2,4", "0-63", "1-2,4-5,9"})
+    EXPECT_EQ(core_list(parse_core_list(text).value()), text);
 }
 
 TEST(Field, FindsTheLineOfAKey) {
@@ -95,7 +97,8 @@ TEST(MachineFaults, AValueThatIsTakenButNotInForceIsRefused) {
     return static_cast<ssize_t>(size);
   };
   const SystemOverride override(lying);
-  EXPECT_TRUE(fails(Machine(root.path()).write("/sys/knob", "new"), Errc::refused, "was accepted, but it then reads \"other\""));
+  EXPECT_TRUE(fails(Machine(root.path()).write("/sys/knob", "new"), Errc::refused,
+                    "was accepted, but it then reads \"other\""));
 }
 
 TEST(MachineFaults, AValueThatIsTakenInPartIsRefused) {
@@ -140,7 +143,7 @@ TEST(Machine, LocksFrequenciesAndGivesThemBack) {
   EXPECT_TRUE(fails(machine.lock_frequency(cores), Errc::refused, "only: powersave schedutil"));
 }
 
-// ---- probe ----------------------------------------------------------------------------------------------------------
+// ---- probe ----
 
 Finding find(const std::vector<Finding>& findings, const std::string& subject) {
   for (const auto& each : findings) {
@@ -174,7 +177,8 @@ TEST(Probe, AServerAsItComesHasMuchToChange) {
   expect("RT throttling", Grade::note, "950000 us of every 1000000 us", "sched_rt_runtime_us=-1");
   expect("fair server", Grade::note, "core 0: 50000000 ns, core 1: 50000000 ns", "fair_server/cpuN/runtime");
   expect("preemption", Grade::note, "voluntary", "echo full");
-  expect("isolated cores", Grade::note, "isolated: none; tickless: none", "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3");
+  expect("isolated cores", Grade::note, "isolated: none; tickless: none",
+         "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3");
   expect("frequency", Grade::note, "core 0: powersave, core 1: powersave", "scaling_governor");
   expect("cpusets", Grade::ok, "cgroup v2 at /sys/fs/cgroup", "");
   expect("swap", Grade::note, "on", "swapoff -a");
@@ -186,8 +190,8 @@ TEST(Probe, AServerAsItComesHasMuchToChange) {
 
 TEST(Probe, ATunedBoardHasNothingToChange) {
   const auto findings = recorded("tuned-board").probe();
-  for (const char* subject : {"cores", "RT throttling", "fair server", "preemption", "isolated cores", "frequency", "cpusets", "swap",
-                              "transparent huge pages", "SMT", "clock source", "hypervisor"}) {
+  for (const char* subject : {"cores", "RT throttling", "fair server", "preemption", "isolated cores", "frequency",
+                              "cpusets", "swap", "transparent huge pages", "SMT", "clock source", "hypervisor"}) {
     const auto found = find(findings, subject);
     EXPECT_EQ(found.grade, Grade::ok) << subject << ": " << found.state << '\n' << found.advice;
   }
@@ -226,7 +230,8 @@ TEST(Probe, LeavesEverythingAsItWas) {
     ::sched_getaffinity(0, sizeof cores, &cores);
     SchedulingAttributes attributes;
     linux_system().sched_getattr(0, &attributes, sizeof attributes, 0);
-    return std::tuple(field(Machine().read("/proc/self/status").value_or(""), "VmLck:"), CPU_COUNT(&cores), attributes.policy, attributes.priority);
+    return std::tuple(field(Machine().read("/proc/self/status").value_or(""), "VmLck:"), CPU_COUNT(&cores),
+                      attributes.policy, attributes.priority);
   };
   (void)Machine().probe();
   const Held before = held();

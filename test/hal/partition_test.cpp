@@ -16,7 +16,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Result<std::unique_ptr<Partition>> make(const FakeCgroups& fake, const std::vector<unsigned>& cores) { return Machine(fake.root()).partition(cores); }
+Result<std::unique_ptr<Partition>> make(const FakeCgroups& fake, const std::vector<unsigned>& cores) {
+  return Machine(fake.root()).partition(cores);
+}
 
 TEST(PartitionV1, GivesEachCoreADomainAndKeepsBalancingTheOthers) {
   FakeCgroups fake(1);
@@ -103,7 +105,8 @@ TEST(PartitionV2, TheProcessMovesToTheTopAndBackHome) {
   }
   EXPECT_THAT(fake.journal, Contains("user.slice/cgroup.procs=" + process));
   EXPECT_EQ(fake.journal.back(), "cgroup.subtree_control=-cpuset") << "undone in reverse order";
-  EXPECT_THAT(fake.journal, Contains("rtexec-core1/cpuset.cpus.partition=member")) << "removing the group alone gives the core back too late";
+  EXPECT_THAT(fake.journal, Contains("rtexec-core1/cpuset.cpus.partition=member"))
+      << "removing the group alone gives the core back too late";
 }
 
 TEST(PartitionV2, AControllerThatWasEnabledStaysSo) {
@@ -190,14 +193,15 @@ TEST(Partition, NeedsCpusets) {
   EXPECT_TRUE(fails(Machine(root.path()).partition({0}), Errc::unsupported, "controller cpuset"));
 }
 
-// ---- on this machine ------------------------------------------------------------------------------------------------
+// ---- on this machine ----
 
 TEST(RealPartition, LetsADeadlineThreadBePinned) {
   if (const auto why = why_no_deadline(); !why.empty()) GTEST_SKIP() << why;
   const Machine machine;
   const auto cores = machine.online_cores();
   if (cores.size() < 2) GTEST_SKIP() << "needs two cores";
-  if (const auto partition = machine.partition({cores.back()}); !partition) GTEST_SKIP() << partition.error().what; // of another program
+  // Of another program
+  if (const auto partition = machine.partition({cores.back()}); !partition) GTEST_SKIP() << partition.error().what;
   ThreadSettings settings;
   settings.name = "pinned";
   settings.core = cores.back();
@@ -223,7 +227,8 @@ TEST(RealPartition, LetsADeadlineThreadBePinned) {
     EXPECT_TRUE(ended) << problem(ended);
   }
   settings.partition = nullptr;
-  EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition")) << "everything is as before";
+  EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "needs a cpuset partition"))
+      << "everything is as before";
   EXPECT_EQ(machine.online_cores(), cores);
 }
 

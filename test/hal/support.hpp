@@ -22,7 +22,8 @@ struct Held {
   std::size_t threads = 0;
   friend bool operator==(const Held&, const Held&) = default;
   friend std::ostream& operator<<(std::ostream& out, const Held& held) {
-    return out << held.files << " files, " << held.device_mappings << " mappings of device memory, " << held.threads << " threads";
+    return out << held.files << " files, " << held.device_mappings << " mappings of device memory, " << held.threads
+               << " threads";
   }
 };
 [[nodiscard]] Held held();

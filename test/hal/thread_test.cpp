@@ -123,7 +123,8 @@ TEST(Apply, ReplacesWhatWasInForce) {
   deadline.reservation = Reservation{100us, 100ms, 100ms};
   std::vector<Observed> found;
   std::vector<std::string> errors;
-  auto thread = Thread::start(deadline, [&] { // a SCHED_DEADLINE thread cannot be pinned: apply() has to leave that class first
+  // A SCHED_DEADLINE thread cannot be pinned: apply() has to leave that class first
+  auto thread = Thread::start(deadline, [&] {
     for (const auto& settings : {fifo, named("third")}) {
       if (auto applied = apply(settings); !applied) errors.push_back(applied.error().what);
       found.push_back(observe(::gettid()));
@@ -148,8 +149,14 @@ TEST(Thread, SettingsThatContradictThemselvesAreBadInput) {
   EXPECT_TRUE(fails(refused([](auto& s) { s.fifo_priority = 100; }), Errc::bad_input, "priority 100"));
   EXPECT_TRUE(fails(refused([](auto& s) { s.fifo_priority = -1; }), Errc::bad_input, "priority -1"));
   EXPECT_TRUE(fails(refused([](auto& s) { s.core = 4096; }), Errc::bad_input, "4096"));
-  EXPECT_TRUE(fails(refused([](auto& s) { s.reservation = Reservation{2ms, 1ms, 3ms}; }), Errc::bad_input, "runtime <= deadline"));
-  EXPECT_TRUE(fails(refused([](auto& s) { s.reservation = Reservation{1ms, 4ms, 3ms}; }), Errc::bad_input, "deadline <= period"));
+  EXPECT_TRUE(fails(refused([](auto& s) {
+                      s.reservation = Reservation{2ms, 1ms, 3ms};
+                    }),
+                    Errc::bad_input, "runtime <= deadline"));
+  EXPECT_TRUE(fails(refused([](auto& s) {
+                      s.reservation = Reservation{1ms, 4ms, 3ms};
+                    }),
+                    Errc::bad_input, "deadline <= period"));
   EXPECT_TRUE(fails(refused([](auto& s) { s.reservation = Reservation{1us, 1ms, 1ms}; }), Errc::bad_input, "1024ns"));
   EXPECT_TRUE(fails(refused([](auto& s) {
                       s.fifo_priority = 5;
@@ -211,7 +218,7 @@ TEST(Thread, MovesAndJoins) {
   EXPECT_EQ(kept.kernel_id(), 0);
 }
 
-// ---- injected faults ------------------------------------------------------------------------------------------------
+// ---- injected faults ----
 
 /// A start with every setting, so that every call is made.
 Result<Thread> start_fully() {
@@ -245,7 +252,8 @@ TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_start_fails<&System::sched_getattr>(ESRCH, "scheduling class back", Errc::refused, 2);
   expect_start_fails<&System::sched_setaffinity>(EINVAL, "Cpus_allowed_list");
   expect_start_fails<&System::sched_getaffinity>(EINVAL, "reading back pinning");
-  expect_start_fails<&System::sched_setattr>(EPERM, "setting SCHED_FIFO 20 for thread \"full\" failed: Operation not permitted");
+  expect_start_fails<&System::sched_setattr>(
+      EPERM, "setting SCHED_FIFO 20 for thread \"full\" failed: Operation not permitted");
   expect_start_fails<&System::sched_setattr>(EPERM, "setcap cap_sys_nice");
   expect_start_fails<&System::sched_setattr>(EPERM, "ulimit -r 20");
 }
@@ -274,7 +282,8 @@ TEST(ThreadFaults, ASettingThatIsAcceptedButNotInForceIsRefused) {
   settings.fifo_priority = 30;
   {
     const SystemOverride override(lying);
-    EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused, "SCHED_FIFO 30 was accepted for thread \"lie\" but the kernel reports SCHED_OTHER"));
+    EXPECT_TRUE(fails(Thread::start(settings, [] {}), Errc::refused,
+                      "SCHED_FIFO 30 was accepted for thread \"lie\" but the kernel reports SCHED_OTHER"));
   }
   lying = linux_system();
   lying.sched_setaffinity = [](pid_t, std::size_t, const cpu_set_t*) { return 0; };
@@ -298,16 +307,20 @@ TEST(SleepUntil, RestartsWhenTheCallIsInterrupted) {
   EXPECT_EQ(interrupted.calls(), 2);
 }
 
-// ---- memory lock ----------------------------------------------------------------------------------------------------
+// ---- memory lock ----
 
 TEST(LockMemoryDeathTest, LocksOrSaysThatItDidNot) { // in a process of its own: the lock stays
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto attempt = [] {
     const auto locked = lock_memory();
-    std::fputs(("outcome: " + problem(locked) + "\n" + field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or("")).c_str(), stderr);
+    std::fputs(("outcome: " + problem(locked) + "\n" +
+                field(Machine().read("/proc/self/status").value_or(""), "VmLck:").value_or(""))
+                   .c_str(),
+               stderr);
     std::exit(0);
   };
-  const char* expected = sanitized ? "mlockall was accepted, but memory is not locked.*0 kB" : "outcome: (none\n *[1-9][0-9]* kB|locking the memory)";
+  const char* expected = sanitized ? "mlockall was accepted, but memory is not locked.*0 kB"
+                                   : "outcome: (none\n *[1-9][0-9]* kB|locking the memory)";
   EXPECT_EXIT(attempt(), testing::ExitedWithCode(0), expected);
 }
 

@@ -17,7 +17,9 @@ using test::test_named;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<Plan> plan_of(const TaskSet& set, const Board& board = board_of()) { return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())); }
+Result<Plan> plan_of(const TaskSet& set, const Board& board = board_of()) {
+  return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size()));
+}
 
 std::vector<std::string> names(const Plan& plan) {
   std::vector<std::string> list;
@@ -29,7 +31,7 @@ std::string why(const Result<Plan>& plan) { return plan ? std::string() : plan.e
 
 constexpr Wcet device_only(Duration wcet) { return {Duration(0), wcet, Duration(0)}; }
 
-// ---- priorities -------------------------------------------------------------------------------------------------------
+// ---- priorities ----
 
 std::vector<unsigned> core_ranks(const Plan& plan) {
   std::vector<unsigned> ranks;
@@ -45,8 +47,8 @@ std::vector<unsigned> device_ranks(const Plan& plan) {
 class Priorities : public testing::Test {
  protected:
   Priorities() {
-    set.tasks = {task_of("slow", milliseconds(90), {}), task_of("background", milliseconds(10), {}), task_of("quick", milliseconds(30), {}),
-                 task_of("twin", milliseconds(30), {})};
+    set.tasks = {task_of("slow", milliseconds(90), {}), task_of("background", milliseconds(10), {}),
+                 task_of("quick", milliseconds(30), {}), task_of("twin", milliseconds(30), {})};
     set.tasks[0].deadline = milliseconds(20);
     set.tasks[0].priority = 5;
     set.tasks[2].priority = 7;
@@ -80,7 +82,7 @@ TEST_F(Priorities, ExplicitOnesMustBeGiven) {
   EXPECT_THAT(why(plan_of(set)), HasSubstr("task 'quick': it has no priority"));
 }
 
-// ---- tests ------------------------------------------------------------------------------------------------------------
+// ---- tests ----
 
 class BothOrders : public testing::TestWithParam<Order> {
  protected:
@@ -95,7 +97,10 @@ TEST_P(BothOrders, NoTaskIsNothingToPromise) {
 }
 
 TEST_P(BothOrders, OneTaskIsBoundedByItsParts) {
-  const Plan plan = plan_of(set_of({task_of("only", milliseconds(10), {milliseconds(1), milliseconds(6), milliseconds(2)}, 3)}, GetParam())).value();
+  const Plan plan =
+      plan_of(set_of({task_of("only", milliseconds(10), {milliseconds(1), milliseconds(6), milliseconds(2)}, 3)},
+                     GetParam()))
+          .value();
   EXPECT_TRUE(plan.proved);
   EXPECT_THAT(names(plan), ElementsAre(device_test(), "core 3", "end-to-end"));
   EXPECT_TRUE(plan.tasks[0].promised);
@@ -110,19 +115,30 @@ TEST_P(BothOrders, ChargesAreAddedToEveryPart) {
   board.context_switch = microseconds(10);
   board.dispatch = microseconds(100);
   board.release_latency = microseconds(1000);
-  const Plan plan = plan_of(set_of({task_of("only", milliseconds(20), {milliseconds(1), milliseconds(6), milliseconds(2)})}, GetParam()), board).value();
+  const Plan plan =
+      plan_of(
+          set_of({task_of("only", milliseconds(20), {milliseconds(1), milliseconds(6), milliseconds(2)})}, GetParam()),
+          board)
+          .value();
   EXPECT_EQ(plan.tasks[0].response_bound, microseconds(1000 + (1000 + 20) + (6000 + 200) + (2000 + 20)));
 }
 
 TEST_P(BothOrders, ADeviceOnlySetIsItsDeviceTest) {
-  const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(2))), task_of("b", milliseconds(20), device_only(milliseconds(7)), 1)}, GetParam())).value();
+  const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(2))),
+                                    task_of("b", milliseconds(20), device_only(milliseconds(7)), 1)},
+                                   GetParam()))
+                        .value();
   EXPECT_TRUE(plan.proved);
-  EXPECT_LE(*plan.tasks[0].response_bound - milliseconds(9), Duration(4)); // a waits for b once; handing over costs a nanosecond
+  // A waits for b once; handing over costs a nanosecond
+  EXPECT_LE(*plan.tasks[0].response_bound - milliseconds(9), Duration(4));
   EXPECT_LE(*plan.tasks[1].response_bound - milliseconds(GetParam() == Order::edf ? 20 : 9), Duration(8));
 }
 
 TEST_P(BothOrders, BlockingByALongerJobIsNamed) {
-  const Plan plan = plan_of(set_of({task_of("quick", milliseconds(10), device_only(milliseconds(2))), task_of("long", milliseconds(100), device_only(milliseconds(9)), 1)}, GetParam())).value();
+  const Plan plan = plan_of(set_of({task_of("quick", milliseconds(10), device_only(milliseconds(2))),
+                                    task_of("long", milliseconds(100), device_only(milliseconds(9)), 1)},
+                                   GetParam()))
+                        .value();
   EXPECT_FALSE(plan.proved);
   const TestVerdict& verdict = test_named(plan, device_test());
   EXPECT_FALSE(verdict.proved);
@@ -138,7 +154,10 @@ TEST_P(BothOrders, BlockingByALongerJobIsNamed) {
 
 TEST_P(BothOrders, OverloadIsRefusedWithItsReason) {
   for (const auto wcet : {milliseconds(5), milliseconds(7), milliseconds(400)}) {
-    const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(5))), task_of("b", milliseconds(10), device_only(wcet), 1)}, GetParam())).value();
+    const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), device_only(milliseconds(5))),
+                                      task_of("b", milliseconds(10), device_only(wcet), 1)},
+                                     GetParam()))
+                          .value();
     EXPECT_FALSE(plan.proved);
     for (const auto& name : {device_test(), std::string("end-to-end")}) {
       const TestVerdict& verdict = test_named(plan, name);
@@ -154,8 +173,11 @@ TEST_P(BothOrders, OverloadIsRefusedWithItsReason) {
 }
 
 TEST_P(BothOrders, AnOverloadedCoreIsRefused) {
-  const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), {milliseconds(4), microseconds(1), milliseconds(3)}), task_of("b", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}),
-                                    task_of("c", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}, 1)}, GetParam())).value();
+  const Plan plan = plan_of(set_of({task_of("a", milliseconds(10), {milliseconds(4), microseconds(1), milliseconds(3)}),
+                                    task_of("b", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}),
+                                    task_of("c", milliseconds(10), {milliseconds(4), microseconds(1), Duration(0)}, 1)},
+                                   GetParam()))
+                        .value();
   EXPECT_FALSE(plan.proved);
   EXPECT_TRUE(test_named(plan, device_test()).name.size() > 0);
   EXPECT_FALSE(test_named(plan, "core 0").proved);
@@ -208,7 +230,8 @@ TEST_P(BothOrders, UnderReservationsAnEnginePausesUnlessItSleepsWhileTheGpuWorks
   Board board = board_of();
   board.compute_core = 2;
   board.service_core = 3;
-  TaskSet set = set_of({task_of("a", milliseconds(100), {milliseconds(1), milliseconds(20), milliseconds(1)})}, GetParam());
+  TaskSet set =
+      set_of({task_of("a", milliseconds(100), {milliseconds(1), milliseconds(20), milliseconds(1)})}, GetParam());
   set.executive.threads = ThreadPolicy::deadline;
   const auto bound = [&](DeviceKind kind, Completion completion) {
     board.device = kind;
@@ -224,10 +247,16 @@ TEST_P(BothOrders, UnderReservationsAnEnginePausesUnlessItSleepsWhileTheGpuWorks
 
 TEST_P(BothOrders, LongTimesDoNotWrap) {
   const Duration days = hours(24 * 200);
-  const Plan plan = plan_of(set_of({task_of("long", days, {days / 100, days / 2, days / 100}), task_of("two", 2 * days, {days / 100, days / 3, Duration(1)}, 1),
-                                    task_of("tick", milliseconds(1), {Duration(1), Duration(1), Duration(1)}, 2)}, GetParam())).value();
+  const Plan plan = plan_of(set_of({task_of("long", days, {days / 100, days / 2, days / 100}),
+                                    task_of("two", 2 * days, {days / 100, days / 3, Duration(1)}, 1),
+                                    task_of("tick", milliseconds(1), {Duration(1), Duration(1), Duration(1)}, 2)},
+                                   GetParam()))
+                        .value();
   EXPECT_FALSE(plan.proved); // the long job blocks the tick
-  const Plan without = plan_of(set_of({task_of("long", days, {days / 100, days / 2, days / 100}), task_of("two", 2 * days, {days / 100, days / 3, Duration(1)}, 1)}, GetParam())).value();
+  const Plan without = plan_of(set_of({task_of("long", days, {days / 100, days / 2, days / 100}),
+                                       task_of("two", 2 * days, {days / 100, days / 3, Duration(1)}, 1)},
+                                      GetParam()))
+                           .value();
   EXPECT_TRUE(without.proved) << test_named(without, "end-to-end").explanation;
 }
 
@@ -235,7 +264,8 @@ TEST_P(BothOrders, TheLargestValuesAreRefusedNotWrapped) {
   std::vector<Task> tasks;
   for (int i = 0; i < 1024; ++i) {
     const Duration longest{std::int64_t{1} << 55};
-    tasks.push_back(task_of("t" + std::to_string(i), i % 2 == 0 ? Duration(1) : longest, {longest, longest, longest}, static_cast<unsigned>(i % 3)));
+    tasks.push_back(task_of("t" + std::to_string(i), i % 2 == 0 ? Duration(1) : longest, {longest, longest, longest},
+                            static_cast<unsigned>(i % 3)));
   }
   Board board = board_of();
   board.context_switch = board.dispatch = board.release_latency = Duration(std::int64_t{1} << 55);
@@ -247,15 +277,23 @@ TEST_P(BothOrders, TheLargestValuesAreRefusedNotWrapped) {
 /// 1 - U below 1e-12: the instants to examine are too many, and it says so in reasonable time.
 TEST_P(BothOrders, AlmostFullUtilisationEndsSoon) {
   const Duration second = std::chrono::seconds(1);
-  const Plan plan = plan_of(set_of({task_of("a", second, device_only(second / 2)), task_of("b", second - Duration(1), device_only(second / 2 - Duration(1)), 1),
-                                    task_of("c", 10 * second + Duration(7), device_only(Duration(1)), 2)}, GetParam())).value();
+  const Plan plan = plan_of(set_of({task_of("a", second, device_only(second / 2)),
+                                    task_of("b", second - Duration(1), device_only(second / 2 - Duration(1)), 1),
+                                    task_of("c", 10 * second + Duration(7), device_only(Duration(1)), 2)},
+                                   GetParam()))
+                        .value();
   EXPECT_FALSE(plan.proved);
 }
 
 TEST(Admission, StaticPriorityPromisesDownToTheFirstFailure) {
-  const Plan plan = plan_of(set_of({task_of("low", milliseconds(100), device_only(milliseconds(95)), 1), task_of("high", milliseconds(200), device_only(milliseconds(1)))}, Order::static_priority)).value();
+  const Plan plan = plan_of(set_of({task_of("low", milliseconds(100), device_only(milliseconds(95)), 1),
+                                    task_of("high", milliseconds(200), device_only(milliseconds(1)))},
+                                   Order::static_priority))
+                        .value();
   EXPECT_TRUE(plan.proved);
-  TaskSet set = set_of({task_of("low", milliseconds(100), device_only(milliseconds(95)), 1), task_of("high", milliseconds(200), device_only(milliseconds(20)))}, Order::static_priority);
+  TaskSet set = set_of({task_of("low", milliseconds(100), device_only(milliseconds(95)), 1),
+                        task_of("high", milliseconds(200), device_only(milliseconds(20)))},
+                       Order::static_priority);
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 1;
   set.tasks[1].priority = 2;
@@ -270,10 +308,15 @@ TEST(Admission, EndToEndImpliesTheOtherTests) {
   for (int i = 0; i < 3000; ++i) {
     std::vector<Task> tasks;
     unsigned seed = static_cast<unsigned>(i) * 7919u + 13u;
-    const auto draw = [&](int low, int high) { return low + static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % (high - low + 1); };
+    const auto draw = [&](int low, int high) {
+      return low + static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % (high - low + 1);
+    };
     for (int k = draw(1, 5); k > 0; --k) {
       const int period = draw(20, 200);
-      tasks.push_back(task_of("t" + std::to_string(k), Duration(period), {Duration(draw(0, period / 10)), Duration(draw(1, period / 4)), Duration(draw(0, period / 10))}, static_cast<unsigned>(draw(0, 1))));
+      tasks.push_back(
+          task_of("t" + std::to_string(k), Duration(period),
+                  {Duration(draw(0, period / 10)), Duration(draw(1, period / 4)), Duration(draw(0, period / 10))},
+                  static_cast<unsigned>(draw(0, 1))));
       tasks.back().deadline = Duration(draw(period / 2, period));
     }
     const Plan plan = plan_of(set_of(std::move(tasks), i % 2 == 0 ? Order::edf : Order::static_priority)).value();
@@ -281,31 +324,26 @@ TEST(Admission, EndToEndImpliesTheOtherTests) {
     for (const TestVerdict& test : plan.tests) {
       ASSERT_EQ(test.proved, test.left <= test.right) << test.name << ": " << test.explanation;
       ASSERT_EQ(test.slack, test.right - test.left);
-      if (plan.proved) {
-        ASSERT_TRUE(test.proved) << test.name << ": " << test.explanation;
-      }
+      if (plan.proved) { ASSERT_TRUE(test.proved) << test.name << ": " << test.explanation; }
     }
     for (const PlannedTask& task : plan.tasks) {
       ASSERT_LE(Duration(0), task.ready_by);
       ASSERT_LE(task.ready_by, task.device_done_by);
       ASSERT_LE(task.device_done_by, task.done_by);
       ASSERT_EQ(task.promised, task.response_bound.has_value());
-      if (task.promised) {
-        ASSERT_LE(*task.response_bound, task.done_by);
-      }
-      if (plan.proved) {
-        ASSERT_TRUE(task.promised);
-      }
+      if (task.promised) { ASSERT_LE(*task.response_bound, task.done_by); }
+      if (plan.proved) { ASSERT_TRUE(task.promised); }
     }
     proved += plan.proved;
   }
   EXPECT_GT(proved, 300);
 }
 
-// ---- input ------------------------------------------------------------------------------------------------------------
+// ---- input ----
 
 TEST(Admission, AllMistakesAreNamedAtOnce) {
-  TaskSet set = set_of({task_of("a", milliseconds(10), {}), task_of("b", Duration(0), {}), task_of("c", milliseconds(10), {Duration(-1), {}, {}})});
+  TaskSet set = set_of({task_of("a", milliseconds(10), {}), task_of("b", Duration(0), {}),
+                        task_of("c", milliseconds(10), {Duration(-1), {}, {}})});
   set.tasks[0].wcet.reset();
   const auto plan = plan_of(set);
   ASSERT_FALSE(plan);
@@ -320,7 +358,7 @@ TEST(Admission, MemoryMustBeGivenForEveryTask) {
   EXPECT_THAT(why(make_plan(set, board_of(), {})), HasSubstr("0 tasks"));
 }
 
-// ---- device memory ----------------------------------------------------------------------------------------------------
+// ---- device memory ----
 
 class Memory : public testing::Test {
  protected:
@@ -328,7 +366,8 @@ class Memory : public testing::Test {
   static constexpr std::uint64_t chunk = 4096;
   TaskSet set;
   Board board = board_of();
-  std::vector<MemoryDemand> memory{{.constant = {chunk + 1}, .scratch = {10 * chunk}, .state = {1}}, {.constant = {chunk}, .scratch = {3 * chunk + 5}, .state = {0}}};
+  std::vector<MemoryDemand> memory{{.constant = {chunk + 1}, .scratch = {10 * chunk}, .state = {1}},
+                                   {.constant = {chunk}, .scratch = {3 * chunk + 5}, .state = {0}}};
 };
 
 TEST_F(Memory, ScratchIsSharedAndEverythingIsWholeChunks) {

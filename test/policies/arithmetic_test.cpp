@@ -17,7 +17,8 @@ TEST(LeastFixedPoint, EndsSoonWhereThereIsNone) {
 }
 
 TEST(LeastFixedPoint, IsTheLeastOne) {
-  const FixedPoint found = least_fixed_point(3, unbounded, [](Nanos window) { return jobs_in({.period = 10, .cost = 4}, window) * 4 + 3; });
+  const FixedPoint found =
+      least_fixed_point(3, unbounded, [](Nanos window) { return jobs_in({.period = 10, .cost = 4}, window) * 4 + 3; });
   EXPECT_TRUE(found.settled);
   EXPECT_EQ(found.value, 7);
 }

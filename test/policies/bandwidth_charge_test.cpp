@@ -24,9 +24,11 @@ using test::test_named;
 using testing::HasSubstr;
 using testing::Not;
 
-Result<Plan> plan_of(const TaskSet& set, const Board& board) { return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())); }
+Result<Plan> plan_of(const TaskSet& set, const Board& board) {
+  return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size()));
+}
 
-// ---- by hand ----------------------------------------------------------------------------------------------------------
+// ---- by hand ----
 
 /// One task on core 1 with 1000 lines in each millisecond; another core computes and serves.
 class Charge : public testing::TestWithParam<Order> {
@@ -38,7 +40,8 @@ class Charge : public testing::TestWithParam<Order> {
     board.release_latency = microseconds(10);
     board.memory.core_bandwidth = {1'280'000'000}; // 20 lines in a microsecond
     board.counters = {{.event = "r17", .write_event = {}, .line = Bytes{64}, .cores = {}}};
-    set = set_of({task_of("front", milliseconds(50), {milliseconds(2), milliseconds(6), milliseconds(3)}, 1)}, GetParam());
+    set = set_of({task_of("front", milliseconds(50), {milliseconds(2), milliseconds(6), milliseconds(3)}, 1)},
+                 GetParam());
     set.tasks[0].traffic_before = Bytes{1500 * 64};
     set.tasks[0].traffic_after = Bytes{2600 * 64 - 63}; // in part of a line too
     set.core_budgets = {{.core = 1, .budget = {64'000'000}}};
@@ -82,7 +85,8 @@ TEST_P(Charge, ForgivenOvershootIsNotCharged) {
   set.tasks[0].traffic_before = Bytes{1000 * 64};
   EXPECT_EQ(bound(), milliseconds(2) + 2 * part + 4 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick);
   set.bandwidth.overshoot = Overshoot::carry; // nothing is late: no overshoot, but a line begun
-  EXPECT_EQ(bound(), milliseconds(2) + 2 * part + 4 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick + 2 * Duration(51));
+  EXPECT_EQ(bound(), milliseconds(2) + 2 * part + 4 * tick + milliseconds(6) + milliseconds(3) + part + 4 * tick +
+                         2 * Duration(51));
 }
 
 TEST_P(Charge, WithoutAKnownRateAStallLastsAPeriod) {
@@ -111,7 +115,8 @@ TEST_P(Charge, PageFaultsAreCountedInPages) {
 
 TEST_P(Charge, IsToldWithTheTests) {
   for (const char* test : {"core 1", "end-to-end"})
-    EXPECT_THAT(test_named(plan(), test).explanation, HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stands still for up to 0.96ms"));
+    EXPECT_THAT(test_named(plan(), test).explanation,
+                HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stands still for up to 0.96ms"));
   EXPECT_THAT(test_named(plan(), "core 1").inequality, HasSubstr("X (1 + floor("));
   set.core_budgets.clear();
   for (const TestVerdict& verdict : plan().tests) EXPECT_THAT(verdict.explanation, Not(HasSubstr("may move")));
@@ -150,7 +155,7 @@ TEST_P(Charge, HigherPrioritiesBringTheirLines) {
   EXPECT_GE(bound(), without + stall);
 }
 
-// ---- what is refused --------------------------------------------------------------------------------------------------
+// ---- what is refused ----
 
 TEST_P(Charge, TrafficMustBeKnown) {
   set.tasks[0].traffic_before.reset();
@@ -264,7 +269,7 @@ TEST(Partition, TasksThatNameNoCoreKeepOffBudgets) {
   EXPECT_TRUE(plan.proved);
 }
 
-// ---- against a simulated core -------------------------------------------------------------------------------------------
+// ---- against a simulated core ----
 
 struct RandomSet {
   test::RegulatedModel model;
@@ -280,12 +285,20 @@ class RandomSets {
 
   RandomSet draw() {
     RandomSet set;
-    set.model = {.period = pick(30, 90), .budget = 0, .latency = pick(0, pick(0, 1) == 1 ? 6 : 25), .tick = 5, .carry = pick(0, 1) == 1, .edf = pick(0, 1) == 1};
+    set.model = {.period = pick(30, 90),
+                 .budget = 0,
+                 .latency = pick(0, pick(0, 1) == 1 ? 6 : 25),
+                 .tick = 5,
+                 .carry = pick(0, 1) == 1,
+                 .edf = pick(0, 1) == 1};
     set.model.budget = std::max(1, set.model.period * pick(3, 70) / 100);
     const int count = pick(1, 3);
     const int scale = pick(0, 3) == 0 ? set.model.period / 4 : set.model.period;
     for (int i = 0; i < count; ++i) {
-      test::RegulatedTask task{.period = set.model.period * pick(6, 30), .before = pick(1, 2 * scale), .device = pick(1, scale), .after = pick(1, 2 * scale)};
+      test::RegulatedTask task{.period = set.model.period * pick(6, 30),
+                               .before = pick(1, 2 * scale),
+                               .device = pick(1, scale),
+                               .after = pick(1, 2 * scale)};
       const int share = pick(0, 100);
       task.lines_before = task.before * share / 100;
       task.lines_after = task.after * share / 100;
@@ -329,7 +342,9 @@ class Analysed {
     if (model_.carry || model_.budget % 4 != 0) board_.memory.core_bandwidth = {64'000'000};
     tasks_ = set_of({}, model_.edf ? Order::edf : Order::static_priority);
     for (const test::RegulatedTask& task : set.tasks) {
-      tasks_.tasks.push_back(task_of("t" + std::to_string(tasks_.tasks.size()), microseconds(task.period), {microseconds(task.before), microseconds(task.device), microseconds(task.after)}, 1));
+      tasks_.tasks.push_back(task_of("t" + std::to_string(tasks_.tasks.size()), microseconds(task.period),
+                                     {microseconds(task.before), microseconds(task.device), microseconds(task.after)},
+                                     1));
       tasks_.tasks.back().traffic_before = Bytes{64 * static_cast<std::uint64_t>(task.lines_before)};
       tasks_.tasks.back().traffic_after = Bytes{64 * static_cast<std::uint64_t>(task.lines_after)};
     }
@@ -355,9 +370,11 @@ class Analysed {
       bounds = {.tasks = found.tasks, .proved = found.proved()};
     } else {
       bounds.tasks = static_priority_bounds(named.set);
-      bounds.proved = bounds.tasks.size() == tasks_.tasks.size() && std::ranges::all_of(bounds.tasks, &StageBounds::settled);
+      bounds.proved =
+          bounds.tasks.size() == tasks_.tasks.size() && std::ranges::all_of(bounds.tasks, &StageBounds::settled);
     }
-    for (std::size_t i = 0; i < bounds.tasks.size(); ++i) bounds.proved = bounds.proved && bounds.tasks[i].done <= named.set.tasks[i].deadline;
+    for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
+      bounds.proved = bounds.proved && bounds.tasks[i].done <= named.set.tasks[i].deadline;
     return bounds;
   }
 
@@ -367,18 +384,21 @@ class Analysed {
   void damage(StagedSet& set, Break broken) const {
     RegulatedCore& core = set.regulated[0];
     switch (broken) {
-      case Break::nothing: break;
-      case Break::held_before: core.once = 0; break;
-      case Break::surcharge: core.budget = unbounded; break;
-      case Break::ticks: core.tick.cost = 0; break;
-      case Break::overshoot: core.overshoot = 0; core.once = core.stall; break;
-      case Break::latency:
-        core.stall = std::max(Nanos{0}, core.stall - 1000 * model_.latency);
-        core.once = std::max(Nanos{0}, core.once - 1000 * model_.latency);
-        break;
-      case Break::own_lines: // only those above use the budget up
-        for (StagedTask& task : set.tasks) task.lines_before = task.lines_after = 0;
-        break;
+    case Break::nothing: break;
+    case Break::held_before: core.once = 0; break;
+    case Break::surcharge: core.budget = unbounded; break;
+    case Break::ticks: core.tick.cost = 0; break;
+    case Break::overshoot:
+      core.overshoot = 0;
+      core.once = core.stall;
+      break;
+    case Break::latency:
+      core.stall = std::max(Nanos{0}, core.stall - 1000 * model_.latency);
+      core.once = std::max(Nanos{0}, core.once - 1000 * model_.latency);
+      break;
+    case Break::own_lines: // only those above use the budget up
+      for (StagedTask& task : set.tasks) task.lines_before = task.lines_after = 0;
+      break;
     }
   }
 
@@ -408,7 +428,8 @@ Found attack(Break broken, int wanted, int runs, unsigned seed) {
       if (broken == Break::nothing && found.sets % 16 == 0) {
         const Plan plan = analysed.plan();
         EXPECT_TRUE(plan.proved);
-        for (std::size_t i = 0; i < plan.tasks.size(); ++i) EXPECT_EQ(plan.tasks[i].response_bound, Duration(bounds.tasks[i].done));
+        for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+          EXPECT_EQ(plan.tasks[i].response_bound, Duration(bounds.tasks[i].done));
       }
       for (std::size_t i = 0; i < set.tasks.size(); ++i) set.tasks[i].device_done = bounds.tasks[i].device_done;
       bool refuted = false;
@@ -417,7 +438,8 @@ Found attack(Break broken, int wanted, int runs, unsigned seed) {
         const std::vector<int> worst = core.run(6 * set.tasks.back().period + 200);
         found.holds += core.holds;
         for (std::size_t i = 0; i < worst.size(); ++i) {
-          refuted = refuted || 1000LL * worst[i] > bounds.tasks[i].done || 1000LL * core.ready()[i] > bounds.tasks[i].ready;
+          refuted =
+              refuted || 1000LL * worst[i] > bounds.tasks[i].done || 1000LL * core.ready()[i] > bounds.tasks[i].ready;
           found.closest = std::max(found.closest, 1000.0 * worst[i] / static_cast<double>(bounds.tasks[i].done));
         }
       }
@@ -442,12 +464,15 @@ TEST(SimulatedStalls, NoResponseExceedsItsBound) {
 }
 
 TEST(SimulatedStalls, DeliberateErrorsAreRefuted) {
-  for (const auto& [broken, name] : {std::pair(Break::held_before, "held before"), std::pair(Break::surcharge, "surcharge"), std::pair(Break::ticks, "tick"),
-                                     std::pair(Break::overshoot, "overshoot"), std::pair(Break::latency, "latency"), std::pair(Break::own_lines, "lines")}) {
+  for (const auto& [broken, name] :
+       {std::pair(Break::held_before, "held before"), std::pair(Break::surcharge, "surcharge"),
+        std::pair(Break::ticks, "tick"), std::pair(Break::overshoot, "overshoot"), std::pair(Break::latency, "latency"),
+        std::pair(Break::own_lines, "lines")}) {
     const Found found = attack(broken, scale() / 10, 8, 2);
     EXPECT_GT(found.refuted, 0) << name;
     RecordProperty(name, std::to_string(found.refuted) + " of " + std::to_string(found.sets));
-    if (std::getenv("RTEXEC_STALL_SETS") != nullptr) std::printf("%s: %d of %d refuted, closest %.3f\n", name, found.refuted, found.sets, found.closest);
+    if (std::getenv("RTEXEC_STALL_SETS") != nullptr)
+      std::printf("%s: %d of %d refuted, closest %.3f\n", name, found.refuted, found.sets, found.closest);
   }
 }
 

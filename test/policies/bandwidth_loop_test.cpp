@@ -15,9 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Bandwidth mb(std::uint64_t count) { return {count * 1'000'000}; }
-constexpr BandwidthLoop::Settings usual{.slowdown = 1.1, .start = mb(500), .floor = mb(10), .ceiling = mb(4000), .kinds = 2};
+constexpr BandwidthLoop::Settings usual{
+    .slowdown = 1.1, .start = mb(500), .floor = mb(10), .ceiling = mb(4000), .kinds = 2};
 
-/// Cores beside a device: an execution takes its undisturbed length, and `sensitivity` more for each GB/s of theirs, and noise.
+/// Cores beside a device: an execution takes its undisturbed length, and `sensitivity` more for each GB/s of theirs,
+/// and noise.
 struct Plant {
   struct Job {
     Duration undisturbed;
@@ -33,9 +35,12 @@ struct Plant {
     return 1 + jobs[kind].sensitivity * cores * std::min(static_cast<double>(limit.bytes_per_second), demand) / 1e9;
   }
   /// Against the lowest limit: what the loop can know.
-  double slowdown(std::size_t kind, Bandwidth limit) const { return stretched(kind, limit) / stretched(kind, usual.floor); }
+  double slowdown(std::size_t kind, Bandwidth limit) const {
+    return stretched(kind, limit) / stretched(kind, usual.floor);
+  }
   Duration execute(std::size_t kind, Bandwidth limit) {
-    const double factor = stretched(kind, limit) * std::max(0.5, std::normal_distribution<double>(1, noise + 1e-12)(random));
+    const double factor =
+        stretched(kind, limit) * std::max(0.5, std::normal_distribution<double>(1, noise + 1e-12)(random));
     return Duration(static_cast<std::int64_t>(static_cast<double>(jobs[kind].undisturbed.count()) * factor));
   }
   /// The limit under which a kind is slowed down just as much as wanted.
@@ -43,11 +48,11 @@ struct Plant {
 };
 
 struct Outcome {
-  double mean = 0;           // slowdown, by the plant
-  double above = 0;          // part of the executions that were slowed down more than wanted, by the plant
+  double mean = 0;  // slowdown, by the plant
+  double above = 0; // part of the executions that were slowed down more than wanted, by the plant
   double worst = 0;
-  std::size_t longest = 0;   // run of those
-  double limit = 0;          // mean
+  std::size_t longest = 0; // run of those
+  double limit = 0;        // mean
 };
 
 /// Jobs of all kinds in turn. Slowdowns are the plant's own, without noise.
@@ -75,7 +80,7 @@ Outcome drive(BandwidthLoop& loop, Plant& plant, std::size_t executions, double 
 Plant quiet_plant(double sensitivity = 0.1) { return {.jobs = {{20ms, sensitivity}}}; }
 Plant noisy_plant(double sensitivity = 0.1) { return {.jobs = {{20ms, sensitivity}}, .noise = 0.01}; }
 
-// ---- learning -------------------------------------------------------------------------------------------------------
+// ---- learning ----
 
 TEST(BandwidthLoop, LearnsUnderTheFloorAndStartsThen) {
   BandwidthLoop loop(usual);
@@ -135,7 +140,8 @@ TEST(BandwidthLoop, LearnsAnewWhenExecutionsBecomeShorter) {
   for (const Duration shorter : {Duration(12ms), Duration(10'800us), Duration(5ms)}) {
     plant.jobs[0].undisturbed = shorter;
     drive(loop, plant, 400);
-    EXPECT_NEAR(static_cast<double>(loop.undisturbed(0).count()), static_cast<double>(shorter.count()), 0.03 * static_cast<double>(shorter.count()));
+    EXPECT_NEAR(static_cast<double>(loop.undisturbed(0).count()), static_cast<double>(shorter.count()),
+                0.03 * static_cast<double>(shorter.count()));
     EXPECT_LE(drive(loop, plant, 2000).mean, 1.1);
   }
 }
@@ -166,7 +172,7 @@ TEST(BandwidthLoop, LearnsAnewWhenExecutionsBecomeLonger) {
   EXPECT_GT(outcome.limit, 0.5 * plant.ideal(0, 1.1)) << "not at the floor where there is room";
 }
 
-// ---- control --------------------------------------------------------------------------------------------------------
+// ---- control ----
 
 TEST(BandwidthLoop, ComesCloseToWhatIsWantedAndStaysBelow) {
   for (const double sensitivity : {0.02, 0.05, 0.1, 0.3, 1.0}) {
@@ -194,11 +200,14 @@ TEST(BandwidthLoop, KeepsTheSlowdownInNoise) {
       EXPECT_LE(outcome.longest, 1u);
       EXPECT_LE(outcome.worst, 1.11);
       EXPECT_GE(outcome.limit, 0.3 * plant.ideal(0, 1.1));
-      worst = {std::max(worst.mean, outcome.mean), std::max(worst.above, outcome.above), std::max(worst.worst, outcome.worst),
-               std::max(worst.longest, outcome.longest), std::min(worst.limit, outcome.limit / plant.ideal(0, 1.1))};
+      worst = {std::max(worst.mean, outcome.mean), std::max(worst.above, outcome.above),
+               std::max(worst.worst, outcome.worst), std::max(worst.longest, outcome.longest),
+               std::min(worst.limit, outcome.limit / plant.ideal(0, 1.1))};
     }
-  std::printf("slowdown wanted 1.1; at worst: mean %.3f, largest %.3f, above %.2f %% of executions, %zu in a row, limit %.0f %% of the ideal\n",
-              worst.mean, worst.worst, 100 * worst.above, worst.longest, 100 * worst.limit);
+  std::printf(
+      "slowdown wanted 1.1; at worst: mean %.3f, largest %.3f, above %.2f %% of executions, %zu in a row, limit %.0f "
+      "%% of the ideal\n",
+      worst.mean, worst.worst, 100 * worst.above, worst.longest, 100 * worst.limit);
 }
 
 TEST(BandwidthLoop, TheKindThatSuffersMostDecides) {
@@ -290,7 +299,7 @@ TEST(BandwidthLoop, ALateLimitOnlyCostsDepth) {
   EXPECT_GE(limit, 0.3 * plant.ideal(0, 1.1));
 }
 
-// ---- rules ----------------------------------------------------------------------------------------------------------
+// ---- rules ----
 
 TEST(BandwidthLoop, StaysWithinItsBoundsWhateverItIsTold) {
   std::mt19937_64 random(11);
@@ -316,7 +325,8 @@ TEST(BandwidthLoop, StaysWithinItsBoundsWhateverItIsTold) {
 TEST(BandwidthLoop, NeverAllocates) {
   BandwidthLoop loop(usual);
   const std::uint64_t before = test::allocations();
-  for (int n = 0; n < 500; ++n) static_cast<void>(loop.executed(static_cast<std::size_t>(n / 100 % 2), Duration(20'000'000 + n % 7 * 400'000)));
+  for (int n = 0; n < 500; ++n)
+    static_cast<void>(loop.executed(static_cast<std::size_t>(n / 100 % 2), Duration(20'000'000 + n % 7 * 400'000)));
   EXPECT_EQ(test::allocations(), before);
 }
 

@@ -1,4 +1,5 @@
-// Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and what README.md guarantees.
+// Memory bandwidth budgets: Eq. (14), the rules by hand, and random histories against a second writing of the rules and
+// what README.md guarantees.
 #include "policies/bandwidth.hpp"
 #include "test/support/thread_counts.hpp"
 
@@ -23,7 +24,7 @@ __extension__ typedef __int128 Int;
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
-// ---- Eq. (14) -------------------------------------------------------------------------------------------------------
+// ---- Eq. (14) ----
 
 TEST(BandwidthLines, AreThoseOfTheThesis) {
   EXPECT_EQ(lines_of({100'000'000}, {64}, 1ms), 1562u);
@@ -60,16 +61,29 @@ TEST(BandwidthLines, GoThereAndBackAndLoseLessThanALine) {
     if (lines > 1) { EXPECT_LE(bandwidth_of(lines, line, period), bandwidth); }
     const Lines back = lines_of(bandwidth_of(lines, line, period), line, period);
     EXPECT_LE(back, lines);
-    EXPECT_GE(back + 1 + static_cast<std::uint64_t>(period.count()) / (line.count * 1'000'000'000), lines); // the byte that was rounded off, in lines
+    // The byte that was rounded off, in lines
+    EXPECT_GE(back + 1 + static_cast<std::uint64_t>(period.count()) / (line.count * 1'000'000'000), lines);
   }
 }
 
-// ---- by hand --------------------------------------------------------------------------------------------------------
+// ---- by hand ----
 
 struct Rules : BandwidthRules {
-  Rules with_reclaim() const { Rules copy = *this; copy.reclaim = true; return copy; }
-  Rules sharing_by(BandwidthSharing how) const { Rules copy = *this; copy.sharing = how; return copy; }
-  Rules forgiving() const { Rules copy = *this; copy.overshoot = Overshoot::forgive; return copy; }
+  Rules with_reclaim() const {
+    Rules copy = *this;
+    copy.reclaim = true;
+    return copy;
+  }
+  Rules sharing_by(BandwidthSharing how) const {
+    Rules copy = *this;
+    copy.sharing = how;
+    return copy;
+  }
+  Rules forgiving() const {
+    Rules copy = *this;
+    copy.overshoot = Overshoot::forgive;
+    return copy;
+  }
 };
 
 BandwidthRegulator regulator(std::initializer_list<Lines> budgets, const BandwidthRules& rules = {}) {
@@ -127,7 +141,7 @@ TEST(BandwidthRegulator, LimitsOnlyWhileTheDeviceWorks) {
   EXPECT_EQ(r.begin_period(0, 5000, true), 100u); // no debt
   EXPECT_EQ(r.used_up(0, 150, true), hold);
   EXPECT_EQ(r.begin_period(0, 150, false), unlimited);
-  EXPECT_EQ(r.state(0).debt, 50u);                // waits
+  EXPECT_EQ(r.state(0).debt, 50u); // waits
   EXPECT_EQ(r.begin_period(0, 7000, true), 50u);
   EXPECT_EQ(r.used_up(0, 50, true), hold);
   EXPECT_EQ(r.used_up(0, 50, false), more(unlimited)); // the device works no more: it is let go
@@ -207,7 +221,8 @@ TEST(BandwidthRegulator, TakesNothingFromThePoolThatWouldNotLetItGoOn) {
 }
 
 TEST(BandwidthRegulator, DomainsWithRealTimeWorkOnlyReceive) {
-  const std::array<BandwidthDomain, 2> domains{{{.budget = 100, .always = true, .donates = false}, {.budget = 100, .always = true, .donates = true}}};
+  const std::array<BandwidthDomain, 2> domains{
+      {{.budget = 100, .always = true, .donates = false}, {.budget = 100, .always = true, .donates = true}}};
   BandwidthRegulator r(domains, Rules().with_reclaim());
   for (std::size_t i : {0U, 1U}) EXPECT_EQ(r.begin_period(i, 0, false), 100u);
   EXPECT_EQ(r.begin_period(0, 0, false), 100u);
@@ -223,7 +238,7 @@ TEST(BandwidthRegulator, APoolEndsWithItsPeriod) {
   EXPECT_EQ(r.pool(), 50u);
   EXPECT_EQ(r.begin_period(1, 100, false), 100u); // the next one begins
   EXPECT_EQ(r.pool(), 0u);
-  EXPECT_EQ(r.used_up(0, 50, false), hold);       // its period is over
+  EXPECT_EQ(r.used_up(0, 50, false), hold); // its period is over
   EXPECT_FALSE(r.state(0).mispredicted);
 }
 
@@ -304,7 +319,7 @@ TEST(BandwidthRegulator, NeverWraps) {
   EXPECT_EQ(r.used_up(0, unlimited, false).kind, Kind::hold);
 }
 
-// ---- pauses ---------------------------------------------------------------------------------------------------------
+// ---- pauses ----
 
 /// After `periods` of nothing.
 BandwidthRegulator quiet(BandwidthDomain domain, const BandwidthRules& rules = {}, int periods = 20) {
@@ -326,7 +341,8 @@ TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
   EXPECT_EQ(quiet({.budget = 1000}, {}, 0).pause(0, 16), 0u) << "nothing is known of it";
   EXPECT_EQ(quiet({.budget = unlimited}).pause(0, 16), 0u);
   EXPECT_EQ(quiet({.budget = 1}).pause(0, 16), 0u);
-  EXPECT_EQ(quiet({.budget = 1000, .donates = false}).pause(0, 16), 0u) << "real-time work is promised all of its budget";
+  EXPECT_EQ(quiet({.budget = 1000, .donates = false}).pause(0, 16), 0u)
+      << "real-time work is promised all of its budget";
   EXPECT_EQ(quiet({.budget = 1000}, Rules().with_reclaim()).pause(0, 16), 0u);
   EXPECT_EQ(quiet({.budget = 1000}, Rules().sharing_by(BandwidthSharing::spare)).pause(0, 16), 0u);
   BandwidthRegulator debtor = quiet({.budget = 1000, .always = true});
@@ -338,7 +354,8 @@ TEST(BandwidthRegulator, LooksAtEachPeriodOtherwise) {
 TEST(BandwidthRegulator, LooksAtAPeriodThatPaysADebt) {
   BandwidthRegulator r = quiet({.budget = 1000});
   static_cast<void>(r.begin_period(0, 1600, false));
-  for (int i = 0; i < 20; ++i) static_cast<void>(r.begin_period(0, 0, false)); // the debt waits while no limit is in force
+  // The debt waits while no limit is in force
+  for (int i = 0; i < 20; ++i) static_cast<void>(r.begin_period(0, 0, false));
   EXPECT_EQ(r.begin_period(0, 0, true), 400u);
   EXPECT_EQ(r.state(0).debt, 0u);
   EXPECT_EQ(r.pause(0, 16), 0u);
@@ -373,7 +390,8 @@ TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
       while (in_period < wanted) {
         if (moved - base == allowed) {
           if (planned > 1) {
-            if (const std::uint64_t begun = planned - left - 1; begun > 0) static_cast<void>(r.begin_period(0, 0, true, begun));
+            if (const std::uint64_t begun = planned - left - 1; begun > 0)
+              static_cast<void>(r.begin_period(0, 0, true, begun));
             ++cut_short;
             planned = 1;
             left = 0;
@@ -397,9 +415,10 @@ TEST(BandwidthRegulator, APauseLetsNoPeriodExceedItsBudget) {
   }
 }
 
-// ---- a second writing of the rules ----------------------------------------------------------------------------------
+// ---- a second writing of the rules ----
 
-/// Keeps every period of every domain, and computes debts, predictions and the pool from them anew whenever they are asked for.
+/// Keeps every period of every domain, and computes debts, predictions and the pool from them anew whenever they are
+/// asked for.
 class Ledger {
  public:
   struct Entry {
@@ -413,7 +432,8 @@ class Ledger {
     Int used = 0, periods = 1; // once it is over
   };
 
-  Ledger(std::vector<BandwidthDomain> domains, const BandwidthRules& rules) : domains_(std::move(domains)), rules_(rules), books_(domains_.size()) {
+  Ledger(std::vector<BandwidthDomain> domains, const BandwidthRules& rules)
+      : domains_(std::move(domains)), rules_(rules), books_(domains_.size()) {
     for (const BandwidthDomain& domain : domains_) next_.push_back(std::max<Lines>(domain.budget, 1));
   }
 
@@ -432,7 +452,8 @@ class Ledger {
     if (entry.limited) {
       entry.paid = std::min(debt, entry.budget);
       const Int own = entry.budget - entry.paid;
-      if (rules_.reclaim && domains_[d].donates && own > 0) entry.donated = std::max<Int>(0, own - std::max<Int>(forecast, 1));
+      if (rules_.reclaim && domains_[d].donates && own > 0)
+        entry.donated = std::max<Int>(0, own - std::max<Int>(forecast, 1));
       entry.held = own == 0;
     }
     book.push_back(entry);
@@ -449,8 +470,10 @@ class Ledger {
     }
     const Int own = entry.budget - entry.paid;
     if (used >= given(d) && rules_.reclaim && entry.number == latest()) {
-      for (; given(d) < own && pool() > 0; ++entry.taken) {}                                          // first what it had donated
-      if (given(d) <= used && given(d) + pool() > used) {                                             // then what lets it go on
+      // First what it had donated
+      for (; given(d) < own && pool() > 0; ++entry.taken) {}
+      // Then what lets it go on
+      if (given(d) <= used && given(d) + pool() > used) {
         const Int target = used + (entry.budget + 3) / 4;
         for (; given(d) < target && pool() > 0; ++entry.taken) {}
       }
@@ -481,14 +504,18 @@ class Ledger {
 
   State state(std::size_t d) const {
     const Entry& entry = books_[d].back();
-    return {static_cast<Lines>(entry.budget), given(d),   static_cast<Lines>(forecast_of(d)), static_cast<Lines>(debt_of(d)),
-            entry.held,                       entry.robbed};
+    return {static_cast<Lines>(entry.budget), given(d),   static_cast<Lines>(forecast_of(d)),
+            static_cast<Lines>(debt_of(d)),   entry.held, entry.robbed};
   }
 
  private:
-  bool limited(std::size_t d, Lines budget, bool in_force) const { return budget != unlimited && (domains_[d].always || in_force); }
+  bool limited(std::size_t d, Lines budget, bool in_force) const {
+    return budget != unlimited && (domains_[d].always || in_force);
+  }
   bool current(std::size_t d) const { return !books_[d].empty() && books_[d].back().number == latest(); }
-  bool counts(std::size_t d) const { return current(d) ? books_[d].back().limited && !books_[d].back().lifted : next_[d] != unlimited; }
+  bool counts(std::size_t d) const {
+    return current(d) ? books_[d].back().limited && !books_[d].back().lifted : next_[d] != unlimited;
+  }
 
   Int latest() const {
     Int number = 0;
@@ -508,7 +535,8 @@ class Ledger {
     for (const Entry& entry : books_[d]) {
       debt -= entry.paid;
       if (entry.over && rules_.overshoot == Overshoot::carry && entry.limited && !entry.lifted)
-        debt += std::max<Int>(0, entry.used - std::max(given(entry), entry.budget - entry.paid) - (entry.periods - 1) * entry.budget);
+        debt += std::max<Int>(
+            0, entry.used - std::max(given(entry), entry.budget - entry.paid) - (entry.periods - 1) * entry.budget);
     }
     return debt;
   }
@@ -536,10 +564,11 @@ class Ledger {
   std::vector<Lines> next_;
 };
 
-// ---- random histories -----------------------------------------------------------------------------------------------
+// ---- random histories ----
 
-/// A few domains that move what they want and stop a little late, driven as rtexec/regulation drives them; with everything that can go wrong there:
-/// periods that are begun late or missed, questions too early or in the last instant of a period, new budgets, a device that stops in the middle.
+/// A few domains that move what they want and stop a little late, driven as rtexec/regulation drives them; with
+/// everything that can go wrong there: periods that are begun late or missed, questions too early or in the last
+/// instant of a period, new budgets, a device that stops in the middle.
 class History {
  public:
   struct Counts {
@@ -547,7 +576,12 @@ class History {
   };
 
   History(std::uint64_t seed, const BandwidthRules& rules)
-      : random_(seed), rules_(rules), domains_(some_domains()), regulator_(domains_, rules), ledger_(domains_, rules), sites_(domains_.size()) {
+      : random_(seed),
+        rules_(rules),
+        domains_(some_domains()),
+        regulator_(domains_, rules),
+        ledger_(domains_, rules),
+        sites_(domains_.size()) {
     largest_overshoot_ = up_to(3) == 0 ? 400 : 10;
   }
 
@@ -568,7 +602,7 @@ class History {
   struct Site {
     bool pending = false; // a period that it has not begun has begun
     bool started = false;
-    bool resting = true;  // it stands still, or has moved all that it wants
+    bool resting = true; // it stands still, or has moved all that it wants
     std::uint64_t missed = 0;
     Lines wanted = 0, moved = 0;
   };
@@ -580,7 +614,8 @@ class History {
 
   std::vector<BandwidthDomain> some_domains() {
     std::vector<BandwidthDomain> domains(1 + up_to(3));
-    for (BandwidthDomain& domain : domains) domain = {.budget = some_budget(), .always = up_to(2) == 0, .donates = up_to(3) > 0};
+    for (BandwidthDomain& domain : domains)
+      domain = {.budget = some_budget(), .always = up_to(2) == 0, .donates = up_to(3) > 0};
     return domains;
   }
 
@@ -662,8 +697,9 @@ class History {
     EXPECT_EQ(answer.kind == Kind::hold || answer.kind == Kind::new_period, state.held);
     EXPECT_TRUE(answer.kind != Kind::more || answer.lines >= 1);
     if (before.given == unlimited) { EXPECT_EQ(answer, more(unlimited)) << "there was no limit"; }
-    if (!state.held) { EXPECT_FALSE(state.mispredicted); }
-    else {
+    if (!state.held) {
+      EXPECT_FALSE(state.mispredicted);
+    } else {
       EXPECT_TRUE(device_works_ || domains_[d].always);
       EXPECT_LE(state.given, sites_[d].moved);
       if (state.mispredicted) { EXPECT_TRUE(rules_.reclaim && domains_[d].donates && regulator_.pool() == 0); }
@@ -678,12 +714,17 @@ class History {
     EXPECT_NE(rules_.sharing, BandwidthSharing::none);
     ++counts_.shared;
     const bool begins = kind == Kind::new_period && ++new_periods_ < 3;
-    const bool begun = std::ranges::any_of(sites_, current); // by anyone: before that, it is still the old period that is shared
+    // By anyone: before that, it is still the old period that is shared
+    const bool begun = std::ranges::any_of(sites_, current);
     for (std::size_t d = 0; d < sites_.size(); ++d) {
       Site& site = sites_[d];
       const State& state = regulator_.state(d);
-      if (begun && !current(site)) { EXPECT_EQ(domains_[d].budget, unlimited) << "shared before every domain had begun the period"; }
-      if (current(site)) { EXPECT_TRUE(state.held || state.given == unlimited) << "shared before every domain had used its budget up"; }
+      if (begun && !current(site)) {
+        EXPECT_EQ(domains_[d].budget, unlimited) << "shared before every domain had begun the period";
+      }
+      if (current(site)) {
+        EXPECT_TRUE(state.held || state.given == unlimited) << "shared before every domain had used its budget up";
+      }
       if (kind == Kind::go_on && !site.pending) site.resting = site.moved >= site.wanted;
       if (begins && site.pending) ++site.missed;
       site.pending |= begins;
@@ -724,7 +765,9 @@ class History {
 constexpr std::array sharing_modes{BandwidthSharing::none, BandwidthSharing::spare, BandwidthSharing::proportional};
 
 BandwidthRules rules_of(std::uint64_t seed) {
-  return {.reclaim = seed % 2 == 1, .sharing = sharing_modes[seed / 2 % 3], .overshoot = seed / 6 % 3 == 0 ? Overshoot::forgive : Overshoot::carry};
+  return {.reclaim = seed % 2 == 1,
+          .sharing = sharing_modes[seed / 2 % 3],
+          .overshoot = seed / 6 % 3 == 0 ? Overshoot::forgive : Overshoot::carry};
 }
 
 TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
@@ -739,7 +782,8 @@ TEST(BandwidthHistories, AreAsInTheSecondWritingAndKeepTheRules) {
     all.shared += history.counts().shared;
     all.debts += history.counts().debts;
   }
-  for (const std::uint64_t count : {all.held, all.mispredicted, all.reclaimed, all.shared, all.debts}) EXPECT_GT(count, 1000u);
+  for (const std::uint64_t count : {all.held, all.mispredicted, all.reclaimed, all.shared, all.debts})
+    EXPECT_GT(count, 1000u);
 }
 
 TEST(BandwidthHistories, GiveTheSameAnswersAgain) {
@@ -751,7 +795,7 @@ TEST(BandwidthHistories, GiveTheSameAnswersAgain) {
   }
 }
 
-// ---- guarantees -----------------------------------------------------------------------------------------------------
+// ---- guarantees ----
 
 TEST(BandwidthGuarantees, ATaskThatNeverHasEnoughGetsItsBudgetInTheLongRun) {
   std::mt19937_64 random(3);
@@ -766,7 +810,8 @@ TEST(BandwidthGuarantees, ATaskThatNeverHasEnoughGetsItsBudgetInTheLongRun) {
     for (int n = 0; n < 60; ++n) {
       const std::uint64_t periods = up_to(9) == 0 && moved.size() > 1 ? 1 + up_to(2) : 1;
       const bool in_force = up_to(2) > 0;
-      if (periods > 1 && r.state(0).given != unlimited) { // it was given as much in each of those that were missed
+      // It was given as much in each of those that were missed
+      if (periods > 1 && r.state(0).given != unlimited) {
         for (std::uint64_t more_periods = 1; more_periods < periods; ++more_periods) moved.push_back(budget);
         used += (periods - 1) * budget;
       }

@@ -1,4 +1,5 @@
-// The tests of the device alone, side by side: RT-Swap's figure for the set that refutes it, and what each needs; and searched priorities.
+// The tests of the device alone, side by side: RT-Swap's figure for the set that refutes it, and what each needs; and
+// searched priorities.
 #include "policies/admission.hpp"
 #include "policies/comparison.hpp"
 #include "policies/device_tests.hpp"
@@ -27,7 +28,9 @@ DeviceSet serial_set(std::uint32_t overflow) {
 }
 
 void add(DeviceSet& set, Nanos period, Nanos execution, std::uint32_t chunks, int times = 1) {
-  for (int i = 0; i < times; ++i) set.tasks.push_back({.period = period, .deadline = period, .execution = execution, .least = chunks, .most = chunks});
+  for (int i = 0; i < times; ++i)
+    set.tasks.push_back(
+        {.period = period, .deadline = period, .execution = execution, .least = chunks, .most = chunks});
 }
 
 /// Accepted by RT-Swap's Eq. (3), and not kept by its scheduler.
@@ -83,7 +86,8 @@ TEST(DeviceTests, TheTightestPlaceIsTold) {
   EXPECT_EQ(demand.slack, 50 * ms);
   EXPECT_EQ(demand.limiting, 0u);
   EXPECT_TRUE(demand.blocker == 1u || demand.blocker == 2u);
-  EXPECT_EQ(demand.responses, (std::vector<Nanos>{50 * ms, 128 * ms, 128 * ms})) << "24 + 20 twice, 10 four times: at 400 ms";
+  EXPECT_EQ(demand.responses, (std::vector<Nanos>{50 * ms, 128 * ms, 128 * ms}))
+      << "24 + 20 twice, 10 four times: at 400 ms";
 }
 
 TEST(DeviceTests, BakerImpliesDemand) {
@@ -96,7 +100,9 @@ TEST(DeviceTests, BakerImpliesDemand) {
     set.cost.out_per_chunk = Duration(draw(1, 3));
     for (int n = draw(1, 5); n > 0; --n) {
       const Nanos period = draw(10, 200);
-      set.tasks.push_back({.period = period, .deadline = draw(static_cast<int>(period) / 2, static_cast<int>(period)), .execution = draw(1, 12),
+      set.tasks.push_back({.period = period,
+                           .deadline = draw(static_cast<int>(period) / 2, static_cast<int>(period)),
+                           .execution = draw(1, 12),
                            .most = static_cast<std::uint32_t>(draw(0, 4))});
     }
     std::uint32_t all = 0;
@@ -113,10 +119,13 @@ TEST(DeviceTests, BakerImpliesDemand) {
   EXPECT_GT(demand_alone, 10);
 }
 
-Plan planned(const TaskSet& set) { return make_plan(set, test::board_of(), std::vector<MemoryDemand>(set.tasks.size())).value(); }
+Plan planned(const TaskSet& set) {
+  return make_plan(set, test::board_of(), std::vector<MemoryDemand>(set.tasks.size())).value();
+}
 
 TEST(Comparison, NamesAndSides) {
-  TaskSet set = test::set_of({test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
+  TaskSet set = test::set_of(
+      {test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
   const auto tests = compare_device_tests(planned(set), set, test::board_of());
   ASSERT_EQ(tests.size(), 4u);
   EXPECT_EQ(tests[0].name, "theorem1");
@@ -136,7 +145,7 @@ TEST(Comparison, NamesAndSides) {
   EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));
 }
 
-// ---- searched priorities --------------------------------------------------------------------------------------------------
+// ---- searched priorities ----
 
 TEST(Audsley, FindsAnOrderWhereThereIsOne) {
   std::mt19937 random(8);
@@ -146,7 +155,9 @@ TEST(Audsley, FindsAnOrderWhereThereIsOne) {
     std::vector<Task> tasks;
     const int n = draw(2, 5);
     for (int i = 0; i < n; ++i) {
-      Task& task = tasks.emplace_back(test::task_of(std::string(1, static_cast<char>('a' + i)), std::chrono::milliseconds(draw(10, 60)), {}, static_cast<unsigned>(i)));
+      Task& task =
+          tasks.emplace_back(test::task_of(std::string(1, static_cast<char>('a' + i)),
+                                           std::chrono::milliseconds(draw(10, 60)), {}, static_cast<unsigned>(i)));
       task.deadline = task.period * draw(5, 10) / 10;
       task.wcet->device = std::max(Duration(1ms), task.period * draw(5, 30) / (20 * n));
       task.priority = i + 1;

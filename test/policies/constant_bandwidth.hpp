@@ -1,4 +1,5 @@
-// One core under SCHED_DEADLINE, in virtual time: implicit reservations, the kernel's wake-up rule, earliest deadline first.
+// One core under SCHED_DEADLINE, in virtual time: implicit reservations, the kernel's wake-up rule, earliest deadline
+// first.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -56,7 +57,8 @@ class ConstantBandwidthCore {
 
   /// Until all work is done.
   void finish() {
-    while (std::ranges::any_of(servers_, [](const Server& each) { return !each.work.empty(); })) advance(now_ + 1'000'000);
+    while (std::ranges::any_of(servers_, [](const Server& each) { return !each.work.empty(); }))
+      advance(now_ + 1'000'000);
   }
 
   [[nodiscard]] Nanos window(std::size_t server) const { return servers_[server].window; }
@@ -76,7 +78,8 @@ class ConstantBandwidthCore {
     bool throttled = false;
     std::deque<Work> work;
 
-    /// A new deadline when the old one has passed, or when the rest of the budget would exceed the bandwidth until then.
+    /// A new deadline when the old one has passed, or when the rest of the budget would exceed the bandwidth until
+    /// then.
     void wake_up(Nanos now) {
       if (deadline >= now && Wide{budget} * window <= Wide{deadline - now} * runtime) return;
       deadline = now + window;

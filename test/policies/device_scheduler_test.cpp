@@ -25,7 +25,8 @@ Plan plan_of(std::vector<unsigned> ranks) {
   return plan;
 }
 
-/// The rule of a plan without swapping, written down a second time: jobs in a set, the head searched for when the device falls free.
+/// The rule of a plan without swapping, written down a second time: jobs in a set, the head searched for when the
+/// device falls free.
 class Model {
  public:
   explicit Model(std::vector<unsigned> ranks) : ranks_(std::move(ranks)) {}
@@ -33,26 +34,26 @@ class Model {
   List on(const Event& event) {
     const std::uint32_t task = event.job.task;
     switch (event.kind) {
-      case Kind::job_requested:
-        if (task >= ranks_.size() || jobs_.contains(task)) return {{Action::Kind::refuse, event.job, {}}};
-        jobs_[task] = {event.job.number, event.deadline};
-        return next();
-      case Kind::job_withdrawn:
-        if (!jobs_.contains(task) || jobs_[task].number != event.job.number || jobs_[task].withdrawn)
-          return {{Action::Kind::refuse, event.job, {}}};
-        if (running_ == task) {
-          jobs_[task].withdrawn = true;
-          return {};
-        }
-        jobs_.erase(task);
-        return {{Action::Kind::drop, event.job, {}}};
-      case Kind::execution_done:
-        if (running_ != task || jobs_[task].number != event.job.number) return {{Action::Kind::refuse, event.job, {}}};
-        jobs_.erase(task);
-        running_.reset();
-        return next();
-      case Kind::copied_in:
-      case Kind::copied_out: break; // nothing swaps
+    case Kind::job_requested:
+      if (task >= ranks_.size() || jobs_.contains(task)) return {{Action::Kind::refuse, event.job, {}}};
+      jobs_[task] = {event.job.number, event.deadline};
+      return next();
+    case Kind::job_withdrawn:
+      if (!jobs_.contains(task) || jobs_[task].number != event.job.number || jobs_[task].withdrawn)
+        return {{Action::Kind::refuse, event.job, {}}};
+      if (running_ == task) {
+        jobs_[task].withdrawn = true;
+        return {};
+      }
+      jobs_.erase(task);
+      return {{Action::Kind::drop, event.job, {}}};
+    case Kind::execution_done:
+      if (running_ != task || jobs_[task].number != event.job.number) return {{Action::Kind::refuse, event.job, {}}};
+      jobs_.erase(task);
+      running_.reset();
+      return next();
+    case Kind::copied_in:
+    case Kind::copied_out: break; // nothing swaps
     }
     return {{Action::Kind::refuse, event.job, event.transfer}};
   }
@@ -66,7 +67,9 @@ class Model {
 
   List next() {
     if (running_ || jobs_.empty()) return {};
-    const auto key = [&](const auto& entry) { return std::tuple(ranks_[entry.first], entry.second.deadline, entry.first); };
+    const auto key = [&](const auto& entry) {
+      return std::tuple(ranks_[entry.first], entry.second.deadline, entry.first);
+    };
     const auto head = std::ranges::min_element(jobs_, {}, key);
     running_ = head->first;
     return {start(head->first, head->second.number)};
@@ -80,7 +83,8 @@ class Model {
 std::vector<std::int64_t> fingerprint(const DeviceScheduler& scheduler) {
   const auto& state = scheduler.state();
   std::vector<std::int64_t> print;
-  if (state.running) print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_withdrawn};
+  if (state.running)
+    print = {state.running->task, static_cast<std::int64_t>(state.running->number), state.running_withdrawn};
   const auto add = [&](const DeviceScheduler::Waiting& entry) {
     print.push_back(entry.job.task);
     print.push_back(static_cast<std::int64_t>(entry.job.number));
@@ -103,9 +107,7 @@ void expect_invariants(const DeviceScheduler& scheduler) {
   ASSERT_TRUE(std::ranges::is_sorted(state.waiting, {}, key)) << "the head is not the most urgent";
   std::set<std::uint32_t> tasks;
   if (state.running) tasks.insert(state.running->task);
-  if (state.staged) {
-    ASSERT_TRUE(tasks.insert(state.staged->job.task).second) << "two jobs of one task";
-  }
+  if (state.staged) { ASSERT_TRUE(tasks.insert(state.staged->job.task).second) << "two jobs of one task"; }
   for (const auto& entry : state.waiting) ASSERT_TRUE(tasks.insert(entry.job.task).second) << "two jobs of one task";
 }
 
@@ -173,15 +175,17 @@ TEST(DeviceScheduler, WrongEventsAreRefusedAndChangeNothing) {
   feed(scheduler, request(0, 3, 10));
   feed(scheduler, request(1, 4, 10));
   const auto before = fingerprint(scheduler);
-  for (const Event& event : {request(0, 3, 10), request(0, 4, 10), request(1, 4, 10), completion(1, 4), completion(0, 2), withdrawal(0, 2),
-                             withdrawal(1, 5), withdrawal(9, 0), copied_in({0, 0, 0}), copied_out({9, 0, 0}, true),
-                             Event{static_cast<Kind>(77), {0, 3}, at(0), at(0)}}) {
+  for (const Event& event :
+       {request(0, 3, 10), request(0, 4, 10), request(1, 4, 10), completion(1, 4), completion(0, 2), withdrawal(0, 2),
+        withdrawal(1, 5), withdrawal(9, 0), copied_in({0, 0, 0}), copied_out({9, 0, 0}, true),
+        Event{static_cast<Kind>(77), {0, 3}, at(0), at(0)}}) {
     EXPECT_EQ(feed(scheduler, event), (List{{Action::Kind::refuse, event.job, event.transfer}}));
     EXPECT_EQ(fingerprint(scheduler), before);
   }
 }
 
-/// Every state that three tasks can reach, and in each every event: as the model says, invariants kept, refusals without effect.
+/// Every state that three tasks can reach, and in each every event: as the model says, invariants kept, refusals
+/// without effect.
 TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
   std::vector<Event> events;
   for (std::uint32_t task = 0; task < 4; ++task)
@@ -213,8 +217,8 @@ TEST(DeviceScheduler, EveryReachableStateOfThreeTasks) {
         if (seen.insert(print).second) open.push_back(std::move(next));
       }
     }
-    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not), and of the two others none, one or both (2 numbers, 3 deadlines each)
-    // wish to, of which either is staged.
+    // Idle; or one of 3 tasks executes (2 numbers, withdrawn or not), and of the two others none, one or both (2
+    // numbers, 3 deadlines each) wish to, of which either is staged.
     EXPECT_EQ(seen.size(), 1u + 3 * 4 * (1 + 2 * 6 + 2 * 6 * 6));
   }
 }
@@ -234,7 +238,8 @@ TEST(DeviceScheduler, AMillionRandomEventsFollowTheModelWithoutAllocating) {
     Event event = request(task, random() % 3, static_cast<std::int64_t>(random() % 50));
     if (random() % 3 == 0) event.kind = Kind::job_withdrawn;
     if (random() % 3 == 0) event.kind = Kind::execution_done;
-    if (const auto& running = scheduler.state().running; running && random() % 4 == 0) event = completion(running->task, running->number);
+    if (const auto& running = scheduler.state().running; running && random() % 4 == 0)
+      event = completion(running->task, running->number);
     out.clear();
     twin_out.clear();
     const std::uint64_t before = rtexec::test::allocations();

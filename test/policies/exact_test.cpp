@@ -17,8 +17,8 @@ using test::TinyTask;
 
 int draw(std::mt19937& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
-/// Non-preemptive static priority on the device alone: the response bounds are the exact worst cases, and a set is refused only where
-/// some schedule has a job that outlasts its period.
+/// Non-preemptive static priority on the device alone: the response bounds are the exact worst cases, and a set is
+/// refused only where some schedule has a job that outlasts its period.
 TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
   std::mt19937 random(11);
   int accepted = 0;
@@ -59,18 +59,21 @@ TEST(Exact, ResponseTimesOfStaticPriorityAreExact) {
   EXPECT_GT(refused, 200);
 }
 
-/// The example by which Davis et al. refuted the older analysis: the second job of the lowest task is later than its first.
+/// The example by which Davis et al. refuted the older analysis: the second job of the lowest task is later than its
+/// first.
 TEST(Exact, ALaterJobOfTheBusyPeriodCanBeTheWorst) {
   const std::vector<Load> higher{{5, 2, 0}, {7, 2, 0}};
   const DeviceResponse response = device_response({7, 2, 0}, higher, 0, 7);
   const int first_job = 6;
   EXPECT_GT(response.from_release, first_job);
-  EXPECT_EQ(test::worst_responses({{.period = 5, .device = 2, .device_rank = 0}, {.period = 7, .device = 2, .device_rank = 1},
+  EXPECT_EQ(test::worst_responses({{.period = 5, .device = 2, .device_rank = 0},
+                                   {.period = 7, .device = 2, .device_rank = 1},
                                    {.period = 7, .device = 2, .device_rank = 2}})[2],
             response.from_release);
 }
 
-/// Non-preemptive EDF on the device alone: a set is accepted exactly when no schedule misses, and ends are never later than promised.
+/// Non-preemptive EDF on the device alone: a set is accepted exactly when no schedule misses, and ends are never later
+/// than promised.
 TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
   std::mt19937 random(12);
   int accepted = 0;
@@ -84,21 +87,25 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
       const int period = draw(random, 2, 12);
       const int cost = draw(random, 1, std::max(1, period / n));
       const int deadline = draw(random, cost, period);
-      tiny.push_back({.period = period, .before = 0, .device = cost, .after = 0, .device_rank = 0, .device_done_by = deadline});
+      tiny.push_back(
+          {.period = period, .before = 0, .device = cost, .after = 0, .device_rank = 0, .device_done_by = deadline});
       tasks.push_back({period, deadline, cost});
       utilisation.add(cost, period);
     }
     const int background = draw(random, 0, 2) == 0 ? draw(random, 1, 3) : 0;
     if (background > 0)
-      tiny.push_back({.period = 12, .before = 0, .device = background, .after = 0, .device_rank = 1, .device_done_by = 12});
+      tiny.push_back(
+          {.period = 12, .before = 0, .device = background, .after = 0, .device_rank = 1, .device_done_by = 12});
     if (!utilisation.below_one()) continue;
     const DemandAnalysis analysis = analyse_demand(tasks, background);
     ASSERT_TRUE(analysis.settled);
     const std::vector<int> worst = test::worst_responses(tiny);
     bool missed = false;
     for (std::size_t i = 0; i < tasks.size(); ++i) missed = missed || worst[i] > tasks[i].deadline;
-    ASSERT_EQ(analysis.proved(), !missed) << "slack " << analysis.tightest.slack() << " at " << analysis.tightest.instant;
-    for (std::size_t i = 0; analysis.proved() && i < tasks.size(); ++i) ASSERT_LE(worst[i], tasks[i].deadline - analysis.slack[i]);
+    ASSERT_EQ(analysis.proved(), !missed)
+        << "slack " << analysis.tightest.slack() << " at " << analysis.tightest.instant;
+    for (std::size_t i = 0; analysis.proved() && i < tasks.size(); ++i)
+      ASSERT_LE(worst[i], tasks[i].deadline - analysis.slack[i]);
     (missed ? refused : accepted)++;
   }
   EXPECT_GT(accepted, 80);
@@ -122,7 +129,9 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
     const Nanos background = draw(random, 0, 5);
     const DemandAnalysis analysis = analyse_demand(tasks, background);
     ASSERT_EQ(analysis.settled, utilisation.below_one());
-    if (!analysis.settled || std::ranges::any_of(tasks, [](const DemandTask& task) { return task.cost > task.deadline; })) continue;
+    if (!analysis.settled ||
+        std::ranges::any_of(tasks, [](const DemandTask& task) { return task.cost > task.deadline; }))
+      continue;
     ++settled;
     std::vector<Nanos> slack(tasks.size(), unbounded);
     Nanos least = unbounded;
@@ -130,7 +139,8 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
       const Nanos here = demand_at(tasks, background, t).slack();
       for (std::size_t i = 0; i < tasks.size(); ++i)
         if (t >= tasks[i].deadline) slack[i] = std::min(slack[i], here);
-      if (std::ranges::any_of(tasks, [&](const DemandTask& task) { return task.deadline <= t; })) least = std::min(least, here);
+      if (std::ranges::any_of(tasks, [&](const DemandTask& task) { return task.deadline <= t; }))
+        least = std::min(least, here);
     }
     ASSERT_EQ(analysis.tightest.slack(), least);
     ASSERT_EQ(analysis.slack, slack);
@@ -149,14 +159,21 @@ TinySet random_staged(std::mt19937& random, Order order, int longest_first_part)
   const int n = draw(random, 2, 3);
   for (int i = 0; i < n; ++i) {
     const int period = draw(random, 5, n == 2 ? 18 : 13);
-    const TinyTask task{.period = period, .before = draw(random, 1, longest_first_part), .device = draw(random, 1, 3), .after = draw(random, 1, 2),
-                        .device_rank = order == Order::edf ? 0 : i, .device_done_by = 0, .core = draw(random, 0, 1)};
+    const TinyTask task{.period = period,
+                        .before = draw(random, 1, longest_first_part),
+                        .device = draw(random, 1, 3),
+                        .after = draw(random, 1, 2),
+                        .device_rank = order == Order::edf ? 0 : i,
+                        .device_done_by = 0,
+                        .core = draw(random, 0, 1)};
     set.tasks.push_back(task);
-    set.staged.tasks.push_back({period, period, task.before, task.device, task.after, static_cast<unsigned>(task.core)});
+    set.staged.tasks.push_back(
+        {period, period, task.before, task.device, task.after, static_cast<unsigned>(task.core)});
   }
   if (draw(random, 0, 2) == 0) {
     set.staged.background = draw(random, 1, 3);
-    set.tasks.push_back({.period = 8, .before = 0, .device = static_cast<int>(set.staged.background), .after = 0, .device_rank = 9});
+    set.tasks.push_back(
+        {.period = 8, .before = 0, .device = static_cast<int>(set.staged.background), .after = 0, .device_rank = 9});
   }
   return set;
 }
@@ -176,10 +193,13 @@ TEST_P(ExactEndToEnd, BoundsCoverEverySchedule) {
       bounds = found.tasks;
     } else {
       bounds = static_priority_bounds(set.staged);
-      if (bounds.size() < set.staged.tasks.size() || !bounds.back().settled || bounds.back().done > set.staged.tasks.back().deadline) continue;
+      if (bounds.size() < set.staged.tasks.size() || !bounds.back().settled ||
+          bounds.back().done > set.staged.tasks.back().deadline)
+        continue;
     }
     ++proved;
-    for (std::size_t i = 0; i < bounds.size(); ++i) set.tasks[i].device_done_by = static_cast<int>(bounds[i].device_done);
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+      set.tasks[i].device_done_by = static_cast<int>(bounds[i].device_done);
     const std::vector<int> worst = test::worst_responses(set.tasks);
     for (std::size_t i = 0; i < bounds.size(); ++i) {
       ASSERT_LE(worst[i], bounds[i].done) << "task " << i << " in attempt " << attempt;
@@ -214,7 +234,8 @@ TEST_P(ExactSees, TheBrokenAnalysis) {
     const auto bounds = analyse(faults);
     if (!bounds || analyse({}) == bounds) continue;
     ++attacked;
-    for (std::size_t i = 0; i < bounds->size(); ++i) set.tasks[i].device_done_by = static_cast<int>((*bounds)[i].device_done);
+    for (std::size_t i = 0; i < bounds->size(); ++i)
+      set.tasks[i].device_done_by = static_cast<int>((*bounds)[i].device_done);
     const std::vector<int> worst = test::worst_responses(set.tasks);
     for (std::size_t i = 0; i < bounds->size(); ++i)
       if (worst[i] > (*bounds)[i].done) caught = 1;
@@ -222,15 +243,16 @@ TEST_P(ExactSees, TheBrokenAnalysis) {
   EXPECT_EQ(caught, 1) << name << " in " << attacked << " sets";
 }
 
-INSTANTIATE_TEST_SUITE_P(Deliberate, ExactSees,
-                         testing::Values(Broken{"static_device_blocking", Order::static_priority, {.device_blocking = true}},
-                                         Broken{"static_device_jitter", Order::static_priority, {.device_jitter = true}},
-                                         Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},
-                                         Broken{"static_one_job_less", Order::static_priority, {.one_job_less = true}},
-                                         Broken{"static_suspension", Order::static_priority, {.suspension = true}},
-                                         Broken{"edf_device_blocking", Order::edf, {.device_blocking = true}},
-                                         Broken{"edf_stage_deadline", Order::edf, {.stage_deadline = true}}),
-                         [](const auto& broken) { return std::string(broken.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Deliberate, ExactSees,
+    testing::Values(Broken{"static_device_blocking", Order::static_priority, {.device_blocking = true}},
+                    Broken{"static_device_jitter", Order::static_priority, {.device_jitter = true}},
+                    Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},
+                    Broken{"static_one_job_less", Order::static_priority, {.one_job_less = true}},
+                    Broken{"static_suspension", Order::static_priority, {.suspension = true}},
+                    Broken{"edf_device_blocking", Order::edf, {.device_blocking = true}},
+                    Broken{"edf_stage_deadline", Order::edf, {.stage_deadline = true}}),
+    [](const auto& broken) { return std::string(broken.param.name); });
 
 } // namespace
 } // namespace rtexec::policies

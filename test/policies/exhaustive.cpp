@@ -15,7 +15,7 @@ enum class Stage : std::uint8_t { idle, before, queued, device, after };
 struct TaskState {
   int since = 0; // ticks since the last release, at most the period + 1
   Stage stage = Stage::idle;
-  int left = 0;  // of the part
+  int left = 0; // of the part
 };
 
 using State = std::vector<TaskState>;
@@ -40,7 +40,8 @@ class Explorer {
   static std::uint64_t key(const State& state) {
     std::uint64_t value = 0;
     for (const TaskState& task : state)
-      value = value << 14 | static_cast<std::uint64_t>(task.since) << 8 | static_cast<std::uint64_t>(task.stage) << 5 | static_cast<std::uint64_t>(task.left);
+      value = value << 14 | static_cast<std::uint64_t>(task.since) << 8 | static_cast<std::uint64_t>(task.stage) << 5 |
+              static_cast<std::uint64_t>(task.left);
     return value;
   }
 
@@ -54,14 +55,18 @@ class Explorer {
     std::array<bool, 2> taken{};
     for (std::size_t i = 0; i < state.size(); ++i) {
       const bool cpu = state[i].stage == Stage::before || state[i].stage == Stage::after;
-      if (state[i].stage == Stage::device || (cpu && !std::exchange(taken[static_cast<std::size_t>(tasks_[i].core)], true))) list.push_back(i);
+      if (state[i].stage == Stage::device ||
+          (cpu && !std::exchange(taken[static_cast<std::size_t>(tasks_[i].core)], true)))
+        list.push_back(i);
     }
     return list;
   }
 
   std::optional<std::size_t> head(const State& state) const {
     std::optional<std::size_t> best;
-    const auto urgency = [&](std::size_t i) { return std::tuple(tasks_[i].device_rank, tasks_[i].device_done_by - state[i].since, i); };
+    const auto urgency = [&](std::size_t i) {
+      return std::tuple(tasks_[i].device_rank, tasks_[i].device_done_by - state[i].since, i);
+    };
     for (std::size_t i = 0; i < state.size(); ++i)
       if (state[i].stage == Stage::queued && (!best || urgency(i) < urgency(*best))) best = i;
     return best;
@@ -92,7 +97,8 @@ class Explorer {
 
     const std::vector<std::size_t> parts = executing(state);
     for (const std::size_t i : parts) end_part(state, i);
-    const bool device_free = std::ranges::none_of(state, [](const TaskState& task) { return task.stage == Stage::device; });
+    const bool device_free =
+        std::ranges::none_of(state, [](const TaskState& task) { return task.stage == Stage::device; });
     if (const auto next = head(state); next && device_free) {
       State started = state;
       started[*next].stage = Stage::device;

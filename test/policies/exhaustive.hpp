@@ -1,5 +1,5 @@
-// The exact worst case of a tiny task set, by visiting every state that any schedule can reach: every sporadic release pattern, every
-// execution time from 0 to the WCET, every order of what happens at one instant. Integer time.
+// The exact worst case of a tiny task set, by visiting every state that any schedule can reach: every sporadic release
+// pattern, every execution time from 0 to the WCET, every order of what happens at one instant. Integer time.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace rtexec::test {
 
 struct TinyTask {
   int period = 1;
-  int before = 0;       // CPU parts; with 0 the job asks for the device at once, or ends with it
+  int before = 0; // CPU parts; with 0 the job asks for the device at once, or ends with it
   int device = 0;
   int after = 0;
-  int device_rank = 0;  // smaller first, then the earlier release + device_done_by, then the lower index
+  int device_rank = 0; // smaller first, then the earlier release + device_done_by, then the lower index
   int device_done_by = 0;
-  int core = 0;         // 0 or 1
+  int core = 0; // 0 or 1
 };
 
 /// Tasks in order of core priority. The worst response time of each; `period + 1` where a job can outlast the next

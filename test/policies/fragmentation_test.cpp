@@ -33,7 +33,8 @@ TEST(Fragmentation, CountsAnObjectOfOneChunkAsLarge) {
 }
 
 TEST(Fragmentation, DoesNotAliasScratch) {
-  const std::vector<MemoryObject> overlapping(3, MemoryObject{.kind = MemoryClass::scratch, .offset = {0}, .size = granularity});
+  const std::vector<MemoryObject> overlapping(
+      3, MemoryObject{.kind = MemoryClass::scratch, .offset = {0}, .size = granularity});
   EXPECT_EQ(fragmentation(overlapping, granularity).total, granularity * 3);
 }
 

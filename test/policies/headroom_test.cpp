@@ -41,25 +41,37 @@ Scene scene_of(std::vector<Task> tasks, Order order = Order::edf) {
 
 /// Three tasks of four chunks each in `capacity` chunks.
 Scene swapping(std::uint64_t capacity, Duration period = 20ms) {
-  Scene scene = scene_of({task_of("a", period, {.device = 1ms}), task_of("b", 2 * period, {.device = 2ms}), task_of("c", 3 * period, {.device = 2ms})});
+  Scene scene = scene_of({task_of("a", period, {.device = 1ms}), task_of("b", 2 * period, {.device = 2ms}),
+                          task_of("c", 3 * period, {.device = 2ms})});
   scene.memory.assign(3, {.state = chunk * 4});
   scene.tasks.device.capacity = chunk * capacity;
-  scene.board.swap_costs = {{.store = StoreKind::pinned, .chunk = chunk, .in_per_chunk = 300us, .out_per_chunk = 200us, .drop_per_chunk = 10us, .in_fixed = 5us}};
+  scene.board.swap_costs = {{.store = StoreKind::pinned,
+                             .chunk = chunk,
+                             .in_per_chunk = 300us,
+                             .out_per_chunk = 200us,
+                             .drop_per_chunk = 10us,
+                             .in_fixed = 5us}};
   return scene;
 }
 
-// ---- the changes, in words of their own ---------------------------------------------------------------------------------
+// ---- the changes, in words of their own ----
 
-Duration scaled(Duration time, double factor) { return Duration(std::llround(std::ceil(static_cast<double>(time.count()) * factor - 1e-6))); }
-Duration cut(Duration time, double factor) { return Duration(std::llround(std::floor(static_cast<double>(time.count()) * factor + 1e-6))); }
+Duration scaled(Duration time, double factor) {
+  return Duration(std::llround(std::ceil(static_cast<double>(time.count()) * factor - 1e-6)));
+}
+Duration cut(Duration time, double factor) {
+  return Duration(std::llround(std::floor(static_cast<double>(time.count()) * factor + 1e-6)));
+}
 
 using Change = std::function<void(Scene&, double)>;
 
 Change device_of(std::size_t i) {
-  return [i](Scene& scene, double f) { scene.tasks.tasks[i].wcet->device = scaled(scene.tasks.tasks[i].wcet->device, f); };
+  return
+      [i](Scene& scene, double f) { scene.tasks.tasks[i].wcet->device = scaled(scene.tasks.tasks[i].wcet->device, f); };
 }
 void all_wcets(Scene& scene, double f) {
-  for (Task& task : scene.tasks.tasks) task.wcet = Wcet{scaled(task.wcet->before, f), scaled(task.wcet->device, f), scaled(task.wcet->after, f)};
+  for (Task& task : scene.tasks.tasks)
+    task.wcet = Wcet{scaled(task.wcet->before, f), scaled(task.wcet->device, f), scaled(task.wcet->after, f)};
 }
 Change period_of(std::size_t i) {
   return [i](Scene& scene, double f) {
@@ -74,7 +86,9 @@ void all_periods(Scene& scene, double f) {
 }
 void copies(Scene& scene, double f) {
   SwapCost& cost = scene.board.swap_costs[0];
-  for (Duration* each : {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed}) *each = scaled(*each, 1 / f);
+  for (Duration* each :
+       {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed})
+    *each = scaled(*each, 1 / f);
 }
 
 bool proved_with(Scene scene, const Change& change, double factor) {
@@ -85,15 +99,15 @@ bool proved_with(Scene scene, const Change& change, double factor) {
 /// Both neighbours are what they are called, and neighbours.
 void expect_edge(const Scene& scene, const Edge<Factor>& edge, const Change& change, const std::string& what) {
   SCOPED_TRACE(what);
-  if (edge.proved) {
-    EXPECT_TRUE(proved_with(scene, change, edge.proved->value()));
-  }
+  if (edge.proved) { EXPECT_TRUE(proved_with(scene, change, edge.proved->value())); }
   if (edge.not_proved) {
     EXPECT_FALSE(proved_with(scene, change, edge.not_proved->value()));
     EXPECT_NE(edge.reason, "");
   }
   if (edge.proved && edge.not_proved) {
-    EXPECT_NEAR(std::max(edge.proved->value() / edge.not_proved->value(), edge.not_proved->value() / edge.proved->value()), 1.001, 0.001);
+    EXPECT_NEAR(
+        std::max(edge.proved->value() / edge.not_proved->value(), edge.not_proved->value() / edge.proved->value()),
+        1.001, 0.001);
   }
 }
 
@@ -110,7 +124,7 @@ void expect_edges(const Scene& scene) {
   if (room.bandwidth) expect_edge(scene, *room.bandwidth, copies, "bandwidth");
 }
 
-// ---- by hand ----------------------------------------------------------------------------------------------------------
+// ---- by hand ----
 
 TEST(Headroom, OfOneTaskIsWhatItsDeadlineLeaves) {
   const Headroom room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
@@ -140,7 +154,8 @@ TEST(Headroom, ADeadlineBelowThePeriodStaysUntilThePeriodReachesIt) {
 
 TEST(Headroom, OfATightSetIsOne) {
   const Headroom room = scene_of({task_of("a", 4ms, {1ms, 2ms, 1ms})}).room();
-  for (const Edge<Factor>& edge : {room.tasks[0].wcet, room.tasks[0].period, *room.wcet, *room.period}) EXPECT_EQ(edge.proved, Factor{});
+  for (const Edge<Factor>& edge : {room.tasks[0].wcet, room.tasks[0].period, *room.wcet, *room.period})
+    EXPECT_EQ(edge.proved, Factor{});
   EXPECT_NEAR(room.wcet->not_proved->value(), 1.001, 1e-9);
   EXPECT_NEAR(room.period->not_proved->value(), 0.999, 1e-9);
 }
@@ -172,7 +187,7 @@ TEST(Headroom, NothingMayHelp) {
   EXPECT_EQ(room.wcet_to_prove->reason, "task 'a'");
 }
 
-// ---- memory and copies --------------------------------------------------------------------------------------------------
+// ---- memory and copies ----
 
 TEST(Headroom, OfMemoryEndsWhereTheSetIsNoLongerProved) {
   for (const std::uint64_t capacity : {1024u, 12u, 9u}) {
@@ -228,14 +243,17 @@ TEST(Headroom, TakesCostsOfTheSetForCostsOfTheBoard) {
   const Scene scene = swapping(9);
   Scene own = scene;
   const SwapCost& cost = scene.board.swap_costs[0];
-  own.tasks.device.swap_cost = {.in_per_chunk = cost.in_per_chunk, .out_per_chunk = cost.out_per_chunk, .in_fixed = cost.in_fixed, .out_fixed = cost.out_fixed,
+  own.tasks.device.swap_cost = {.in_per_chunk = cost.in_per_chunk,
+                                .out_per_chunk = cost.out_per_chunk,
+                                .in_fixed = cost.in_fixed,
+                                .out_fixed = cost.out_fixed,
                                 .drop_per_chunk = cost.drop_per_chunk};
   own.board.swap_costs.clear();
   ASSERT_LT(scene.room().bandwidth->proved->value(), 0.95);
   EXPECT_EQ(own.room().bandwidth->proved, scene.room().bandwidth->proved);
 }
 
-// ---- by scanning ----------------------------------------------------------------------------------------------------------
+// ---- by scanning ----
 
 /// The last step of the grid on the way up (+1) or down (-1) before the first that is not proved.
 double scan(const Scene& scene, const Change& change, int direction) {
@@ -257,7 +275,8 @@ class RandomSets : public testing::Test {
     const auto n = draw(2, 4);
     for (std::int64_t i = 0; i < n; ++i) {
       const Duration period = draw(10, 100) * 1ms;
-      tasks.push_back(task_of(std::string(1, static_cast<char>('a' + i)), period, {draw(0, 3) * 100us, period * draw(5, 35) / (100 * n / 2), draw(0, 3) * 100us},
+      tasks.push_back(task_of(std::string(1, static_cast<char>('a' + i)), period,
+                              {draw(0, 3) * 100us, period * draw(5, 35) / (100 * n / 2), draw(0, 3) * 100us},
                               static_cast<unsigned>(draw(0, 1))));
       if (draw(0, 2) == 0) tasks.back().deadline = period * draw(70, 100) / 100;
     }

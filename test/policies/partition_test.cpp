@@ -1,4 +1,5 @@
-// Which cores tasks get that name none: what is kept, what stays free, and how often a plan is missed that some placement would have.
+// Which cores tasks get that name none: what is kept, what stays free, and how often a plan is missed that some
+// placement would have.
 #include "policies/partition.hpp"
 
 #include "policies/admission.hpp"
@@ -21,7 +22,8 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
 
-Board board_with(std::vector<unsigned> cores, std::optional<unsigned> compute = {}, std::optional<unsigned> service = {}) {
+Board board_with(std::vector<unsigned> cores, std::optional<unsigned> compute = {},
+                 std::optional<unsigned> service = {}) {
   Board board = board_of();
   board.cores = std::move(cores);
   board.compute_core = compute;
@@ -35,7 +37,9 @@ Task anywhere(std::string name, Duration period, Wcet wcet) {
   return task;
 }
 
-Plan plan_of(const TaskSet& set, const Board& board) { return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value(); }
+Plan plan_of(const TaskSet& set, const Board& board) {
+  return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+}
 
 std::vector<unsigned> cores_of(const Plan& plan) {
   std::vector<unsigned> cores;
@@ -45,21 +49,23 @@ std::vector<unsigned> cores_of(const Plan& plan) {
 
 std::vector<Task> light(std::size_t count) {
   std::vector<Task> tasks;
-  for (std::size_t i = 0; i < count; ++i) tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), 100ms, {1ms, 1ms, 1ms}));
+  for (std::size_t i = 0; i < count; ++i)
+    tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), 100ms, {1ms, 1ms, 1ms}));
   return tasks;
 }
 
 std::vector<Task> heavy(std::size_t count) {
   std::vector<Task> tasks;
-  for (std::size_t i = 0; i < count; ++i) tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), 100ms, {60ms, 1ms, 1ms}));
+  for (std::size_t i = 0; i < count; ++i)
+    tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), 100ms, {60ms, 1ms, 1ms}));
   return tasks;
 }
 
-// ---- which cores --------------------------------------------------------------------------------------------------------
+// ---- which cores ----
 
 TEST(Partition, KeepsCoresThatTasksName) {
   TaskSet set = set_of(light(4));
-  set.tasks[1].core = 3; // the compute core
+  set.tasks[1].core = 3;  // the compute core
   set.tasks[3].core = 77; // of another machine
   for (const Partition& partition : partitions(set, board_with({0, 1, 2, 3}, 3, 2))) {
     EXPECT_EQ(partition[1], 3u);
@@ -76,7 +82,9 @@ TEST(Partition, IsOneWhereAllCoresAreNamed) {
   EXPECT_THAT(partitions(set, board_with({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
 }
 
-TEST(Partition, IsCoreZeroWhereNoCoresAreKnown) { EXPECT_THAT(partitions(set_of(heavy(3)), board_of()), ElementsAre(ElementsAre(0, 0, 0))); }
+TEST(Partition, IsCoreZeroWhereNoCoresAreKnown) {
+  EXPECT_THAT(partitions(set_of(heavy(3)), board_of()), ElementsAre(ElementsAre(0, 0, 0)));
+}
 
 TEST(Partition, FillsTheFirstCoreWhereThatIsProved) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), board_with({0, 1, 2, 3}, 3, 2))), ElementsAre(0, 0, 0));
@@ -84,7 +92,8 @@ TEST(Partition, FillsTheFirstCoreWhereThatIsProved) {
 
 TEST(Partition, LeavesTheComputeCoreFree) {
   for (std::size_t count = 1; count < 8; ++count)
-    for (const Partition& partition : partitions(set_of(heavy(count)), board_with({0, 1, 2, 3}, 1, 0))) EXPECT_THAT(partition, Not(Contains(1u)));
+    for (const Partition& partition : partitions(set_of(heavy(count)), board_with({0, 1, 2, 3}, 1, 0)))
+      EXPECT_THAT(partition, Not(Contains(1u)));
 }
 
 TEST(Partition, TakesTheComputeCoreWhereThereIsNoOther) {
@@ -98,7 +107,9 @@ TEST(Partition, TakesTheServiceCoreLast) {
   EXPECT_TRUE(plan_of(set_of(heavy(3)), board).proved);
 }
 
-TEST(Partition, TakesTheServiceCoreOfASmallMachine) { EXPECT_THAT(cores_of(plan_of(set_of(light(2)), board_with({0, 1}, 1, 0))), ElementsAre(0, 0)); }
+TEST(Partition, TakesTheServiceCoreOfASmallMachine) {
+  EXPECT_THAT(cores_of(plan_of(set_of(light(2)), board_with({0, 1}, 1, 0))), ElementsAre(0, 0));
+}
 
 TEST(Partition, PutsBestEffortTasksWhereLeastIsDone) {
   TaskSet set = set_of(light(3));
@@ -140,7 +151,7 @@ TEST(Partition, OfASetThatDoesNotFitIsItsError) {
   EXPECT_EQ(refused.error().code, Errc::not_proved);
 }
 
-// ---- against all placements ---------------------------------------------------------------------------------------------
+// ---- against all placements ----
 
 /// Whether some placement on `cores` is proved.
 bool some_placement(TaskSet set, const Board& board, std::span<const unsigned> cores, std::size_t from = 0) {
@@ -159,11 +170,13 @@ class TinySets : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> 
   TaskSet draw_set() {
     std::vector<Task> tasks;
     const auto n = draw(3, 5);
-    const std::int64_t most = std::get<ThreadPolicy>(GetParam()) == ThreadPolicy::fifo ? 35 : 12; // percent: reservations take room
+    // Percent: reservations take room
+    const std::int64_t most = std::get<ThreadPolicy>(GetParam()) == ThreadPolicy::fifo ? 35 : 12;
     for (std::int64_t i = 0; i < n; ++i) {
       const Duration period = draw(10, 100) * 1ms;
       const auto part = [&] { return period * draw(1, most) / 100; };
-      tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), period, {part(), period * draw(2, 40) / (100 * n), part()}));
+      tasks.push_back(anywhere(std::string(1, static_cast<char>('a' + i)), period,
+                               {part(), period * draw(2, 40) / (100 * n), part()}));
     }
     TaskSet set = set_of(std::move(tasks), std::get<Order>(GetParam()));
     set.executive.threads = std::get<ThreadPolicy>(GetParam());
@@ -192,8 +205,10 @@ TEST_P(TinySets, AreNearlyAlwaysProvedIfSomePlacementIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TinySets,
-                         testing::Values(std::tuple(Order::edf, ThreadPolicy::fifo), std::tuple(Order::static_priority, ThreadPolicy::fifo),
-                                         std::tuple(Order::edf, ThreadPolicy::deadline), std::tuple(Order::static_priority, ThreadPolicy::deadline)));
+                         testing::Values(std::tuple(Order::edf, ThreadPolicy::fifo),
+                                         std::tuple(Order::static_priority, ThreadPolicy::fifo),
+                                         std::tuple(Order::edf, ThreadPolicy::deadline),
+                                         std::tuple(Order::static_priority, ThreadPolicy::deadline)));
 
 } // namespace
 } // namespace rtexec::policies

@@ -38,11 +38,15 @@ struct Case {
   explicit Case(SwapPolicy policy = SwapPolicy::pipelined) {
     set.swap.policy = policy;
     board.swap_costs = {{.store = policy == SwapPolicy::pageable ? StoreKind::pageable : StoreKind::pinned,
-                         .chunk = {chunk}, .in_per_chunk = 10ns, .out_per_chunk = 20ns, .drop_per_chunk = 3ns}};
+                         .chunk = {chunk},
+                         .in_per_chunk = 10ns,
+                         .out_per_chunk = 20ns,
+                         .drop_per_chunk = 3ns}};
   }
   Task& add(const MemoryDemand& demand, Duration period = 10ms, Duration execution = 0ns) {
     memory.push_back(demand);
-    set.tasks.push_back(task_of(std::string(1, static_cast<char>('a' + set.tasks.size())), period, {.device = execution}));
+    set.tasks.push_back(
+        task_of(std::string(1, static_cast<char>('a' + set.tasks.size())), period, {.device = execution}));
     return set.tasks.back();
   }
   void capacity(std::uint64_t count) { set.device.capacity = chunks(count); }
@@ -58,7 +62,9 @@ struct Case {
   std::vector<Volumes> volumes(std::uint32_t overflow) const {
     std::vector<std::size_t> order(set.tasks.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::pair(set.tasks[i].criticality == Criticality::best_effort, set.tasks[i].period); });
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      return std::pair(set.tasks[i].criticality == Criticality::best_effort, set.tasks[i].period);
+    });
     return swap_volumes(plan, set, board, order, overflow);
   }
 };
@@ -69,9 +75,11 @@ std::vector<std::uint32_t> slots(const PlannedTask& task) {
   return result;
 }
 
-// ---- arenas and demand ------------------------------------------------------------------------------------------------
+// ---- arenas and demand ----
 
-MemoryDemand some_memory() { return {.constant = {chunk + 1}, .scratch = chunks(5), .state = {1}, .fixed = {2 * chunk + 7}}; }
+MemoryDemand some_memory() {
+  return {.constant = {chunk + 1}, .scratch = chunks(5), .state = {1}, .fixed = {2 * chunk + 7}};
+}
 MemoryDemand more_memory() { return {.constant = chunks(3), .scratch = {chunk / 2}, .state = {0}, .fixed = {0}}; }
 
 TEST(PlanMemory, EachClassTakesWholeChunksAndScratchIsShared) {
@@ -80,7 +88,8 @@ TEST(PlanMemory, EachClassTakesWholeChunksAndScratchIsShared) {
   two.add(more_memory(), 20ms);
   EXPECT_EQ(two.make().value(), 0u);
   const Arena& arena = two.plan.tasks[0].arena;
-  EXPECT_EQ(std::tuple(arena.constant, arena.state, arena.fixed, arena.scratch, arena.padding), std::tuple(2u, 1u, 3u, 5u, 0u));
+  EXPECT_EQ(std::tuple(arena.constant, arena.state, arena.fixed, arena.scratch, arena.padding),
+            std::tuple(2u, 1u, 3u, 5u, 0u));
   EXPECT_EQ(two.plan.tasks[1].period, 20ms);
   EXPECT_TRUE(two.plan.shared_scratch);
   EXPECT_EQ(two.plan.demand, chunks(2 + 1 + 3 + 3 + 5));
@@ -89,7 +98,8 @@ TEST(PlanMemory, EachClassTakesWholeChunksAndScratchIsShared) {
 }
 
 TEST(PlanMemory, TheBaselinesDoNotTellClassesApart) {
-  for (const SwapPolicy policy : {SwapPolicy::rt_swap, SwapPolicy::pageable, SwapPolicy::lru, SwapPolicy::min, SwapPolicy::mo_vmm}) {
+  for (const SwapPolicy policy :
+       {SwapPolicy::rt_swap, SwapPolicy::pageable, SwapPolicy::lru, SwapPolicy::min, SwapPolicy::mo_vmm}) {
     Case two(policy);
     two.add(some_memory());
     two.add(more_memory());
@@ -102,11 +112,14 @@ TEST(PlanMemory, TheBaselinesDoNotTellClassesApart) {
 
 TEST(PlanMemory, ObjectsInChunksOfTheirOwnWasteTheirRest) {
   Case one(SwapPolicy::mo_vmm);
-  MemoryDemand& demand = one.memory.emplace_back(MemoryDemand{.constant = {3 * chunk}, .scratch = {chunk + 2}, .state = {chunk + 1}});
+  MemoryDemand& demand =
+      one.memory.emplace_back(MemoryDemand{.constant = {3 * chunk}, .scratch = {chunk + 2}, .state = {chunk + 1}});
   one.set.tasks.push_back(task_of("a", 10ms, {}));
   one.make().value();
   EXPECT_EQ(one.plan.tasks[0].arena.padding, 0u) << "a class that lists no objects is one";
-  demand.objects = {{MemoryClass::constant, {0}, {chunk / 2}}, {MemoryClass::constant, {chunk / 2}, {2 * chunk + chunk / 2}}, {MemoryClass::state, {0}, {1}},
+  demand.objects = {{MemoryClass::constant, {0}, {chunk / 2}},
+                    {MemoryClass::constant, {chunk / 2}, {2 * chunk + chunk / 2}},
+                    {MemoryClass::state, {0}, {1}},
                     {MemoryClass::state, {1}, {chunk}}};
   one.make().value();
   EXPECT_EQ(one.plan.tasks[0].arena.padding, (1 + 3 - 3) + (1 + 1 - 2u));
@@ -134,7 +147,7 @@ TEST(PlanMemory, MinAndMoVmmTakeTheSmallestChunks) {
   }
 }
 
-// ---- what does not fit ------------------------------------------------------------------------------------------------
+// ---- what does not fit ----
 
 TEST(PlanMemory, WithoutSwappingAnOverflowIsRefused) {
   Case two(SwapPolicy::none);
@@ -145,8 +158,8 @@ TEST(PlanMemory, WithoutSwappingAnOverflowIsRefused) {
   two.capacity(10);
   const Error error = two.error();
   EXPECT_EQ(error.code, Errc::not_proved);
-  EXPECT_THAT(error.what, AllOf(HasSubstr("the tasks need 44KiB"), HasSubstr("fixed 32KiB"), HasSubstr("scratch 12KiB"), HasSubstr("capacity is 40KiB"),
-                                HasSubstr("[swap] policy = \"pipelined\"")));
+  EXPECT_THAT(error.what, AllOf(HasSubstr("the tasks need 44KiB"), HasSubstr("fixed 32KiB"), HasSubstr("scratch 12KiB"),
+                                HasSubstr("capacity is 40KiB"), HasSubstr("[swap] policy = \"pipelined\"")));
   two.set.swap.policy = SwapPolicy::pipelined;
   EXPECT_EQ(two.make().value(), 1u) << "8 chunks take turns in 7: without (M) nothing is promised, but it can be run";
 }
@@ -159,7 +172,9 @@ TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
     two.capacity(10);
     const Error error = two.error();
     EXPECT_EQ(error.code, Errc::not_proved);
-    EXPECT_EQ(error.what, "task 'b' alone needs 44KiB of device memory, but the capacity is 40KiB; use a smaller model or a larger [device] capacity");
+    EXPECT_EQ(error.what,
+              "task 'b' alone needs 44KiB of device memory, but the capacity is 40KiB; use a smaller model or a larger "
+              "[device] capacity");
     two.memory[1].state = two.memory[1].constant = two.memory[1].scratch = Bytes{~std::uint64_t{0}};
     EXPECT_THAT(two.error().what, HasSubstr("task 'b' alone needs"));
   }
@@ -182,8 +197,10 @@ TEST(PlanMemory, WhatMayBeSwappedDecides) {
   EXPECT_EQ(three.make().value(), 5u);
   three.capacity(17);
   EXPECT_EQ(three.error().code, Errc::not_proved);
-  EXPECT_THAT(three.error().what, AllOf(HasSubstr("the tasks need 92KiB"), HasSubstr("24KiB more than the capacity of 68KiB"), HasSubstr("of 44KiB that may be swapped"),
-                                        HasSubstr("only 20KiB can be away while task 'a' executes, which needs 24KiB of it")));
+  EXPECT_THAT(three.error().what,
+              AllOf(HasSubstr("the tasks need 92KiB"), HasSubstr("24KiB more than the capacity of 68KiB"),
+                    HasSubstr("of 44KiB that may be swapped"),
+                    HasSubstr("only 20KiB can be away while task 'a' executes, which needs 24KiB of it")));
   three.set.tasks[0].swap_volume = chunks(5);
   EXPECT_THAT(three.error().what, HasSubstr("raise swappable or swap_volume"));
   three.capacity(11);
@@ -192,7 +209,8 @@ TEST(PlanMemory, WhatMayBeSwappedDecides) {
 
 TEST(PlanMemory, AVolumeThatIsTooLargeIsBadInput) {
   Case two;
-  two.add({.constant = chunks(4), .scratch = chunks(9), .state = chunks(2), .fixed = chunks(1)}).swap_volume = Bytes{6 * chunk + 1};
+  two.add({.constant = chunks(4), .scratch = chunks(9), .state = chunks(2), .fixed = chunks(1)}).swap_volume =
+      Bytes{6 * chunk + 1};
   two.add({.constant = chunks(8)});
   two.capacity(20);
   const Error error = two.error();
@@ -202,7 +220,7 @@ TEST(PlanMemory, AVolumeThatIsTooLargeIsBadInput) {
   EXPECT_EQ(two.make().value(), 0u) << "nothing is swapped";
 }
 
-// ---- costs and stores -------------------------------------------------------------------------------------------------
+// ---- costs and stores ----
 
 Case overflowing(SwapPolicy policy = SwapPolicy::rt_swap) {
   Case two(policy);
@@ -216,31 +234,45 @@ TEST(PlanMemory, TheCostIsTheBoardsForThisChunkAndOverriddenKeyByKey) {
   Case two = overflowing();
   two.board.copy_engines = 2;
   two.board.swap_costs = {{.chunk = {2 * chunk}, .in_per_chunk = 99ns},
-                          {.chunk = {chunk}, .in_per_chunk = 1ns, .out_per_chunk = 2ns, .drop_per_chunk = 3ns, .in_fixed = 4ns, .out_fixed = 5ns, .residual = 6ns}};
-  two.set.device.swap_cost = {.in_per_chunk = {}, .out_per_chunk = 20ns, .in_fixed = 40ns, .out_fixed = {}, .drop_per_chunk = {}};
+                          {.chunk = {chunk},
+                           .in_per_chunk = 1ns,
+                           .out_per_chunk = 2ns,
+                           .drop_per_chunk = 3ns,
+                           .in_fixed = 4ns,
+                           .out_fixed = 5ns,
+                           .residual = 6ns}};
+  two.set.device.swap_cost = {
+      .in_per_chunk = {}, .out_per_chunk = 20ns, .in_fixed = 40ns, .out_fixed = {}, .drop_per_chunk = {}};
   EXPECT_EQ(two.make().value(), 2u);
   const SwapPlan& swap = two.plan.swap.value();
-  EXPECT_EQ(std::tuple(swap.cost.chunk, swap.cost.in_per_chunk, swap.cost.out_per_chunk, swap.cost.drop_per_chunk, swap.cost.in_fixed, swap.cost.out_fixed),
+  EXPECT_EQ(std::tuple(swap.cost.chunk, swap.cost.in_per_chunk, swap.cost.out_per_chunk, swap.cost.drop_per_chunk,
+                       swap.cost.in_fixed, swap.cost.out_fixed),
             std::tuple(Bytes{chunk}, 1ns, 20ns, 3ns, 40ns, 5ns));
   EXPECT_EQ(swap.policy, SwapPolicy::rt_swap);
   EXPECT_EQ(swap.copy_engines, 2u);
   EXPECT_EQ(swap.store, "");
-  two.set.device.swap_cost = {.in_per_chunk = 10ns, .out_per_chunk = {}, .in_fixed = {}, .out_fixed = 50ns, .drop_per_chunk = 30ns};
+  two.set.device.swap_cost = {
+      .in_per_chunk = 10ns, .out_per_chunk = {}, .in_fixed = {}, .out_fixed = 50ns, .drop_per_chunk = 30ns};
   two.make().value();
-  EXPECT_EQ(std::tuple(swap.cost.in_per_chunk, swap.cost.out_per_chunk, swap.cost.drop_per_chunk, swap.cost.in_fixed, swap.cost.out_fixed),
+  EXPECT_EQ(std::tuple(swap.cost.in_per_chunk, swap.cost.out_per_chunk, swap.cost.drop_per_chunk, swap.cost.in_fixed,
+                       swap.cost.out_fixed),
             std::tuple(10ns, 2ns, 30ns, 4ns, 50ns));
 }
 
 TEST(PlanMemory, TheCostsOfAnotherStoreDoNotCount) {
   Case two = overflowing();
   two.set.swap.policy = SwapPolicy::pageable;
-  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"pageable\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store pageable'")));
-  two.board.swap_costs.push_back({.store = StoreKind::pageable, .chunk = {chunk}, .in_per_chunk = 70ns, .out_per_chunk = 80ns});
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"pageable\" (none is calibrated)"),
+                                      HasSubstr("run 'rtexec calibrate --store pageable'")));
+  two.board.swap_costs.push_back(
+      {.store = StoreKind::pageable, .chunk = {chunk}, .in_per_chunk = 70ns, .out_per_chunk = 80ns});
   two.make().value();
   EXPECT_EQ(two.plan.swap->cost.in_per_chunk, 70ns);
   two.set.swap.store = SwapStore{.file = "swap"};
-  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"file\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store file:PATH'")));
-  two.board.swap_costs.push_back({.store = StoreKind::file, .chunk = {chunk}, .in_per_chunk = 700ns, .out_per_chunk = 800ns});
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("store \"file\" (none is calibrated)"),
+                                      HasSubstr("run 'rtexec calibrate --store file:PATH'")));
+  two.board.swap_costs.push_back(
+      {.store = StoreKind::file, .chunk = {chunk}, .in_per_chunk = 700ns, .out_per_chunk = 800ns});
   two.make().value();
   EXPECT_EQ(two.plan.swap->cost.in_per_chunk, 700ns);
 }
@@ -249,7 +281,8 @@ TEST(PlanMemory, WithoutACalibratedChunkBothCopiesMustBeGiven) {
   Case two = overflowing();
   two.board.swap_costs.clear();
   EXPECT_EQ(two.error().code, Errc::bad_input);
-  EXPECT_THAT(two.error().what, AllOf(HasSubstr("chunks of 4KiB and store \"pinned\" (none is calibrated)"), HasSubstr("run 'rtexec calibrate --store pinned'")));
+  EXPECT_THAT(two.error().what, AllOf(HasSubstr("chunks of 4KiB and store \"pinned\" (none is calibrated)"),
+                                      HasSubstr("run 'rtexec calibrate --store pinned'")));
   two.board.swap_costs = {{.chunk = {2 * chunk}}, {.chunk = {mib}}};
   EXPECT_THAT(two.error().what, HasSubstr("(8KiB, 1MiB are calibrated)"));
   two.set.device.swap_cost.in_per_chunk = 7ns;
@@ -288,9 +321,10 @@ TEST(PlanMemory, WhereDeviceMemoryIsHostMemoryTheStoreIsAFile) {
   EXPECT_EQ(two.plan.swap->store, "/data/swap");
 }
 
-// ---- which slots ------------------------------------------------------------------------------------------------------
+// ---- which slots ----
 
-/// Task a: constants of 1 and 3 chunks, state of 2 and 4, and one whose last slot holds the end of a large and a small object.
+/// Task a: constants of 1 and 3 chunks, state of 2 and 4, and one whose last slot holds the end of a large and a small
+/// object.
 Case ordered(SwapPolicy policy, SwapCandidates candidates) {
   Case two(policy);
   two.set.swap.candidates = candidates;
@@ -298,9 +332,13 @@ Case ordered(SwapPolicy policy, SwapCandidates candidates) {
            .scratch = chunks(2),
            .state = chunks(7),
            .fixed = chunks(1),
-           .objects = {{MemoryClass::constant, {0}, chunks(1)}, {MemoryClass::constant, chunks(1), chunks(3)}, {MemoryClass::state, {0}, chunks(2)},
-                       {MemoryClass::state, chunks(2), {4 * chunk + 1}}, {MemoryClass::state, {6 * chunk + 1}, {chunk - 1}},
-                       {MemoryClass::scratch, {0}, {2 * chunk - 1}}, {MemoryClass::scratch, {chunk}, {chunk / 2}}}});
+           .objects = {{MemoryClass::constant, {0}, chunks(1)},
+                       {MemoryClass::constant, chunks(1), chunks(3)},
+                       {MemoryClass::state, {0}, chunks(2)},
+                       {MemoryClass::state, chunks(2), {4 * chunk + 1}},
+                       {MemoryClass::state, {6 * chunk + 1}, {chunk - 1}},
+                       {MemoryClass::scratch, {0}, {2 * chunk - 1}},
+                       {MemoryClass::scratch, {chunk}, {chunk / 2}}}});
   two.add({.state = chunks(20)});
   two.capacity(30);
   return two;
@@ -332,7 +370,8 @@ TEST(SwapVolumes, BaselinesSwapScratchTooAndCopyEverythingOut) {
   Case two = ordered(SwapPolicy::rt_swap, SwapCandidates::constants_first);
   const std::uint32_t overflow = two.make().value();
   assign_volumes(two.plan, two.set, Volumes{13, 0}, overflow);
-  EXPECT_THAT(slots(two.plan.tasks[0]), ElementsAre(6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 12, 13, 0)) << "the fixed slot 11 stays";
+  EXPECT_THAT(slots(two.plan.tasks[0]), ElementsAre(6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 12, 13, 0))
+      << "the fixed slot 11 stays";
   EXPECT_TRUE(std::ranges::all_of(two.plan.tasks[0].swap_slots, &SwapSlot::copied_out));
 }
 
@@ -348,7 +387,10 @@ TEST(SwapVolumes, OnDemandPagingMayTakeAnyChunk) {
 
 TEST(SwapVolumes, PaddingIsSwappedLast) {
   Case two(SwapPolicy::mo_vmm);
-  two.add({.state = chunks(2), .fixed = chunks(1), .objects = {{MemoryClass::state, {0}, {chunk / 2}}, {MemoryClass::state, {chunk / 2}, {chunk + chunk / 2}}}});
+  two.add(
+      {.state = chunks(2),
+       .fixed = chunks(1),
+       .objects = {{MemoryClass::state, {0}, {chunk / 2}}, {MemoryClass::state, {chunk / 2}, {chunk + chunk / 2}}}});
   two.add({.state = chunks(8)});
   two.capacity(9);
   const std::uint32_t overflow = two.make().value();
@@ -356,7 +398,7 @@ TEST(SwapVolumes, PaddingIsSwappedLast) {
   EXPECT_THAT(slots(two.plan.tasks[0]), ElementsAre(0, 1, 3));
 }
 
-// ---- how many ---------------------------------------------------------------------------------------------------------
+// ---- how many ----
 
 /// The rule written down a second time: whether the memory of `plan`, whose slots are assigned, works out.
 bool works(const Case& given) {
@@ -380,7 +422,8 @@ bool works(const Case& given) {
     if (own > swap.frames) return false;
     if (own == 0 || swap.policy != SwapPolicy::pipelined) continue;
     bool beside = true;
-    for (std::size_t j = 0; j < plan.tasks.size(); ++j) beside = beside && (j == k || own + plan.tasks[j].swap_slots.size() <= swap.frames);
+    for (std::size_t j = 0; j < plan.tasks.size(); ++j)
+      beside = beside && (j == k || own + plan.tasks[j].swap_slots.size() <= swap.frames);
     const auto execution = (given.set.tasks[k].wcet->device + 2 * given.board.dispatch).count();
     if (!beside && alpha * static_cast<std::int64_t>(swap.frames - own) < execution) return false;
   }
@@ -417,7 +460,8 @@ std::set<Volumes> all_that_work(const Case& given, std::uint32_t overflow) {
     const std::uint32_t most = swappable(given.plan, given.plan.tasks[i].arena);
     std::uint32_t first = 0, last = most;
     if (given.plan.swap->policy == SwapPolicy::lru) first = most;
-    if (const auto& by_hand = given.set.tasks[i].swap_volume) first = last = static_cast<std::uint32_t>((by_hand->count + chunk - 1) / chunk);
+    if (const auto& by_hand = given.set.tasks[i].swap_volume)
+      first = last = static_cast<std::uint32_t>((by_hand->count + chunk - 1) / chunk);
     for (volumes[i] = first; volumes[i] <= last; ++volumes[i]) choose(i + 1);
   };
   choose(0);
@@ -428,10 +472,13 @@ using Random = std::mt19937;
 int draw(Random& random, int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
 MemoryDemand random_memory(Random& random) {
-  const auto some = [&] { return draw(random, 0, 1) == 0 ? Bytes{0} : Bytes{static_cast<std::uint64_t>(draw(random, 1, 4 * chunk))}; };
+  const auto some = [&] {
+    return draw(random, 0, 1) == 0 ? Bytes{0} : Bytes{static_cast<std::uint64_t>(draw(random, 1, 4 * chunk))};
+  };
   MemoryDemand demand{.constant = some(), .scratch = some(), .state = some(), .fixed = some()};
   for (std::uint64_t at = 0; at < demand.state.count && draw(random, 0, 3) > 0;) {
-    const std::uint64_t size = std::min<std::uint64_t>(demand.state.count - at, static_cast<std::uint64_t>(draw(random, 1, 2 * chunk)));
+    const std::uint64_t size =
+        std::min<std::uint64_t>(demand.state.count - at, static_cast<std::uint64_t>(draw(random, 1, 2 * chunk)));
     demand.objects.push_back({MemoryClass::state, {at}, {size}});
     at += size;
   }
@@ -439,10 +486,12 @@ MemoryDemand random_memory(Random& random) {
 }
 
 Case random_case(Random& random) {
-  static constexpr SwapPolicy policies[] = {SwapPolicy::pipelined, SwapPolicy::pipelined, SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::mo_vmm,
-                                            SwapPolicy::min,       SwapPolicy::pageable,  SwapPolicy::lru};
+  static constexpr SwapPolicy policies[] = {SwapPolicy::pipelined, SwapPolicy::pipelined, SwapPolicy::pipelined,
+                                            SwapPolicy::rt_swap,   SwapPolicy::mo_vmm,    SwapPolicy::min,
+                                            SwapPolicy::pageable,  SwapPolicy::lru};
   Case result(policies[draw(random, 0, 7)]);
-  result.set.swap.candidates = draw(random, 0, 1) == 0 ? SwapCandidates::constants_first : SwapCandidates::largest_first;
+  result.set.swap.candidates =
+      draw(random, 0, 1) == 0 ? SwapCandidates::constants_first : SwapCandidates::largest_first;
   result.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
   const Duration out(draw(random, 0, 6));
   SwapCost& cost = result.board.swap_costs.front();
@@ -467,11 +516,13 @@ TEST(SwapVolumes, WhatIsProposedWorksAndWhereAnythingWorksSomethingIsProposed) {
     const auto overflow = tried.make();
     if (overflow && *overflow == 0) continue;
     if (!tried.plan.swap || (!overflow && overflow.error().code == Errc::bad_input)) {
-      const bool alone = std::ranges::any_of(tried.plan.tasks, [&](const PlannedTask& task) { return chunks(task.arena.slots()) > tried.plan.capacity; });
-      const bool too_much = tried.plan.swap && std::ranges::any_of(tried.plan.tasks, [&](const PlannedTask& task) {
-        const auto& given = tried.set.tasks[static_cast<std::size_t>(&task - tried.plan.tasks.data())].swap_volume;
-        return given && *given > chunks(swappable(tried.plan, task.arena));
-      });
+      const bool alone = std::ranges::any_of(
+          tried.plan.tasks, [&](const PlannedTask& task) { return chunks(task.arena.slots()) > tried.plan.capacity; });
+      const bool too_much =
+          tried.plan.swap && std::ranges::any_of(tried.plan.tasks, [&](const PlannedTask& task) {
+            const auto& given = tried.set.tasks[static_cast<std::size_t>(&task - tried.plan.tasks.data())].swap_volume;
+            return given && *given > chunks(swappable(tried.plan, task.arena));
+          });
       EXPECT_TRUE(alone || too_much) << overflow.error().what;
       continue;
     }
@@ -480,10 +531,13 @@ TEST(SwapVolumes, WhatIsProposedWorksAndWhereAnythingWorksSomethingIsProposed) {
     const std::vector<Volumes> found = tried.volumes(missing);
     ASSERT_EQ(overflow.has_value(), !found.empty()) << run;
     ASSERT_EQ(std::set(found.begin(), found.end()).size(), found.size());
-    for (const Volumes& each : found) ASSERT_TRUE(all.empty() ? executes(tried, each, missing) : all.contains(each)) << run << ": " << testing::PrintToString(each);
+    for (const Volumes& each : found)
+      ASSERT_TRUE(all.empty() ? executes(tried, each, missing) : all.contains(each))
+          << run << ": " << testing::PrintToString(each);
     ASSERT_TRUE(all.empty() || !found.empty()) << run;
     ++(all.empty() ? refused : proposed);
-    by_hand += !all.empty() && std::ranges::any_of(tried.set.tasks, [](const Task& task) { return task.swap_volume > Bytes{0}; });
+    by_hand += !all.empty() &&
+               std::ranges::any_of(tried.set.tasks, [](const Task& task) { return task.swap_volume > Bytes{0}; });
   }
   EXPECT_GT(proposed, 200);
   EXPECT_GT(refused, 150);
@@ -499,7 +553,9 @@ Case case_study(SwapPolicy policy, std::uint64_t capacity) {
   six.board.swap_costs = {{.chunk = six.board.chunk, .in_per_chunk = 2830us, .out_per_chunk = 2620us}};
   const auto network = [&](double footprint, double swappable, Duration period, Duration execution) {
     constexpr double gib = 1024.0 * mib;
-    six.add({.state = {static_cast<std::uint64_t>(swappable * gib)}, .fixed = {static_cast<std::uint64_t>((footprint - swappable) * gib)}}, period, execution);
+    six.add({.state = {static_cast<std::uint64_t>(swappable * gib)},
+             .fixed = {static_cast<std::uint64_t>((footprint - swappable) * gib)}},
+            period, execution);
   };
   network(1.6, 0.9, 600ms, 34ms);
   network(1.4, 0.7, 600ms, 29ms);
@@ -536,13 +592,15 @@ TEST(SwapVolumes, LongPeriodsAndBestEffortTasksSwapFirst) {
   four.capacity(32);
   const std::uint32_t overflow = four.make().value();
   ASSERT_EQ(overflow, 8u);
-  for (const Volumes& volumes : four.volumes(overflow)) EXPECT_GE(std::min(volumes[1], volumes[3]), std::max(volumes[0], volumes[2]));
+  for (const Volumes& volumes : four.volumes(overflow))
+    EXPECT_GE(std::min(volumes[1], volumes[3]), std::max(volumes[0], volumes[2]));
   EXPECT_THAT(four.volumes(overflow), Contains(Volumes{0, 4, 4, 4}));
 }
 
 TEST(SwapVolumes, ManyTasksInSmallChunks) {
   Case many;
-  for (int i = 0; i < 100; ++i) many.add({.constant = chunks(600), .state = chunks(20)}, Duration(1'000'000 + i), Duration(5'000 + i));
+  for (int i = 0; i < 100; ++i)
+    many.add({.constant = chunks(600), .state = chunks(20)}, Duration(1'000'000 + i), Duration(5'000 + i));
   many.board.capacity = chunks(20'000);
   const std::uint32_t overflow = many.make().value();
   const auto volumes = many.volumes(overflow);

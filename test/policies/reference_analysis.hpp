@@ -1,5 +1,5 @@
-// The end-to-end analysis written down a second time, straight from the formulas and for small numbers, with switches that break it:
-// unbroken it must agree with policies/, broken it must be caught by the search for misses.
+// The end-to-end analysis written down a second time, straight from the formulas and for small numbers, with switches
+// that break it: unbroken it must agree with policies/, broken it must be caught by the search for misses.
 #pragma once
 
 #include "policies/end_to_end.hpp"
@@ -11,14 +11,14 @@
 namespace rtexec::test {
 
 struct Faults {
-  bool device_blocking = false; // lower priorities do not block the device
-  bool device_jitter = false;   // device parts are requested at their nominal release
+  bool device_blocking = false;  // lower priorities do not block the device
+  bool device_jitter = false;    // device parts are requested at their nominal release
   bool last_part_jitter = false; // last parts become ready at their nominal release
-  bool one_job_less = false;    // a window of the device holds ceil instead of floor + 1 jobs
-  bool first_job_only = false;  // no push-through by the task's own previous job
-  bool suspension = false;      // the joint window leaves out the time on the device
-  bool stage_deadline = false;  // EDF: the device part is given the whole deadline
-  bool release_jitter = false;  // timers are exact
+  bool one_job_less = false;     // a window of the device holds ceil instead of floor + 1 jobs
+  bool first_job_only = false;   // no push-through by the task's own previous job
+  bool suspension = false;       // the joint window leaves out the time on the device
+  bool stage_deadline = false;   // EDF: the device part is given the whole deadline
+  bool release_jitter = false;   // timers are exact
 };
 
 /// Ends of the three parts after the nominal release.
@@ -37,8 +37,10 @@ inline constexpr Time none = -1;
 
 inline Time ceiling(Time a, Time b) { return (a + b - 1) / b; }
 
-/// Least w with w = own + interference on the core, or none above the deadline. `third`: when the last parts above become ready.
-inline Time window(const StagedSet& set, std::size_t i, Time own, const std::vector<Time>& third, const Faults& faults) {
+/// Least w with w = own + interference on the core, or none above the deadline. `third`: when the last parts above
+/// become ready.
+inline Time window(const StagedSet& set, std::size_t i, Time own, const std::vector<Time>& third,
+                   const Faults& faults) {
   Time w = own;
   for (;;) {
     Time sum = own;
@@ -58,7 +60,8 @@ struct DeviceEnd {
   Time after_release = 0, after_request = 0;
 };
 
-inline std::optional<DeviceEnd> device_end(const StagedSet& set, std::size_t i, const std::vector<Time>& ready, const Faults& faults) {
+inline std::optional<DeviceEnd> device_end(const StagedSet& set, std::size_t i, const std::vector<Time>& ready,
+                                           const Faults& faults) {
   const StagedTask& task = set.tasks[i];
   Time blocking = set.background;
   for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocking = std::max<Time>(blocking, set.tasks[j].device);
@@ -73,7 +76,9 @@ inline std::optional<DeviceEnd> device_end(const StagedSet& set, std::size_t i, 
       start = blocking + job * task.device;
       for (std::size_t j = 0; j < i; ++j) {
         const StagedTask& other = set.tasks[j];
-        start += (faults.one_job_less ? std::max<Time>(ceiling(before + jitter(j), other.period), 1) : (before + jitter(j)) / other.period + 1) * other.device;
+        start += (faults.one_job_less ? std::max<Time>(ceiling(before + jitter(j), other.period), 1)
+                                      : (before + jitter(j)) / other.period + 1) *
+                 other.device;
       }
       if (start > 4 * task.period) return std::nullopt;
     }
@@ -86,7 +91,8 @@ inline std::optional<DeviceEnd> device_end(const StagedSet& set, std::size_t i, 
     for (Time before = none; before != length;) {
       before = length;
       length = blocking + (job + 1) * task.device;
-      for (std::size_t j = 0; j < i; ++j) length += std::max<Time>(ceiling(before + jitter(j), set.tasks[j].period), 1) * set.tasks[j].device;
+      for (std::size_t j = 0; j < i; ++j)
+        length += std::max<Time>(ceiling(before + jitter(j), set.tasks[j].period), 1) * set.tasks[j].device;
       if (length > 1'000'000) return std::nullopt;
     }
     if (faults.first_job_only || length <= (job + 1) * task.period - ready[i]) return end;
@@ -125,7 +131,8 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
 } // namespace reference
 
 /// Nothing: some deadline is not kept.
-[[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_static(const policies::StagedSet& set, const Faults& faults = {}) {
+[[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_static(const policies::StagedSet& set,
+                                                                                  const Faults& faults = {}) {
   using namespace reference;
   std::vector<ReferenceBounds> bounds;
   std::vector<Time> first;
@@ -139,7 +146,8 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
     const auto device = device_end(set, i, first, faults);
     if (!device) return std::nullopt;
     const Time w3 = window(set, i, task.after, third, faults);
-    const Time joint = window(set, i, task.before + task.after + (faults.suspension ? 0 : device->after_request), third, faults);
+    const Time joint =
+        window(set, i, task.before + task.after + (faults.suspension ? 0 : device->after_request), third, faults);
     Time done = w3 == none ? none : device->after_release + w3;
     if (joint != none && (done == none || jitter + joint < done)) done = jitter + joint;
     if (done == none || done > task.deadline) return std::nullopt;
@@ -149,8 +157,10 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
   return bounds;
 }
 
-/// For the split in which task i's device part is to be done by device_done[i]; where that is 0, as late as its last part allows.
-[[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_edf(const policies::StagedSet& set, std::vector<long long> device_done,
+/// For the split in which task i's device part is to be done by device_done[i]; where that is 0, as late as its last
+/// part allows.
+[[nodiscard]] inline std::optional<std::vector<ReferenceBounds>> reference_edf(const policies::StagedSet& set,
+                                                                               std::vector<long long> device_done,
                                                                                const Faults& faults = {}) {
   using namespace reference;
   std::vector<ReferenceBounds> bounds;

@@ -1,5 +1,6 @@
-// The test of the pipelined rule written down a second time, for device parts alone, straight from the formulas and for small numbers, with
-// switches that break it: unbroken it must hold against the search for misses, broken it must be caught by it.
+// The test of the pipelined rule written down a second time, for device parts alone, straight from the formulas and for
+// small numbers, with switches that break it: unbroken it must hold against the search for misses, broken it must be
+// caught by it.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -36,7 +37,9 @@ namespace pipelined {
 using Time = long long;
 
 inline Time over(Time a, Time b) { return std::max<Time>(a - b, 0); }
-inline Time jobs_due(const PipelinedTask& task, Time length) { return length < task.deadline ? 0 : (length - task.deadline) / task.period + 1; }
+inline Time jobs_due(const PipelinedTask& task, Time length) {
+  return length < task.deadline ? 0 : (length - task.deadline) / task.period + 1;
+}
 
 inline bool memory_fits(const PipelinedSet& set, const PipelinedFaults& faults) {
   for (std::size_t k = 0; k < set.tasks.size(); ++k) {
@@ -46,7 +49,9 @@ inline bool memory_fits(const PipelinedSet& set, const PipelinedFaults& faults) 
     for (std::size_t j = 0; j < set.tasks.size(); ++j)
       if (j != k) other = std::max(other, set.tasks[j].chunks);
     if (task.chunks > set.frames) return false;
-    if (!faults.landing_room && task.chunks + other > set.frames && set.per_chunk * (set.frames - task.chunks) < task.device) return false;
+    if (!faults.landing_room && task.chunks + other > set.frames &&
+        set.per_chunk * (set.frames - task.chunks) < task.device)
+      return false;
   }
   return true;
 }
@@ -77,14 +82,16 @@ inline Time blocking(const PipelinedSet& set, Time lambda, const PipelinedFaults
     longest = std::max(longest, over(set.tasks[a].device, lambda));
     for (std::size_t b = 0; b < set.tasks.size(); ++b) {
       if (a == b || !later(b)) continue;
-      const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda) : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
+      const Time staged = faults.staged_load ? over(set.tasks[b].device, lambda)
+                                             : over(set.tasks[b].device, lambda) + over(set.tasks[b].load, lambda);
       most = std::max(most, (faults.running_job ? 0 : std::max(lambda, set.tasks[a].device)) + staged);
     }
   }
   return most >= 0 ? most : faults.running_job ? 0 : longest;
 }
 
-inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>& points, const PipelinedFaults& faults) {
+inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>& points,
+                  const PipelinedFaults& faults) {
   Time alone = 0;
   Time blocker = 0;
   bool swaps = false;
@@ -106,7 +113,8 @@ inline bool holds(const PipelinedSet& set, Time length, const std::vector<Time>&
 }
 
 /// Above it the inequality holds by its slope; nothing: for no lambda.
-inline std::optional<Time> last_length(const PipelinedSet& set, const std::vector<Time>& points, const PipelinedFaults& faults) {
+inline std::optional<Time> last_length(const PipelinedSet& set, const std::vector<Time>& points,
+                                       const PipelinedFaults& faults) {
   std::optional<Time> least;
   Time deadline = 0;
   for (const PipelinedTask& task : set.tasks) deadline = std::max(deadline, task.deadline);
@@ -136,7 +144,8 @@ inline bool edf(const PipelinedSet& set, const PipelinedFaults& faults) {
 }
 
 /// R_i, at most D_i; nothing: later than that, for every lambda.
-inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time lambda, const PipelinedFaults& faults) {
+inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time lambda,
+                                    const PipelinedFaults& faults) {
   const PipelinedTask& task = set.tasks[i];
   bool alone = true;
   for (std::size_t j = 0; j <= i; ++j) alone = alone && set.tasks[j].chunks == 0;
@@ -148,7 +157,8 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
   } else {
     blocked = blocking(set, lambda, faults, [&](std::size_t b) { return b > i; });
   }
-  const Time last = alone ? 0 : std::min(task.device, lambda) - task.device + cost_of(i); // beside the q jobs before
+  /// Beside the q jobs before
+  const Time last = alone ? 0 : std::min(task.device, lambda) - task.device + cost_of(i);
   Time most = 0;
   for (Time q = 0;; ++q) {
     Time start = blocked + q * cost_of(i) + last;
@@ -164,7 +174,8 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
     for (Time before = 0; before != length;) {
       before = length;
       length = blocked + lambda;
-      for (std::size_t j = 0; j <= i; ++j) length += (before + set.tasks[j].period - 1) / set.tasks[j].period * cost_of(j);
+      for (std::size_t j = 0; j <= i; ++j)
+        length += (before + set.tasks[j].period - 1) / set.tasks[j].period * cost_of(j);
       if (length > 1'000'000'000) return std::nullopt;
     }
     if ((q + 1) * task.period >= length) return most;
@@ -174,7 +185,8 @@ inline std::optional<Time> response(const PipelinedSet& set, std::size_t i, Time
 } // namespace pipelined
 
 /// Response bounds; nothing: some deadline is not kept.
-[[nodiscard]] inline std::optional<std::vector<long long>> reference_pipelined(const PipelinedSet& set, Order order, const PipelinedFaults& faults = {}) {
+[[nodiscard]] inline std::optional<std::vector<long long>> reference_pipelined(const PipelinedSet& set, Order order,
+                                                                               const PipelinedFaults& faults = {}) {
   using namespace pipelined;
   if (!memory_fits(set, faults)) return std::nullopt;
   std::vector<Time> bounds;

@@ -1,5 +1,5 @@
-// The tests of the serial rules written down a second time, straight from the formulas and for small numbers, with switches that break them:
-// unbroken they must agree with policies/, broken the search for misses must catch them.
+// The tests of the serial rules written down a second time, straight from the formulas and for small numbers, with
+// switches that break them: unbroken they must agree with policies/, broken the search for misses must catch them.
 #pragma once
 
 #include "policies/device_set.hpp"
@@ -54,7 +54,9 @@ inline Costs costs_of(const DeviceSet& set, const Volumes& volumes, const Serial
     for (std::size_t a = 0; a < volumes.size(); ++a)
       if (a != b && swapping > 0 && !faults.running_job) beside = std::max(beside, set.tasks[a].execution);
     region = std::max(region, beside + set.tasks[b].execution);
-    costs.block.push_back(!set.guarded || faults.blocking ? 0 : volumes[b] == 0 ? set.tasks[b].execution : std::max(costs.out[b], beside + set.tasks[b].execution));
+    costs.block.push_back(!set.guarded || faults.blocking ? 0
+                          : volumes[b] == 0               ? set.tasks[b].execution
+                                                          : std::max(costs.out[b], beside + set.tasks[b].execution));
   }
   if (set.guarded) costs.once = swapping > 0 ? (swapping + 1) * set.cost.out_fixed.count() : 0;
   else if (faults.stray) costs.once = std::max(region, *std::ranges::max_element(costs.out));
@@ -107,7 +109,8 @@ inline bool demand(const DeviceSet& set, const Costs& costs, const SerialFaults&
 }
 
 /// R of task i, at most D.
-inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, std::size_t i, const SerialFaults& faults) {
+inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, std::size_t i,
+                                    const SerialFaults& faults) {
   const DeviceTask& task = set.tasks[i];
   Time blocked = 0;
   for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, costs.block[j]);
@@ -135,7 +138,8 @@ inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, st
       before = length;
       length = blocked;
       for (std::size_t j = 0; j <= i; ++j)
-        if (set.tasks[j].real_time) length += (before + set.tasks[j].period - 1) / set.tasks[j].period * costs.all(set, j);
+        if (set.tasks[j].real_time)
+          length += (before + set.tasks[j].period - 1) / set.tasks[j].period * costs.all(set, j);
       if (length > 1'000'000'000) return std::nullopt;
     }
     if ((q + 1) * task.period >= length) return most;
@@ -145,17 +149,20 @@ inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, st
 } // namespace serial
 
 /// Whether Baker's or the demand test holds.
-[[nodiscard]] inline bool reference_serial_edf(const policies::DeviceSet& set, const policies::Volumes& volumes, bool by_demand, const SerialFaults& faults = {}) {
+[[nodiscard]] inline bool reference_serial_edf(const policies::DeviceSet& set, const policies::Volumes& volumes,
+                                               bool by_demand, const SerialFaults& faults = {}) {
   const serial::Costs costs = serial::costs_of(set, volumes, faults);
   return by_demand ? serial::demand(set, costs, faults) : serial::baker(set, costs);
 }
 
 /// Response bounds by task, of best-effort ones 0; nothing: some deadline is not kept.
-[[nodiscard]] inline std::optional<std::vector<policies::Nanos>> reference_serial_static(const policies::DeviceSet& set, const policies::Volumes& volumes, const SerialFaults& faults = {}) {
+[[nodiscard]] inline std::optional<std::vector<policies::Nanos>> reference_serial_static(
+    const policies::DeviceSet& set, const policies::Volumes& volumes, const SerialFaults& faults = {}) {
   const serial::Costs costs = serial::costs_of(set, volumes, faults);
   std::vector<policies::Nanos> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const auto found = set.tasks[i].real_time ? serial::response(set, costs, i, faults) : std::optional<serial::Time>(0);
+    const auto found =
+        set.tasks[i].real_time ? serial::response(set, costs, i, faults) : std::optional<serial::Time>(0);
     if (!found) return std::nullopt;
     bounds.push_back(*found);
   }

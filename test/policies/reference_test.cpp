@@ -16,8 +16,11 @@ StagedSet random_set(std::mt19937& random) {
   if (draw(0, 1) == 0) set.background = draw(1, 20);
   for (Nanos i = 0; i < n; ++i) {
     const Nanos period = draw(30, 400);
-    set.tasks.push_back({.period = period, .deadline = draw(period / 2, period), .before = draw(1, std::max(Nanos{1}, period / (4 * n))),
-                         .device = draw(0, std::max(Nanos{1}, period / n)), .after = draw(1, std::max(Nanos{1}, period / (4 * n))),
+    set.tasks.push_back({.period = period,
+                         .deadline = draw(period / 2, period),
+                         .before = draw(1, std::max(Nanos{1}, period / (4 * n))),
+                         .device = draw(0, std::max(Nanos{1}, period / n)),
+                         .after = draw(1, std::max(Nanos{1}, period / (4 * n))),
                          .core = static_cast<unsigned>(draw(0, 1))});
   }
   return set;
@@ -30,7 +33,8 @@ TEST(Reference, StaticPriorityBoundsAgree) {
     const StagedSet set = random_set(random);
     const auto expected = test::reference_static(set);
     const std::vector<StageBounds> bounds = static_priority_bounds(set);
-    const bool kept = bounds.size() == set.tasks.size() && bounds.back().settled && bounds.back().done <= set.tasks.back().deadline;
+    const bool kept =
+        bounds.size() == set.tasks.size() && bounds.back().settled && bounds.back().done <= set.tasks.back().deadline;
     ASSERT_EQ(kept, expected.has_value());
     if (!kept) continue;
     ++proved;
@@ -51,9 +55,7 @@ TEST(Reference, EdfSplitsAgree) {
     const StagedSet set = random_set(random);
     const EdfBounds bounds = edf_bounds(set);
     const bool seeded = test::reference_edf(set, {}).has_value();
-    if (seeded) {
-      ASSERT_TRUE(bounds.proved());
-    }
+    if (seeded) { ASSERT_TRUE(bounds.proved()); }
     if (!bounds.proved()) continue;
     ++proved;
     searched += !seeded;

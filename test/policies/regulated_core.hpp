@@ -1,6 +1,7 @@
-// One regulated core and a device, in steps of a microsecond, written from the rules of regulation and not from the analysis: static
-// priorities, a line of memory in each step at most, a budget in each period, the core held once it is used up, and an adversary who
-// chooses phases, latencies, where a part moves its lines, and what moves memory whenever no part does.
+// One regulated core and a device, in steps of a microsecond, written from the rules of regulation and not from the
+// analysis: static priorities, a line of memory in each step at most, a budget in each period, the core held once it is
+// used up, and an adversary who chooses phases, latencies, where a part moves its lines, and what moves memory whenever
+// no part does.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ struct RegulatedModel {
 
 class RegulatedCoreModel {
  public:
-  RegulatedCoreModel(const RegulatedModel& model, std::vector<RegulatedTask> tasks, unsigned seed) : model_(model), tasks_(std::move(tasks)), random_(seed) {
+  RegulatedCoreModel(const RegulatedModel& model, std::vector<RegulatedTask> tasks, unsigned seed)
+      : model_(model), tasks_(std::move(tasks)), random_(seed) {
     jobs_.resize(tasks_.size());
     worst_.assign(tasks_.size(), 0);
     ready_ = worst_;
@@ -58,10 +60,10 @@ class RegulatedCoreModel {
   enum class Stage { none, released, before, waiting, device, after };
   struct Job {
     Stage stage = Stage::none;
-    int next = 0;     // earliest release
-    int released = 0; // nominal
-    int ready = 0;    // first part
-    int left = 0;     // of the part
+    int next = 0;            // earliest release
+    int released = 0;        // nominal
+    int ready = 0;           // first part
+    int left = 0;            // of the part
     std::vector<char> moves; // lines of its steps, the last one first
   };
 
@@ -111,7 +113,8 @@ class RegulatedCoreModel {
 
   void release() {
     const bool soon = ambush_ == Ambush::soon && used_ + model_.latency == given_;
-    const bool strike = ambush_ == Ambush::none || (ambush_ == Ambush::held && just_held_) || soon || chance(8 * model_.period);
+    const bool strike =
+        ambush_ == Ambush::none || (ambush_ == Ambush::held && just_held_) || soon || chance(8 * model_.period);
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Job& job = jobs_[i];
       if (job.stage == Stage::none && now_ >= job.next && strike) {
@@ -120,7 +123,8 @@ class RegulatedCoreModel {
         job.ready = now_ + (soon ? model_.latency : latency());
         job.next = now_ + tasks_[i].period + (ambush_ == Ambush::none && chance(8) ? pick(0, model_.period) : 0);
       }
-      if (job.stage == Stage::released && now_ >= job.ready) begin(job, Stage::before, tasks_[i].before, tasks_[i].lines_before);
+      if (job.stage == Stage::released && now_ >= job.ready)
+        begin(job, Stage::before, tasks_[i].before, tasks_[i].lines_before);
     }
   }
 
@@ -168,7 +172,9 @@ class RegulatedCoreModel {
     on_device_.reset();
   }
 
-  [[nodiscard]] long long due(std::size_t task) const { return jobs_[task].released * 1000LL + tasks_[task].device_done; }
+  [[nodiscard]] long long due(std::size_t task) const {
+    return jobs_[task].released * 1000LL + tasks_[task].device_done;
+  }
 
   void step() {
     regulate();

@@ -31,13 +31,15 @@ TEST_P(Gate, NeverAllocates) {
   const std::uint64_t before = test::allocations();
   for (int i = 0; i < 100; ++i) {
     const Kind kind = gate.at_release(i % 3 == 1).kind;
-    if (kind == Kind::wait || kind == Kind::abort_and_wait) static_cast<void>(gate.after_wait(gate.next() + period * 2));
+    if (kind == Kind::wait || kind == Kind::abort_and_wait)
+      static_cast<void>(gate.after_wait(gate.next() + period * 2));
   }
   EXPECT_EQ(test::allocations(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllPolicies, Gate,
-                         testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job, OnOverrun::stop));
+                         testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase,
+                                         OnOverrun::abort_job, OnOverrun::stop));
 
 // In each timeline job 0 is released at 0 and ends at 35: it overruns the releases at 10, 20 and 30.
 
@@ -58,12 +60,12 @@ TEST(ReleaseGate, CatchUpGivesEveryReleaseItsJobAndItsDeadline) {
   EXPECT_EQ(gate.at_release(false), decision(Kind::start, 0, 0));
   EXPECT_EQ(gate.at_release(true), decision(Kind::wait, 1, 10));
   EXPECT_EQ(gate.after_wait(at(35)), decision(Kind::start, 1, 10));
-  EXPECT_EQ(gate.next(), at(20));                                     // past: asked for at once
+  EXPECT_EQ(gate.next(), at(20)); // past: asked for at once
   EXPECT_EQ(gate.at_release(true), decision(Kind::wait, 2, 20));
   EXPECT_EQ(gate.after_wait(at(37)), decision(Kind::start, 2, 20));
   EXPECT_EQ(gate.at_release(true), decision(Kind::wait, 3, 30));
   EXPECT_EQ(gate.after_wait(at(39)), decision(Kind::start, 3, 30));
-  EXPECT_EQ(gate.next(), at(40));                                     // caught up
+  EXPECT_EQ(gate.next(), at(40)); // caught up
   EXPECT_EQ(gate.at_release(false), decision(Kind::start, 4, 40));
   EXPECT_EQ(gate.skipped(), 0u);
   EXPECT_EQ(gate.released(), 5u);

@@ -49,7 +49,7 @@ Plan plan_of(const TaskSet& set, std::optional<unsigned> service_core = 0) {
   return std::move(*plan);
 }
 
-// ---- the lemma --------------------------------------------------------------------------------------------------------
+// ---- the lemma ----
 
 struct Arrival {
   Nanos when = 0;
@@ -64,7 +64,8 @@ std::vector<Arrival> arrivals_for(std::size_t server, Nanos runtime, Nanos windo
   while (now < horizon) {
     Nanos recent = 0;
     for (auto it = arrivals.rbegin(); it != arrivals.rend() && it->when > now - window; ++it) recent += it->work;
-    if (const Nanos allowed = runtime - recent; allowed > 0) arrivals.push_back({now, server, draw.one_in(2) ? allowed : draw.between(1, allowed)});
+    if (const Nanos allowed = runtime - recent; allowed > 0)
+      arrivals.push_back({now, server, draw.one_in(2) ? allowed : draw.between(1, allowed)});
     const Nanos edge = arrivals.empty() ? window : std::max(Nanos{1}, arrivals.back().when + window - now);
     now += draw.one_in(2) ? edge : draw.between(1, draw.one_in(3) ? 2 * window : std::max(Nanos{1}, window / 4));
   }
@@ -106,15 +107,18 @@ TEST(Reservations, TheAttackSeesACoreThatIsGivenAwayTwice) {
   EXPECT_GT(caught, 50);
 }
 
-// ---- what the plan chooses --------------------------------------------------------------------------------------------
+// ---- what the plan chooses ----
 
 TaskSet random_set(Draw& draw) {
   std::vector<Task> tasks;
   const Nanos n = draw.between(1, 6);
   for (Nanos i = 0; i < n; ++i) {
     const Duration period = std::chrono::milliseconds(draw.between(30, draw.one_in(8) ? 9000 : 400));
-    const auto part = [&](int divisor) { return draw.one_in(6) ? Duration(0) : Duration(draw.between(0, period.count() / divisor / n)); };
-    tasks.push_back(task_of("t" + std::to_string(i), period, {part(6), part(3), part(6)}, static_cast<unsigned>(draw.between(0, 1))));
+    const auto part = [&](int divisor) {
+      return draw.one_in(6) ? Duration(0) : Duration(draw.between(0, period.count() / divisor / n));
+    };
+    tasks.push_back(task_of("t" + std::to_string(i), period, {part(6), part(3), part(6)},
+                            static_cast<unsigned>(draw.between(0, 1))));
     tasks.back().deadline = Duration(draw.between(period.count() / 2, period.count()));
     if (draw.one_in(8)) tasks.back().criticality = Criticality::best_effort;
   }
@@ -123,10 +127,13 @@ TaskSet random_set(Draw& draw) {
 
 /// What the reservations take of a core, in nanoseconds of each second.
 double share_of(const Plan& plan, const TaskSet& set, unsigned core) {
-  const auto rate = [](const CpuReservation& each) { return 1e9 * static_cast<double>(each.runtime.count()) / static_cast<double>(each.window.count()); };
+  const auto rate = [](const CpuReservation& each) {
+    return 1e9 * static_cast<double>(each.runtime.count()) / static_cast<double>(each.window.count());
+  };
   double share = core == 0 ? rate(plan.services->scheduler) : 0;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    if (set.tasks[i].core == core && plan.tasks[i].before_reservation) share += rate(*plan.tasks[i].before_reservation) + rate(*plan.tasks[i].after_reservation);
+    if (set.tasks[i].core == core && plan.tasks[i].before_reservation)
+      share += rate(*plan.tasks[i].before_reservation) + rate(*plan.tasks[i].after_reservation);
   return share;
 }
 
@@ -169,12 +176,15 @@ TEST(Reservations, ProvedPlansKeepTheCapTheDeadlinesAndTheKernelsLimits) {
   EXPECT_GT(best_effort, 100);
 }
 
-/// Jobs of all tasks of one core under the planned reservations: releases, device and CPU times as bad as the bounds allow.
+/// Jobs of all tasks of one core under the planned reservations: releases, device and CPU times as bad as the bounds
+/// allow.
 void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
   ConstantBandwidthCore simulated;
   std::vector<Arrival> activations;
   std::size_t servers = 0;
-  const auto activate = [&](std::size_t server, Nanos when, Nanos work) { activations.push_back({when, server, work}); };
+  const auto activate = [&](std::size_t server, Nanos when, Nanos work) {
+    activations.push_back({when, server, work});
+  };
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const PlannedTask& task = plan.tasks[i];
     if (set.tasks[i].core != core || !task.before_reservation) continue;
@@ -185,9 +195,15 @@ void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
     simulated.add(after.runtime.count(), after.window.count());
     const Nanos jitter = Nanos{100'000};
     const Nanos period = set.tasks[i].period.count();
-    for (Nanos nominal = draw.one_in(3) ? 0 : draw.between(0, period), job = 0; job < 12; ++job, nominal += period + (draw.one_in(4) ? draw.between(0, period) : 0)) {
-      const auto end_points = [&](Nanos low, Nanos high) { return draw.one_in(2) ? (draw.one_in(2) ? low : high) : draw.between(low, high); };
-      const auto work = [&](const CpuReservation& part) { return draw.one_in(3) ? draw.between(1, part.runtime.count() - spare_runtime) : part.runtime.count() - spare_runtime; };
+    for (Nanos nominal = draw.one_in(3) ? 0 : draw.between(0, period), job = 0; job < 12;
+         ++job, nominal += period + (draw.one_in(4) ? draw.between(0, period) : 0)) {
+      const auto end_points = [&](Nanos low, Nanos high) {
+        return draw.one_in(2) ? (draw.one_in(2) ? low : high) : draw.between(low, high);
+      };
+      const auto work = [&](const CpuReservation& part) {
+        return draw.one_in(3) ? draw.between(1, part.runtime.count() - spare_runtime)
+                              : part.runtime.count() - spare_runtime;
+      };
       const Nanos released = nominal + end_points(0, jitter);
       activate(server, released, work(before));
       // The release thread is woken once for nothing.
@@ -199,7 +215,8 @@ void attack(const Plan& plan, const TaskSet& set, unsigned core, Draw& draw) {
   std::ranges::stable_sort(activations, {}, &Arrival::when);
   for (const Arrival& each : activations) simulated.arrive(each.server, each.when, each.work);
   simulated.finish();
-  for (const auto& end : simulated.ends) ASSERT_LE(end.end, end.arrival + simulated.window(end.server)) << "core " << core << " server " << end.server;
+  for (const auto& end : simulated.ends)
+    ASSERT_LE(end.end, end.arrival + simulated.window(end.server)) << "core " << core << " server " << end.server;
 }
 
 TEST(Reservations, EveryPartOfAPromisedTaskEndsWithinItsWindow) {
@@ -215,7 +232,7 @@ TEST(Reservations, EveryPartOfAPromisedTaskEndsWithinItsWindow) {
   EXPECT_GT(attacked, 300);
 }
 
-// ---- the compute engine -----------------------------------------------------------------------------------------------
+// ---- the compute engine ----
 
 /// The compute engine alone on its core; the kernel looks at its budget at ticks, and when it goes to sleep.
 class Engine {
@@ -298,13 +315,14 @@ TEST(Reservations, TheEnginePausesForATenthAndOnceForATick) {
   EXPECT_GT(worst, longest_tick); // the attack comes close
 }
 
-// ---- verdicts ---------------------------------------------------------------------------------------------------------
+// ---- verdicts ----
 
 class EitherOrder : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(Reservations, EitherOrder, testing::Values(Order::edf, Order::static_priority));
 
 TEST_P(EitherOrder, ALightSetIsPromised) {
-  const TaskSet set = set_of({task_of("a", 100ms, {1ms, 30ms, 1ms}), task_of("b", 200ms, {2ms, 5ms, Duration(0)}, 1)}, GetParam());
+  const TaskSet set =
+      set_of({task_of("a", 100ms, {1ms, 30ms, 1ms}), task_of("b", 200ms, {2ms, 5ms, Duration(0)}, 1)}, GetParam());
   const Plan plan = plan_of(set);
   EXPECT_TRUE(plan.proved);
   const TestVerdict& core = test_named(plan, "core 0");

@@ -1,4 +1,5 @@
-// What of the tasks' memory is on the device at the start: as tasks ask for it, from the plan to the scheduler's first state.
+// What of the tasks' memory is on the device at the start: as tasks ask for it, from the plan to the scheduler's first
+// state.
 #include "policies/admission.hpp"
 #include "policies/device_scheduler.hpp"
 #include "test/policies/sets.hpp"
@@ -28,7 +29,11 @@ class Residents : public testing::Test {
     set.swap.policy = SwapPolicy::rt_swap;
     set.device.capacity = chunk * 6;
     Board board = board_of();
-    board.swap_costs = {{.store = StoreKind::pinned, .chunk = chunk, .in_per_chunk = 10ns, .out_per_chunk = 10ns, .drop_per_chunk = 10ns}};
+    board.swap_costs = {{.store = StoreKind::pinned,
+                         .chunk = chunk,
+                         .in_per_chunk = 10ns,
+                         .out_per_chunk = 10ns,
+                         .drop_per_chunk = 10ns}};
     for (std::size_t i = 0; i < resident.size(); ++i) {
       Task& task = set.tasks.emplace_back(task_of(std::string(1, static_cast<char>('a' + i)), 10ms, {.device = 1us}));
       task.swap_volume = chunk * 4;
@@ -71,9 +76,12 @@ TEST_F(Residents, GetWhatTheyAskForAndOthersWhatIsLeftInTurn) {
 
 TEST_F(Residents, AreWholeChunksOfTheVolumeThatTheFramesHold) {
   EXPECT_EQ(problem({chunk * 4, chunk * 2, {}}), "none");
-  EXPECT_THAT(problem({Bytes{1000}, {}, {}}), HasSubstr("task 'a': resident = \"1kB\": not a multiple of the chunk, 4KiB"));
-  EXPECT_THAT(problem({{}, chunk * 5, {}}), HasSubstr("task 'b': resident = \"20KiB\": more than is swapped of this task, 16KiB"));
-  EXPECT_THAT(problem({chunk * 4, chunk * 2, chunk * 1}), HasSubstr("28KiB in all, but the frames that they share hold 24KiB"));
+  EXPECT_THAT(problem({Bytes{1000}, {}, {}}),
+              HasSubstr("task 'a': resident = \"1kB\": not a multiple of the chunk, 4KiB"));
+  EXPECT_THAT(problem({{}, chunk * 5, {}}),
+              HasSubstr("task 'b': resident = \"20KiB\": more than is swapped of this task, 16KiB"));
+  EXPECT_THAT(problem({chunk * 4, chunk * 2, chunk * 1}),
+              HasSubstr("28KiB in all, but the frames that they share hold 24KiB"));
 }
 
 TEST_F(Residents, NeedSomethingThatIsSwapped) {

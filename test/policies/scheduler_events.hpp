@@ -12,7 +12,8 @@ namespace rtexec::policies {
 inline void PrintTo(const Action& action, std::ostream* out) {
   constexpr std::array kinds{"start", "copy in", "copy out", "refuse", "drop", "fail"};
   const auto& [task, slot, frame] = action.transfer;
-  *out << kinds.at(static_cast<std::size_t>(action.kind)) << " {" << action.job.task << ", " << action.job.number << "} {";
+  *out << kinds.at(static_cast<std::size_t>(action.kind)) << " {" << action.job.task << ", " << action.job.number
+       << "} {";
   *out << task << ", " << slot << ", " << frame << "}";
 }
 
@@ -27,12 +28,22 @@ inline Instant at(std::int64_t ns) { return Instant{Duration(ns)}; }
 inline Event request(std::uint32_t task, std::uint64_t number, std::int64_t deadline) {
   return {Event::Kind::job_requested, {task, number}, at(0), at(deadline)};
 }
-inline Event withdrawal(std::uint32_t task, std::uint64_t number) { return {Event::Kind::job_withdrawn, {task, number}, at(0), {}}; }
-inline Event completion(std::uint32_t task, std::uint64_t number) { return {Event::Kind::execution_done, {task, number}, at(0), {}}; }
-inline Event copied_in(Transfer transfer, bool failed = false) { return {Event::Kind::copied_in, {}, at(0), {}, transfer, failed}; }
-inline Event copied_out(Transfer transfer, bool failed = false) { return {Event::Kind::copied_out, {}, at(0), {}, transfer, failed}; }
+inline Event withdrawal(std::uint32_t task, std::uint64_t number) {
+  return {Event::Kind::job_withdrawn, {task, number}, at(0), {}};
+}
+inline Event completion(std::uint32_t task, std::uint64_t number) {
+  return {Event::Kind::execution_done, {task, number}, at(0), {}};
+}
+inline Event copied_in(Transfer transfer, bool failed = false) {
+  return {Event::Kind::copied_in, {}, at(0), {}, transfer, failed};
+}
+inline Event copied_out(Transfer transfer, bool failed = false) {
+  return {Event::Kind::copied_out, {}, at(0), {}, transfer, failed};
+}
 
-inline Action start(std::uint32_t task, std::uint64_t number) { return {Action::Kind::start_execution, {task, number}, {}}; }
+inline Action start(std::uint32_t task, std::uint64_t number) {
+  return {Action::Kind::start_execution, {task, number}, {}};
+}
 inline Action refuse(std::uint32_t task, std::uint64_t number) { return {Action::Kind::refuse, {task, number}, {}}; }
 inline Action drop(std::uint32_t task, std::uint64_t number) { return {Action::Kind::drop, {task, number}, {}}; }
 inline Action fail(std::uint32_t task, std::uint64_t number) { return {Action::Kind::fail, {task, number}, {}}; }

@@ -1,5 +1,5 @@
-// Admission of sets that swap: charges and bounds by hand, the counter-example to RT-Swap's test, and the formulas of the pipelined rule
-// against their second writing.
+// Admission of sets that swap: charges and bounds by hand, the counter-example to RT-Swap's test, and the formulas of
+// the pipelined rule against their second writing.
 #include "policies/admission.hpp"
 #include "policies/charges.hpp"
 #include "policies/overlap.hpp"
@@ -23,9 +23,16 @@ using Faults = rtexec::test::PipelinedFaults;
 
 constexpr Bytes chunk{4096};
 constexpr Nanos ms = 1'000'000;
-constexpr SwapCost cost{.chunk = chunk, .in_per_chunk = 6ms, .out_per_chunk = 5ms, .drop_per_chunk = 1ms, .in_fixed = 2ms, .out_fixed = 3ms};
+constexpr SwapCost cost{.chunk = chunk,
+                        .in_per_chunk = 6ms,
+                        .out_per_chunk = 5ms,
+                        .drop_per_chunk = 1ms,
+                        .in_fixed = 2ms,
+                        .out_fixed = 3ms};
 
-Task device_only(std::string name, Duration period, Duration wcet, unsigned core = 0) { return task_of(std::move(name), period, {0ns, wcet, 0ns}, core); }
+Task device_only(std::string name, Duration period, Duration wcet, unsigned core = 0) {
+  return task_of(std::move(name), period, {0ns, wcet, 0ns}, core);
+}
 
 Board board_of(unsigned copy_engines = 1, SwapCost swap_cost = cost) {
   Board board = test::board_of();
@@ -36,7 +43,7 @@ Board board_of(unsigned copy_engines = 1, SwapCost swap_cost = cost) {
   return board;
 }
 
-// ---- charges, for volumes that are given ----------------------------------------------------------------------------------
+// ---- charges, for volumes that are given ----
 
 struct Assigned {
   TaskSet tasks;
@@ -89,7 +96,8 @@ TEST(SwapCharges, ExchangesAreSerialAndBlock) {
   EXPECT_EQ(named.set.tasks[0].device, (out + in + 10) * ms);
   EXPECT_EQ(named.set.tasks[0].lead, out * ms);
   EXPECT_EQ(named.set.tasks[0].load, 0);
-  EXPECT_EQ(named.set.background, (in + 40 + 4 * 5 + 5 * 3) * ms); // max(O_in + C, C_1 + C_2) + max O_out, with five operations
+  // Max(O_in + C, C_1 + C_2) + max O_out, with five operations
+  EXPECT_EQ(named.set.background, (in + 40 + 4 * 5 + 5 * 3) * ms);
   pair.tasks.tasks[0].wcet->device = 39ms;
   EXPECT_EQ(charged(pair).set.background, (39 + 40 + 4 * 5 + 5 * 3) * ms);
 }
@@ -156,10 +164,11 @@ TEST(SwapCharges, CopyEnginesNeedACoreBesideAnEngineThatComputes) {
 }
 
 TEST(Overlaps, ABestEffortLoadWithoutExecutionBlocks) {
-  for (const Overlap& overlap : overlaps({{10, 4}, {6, 4}}, {.execution = 0, .load = 50})) EXPECT_GE(overlap.background, 50) << overlap.tasks[0].cost;
+  for (const Overlap& overlap : overlaps({{10, 4}, {6, 4}}, {.execution = 0, .load = 50}))
+    EXPECT_GE(overlap.background, 50) << overlap.tasks[0].cost;
 }
 
-// ---- cores ----------------------------------------------------------------------------------------------------------------
+// ---- cores ----
 
 TEST(SwapCharges, DecidingOnChunksTakesTheServiceCore) {
   Board board = board_of();
@@ -190,7 +199,8 @@ TEST(SwapCharges, CpuPartsOnTheServiceCoreStretchLoads) {
 
 /// Three tasks with two chunks each: there is room for two of them.
 struct Trio {
-  TaskSet tasks = test::set_of({device_only("a", 200ms, 20ms), device_only("b", 300ms, 30ms, 1), device_only("c", 400ms, 40ms, 2)});
+  TaskSet tasks =
+      test::set_of({device_only("a", 200ms, 20ms), device_only("b", 300ms, 30ms, 1), device_only("c", 400ms, 40ms, 2)});
   std::vector<MemoryDemand> memory = std::vector<MemoryDemand>(3, MemoryDemand{.state = chunk * 2});
   Board board = board_of(2);
   explicit Trio(SwapPolicy policy = SwapPolicy::pipelined, Order order = Order::edf) {
@@ -228,7 +238,7 @@ TEST(SwapAdmission, ABestEffortTaskThatNeverRestsLeavesNothingOfTheServiceCore) 
   EXPECT_FALSE(trio.plan().proved);
 }
 
-// ---- whole plans ----------------------------------------------------------------------------------------------------------
+// ---- whole plans ----
 
 class EveryOrder : public testing::TestWithParam<Order> {};
 INSTANTIATE_TEST_SUITE_P(SwapAdmission, EveryOrder, testing::Values(Order::edf, Order::static_priority));
@@ -241,7 +251,8 @@ TEST_P(EveryOrder, APipelinedSetIsPromisedWithItsVolumes) {
   const TestVerdict& device = test_named(plan, "pipelined");
   EXPECT_TRUE(device.proved);
   EXPECT_THAT(device.inequality, HasSubstr("lambda"));
-  EXPECT_THAT(device.explanation, HasSubstr("6 chunks of 4KiB of 3 tasks are swapped in 4 frames, at 6ms in and 5ms out for each"));
+  EXPECT_THAT(device.explanation,
+              HasSubstr("6 chunks of 4KiB of 3 tasks are swapped in 4 frames, at 6ms in and 5ms out for each"));
   EXPECT_THAT(test_named(plan, "end-to-end").explanation, HasSubstr("6 chunks"));
   for (const PlannedTask& task : plan.tasks) {
     EXPECT_EQ(task.swap_slots.size(), 2u);
@@ -250,8 +261,8 @@ TEST_P(EveryOrder, APipelinedSetIsPromisedWithItsVolumes) {
   }
 }
 
-/// Static priority. Loads: o = 2 + 2 x 3 + 5 + 2 x 6 = 25 ms. With lambda = 25 ms: e = 25, 30, 40; task c is staged while b executes when
-/// a is requested: B = 30 + (40 - 25), and a's own load is hidden but for lambda: 45 + 25 + 20.
+/// Static priority. Loads: o = 2 + 2 x 3 + 5 + 2 x 6 = 25 ms. With lambda = 25 ms: e = 25, 30, 40; task c is staged
+/// while b executes when a is requested: B = 30 + (40 - 25), and a's own load is hidden but for lambda: 45 + 25 + 20.
 TEST(SwapAdmission, AResponseBoundByHand) {
   const Plan plan = Trio(SwapPolicy::pipelined, Order::static_priority).plan();
   EXPECT_EQ(test_named(plan, "end-to-end").proved, true);
@@ -267,8 +278,8 @@ TEST(SwapAdmission, ADeadlineByHand) {
   EXPECT_FALSE(trio.plan().proved);
 }
 
-/// rt-swap: B = (40 + 30) + 2 x 5 + 7 x 3 = 101 ms. While b's swap-out (19 ms) lasts, the second job of a comes and goes before it:
-/// 101 + 19 + 2 x 53 (a: 19 + 14 + 20), then b's swap-in and execution, 14 + 30.
+/// rt-swap: B = (40 + 30) + 2 x 5 + 7 x 3 = 101 ms. While b's swap-out (19 ms) lasts, the second job of a comes and
+/// goes before it: 101 + 19 + 2 x 53 (a: 19 + 14 + 20), then b's swap-in and execution, 14 + 30.
 TEST(SwapAdmission, ASwapOutIsOvertaken) {
   Trio trio(SwapPolicy::rt_swap, Order::static_priority);
   trio.tasks.tasks[0].period = trio.tasks.tasks[0].deadline = 170ms;
@@ -351,18 +362,24 @@ TEST(SwapAdmission, WhatMissesUnderRtSwapIsNotPromised) {
   const Plan plan = make_plan(set, board, memory).value();
   EXPECT_FALSE(plan.proved);
   const TestVerdict& demand = test_named(plan, "demand");
-  EXPECT_EQ(demand.left - demand.right, (1ms + 6ms) + 500us + 7 * 10ms + (40ms + 30ms) - 139'999'990ns); // due by 139.99999 ms, blocked by 70 ms
+  // Due by 139.99999 ms, blocked by 70 ms
+  EXPECT_EQ(demand.left - demand.right, (1ms + 6ms) + 500us + 7 * 10ms + (40ms + 30ms) - 139'999'990ns);
   EXPECT_THAT(demand.explanation, HasSubstr("work that began before blocks for 70ms"));
 }
 
-// ---- reservations -----------------------------------------------------------------------------------------------------------
+// ---- reservations ----
 
 struct Reserved3 : Trio {
   explicit Reserved3(Order order) : Trio(SwapPolicy::pipelined, order) {
     tasks.executive.threads = ThreadPolicy::deadline;
     board.device = DeviceKind::cuda;
     board.context_switch = 10us;
-    board.swap_costs = {{.chunk = chunk, .in_per_chunk = 2ms, .out_per_chunk = 2ms, .drop_per_chunk = 50us, .in_fixed = 150us, .out_fixed = 150us}};
+    board.swap_costs = {{.chunk = chunk,
+                         .in_per_chunk = 2ms,
+                         .out_per_chunk = 2ms,
+                         .drop_per_chunk = 50us,
+                         .in_fixed = 150us,
+                         .out_fixed = 150us}};
   }
 };
 
@@ -382,24 +399,28 @@ TEST_P(EveryOrder, UnderReservationsCopyEnginesHaveTheirOwn) {
   EXPECT_LT(fits.services->scheduler.runtime, plan.services->scheduler.runtime);
 }
 
-/// 2 ms and twice 2 ms, 150 us to begin and for each of two victims: 6.45 ms. The scheduler's window comes before; its events, three for each of
-/// two jobs of each task, and CPU parts on the service core interrupt.
+/// 2 ms and twice 2 ms, 150 us to begin and for each of two victims: 6.45 ms. The scheduler's window comes before; its
+/// events, three for each of two jobs of each task, and CPU parts on the service core interrupt.
 TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
   Reserved3 trio(Order::edf);
   const Plan plan = trio.plan();
-  const auto load = [&] { return charged_set(plan, trio.tasks, trio.board, std::vector<std::size_t>{0, 1, 2}).set.tasks[0].load; };
+  const auto load = [&] {
+    return charged_set(plan, trio.tasks, trio.board, std::vector<std::size_t>{0, 1, 2}).set.tasks[0].load;
+  };
   const Nanos apart = load();
   EXPECT_EQ(apart, 6'450'000 + plan.services->scheduler.window.count() + 3 * 2 * 75'000);
   trio.board.service_core = 1;
   EXPECT_EQ(load(), apart + 2 * 2 * 20'001 - 2 * 2);
 }
 
-/// Under reservations executions are charged 18 ms more, so that (M) fails for volumes that have room for the measured ones. RT-Swap's case study.
+/// Under reservations executions are charged 18 ms more, so that (M) fails for volumes that have room for the measured
+/// ones. RT-Swap's case study.
 TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
   constexpr Bytes mebibyte{std::uint64_t{1} << 20};
   TaskSet set = test::set_of({});
   std::vector<MemoryDemand> memory;
-  const auto add = [&](const char* name, Duration period, Duration device, std::uint64_t whole, std::uint64_t swappable) {
+  const auto add = [&](const char* name, Duration period, Duration device, std::uint64_t whole,
+                       std::uint64_t swappable) {
     set.tasks.push_back(task_of(name, period, {8ms, device, 50us}, static_cast<unsigned>(set.tasks.size()) + 2));
     memory.push_back({.state = mebibyte * swappable, .fixed = mebibyte * (whole - swappable)});
   };
@@ -411,7 +432,12 @@ TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
   set.executive.threads = ThreadPolicy::deadline;
   set.device.chunk = mebibyte * 32;
   set.swap.policy = SwapPolicy::pipelined;
-  Board board = board_of(2, {.chunk = mebibyte * 32, .in_per_chunk = 918us, .out_per_chunk = 785us, .drop_per_chunk = 64us, .in_fixed = 30us, .out_fixed = 30us});
+  Board board = board_of(2, {.chunk = mebibyte * 32,
+                             .in_per_chunk = 918us,
+                             .out_per_chunk = 785us,
+                             .drop_per_chunk = 64us,
+                             .in_fixed = 30us,
+                             .out_fixed = 30us});
   board.device = DeviceKind::cuda;
   board.context_switch = 10us;
   board.capacity = mebibyte * (23 * 1024);
@@ -444,12 +470,14 @@ TEST_P(EveryOrder, AnEngineThatUsesUpItsReservationPromisesNothing) {
   EXPECT_THAT(test_named(trio.plan(), "end-to-end").explanation, HasSubstr("larger chunk"));
 }
 
-// ---- against the second writing ---------------------------------------------------------------------------------------------
+// ---- against the second writing ----
 
 class Draw {
  public:
   explicit Draw(unsigned seed) : random_(seed) {}
-  long long between(long long low, long long high) { return std::uniform_int_distribution<long long>(low, high)(random_); }
+  long long between(long long low, long long high) {
+    return std::uniform_int_distribution<long long>(low, high)(random_);
+  }
 
  private:
   std::mt19937 random_;
@@ -462,8 +490,11 @@ Reference random_set(Draw& draw) {
   for (long long i = 0; i < n; ++i) {
     const long long period = draw.between(20, 120);
     const bool swaps = draw.between(0, 2) > 0;
-    set.tasks.push_back({.period = period, .deadline = draw.between(0, 1) == 0 ? period : draw.between(period / 2, period), .device = draw.between(1, period / n),
-                         .load = swaps ? draw.between(1, 3 * period / (2 * n)) : 0, .chunks = swaps ? 1u : 0u});
+    set.tasks.push_back({.period = period,
+                         .deadline = draw.between(0, 1) == 0 ? period : draw.between(period / 2, period),
+                         .device = draw.between(1, period / n),
+                         .load = swaps ? draw.between(1, 3 * period / (2 * n)) : 0,
+                         .chunks = swaps ? 1u : 0u});
   }
   std::ranges::sort(set.tasks, {}, &rtexec::test::PipelinedTask::period);
   return set;
@@ -478,7 +509,9 @@ std::vector<DemandTask> demand_tasks(const Reference& set) {
 /// Response bounds of device parts that are requested at their release.
 std::optional<std::vector<long long>> static_bounds(const Reference& set) {
   StagedSet staged;
-  for (const auto& task : set.tasks) staged.tasks.push_back({.period = task.period, .deadline = task.deadline, .device = task.device, .load = task.load});
+  for (const auto& task : set.tasks)
+    staged.tasks.push_back(
+        {.period = task.period, .deadline = task.deadline, .device = task.device, .load = task.load});
   const std::vector<StageBounds> at_release(set.tasks.size());
   std::vector<long long> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
@@ -528,7 +561,8 @@ struct Broken {
 
 class PipelinedReferenceSees : public testing::TestWithParam<Broken> {};
 INSTANTIATE_TEST_SUITE_P(Deliberate, PipelinedReferenceSees,
-                         testing::Values(Broken{"staged_load", {.staged_load = true}}, Broken{"running_job", {.running_job = true}},
+                         testing::Values(Broken{"staged_load", {.staged_load = true}},
+                                         Broken{"running_job", {.running_job = true}},
                                          Broken{"pairing", {.pairing = true}}, Broken{"bypass", {.bypass = true}}),
                          [](const auto& broken) { return std::string(broken.param.name); });
 
@@ -544,8 +578,8 @@ TEST_P(PipelinedReferenceSees, TheBrokenTest) {
   }
 }
 
-/// For a given number of jobs the least sum of e over all lambda is that of as many of the largest C's and o's: the worst pairing of
-/// executions with loads.
+/// For a given number of jobs the least sum of e over all lambda is that of as many of the largest C's and o's: the
+/// worst pairing of executions with loads.
 TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
   Draw draw(34);
   for (int i = 0; i < 3'000; ++i) {
@@ -555,7 +589,8 @@ TEST(Overlap, TheLeastSumIsThatOfTheLargestElements) {
     for (long long n = draw.between(1, 6); n > 0; --n) {
       parts.push_back({draw.between(1, 30), draw.between(0, 30)});
       jobs.push_back(draw.between(0, 4));
-      for (Nanos k = 0; k < jobs.back(); ++k) elements.insert(elements.end(), {parts.back().execution, parts.back().load});
+      for (Nanos k = 0; k < jobs.back(); ++k)
+        elements.insert(elements.end(), {parts.back().execution, parts.back().load});
     }
     std::ranges::sort(elements, std::greater());
     Nanos expected = 0;
@@ -577,21 +612,29 @@ TEST(Overlap, BestEffortTasksCountAsLessUrgent) {
   for (const Overlap& overlap : overlaps(parts, {30, 40})) {
     ASSERT_EQ(overlap.tasks.size(), 2u);
     const Nanos lambda = overlap.tasks[1].lead; // that of a task without a load
-    EXPECT_EQ(overlap.background, std::max(lambda, Nanos{30}) + std::max(30 - lambda, Nanos{0}) + std::max(40 - lambda, Nanos{0}));
-    EXPECT_EQ(overlap.tasks[0].blocking, std::max(lambda, Nanos{30}) + std::max(10 - lambda, Nanos{0}) + std::max(25 - lambda, Nanos{0}));
+    EXPECT_EQ(overlap.background,
+              std::max(lambda, Nanos{30}) + std::max(30 - lambda, Nanos{0}) + std::max(40 - lambda, Nanos{0}));
+    EXPECT_EQ(overlap.tasks[0].blocking,
+              std::max(lambda, Nanos{30}) + std::max(10 - lambda, Nanos{0}) + std::max(25 - lambda, Nanos{0}));
   }
 }
 
-// ---- size -----------------------------------------------------------------------------------------------------------------
+// ---- size ----
 
 /// As many tasks as the memory of a GPU may serve, far from the edge and beyond it: the search for volumes ends soon.
 TEST_P(EveryOrder, FortyTasksAreExamined) {
-  const Board board = board_of(2, {.chunk = chunk, .in_per_chunk = 1400us, .out_per_chunk = 1400us, .drop_per_chunk = 50us, .in_fixed = 150us, .out_fixed = 150us});
+  const Board board = board_of(2, {.chunk = chunk,
+                                   .in_per_chunk = 1400us,
+                                   .out_per_chunk = 1400us,
+                                   .drop_per_chunk = 50us,
+                                   .in_fixed = 150us,
+                                   .out_fixed = 150us});
   for (const int shortest : {3000, 1300, 900}) {
     TaskSet set = test::set_of({}, GetParam());
     std::vector<MemoryDemand> memory;
     for (int i = 0; i < 40; ++i) {
-      set.tasks.push_back(task_of("t" + std::to_string(i), std::chrono::milliseconds(shortest + 50 * i), {2ms, std::chrono::milliseconds(30 + i), 1ms}, static_cast<unsigned>(i % 4)));
+      set.tasks.push_back(task_of("t" + std::to_string(i), std::chrono::milliseconds(shortest + 50 * i),
+                                  {2ms, std::chrono::milliseconds(30 + i), 1ms}, static_cast<unsigned>(i % 4)));
       memory.push_back({.state = chunk * static_cast<std::uint64_t>(20 + i)});
     }
     set.device.capacity = chunk * 400;
@@ -599,7 +642,8 @@ TEST_P(EveryOrder, FortyTasksAreExamined) {
     ASSERT_TRUE(plan) << plan.error().what;
     EXPECT_TRUE(plan->swap);
     EXPECT_EQ(plan->proved, shortest == 3000) << plan->tests.front().explanation;
-    for (const TestVerdict& test : plan->tests) EXPECT_EQ(test.proved, test.left <= test.right) << test.name << ": " << test.explanation;
+    for (const TestVerdict& test : plan->tests)
+      EXPECT_EQ(test.proved, test.left <= test.right) << test.name << ": " << test.explanation;
   }
 }
 

@@ -30,11 +30,12 @@ Book::Book(const Plan& plan)
 bool Book::possible(const Event& event) const {
   const auto [task, number] = event.job;
   switch (event.kind) {
-    case Event::Kind::job_requested: return task < jobs_.size() && !jobs_[task];
-    case Event::Kind::job_withdrawn: return task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job && !jobs_[task]->withdrawn;
-    case Event::Kind::execution_done: return running_ == event.job;
-    case Event::Kind::copied_in: return !ins_.empty() && ins_.front().transfer == event.transfer;
-    case Event::Kind::copied_out: return !outs_.empty() && outs_.front().transfer == event.transfer;
+  case Event::Kind::job_requested: return task < jobs_.size() && !jobs_[task];
+  case Event::Kind::job_withdrawn:
+    return task < jobs_.size() && jobs_[task] && jobs_[task]->id == event.job && !jobs_[task]->withdrawn;
+  case Event::Kind::execution_done: return running_ == event.job;
+  case Event::Kind::copied_in: return !ins_.empty() && ins_.front().transfer == event.transfer;
+  case Event::Kind::copied_out: return !outs_.empty() && outs_.front().transfer == event.transfer;
   }
   return false;
 }
@@ -55,26 +56,26 @@ void Book::enter(const Event& event, std::span<const Action> actions, const Stat
   check_nothing_left_undone();
 }
 
-// ---- events -----------------------------------------------------------------------------------------------------------
+// ---- events ----
 
 void Book::happened(const Event& event) {
   const std::uint32_t task = event.job.task;
   switch (event.kind) {
-    case Event::Kind::job_requested:
-      jobs_[task] = Job{event.job, event.deadline};
-      next_release_[task] = event.deadline - plan_.tasks[task].device_done_by + plan_.tasks[task].period;
-      return;
-    case Event::Kind::job_withdrawn:
-      jobs_[task]->withdrawn = true;
-      if (!operation_.out && operation_.job == event.job) operation_.left = 0;
-      return;
-    case Event::Kind::execution_done:
-      jobs_[task].reset();
-      running_.reset();
-      last_execution_[task] = ++executions_;
-      return;
-    case Event::Kind::copied_in: return ended(ins_, true, event.failed);
-    case Event::Kind::copied_out: return ended(outs_, false, event.failed);
+  case Event::Kind::job_requested:
+    jobs_[task] = Job{event.job, event.deadline};
+    next_release_[task] = event.deadline - plan_.tasks[task].device_done_by + plan_.tasks[task].period;
+    return;
+  case Event::Kind::job_withdrawn:
+    jobs_[task]->withdrawn = true;
+    if (!operation_.out && operation_.job == event.job) operation_.left = 0;
+    return;
+  case Event::Kind::execution_done:
+    jobs_[task].reset();
+    running_.reset();
+    last_execution_[task] = ++executions_;
+    return;
+  case Event::Kind::copied_in: return ended(ins_, true, event.failed);
+  case Event::Kind::copied_out: return ended(outs_, false, event.failed);
   }
 }
 
@@ -89,16 +90,16 @@ void Book::ended(std::deque<Flight>& flights, bool in, bool failed) {
   if (Job* job = find(id)) job->failed = true;
 }
 
-// ---- actions ----------------------------------------------------------------------------------------------------------
+// ---- actions ----
 
 void Book::done(const Action& action) {
   switch (action.kind) {
-    case Action::Kind::start_execution: return started(action.job);
-    case Action::Kind::copy_in: return copy_begun(action, true);
-    case Action::Kind::copy_out: return copy_begun(action, false);
-    case Action::Kind::drop: return left(action.job, true);
-    case Action::Kind::fail: return left(action.job, false);
-    case Action::Kind::refuse: return require(false, "a possible event was refused");
+  case Action::Kind::start_execution: return started(action.job);
+  case Action::Kind::copy_in: return copy_begun(action, true);
+  case Action::Kind::copy_out: return copy_begun(action, false);
+  case Action::Kind::drop: return left(action.job, true);
+  case Action::Kind::fail: return left(action.job, false);
+  case Action::Kind::refuse: return require(false, "a possible event was refused");
   }
 }
 
@@ -124,7 +125,8 @@ void Book::started(JobId id) {
 void Book::left(JobId id, bool dropped) {
   ++(dropped ? counts_.drops : counts_.fails);
   const Job* job = find(id);
-  require(job && running_ != id && (dropped ? job->withdrawn : job->failed && !job->withdrawn), "a job left without reason");
+  require(job && running_ != id && (dropped ? job->withdrawn : job->failed && !job->withdrawn),
+          "a job left without reason");
   require(staged_before_ != id || !has_flight(id), "a staged job left while chunks are moved for it");
   if (job) jobs_[id.task].reset();
 }
@@ -134,8 +136,10 @@ void Book::copy_begun(const Action& action, bool in) {
   const bool known = task < residences_.size() && slot < residences_[task].size() && frame < frames_.size();
   if (!known) return require(false, "no such slot or frame");
   Residence& residence = residences_[task][slot];
-  require(residence == (in ? Residence::missing : Residence::resident), in ? "loaded twice" : "saved what is not there");
-  require(in ? !frames_[frame] : frames_[frame] == Owner{task, slot}, in ? "a frame of two owners" : "a frame that is another's");
+  require(residence == (in ? Residence::missing : Residence::resident),
+          in ? "loaded twice" : "saved what is not there");
+  require(in ? !frames_[frame] : frames_[frame] == Owner{task, slot},
+          in ? "a frame of two owners" : "a frame that is another's");
   check_copy(action, in);
   residence = in ? Residence::loading : Residence::saving;
   if (in) frames_[frame] = {task, slot};
@@ -150,7 +154,8 @@ void Book::check_copy(const Action& action, bool in) {
   if (rt_swap()) return check_operation(action, in);
 
   require(of_staged, "moved for a job that is not staged");
-  require(in || count(action.job.task, Residence::missing) > free_frames() + outs_.size(), "saved more than the staged job needs");
+  require(in || count(action.job.task, Residence::missing) > free_frames() + outs_.size(),
+          "saved more than the staged job needs");
   require(in || victim_for(action.job) == action.transfer.task, "the wrong victim");
   require(!lru() || !running_, "moved beside an execution");
 }
@@ -167,7 +172,8 @@ void Book::begin_operation(const Action& action, bool in) {
   if (job != action.job) return require(false, "swapped for another job than the most urgent that lacks chunks");
   const std::size_t missing = count(job->task, Residence::missing);
   if (in) {
-    require(!staged_before_ || !is_outstanding(*staged_before_) || running_ == staged_before_, "a swap-in while another job is staged");
+    require(!staged_before_ || !is_outstanding(*staged_before_) || running_ == staged_before_,
+            "a swap-in while another job is staged");
     require(most_urgent_but(std::nullopt) == job, "a swap-in for a job that does not head the queue");
     require(missing <= free_frames(), "a swap-in that cannot be completed");
     require(!std::exchange(find(*job)->loaded, true), "two swap-ins for one job");
@@ -175,7 +181,8 @@ void Book::begin_operation(const Action& action, bool in) {
   } else {
     if (guarded()) {
       require(most_urgent_but(std::nullopt) == job, "a swap-out for a job that does not head the queue");
-      require(!staged_ && (!staged_before_ || !is_outstanding(*staged_before_) || running_ == staged_before_), "a swap-out while another job is staged");
+      require(!staged_ && (!staged_before_ || !is_outstanding(*staged_before_) || running_ == staged_before_),
+              "a swap-out while another job is staged");
     }
     const auto victim = victim_for(*job);
     if (victim != action.transfer.task || missing <= free_frames()) return require(false, "the wrong victim");
@@ -185,7 +192,7 @@ void Book::begin_operation(const Action& action, bool in) {
   }
 }
 
-// ---- after an event ---------------------------------------------------------------------------------------------------
+// ---- after an event ----
 
 void Book::check_claims(const State& claimed) {
   require(claimed.running == running_, "running is wrong");
@@ -220,7 +227,8 @@ void Book::check_slots(const State& claimed) {
       require(frame < frames_.size() && frames_[frame] == Owner{task, slot}, "a slot's frame is wrong");
     }
   require(owned + claimed.free.size() == frames_.size(), "frames are lost or more than there are");
-  for (const std::uint32_t frame : claimed.free) require(frame < frames_.size() && !frames_[frame], "a free frame has an owner");
+  for (const std::uint32_t frame : claimed.free)
+    require(frame < frames_.size() && !frames_[frame], "a free frame has an owner");
   require(claimed.free.size() == free_frames(), "a frame is free twice");
   require(claimed.loading == ins_.size() && claimed.saving == outs_.size(), "transfers in flight are miscounted");
 }
@@ -231,13 +239,17 @@ void Book::check_staged(const std::optional<DeviceScheduler::Staged>& claimed, c
   if (!claimed || wrong_) return;
   if (before != staged_) require(most_urgent_but(std::nullopt) == staged_, "the staged job was not the most urgent");
   const Job* job = find(claimed->job);
-  require(claimed->end == (job->withdrawn ? End::drop : job->failed ? End::failure : End::execution), "the staged job's end is wrong");
+  require(claimed->end == (job->withdrawn ? End::drop
+                           : job->failed  ? End::failure
+                                          : End::execution),
+          "the staged job's end is wrong");
   require(claimed->end == End::execution || has_flight(claimed->job), "a staged job stays for nothing");
 }
 
 void Book::check_flights() {
   const bool one = !pipelined() || !plan_.swap || plan_.swap->copy_engines == 1;
-  require(one ? ins_.size() + outs_.size() <= 1 : std::max(ins_.size(), outs_.size()) <= most_in_flight, "too many transfers in flight");
+  require(one ? ins_.size() + outs_.size() <= 1 : std::max(ins_.size(), outs_.size()) <= most_in_flight,
+          "too many transfers in flight");
   for (const auto& [transfer, job] : outs_) {
     require(!running_ || running_->task != transfer.task, "the victim executes");
     require(!staged_ || staged_->task != transfer.task, "the victim is staged");
@@ -284,22 +296,24 @@ void Book::check_swap_queue_is_served() {
   require(staged_ || most_urgent_but(std::nullopt) != job, "a swap-in could begin");
 }
 
-// ---- look-ups ---------------------------------------------------------------------------------------------------------
+// ---- look-ups ----
 
 Book::Job* Book::find(JobId id) {
   return id.task < jobs_.size() && jobs_[id.task] && jobs_[id.task]->id == id ? &*jobs_[id.task] : nullptr;
 }
 
 bool Book::more_urgent(JobId a, JobId b) const {
-  const auto key = [&](JobId id) { return std::tuple(plan_.tasks[id.task].device_rank, jobs_[id.task]->deadline, id.task, id.number); };
+  const auto key = [&](JobId id) {
+    return std::tuple(plan_.tasks[id.task].device_rank, jobs_[id.task]->deadline, id.task, id.number);
+  };
   return key(a) < key(b);
 }
 
-template <class Suits>
-std::optional<JobId> Book::most_urgent(const std::optional<JobId>& other, Suits suits) const {
+template <class Suits> std::optional<JobId> Book::most_urgent(const std::optional<JobId>& other, Suits suits) const {
   std::optional<JobId> best;
   for (const auto& job : jobs_)
-    if (job && job->id != running_ && job->id != other && suits(job->id) && (!best || more_urgent(job->id, *best))) best = job->id;
+    if (job && job->id != running_ && job->id != other && suits(job->id) && (!best || more_urgent(job->id, *best)))
+      best = job->id;
   return best;
 }
 
@@ -328,8 +342,8 @@ bool Book::has_flight(JobId id) const {
   return std::ranges::count(ins_, id, &Flight::job) + std::ranges::count(outs_, id, &Flight::job) > 0;
 }
 
-/// lru: whose last execution is oldest. Else: whose next release is latest; if all have a job that waits, the least urgent one's task, under
-/// rt-swap only if it is less urgent than `job`. Never a running or staged one.
+/// lru: whose last execution is oldest. Else: whose next release is latest; if all have a job that waits, the least
+/// urgent one's task, under rt-swap only if it is less urgent than `job`. Never a running or staged one.
 std::optional<std::uint32_t> Book::victim_for(JobId job) const {
   std::optional<std::uint32_t> best;
   const auto better = [&](std::uint32_t a, std::uint32_t b) {

@@ -1,6 +1,7 @@
-// A device with swapping, kept from events and actions alone: which frame stands where, what is in flight, which jobs are outstanding.
-// It knows what is possible, and notices what must never happen under the plan's rule (device_scheduler.hpp). Written without regard to
-// the scheduler's code: no counters, no lists kept in order; everything is looked for again.
+// A device with swapping, kept from events and actions alone: which frame stands where, what is in flight, which jobs
+// are outstanding. It knows what is possible, and notices what must never happen under the plan's rule
+// (device_scheduler.hpp). Written without regard to the scheduler's code: no counters, no lists kept in order;
+// everything is looked for again.
 #pragma once
 
 #include "policies/device_scheduler.hpp"
@@ -97,7 +98,9 @@ class Book {
   [[nodiscard]] std::optional<JobId> most_urgent_but(const std::optional<JobId>& other) const;
   [[nodiscard]] std::optional<JobId> most_urgent_lacking(const std::optional<JobId>& other) const;
   [[nodiscard]] std::size_t count(std::uint32_t task, Residence residence) const;
-  [[nodiscard]] bool complete(std::uint32_t task) const { return count(task, Residence::resident) == residences_[task].size(); }
+  [[nodiscard]] bool complete(std::uint32_t task) const {
+    return count(task, Residence::resident) == residences_[task].size();
+  }
   [[nodiscard]] bool never_swaps(std::uint32_t task) const { return residences_[task].empty(); }
   [[nodiscard]] bool staged_will_execute();
   [[nodiscard]] std::size_t free_frames() const;

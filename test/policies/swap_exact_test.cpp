@@ -1,4 +1,5 @@
-// The tests of a device that swaps against the exact worst case of tiny sets: no schedule of the real scheduler ever exceeds a bound.
+// The tests of a device that swaps against the exact worst case of tiny sets: no schedule of the real scheduler ever
+// exceeds a bound.
 #include "test/policies/tiny_devices.hpp"
 
 #include <gtest/gtest.h>
@@ -38,15 +39,19 @@ TEST_P(SwapExact, BoundsCoverEverySchedule) {
 
 constexpr Order edf = Order::edf, fixed = Order::static_priority;
 
-INSTANTIATE_TEST_SUITE_P(EveryTest, SwapExact,
-                         testing::Values(Way{"serial_baker", {SwapPolicy::serial, DeviceTest::baker, edf}}, Way{"serial_demand", {SwapPolicy::serial, DeviceTest::demand, edf}},
-                                         Way{"serial_rta", {SwapPolicy::serial, DeviceTest::rta, fixed}}, Way{"rt_swap_baker", {SwapPolicy::rt_swap, DeviceTest::baker, edf}},
-                                         Way{"rt_swap_demand", {SwapPolicy::rt_swap, DeviceTest::demand, edf}}, Way{"rt_swap_rta", {SwapPolicy::rt_swap, DeviceTest::rta, fixed}},
-                                         Way{"pipelined_edf_1", {SwapPolicy::pipelined, DeviceTest::pipelined, edf, 1}},
-                                         Way{"pipelined_edf_2", {SwapPolicy::pipelined, DeviceTest::pipelined, edf, 2}},
-                                         Way{"pipelined_static_1", {SwapPolicy::pipelined, DeviceTest::pipelined, fixed, 1}},
-                                         Way{"pipelined_static_2", {SwapPolicy::pipelined, DeviceTest::pipelined, fixed, 2}}),
-                         [](const auto& way) { return std::string(way.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    EveryTest, SwapExact,
+    testing::Values(Way{"serial_baker", {SwapPolicy::serial, DeviceTest::baker, edf}},
+                    Way{"serial_demand", {SwapPolicy::serial, DeviceTest::demand, edf}},
+                    Way{"serial_rta", {SwapPolicy::serial, DeviceTest::rta, fixed}},
+                    Way{"rt_swap_baker", {SwapPolicy::rt_swap, DeviceTest::baker, edf}},
+                    Way{"rt_swap_demand", {SwapPolicy::rt_swap, DeviceTest::demand, edf}},
+                    Way{"rt_swap_rta", {SwapPolicy::rt_swap, DeviceTest::rta, fixed}},
+                    Way{"pipelined_edf_1", {SwapPolicy::pipelined, DeviceTest::pipelined, edf, 1}},
+                    Way{"pipelined_edf_2", {SwapPolicy::pipelined, DeviceTest::pipelined, edf, 2}},
+                    Way{"pipelined_static_1", {SwapPolicy::pipelined, DeviceTest::pipelined, fixed, 1}},
+                    Way{"pipelined_static_2", {SwapPolicy::pipelined, DeviceTest::pipelined, fixed, 2}}),
+    [](const auto& way) { return std::string(way.param.name); });
 
 } // namespace
 } // namespace rtexec::policies

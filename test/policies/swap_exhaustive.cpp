@@ -25,13 +25,18 @@ Instant at(std::int64_t now) { return Instant{Duration(now)}; }
 /// All slots of a task are of one class, so that it does not matter which of them move.
 Plan plan_of(const TinySwapSet& set) {
   Plan plan;
-  plan.swap = SwapPlan{.policy = set.policy, .frames = static_cast<std::uint32_t>(set.frames), .copy_engines = static_cast<unsigned>(set.copy_engines), .cost = {}, .store = {}};
+  plan.swap = SwapPlan{.policy = set.policy,
+                       .frames = static_cast<std::uint32_t>(set.frames),
+                       .copy_engines = static_cast<unsigned>(set.copy_engines),
+                       .cost = {},
+                       .store = {}};
   for (const TinySwapTask& each : set.tasks) {
     PlannedTask& task = plan.tasks.emplace_back();
     task.period = Duration(each.period);
     task.device_done_by = Duration(each.done_by);
     task.device_rank = static_cast<unsigned>(each.rank);
-    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(each.chunks); ++slot) task.swap_slots.push_back({slot, !each.constant});
+    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(each.chunks); ++slot)
+      task.swap_slots.push_back({slot, !each.constant});
   }
   return plan;
 }
@@ -43,11 +48,12 @@ struct Flight {
 };
 
 struct TaskState {
-  int since = 0;                 // ticks since the last release, at most the period + 1
+  int since = 0; // ticks since the last release, at most the period + 1
   bool outstanding = false;
   std::int64_t next_release = 0; // the order of these matters,
   std::int64_t last_start = 0;   // and under lru that of these
-  std::uint32_t loaded_for = none, taken_for = none; // of a fixed cost that was paid: the task whose job it was, while that is outstanding
+  // Of a fixed cost that was paid: the task whose job it was, while that is outstanding
+  std::uint32_t loaded_for = none, taken_for = none;
 };
 
 struct Node {
@@ -56,13 +62,15 @@ struct Node {
   std::vector<Flight> ins, outs; // both in `ins` with one copy engine
   std::int64_t now = 1'000'000;
   std::int64_t starts = 0;
-  int left = 0;                 // of the execution
-  std::uint32_t operation = 0;  // chunks of a swap operation to begin
+  int left = 0;                // of the execution
+  std::uint32_t operation = 0; // chunks of a swap operation to begin
 };
 
 class Explorer {
  public:
-  Explorer(const TinySwapSet& set, std::size_t most_states) : set_(set), most_states_(most_states) { found_.worst.assign(set.tasks.size(), 0); }
+  Explorer(const TinySwapSet& set, std::size_t most_states) : set_(set), most_states_(most_states) {
+    found_.worst.assign(set.tasks.size(), 0);
+  }
 
   SwapExploration run() {
     begin();
@@ -88,13 +96,18 @@ class Explorer {
         plan.tasks[i].resident_slots = given;
         room -= given;
       }
-      Node node{.scheduler = DeviceScheduler(plan), .tasks = std::vector<TaskState>(set_.tasks.size()), .ins = {}, .outs = {}};
+      Node node{.scheduler = DeviceScheduler(plan),
+                .tasks = std::vector<TaskState>(set_.tasks.size()),
+                .ins = {},
+                .outs = {}};
       for (std::size_t i = 0; i < node.tasks.size(); ++i) node.tasks[i].since = set_.tasks[i].period;
       visit(std::move(node));
     } while (std::ranges::next_permutation(order).found);
   }
 
-  [[nodiscard]] bool operations() const { return set_.policy == SwapPolicy::rt_swap || set_.policy == SwapPolicy::serial; }
+  [[nodiscard]] bool operations() const {
+    return set_.policy == SwapPolicy::rt_swap || set_.policy == SwapPolicy::serial;
+  }
   std::vector<Flight>& outs_of(Node& node) const { return set_.copy_engines == 1 ? node.ins : node.outs; }
 
   /// Everything that can make a difference later, relative to now.
@@ -109,8 +122,11 @@ class Explorer {
     for (std::size_t i = 0; i < node.tasks.size(); ++i) {
       const TaskState& task = node.tasks[i];
       add(task.since * 2 + task.outstanding);
-      add(std::ranges::count_if(node.tasks, [&](const TaskState& other) { return other.next_release < task.next_release; }));
-      if (set_.policy == SwapPolicy::lru) add(std::ranges::count_if(node.tasks, [&](const TaskState& other) { return other.last_start < task.last_start; }));
+      add(std::ranges::count_if(node.tasks,
+                                [&](const TaskState& other) { return other.next_release < task.next_release; }));
+      if (set_.policy == SwapPolicy::lru)
+        add(std::ranges::count_if(node.tasks,
+                                  [&](const TaskState& other) { return other.last_start < task.last_start; }));
       if (set_.in_fixed > 0) add(task.loaded_for);
       if (set_.out_fixed > 0) add(task.taken_for);
       int resident = 0, loading = 0, saving = 0;
@@ -154,7 +170,8 @@ class Explorer {
   void expand(Node node) {
     for (std::uint32_t i = 0; i < node.tasks.size(); ++i)
       if (!node.tasks[i].outstanding && node.tasks[i].since >= set_.tasks[i].period) release(node, i);
-    if (const auto& running = node.scheduler.state().running; running && (node.left == 0 || set_.early)) end_execution(node, running->task);
+    if (const auto& running = node.scheduler.state().running; running && (node.left == 0 || set_.early))
+      end_execution(node, running->task);
     for (const bool in : {true, false}) {
       const auto& flights = in ? node.ins : node.outs;
       if (!flights.empty() && (flights.front().left == 0 || set_.early)) end_transfer(node, in);
@@ -172,7 +189,10 @@ class Explorer {
       if (each.loaded_for == i) each.loaded_for = none;
       if (each.taken_for == i) each.taken_for = none;
     }
-    decide(node, {.kind = Event::Kind::job_requested, .job = {i, 0}, .now = at(node.now), .deadline = at(node.now + set_.tasks[i].done_by)});
+    decide(node, {.kind = Event::Kind::job_requested,
+                  .job = {i, 0},
+                  .now = at(node.now),
+                  .deadline = at(node.now + set_.tasks[i].done_by)});
     visit(std::move(node));
   }
 
@@ -191,8 +211,12 @@ class Explorer {
     const Flight flight = flights.front();
     flights.erase(flights.begin());
     if (!flights.empty()) begin_transfer(node, flights.front());
-    const bool in = node.scheduler.state().slots[flight.transfer.task][flight.transfer.slot].residence == Residence::loading;
-    decide(node, {.kind = in ? Event::Kind::copied_in : Event::Kind::copied_out, .job = {}, .now = at(node.now), .transfer = flight.transfer});
+    const bool in =
+        node.scheduler.state().slots[flight.transfer.task][flight.transfer.slot].residence == Residence::loading;
+    decide(node, {.kind = in ? Event::Kind::copied_in : Event::Kind::copied_out,
+                  .job = {},
+                  .now = at(node.now),
+                  .transfer = flight.transfer});
     visit(std::move(node));
   }
 
@@ -241,16 +265,21 @@ class Explorer {
   void begin_operation(Node& node, const Action& action, bool in) {
     const auto& state = node.scheduler.state();
     const auto count = [&](std::uint32_t task, Residence residence) {
-      return static_cast<std::uint32_t>(std::ranges::count(state.slots[task], residence, &DeviceScheduler::Slot::residence));
+      return static_cast<std::uint32_t>(
+          std::ranges::count(state.slots[task], residence, &DeviceScheduler::Slot::residence));
     };
     const std::uint32_t missing = count(action.job.task, Residence::missing);
-    node.operation = in ? missing : std::min(missing - static_cast<std::uint32_t>(state.free.size()), count(action.transfer.task, Residence::resident) + 1) - 1;
+    node.operation = in ? missing
+                        : std::min(missing - static_cast<std::uint32_t>(state.free.size()),
+                                   count(action.transfer.task, Residence::resident) + 1) -
+                              1;
     if (!in) node.tasks[action.transfer.task].taken_for = none; // each operation begins anew
   }
 
   void begin_transfer(Node& node, Flight& flight) {
     TaskState& owner = node.tasks[flight.transfer.task];
-    const bool in = node.scheduler.state().slots[flight.transfer.task][flight.transfer.slot].residence == Residence::loading;
+    const bool in =
+        node.scheduler.state().slots[flight.transfer.task][flight.transfer.slot].residence == Residence::loading;
     if (in) {
       flight.left = set_.in + (std::exchange(owner.loaded_for, flight.job) == flight.job ? 0 : set_.in_fixed);
       return;

@@ -1,5 +1,5 @@
-// The exact worst case of a tiny device that swaps, by visiting every state that the real DeviceScheduler can reach under any sporadic releases:
-// chunk by chunk, in integer time, with every order of what happens at one instant.
+// The exact worst case of a tiny device that swaps, by visiting every state that the real DeviceScheduler can reach
+// under any sporadic releases: chunk by chunk, in integer time, with every order of what happens at one instant.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -11,7 +11,7 @@ namespace rtexec::test {
 
 struct TinySwapTask {
   int period = 1;
-  int done_by = 0;       // deadline of the device part; orders jobs of one rank
+  int done_by = 0; // deadline of the device part; orders jobs of one rank
   int device = 0;
   int chunks = 0;
   bool constant = false; // its chunks are dropped, and not copied out
@@ -25,14 +25,16 @@ struct TinySwapSet {
   int copy_engines = 1;
   int in = 1, out = 1, drop = 0; // of one chunk
   int in_fixed = 0;              // of each load
-  int out_fixed = 0;             // of each victim of a load; of each swap-out where operations are not preempted
-  bool early = false;            // executions and transfers may take less
+  /// Of each victim of a load; of each swap-out where operations are not preempted
+  int out_fixed = 0;
+  bool early = false; // executions and transfers may take less
 };
 
 struct SwapExploration {
-  std::vector<int> worst;  // response of each task; `period + 1` where a job can outlast the next release: then the others are lower estimates
+  /// Response of each task; `period + 1` where a job can outlast the next release: then the others are lower estimates
+  std::vector<int> worst;
   std::size_t states = 0;
-  bool complete = false;   // false: there are more states than were allowed
+  bool complete = false; // false: there are more states than were allowed
 };
 
 /// Begins with frames filled in every order of the tasks.

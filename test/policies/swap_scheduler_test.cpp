@@ -24,7 +24,8 @@ struct SwappingTask {
 };
 
 /// Periods and device deadlines are 1000 ns.
-Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<SwappingTask>& tasks, unsigned copy_engines = 2) {
+Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<SwappingTask>& tasks,
+             unsigned copy_engines = 2) {
   Plan plan;
   plan.swap = SwapPlan{.policy = policy, .frames = frames, .copy_engines = copy_engines, .cost = {}, .store = {}};
   for (const auto& [volume, rank] : tasks) {
@@ -36,7 +37,7 @@ Plan plan_of(SwapPolicy policy, std::uint32_t frames, const std::vector<Swapping
   return plan;
 }
 
-// ---- any history ------------------------------------------------------------------------------------------------------
+// ---- any history ----
 
 using Random = std::mt19937_64;
 
@@ -61,10 +62,12 @@ Plan random_plan(SwapPolicy policy, Random& random) {
   return plan;
 }
 
-/// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that make no sense.
+/// What may happen to a device: requests, withdrawals, ends in every order that is possible, failures, and reports that
+/// make no sense.
 class Environment {
  public:
-  Environment(const Plan& plan, const Book& book, Random& random) : tasks_(plan.tasks.size()), book_(book), random_(random) {
+  Environment(const Plan& plan, const Book& book, Random& random)
+      : tasks_(plan.tasks.size()), book_(book), random_(random) {
     for (unsigned& weight : weights_) weight = 1 + static_cast<unsigned>(random() % 16);
     weights_[withdraw] = random() % 3 == 0 ? 4 : random() % 2;
     fails_in_a_hundred_ = random() % 2 == 0 ? 0 : 1 + random() % 10;
@@ -102,11 +105,17 @@ class Environment {
     const auto& job = book_.job(task);
     const bool failed = random_() % 100 < fails_in_a_hundred_;
     switch (choice) {
-      case ask: return job ? std::nullopt : std::optional(request(task, ++number_, static_cast<std::int64_t>(now_ + random_() % spread_)));
-      case withdraw: return job && !job->withdrawn ? std::optional(withdrawal(task, job->id.number)) : std::nullopt;
-      case finish: return book_.running() ? std::optional(completion(book_.running()->task, book_.running()->number)) : std::nullopt;
-      case in: return book_.loading().empty() ? std::nullopt : std::optional(copied_in(book_.loading().front().transfer, failed));
-      case out: return book_.saving().empty() ? std::nullopt : std::optional(copied_out(book_.saving().front().transfer, failed));
+    case ask:
+      return job ? std::nullopt
+                 : std::optional(request(task, ++number_, static_cast<std::int64_t>(now_ + random_() % spread_)));
+    case withdraw: return job && !job->withdrawn ? std::optional(withdrawal(task, job->id.number)) : std::nullopt;
+    case finish:
+      return book_.running() ? std::optional(completion(book_.running()->task, book_.running()->number)) : std::nullopt;
+    case in:
+      return book_.loading().empty() ? std::nullopt
+                                     : std::optional(copied_in(book_.loading().front().transfer, failed));
+    case out:
+      return book_.saving().empty() ? std::nullopt : std::optional(copied_out(book_.saving().front().transfer, failed));
     }
     return std::nullopt;
   }
@@ -115,7 +124,8 @@ class Environment {
   std::optional<Event> senseless() {
     const auto little = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_() % (most + 1)); };
     const JobId job{little(tasks_), number_ - little(3)};
-    Event event{static_cast<Kind>(little(5)), job, at(0), at(little(1000)), {little(tasks_), little(4), little(4)}, little(1) == 0};
+    Event event{static_cast<Kind>(little(5)),           job,           at(0), at(little(1000)),
+                {little(tasks_), little(4), little(4)}, little(1) == 0};
     const auto& flights = random_() % 2 == 0 ? book_.loading() : book_.saving();
     if (!flights.empty() && random_() % 2 == 0) event.transfer = flights.front().transfer;
     if (random_() % 4 == 0) ++event.transfer.frame;
@@ -135,8 +145,8 @@ class Environment {
   std::uint64_t number_ = 3;
 };
 
-/// One scheduler, its book, and a twin that hears of possible events only: that it does the same shows that equal histories give equal
-/// actions, and that a refused event leaves no trace.
+/// One scheduler, its book, and a twin that hears of possible events only: that it does the same shows that equal
+/// histories give equal actions, and that a refused event leaves no trace.
 class Watched {
  public:
   explicit Watched(const Plan& plan) : book(plan), scheduler_(plan), twin_(plan) {}
@@ -180,7 +190,8 @@ class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
 
     std::size_t chunks = plan.swap->frames, most = plan.swap->frames;
     for (const PlannedTask& task : plan.tasks) chunks += task.swap_slots.size();
-    most += plan.tasks.size() + 2 * chunks; // each job executes once, and each of its chunks comes once, for another's
+    // Each job executes once, and each of its chunks comes once, for another's
+    most += plan.tasks.size() + 2 * chunks;
     while (const auto event = environment.end()) {
       ASSERT_NO_FATAL_FAILURE(device.feed(*event)) << "at the end";
       ASSERT_GT(most--, 0u) << "it never ends";
@@ -208,8 +219,9 @@ class EveryPolicy : public testing::TestWithParam<SwapPolicy> {
 };
 
 INSTANTIATE_TEST_SUITE_P(SwapScheduler, EveryPolicy,
-                         testing::Values(SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::mo_vmm, SwapPolicy::min, SwapPolicy::pageable,
-                                         SwapPolicy::lru, SwapPolicy::none),
+                         testing::Values(SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap,
+                                         SwapPolicy::mo_vmm, SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru,
+                                         SwapPolicy::none),
                          [](const auto& each) {
                            std::string name(spelling(each.param));
                            std::ranges::replace(name, '-', '_');
@@ -235,7 +247,7 @@ TEST_P(EveryPolicy, AMillionRandomEventsKeepTheRules) {
   EXPECT_GE(seen_.held_back, serial ? 100u : 0u);
 }
 
-// ---- by hand ----------------------------------------------------------------------------------------------------------
+// ---- by hand ----
 
 constexpr SwapPolicy rt_swap = SwapPolicy::rt_swap;
 constexpr SwapPolicy pipelined = SwapPolicy::pipelined;
@@ -252,8 +264,8 @@ TEST(SwapScheduler, TheFramesHoldTheFirstTasksAtFirst) {
   EXPECT_TRUE(scheduler.state().free.empty());
 }
 
-/// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken; swapping for the next one is hidden behind an
-/// execution.
+/// The paper's Fig. 5(b): between its swap-in and its execution a job is not overtaken; swapping for the next one is
+/// hidden behind an execution.
 TEST(SwapScheduler, RtSwapDoesNotSwapForNothing) {
   DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {1}, {1}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 900)), (List{copy_out({2, 0}, {1, 0, 0})}));
@@ -278,8 +290,8 @@ TEST(SwapScheduler, PipelinedLetsAJobThatNeverSwapsBypassInTheSameHistory) {
   EXPECT_EQ(feed(scheduler, completion(2, 0)), (List{copy_out({1, 0}, {2, 0, 0})}));
 }
 
-/// The paper's Fig. 6(b): a swap-in waits until its job heads the queue, so a job that needs none is blocked once only; 6(c): then it is not
-/// overtaken.
+/// The paper's Fig. 6(b): a swap-in waits until its job heads the queue, so a job that needs none is blocked once only;
+/// 6(c): then it is not overtaken.
 TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
   DeviceScheduler scheduler(plan_of(rt_swap, 1, {{0}, {0}, {1}, {1}, {0}}));
   EXPECT_EQ(feed(scheduler, request(0, 0, 100)), List{start(0, 0)});
@@ -295,8 +307,8 @@ TEST(SwapScheduler, RtSwapLoadsOnlyTheHeadOfTheQueue) {
   EXPECT_EQ(feed(scheduler, completion(3, 0)), List{start(4, 1)});
 }
 
-/// The hole in RT-Swap's rule: chunks are saved for a job that is far from the head, and a more urgent one that comes then waits for all of
-/// them, with the device idle.
+/// The hole in RT-Swap's rule: chunks are saved for a job that is far from the head, and a more urgent one that comes
+/// then waits for all of them, with the device idle.
 TEST(SwapScheduler, RtSwapSavesForAJobThatIsNotTheHead) {
   DeviceScheduler scheduler(plan_of(rt_swap, 2, {{2}, {1}, {0}, {0}, {2}}));
   EXPECT_EQ(feed(scheduler, request(2, 0, 200)), List{start(2, 0)});
@@ -318,7 +330,8 @@ TEST(SwapScheduler, SerialDoesNotInTheSameHistory) {
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in({1, 0}, {1, 0, 0})}));
   EXPECT_EQ(feed(scheduler, completion(2, 0)), List{}); // task 1's job is staged: nobody goes before it
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 0})), List{start(1, 0)});
-  EXPECT_EQ(feed(scheduler, completion(1, 0)), (List{start(3, 0), copy_out({4, 0}, {1, 0, 0})})); // it heads the queue
+  // It heads the queue
+  EXPECT_EQ(feed(scheduler, completion(1, 0)), (List{start(3, 0), copy_out({4, 0}, {1, 0, 0})}));
 }
 
 TEST(SwapScheduler, PipelinedMovesNothingInTheSameHistory) {
@@ -336,7 +349,8 @@ TEST(SwapScheduler, PipelinedMovesNothingInTheSameHistory) {
 TEST(SwapScheduler, PipelinedMovesBothWaysAtOnceWithTwoEngines) {
   DeviceScheduler scheduler(plan_of(pipelined, 4, {{4}, {4}}));
   const JobId job{1, 0};
-  EXPECT_EQ(feed(scheduler, request(1, 0, 100)), (List{copy_out(job, {0, 0, 0}), copy_out(job, {0, 1, 1}), copy_out(job, {0, 2, 2})}));
+  EXPECT_EQ(feed(scheduler, request(1, 0, 100)),
+            (List{copy_out(job, {0, 0, 0}), copy_out(job, {0, 1, 1}), copy_out(job, {0, 2, 2})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), (List{copy_in(job, {1, 0, 0}), copy_out(job, {0, 3, 3})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), (List{copy_in(job, {1, 1, 1})}));
   EXPECT_EQ(feed(scheduler, copied_out({0, 2, 2})), (List{copy_in(job, {1, 2, 2})}));
@@ -423,7 +437,8 @@ TEST(SwapScheduler, AFailedTransferFailsItsJobAndKeepsTheDataOfTheOthers) {
   EXPECT_EQ(victim[0].residence, DeviceScheduler::Residence::resident);
   EXPECT_EQ(victim[0].frame, 0u);
   const JobId next{1, 1};
-  EXPECT_EQ(feed(scheduler, request(1, 1, 200)), (List{copy_in(next, {1, 0, 2}), copy_in(next, {1, 1, 1}), copy_out(next, {0, 0, 0})}));
+  EXPECT_EQ(feed(scheduler, request(1, 1, 200)),
+            (List{copy_in(next, {1, 0, 2}), copy_in(next, {1, 1, 1}), copy_out(next, {0, 0, 0})}));
   EXPECT_EQ(feed(scheduler, copied_in({1, 0, 2}, true)), List{});
   EXPECT_EQ(feed(scheduler, copied_in({1, 1, 1})), List{});
   EXPECT_EQ(feed(scheduler, copied_out({0, 0, 0})), List{fail(1, 1)});
@@ -474,7 +489,7 @@ TEST(SwapScheduler, RtSwapEndsASwapOutWhoseJobIsWithdrawn) {
   EXPECT_EQ(feed(scheduler, copied_out({0, 1, 1})), List{});
 }
 
-// ---- in time ----------------------------------------------------------------------------------------------------------
+// ---- in time ----
 
 /// Executes jobs and moves chunks on a virtual clock, each for as long as it may take.
 class VirtualDevice {
@@ -501,18 +516,16 @@ class VirtualDevice {
   void carry_out(const Action& action, Instant now) {
     const auto [task, number] = action.job;
     switch (action.kind) {
-      case Action::Kind::start_execution:
-        agenda_.emplace(now + executions_[task], completion(task, number));
-        return;
-      case Action::Kind::copy_in:
-        loads_until_ = std::max(loads_until_, now) + chunk_;
-        agenda_.emplace(loads_until_, copied_in(action.transfer));
-        return;
-      case Action::Kind::copy_out:
-        saves_until_ = std::max(saves_until_, now) + chunk_;
-        agenda_.emplace(saves_until_, copied_out(action.transfer));
-        return;
-      default: ADD_FAILURE() << "nothing is wrong, withdrawn or broken here";
+    case Action::Kind::start_execution: agenda_.emplace(now + executions_[task], completion(task, number)); return;
+    case Action::Kind::copy_in:
+      loads_until_ = std::max(loads_until_, now) + chunk_;
+      agenda_.emplace(loads_until_, copied_in(action.transfer));
+      return;
+    case Action::Kind::copy_out:
+      saves_until_ = std::max(saves_until_, now) + chunk_;
+      agenda_.emplace(saves_until_, copied_out(action.transfer));
+      return;
+    default: ADD_FAILURE() << "nothing is wrong, withdrawn or broken here";
     }
   }
 
@@ -524,8 +537,8 @@ class VirtualDevice {
   Instant loads_until_{}, saves_until_{};
 };
 
-/// The counter-example to RT-Swap's Eq. (2). Task 0 is L2, whose chunks are on the device; 1 is c, 2 to 9 are m1 to m8, 10 is L1, 11 is L3.
-/// Returns by how much each job is late (where negative: early).
+/// The counter-example to RT-Swap's Eq. (2). Task 0 is L2, whose chunks are on the device; 1 is c, 2 to 9 are m1 to m8,
+/// 10 is L1, 11 is L3. Returns by how much each job is late (where negative: early).
 std::map<std::uint32_t, Duration> lateness_in_the_hole(SwapPolicy policy, unsigned copy_engines) {
   using std::chrono::microseconds;
   using std::chrono::milliseconds;
@@ -540,7 +553,8 @@ std::map<std::uint32_t, Duration> lateness_in_the_hole(SwapPolicy policy, unsign
 
   VirtualDevice device(plan_of(policy, 10, tasks, copy_engines), executions, milliseconds(3));
   const Instant zero = at(0) + milliseconds(1000);
-  std::map<std::uint32_t, Instant> releases{{10, zero - microseconds(30'001)}, {11, zero + microseconds(39'990)}, {1, zero + milliseconds(40)}};
+  std::map<std::uint32_t, Instant> releases{
+      {10, zero - microseconds(30'001)}, {11, zero + microseconds(39'990)}, {1, zero + milliseconds(40)}};
   for (std::uint32_t task = 2; task < 10; ++task) releases[task] = zero;
   for (const auto& [task, when] : releases) device.release(task, when, deadlines[task]);
   std::map<std::uint32_t, Duration> lateness;

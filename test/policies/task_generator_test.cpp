@@ -1,4 +1,5 @@
-// Random task sets: drawn from the ranges that they are asked from, the same for the same seed, nested, and as chunks what plans make of them.
+// Random task sets: drawn from the ranges that they are asked from, the same for the same seed, nested, and as chunks
+// what plans make of them.
 #include "policies/task_generator.hpp"
 
 #include <gmock/gmock.h>
@@ -37,8 +38,9 @@ TaskSource network_source() {
   TaskSource source;
   source.period = {3s, 5s};
   for (const std::uint64_t base : {100U, 1000U})
-    source.networks.push_back({{.execution = 10ms, .footprint = mib(base), .swappable = mib(base / 2), .constants = mib(10)},
-                               {.execution = 20ms, .footprint = mib(base + 100), .swappable = mib(base / 2), .constants = mib(10)}});
+    source.networks.push_back(
+        {{.execution = 10ms, .footprint = mib(base), .swappable = mib(base / 2), .constants = mib(10)},
+         {.execution = 20ms, .footprint = mib(base + 100), .swappable = mib(base / 2), .constants = mib(10)}});
   return source;
 }
 
@@ -50,14 +52,16 @@ std::vector<double> footprints(const std::vector<GeneratedTask>& tasks) {
 
 bool same(const std::vector<GeneratedTask>& a, const std::vector<GeneratedTask>& b) {
   const auto equal = [](const GeneratedTask& x, const GeneratedTask& y) {
-    return x.period == y.period && x.need.execution == y.need.execution && x.need.footprint == y.need.footprint && x.need.swappable == y.need.swappable;
+    return x.period == y.period && x.need.execution == y.need.execution && x.need.footprint == y.need.footprint &&
+           x.need.swappable == y.need.swappable;
   };
   return std::ranges::equal(a, b, equal);
 }
 
 double utilisation_of(const std::vector<GeneratedTask>& tasks) {
   double sum = 0;
-  for (const GeneratedTask& task : tasks) sum += static_cast<double>(task.need.execution.count()) / static_cast<double>(task.period.count());
+  for (const GeneratedTask& task : tasks)
+    sum += static_cast<double>(task.need.execution.count()) / static_cast<double>(task.period.count());
   return sum;
 }
 
@@ -77,8 +81,10 @@ TEST(TaskGenerator, DrawsWithinTheRanges) {
     for (const GeneratedTask& task : generate(source, {.tasks = 5, .utilisation = 0.4}, 1, number)) {
       EXPECT_THAT(task.period, AllOf(Ge(100ms), Le(10s)));
       EXPECT_THAT(task.need.footprint, AllOf(Ge(mib(100)), Le(mib(900))));
-      EXPECT_NEAR(static_cast<double>(task.need.swappable.count), 0.8 * static_cast<double>(task.need.footprint.count), 1);
-      EXPECT_NEAR(static_cast<double>(task.need.constants.count), 0.25 * static_cast<double>(task.need.swappable.count), 1);
+      EXPECT_NEAR(static_cast<double>(task.need.swappable.count), 0.8 * static_cast<double>(task.need.footprint.count),
+                  1);
+      EXPECT_NEAR(static_cast<double>(task.need.constants.count), 0.25 * static_cast<double>(task.need.swappable.count),
+                  1);
       EXPECT_GT(task.need.execution, 0ns);
       EXPECT_LE(task.need.execution, task.period);
     }
@@ -93,7 +99,8 @@ std::array<double, 4> quarters_of(Distribution distribution) {
   for (std::uint64_t number = 0; number < sets; ++number)
     for (const GeneratedTask& task : generate(source, {.tasks = 10, .utilisation = 0.4}, 5, number)) {
       const double period = static_cast<double>(task.period.count());
-      const double at = distribution == Distribution::uniform ? (period - 1e8) / (1e10 - 1e8) : std::log(period / 1e8) / std::log(1e10 / 1e8);
+      const double at = distribution == Distribution::uniform ? (period - 1e8) / (1e10 - 1e8)
+                                                              : std::log(period / 1e8) / std::log(1e10 / 1e8);
       counts[std::min<std::size_t>(static_cast<std::size_t>(at * 4), 3)] += 1.0 / (10 * sets);
     }
   return counts;
@@ -107,7 +114,9 @@ TEST(TaskGenerator, PeriodsAreUniformOnTheirScale) {
 TEST(TaskGenerator, UtilisationsSumToWhatIsAsked) {
   for (std::uint64_t number = 0; number < 200; ++number)
     for (const double utilisation : {0.05, 0.5, 1.0})
-      EXPECT_NEAR(utilisation_of(generate(own_source(), {.tasks = 1 + number % 30, .utilisation = utilisation}, 1, number)), utilisation, 1e-6);
+      EXPECT_NEAR(
+          utilisation_of(generate(own_source(), {.tasks = 1 + number % 30, .utilisation = utilisation}, 1, number)),
+          utilisation, 1e-6);
 }
 
 /// Shares of one are uniform on the simplex: of three, each is below 1/2 in 3/4 of all cases and below 1/4 in 7/16.
@@ -157,7 +166,8 @@ TEST(TaskGenerator, NetworksAndResolutionsAreDrawnEvenly) {
   constexpr int sets = 2000;
   for (std::uint64_t number = 0; number < sets; ++number)
     for (const GeneratedTask& task : generate(network_source(), {.tasks = 10}, 1, number))
-      shares[(task.need.footprint >= mib(1000) ? 2U : 0U) + (task.need.execution == 20ms ? 1U : 0U)] += 1.0 / (10 * sets);
+      shares[(task.need.footprint >= mib(1000) ? 2U : 0U) + (task.need.execution == 20ms ? 1U : 0U)] +=
+          1.0 / (10 * sets);
   EXPECT_THAT(shares, Each(AllOf(Ge(0.235), Le(0.265))));
 }
 
@@ -174,12 +184,13 @@ TEST(TaskGenerator, ResolutionsAreRaisedOneByOne) {
   }
 }
 
-// ---- chunks -------------------------------------------------------------------------------------------------------------
+// ---- chunks ----
 
 /// In chunks of 64 MiB: 2 not swappable, of 3.5 swappable 1.5 constants; and the larger one 1, 4, 1.
 std::vector<GeneratedTask> two_tasks() {
-  return {{.period = 4s, .need = {.execution = 10ms, .footprint = mib(352), .swappable = mib(224), .constants = mib(96)}},
-          {.period = 3s, .need = {.execution = 20ms, .footprint = mib(320), .swappable = mib(256), .constants = mib(64)}}};
+  return {
+      {.period = 4s, .need = {.execution = 10ms, .footprint = mib(352), .swappable = mib(224), .constants = mib(96)}},
+      {.period = 3s, .need = {.execution = 20ms, .footprint = mib(320), .swappable = mib(256), .constants = mib(64)}}};
 }
 
 DeviceSet set_with(MemoryModel memory, Bytes capacity, Order order = Order::edf) {
@@ -206,7 +217,8 @@ TEST(TaskGenerator, ClassesShareTheLargestScratch) {
   const DeviceSet set = set_with(MemoryModel::classes, mib(64));
   EXPECT_THAT(most_of_each(set), ElementsAre(2, 1));
   EXPECT_EQ(set.tasks[0].constants, 2U);
-  EXPECT_EQ(set.overflow, 2U + 1 + 2 + 1 + 3 - 1); // constants, what is not swappable, scratch, less the capacity
+  // Constants, what is not swappable, scratch, less the capacity
+  EXPECT_EQ(set.overflow, 2U + 1 + 2 + 1 + 3 - 1);
   EXPECT_EQ(set_with(MemoryModel::one_process, mib(64)).overflow, 2U + 1 + 2 + 3 - 1);
 }
 

@@ -1,4 +1,5 @@
-// The choice of volumes against trying all of them, and of theorem1's against an own search; the demand test without swaps against schedcat's.
+// The choice of volumes against trying all of them, and of theorem1's against an own search; the demand test without
+// swaps against schedcat's.
 #include "policies/device_tests.hpp"
 #include "policies/volume_search.hpp"
 #include "test/policies/reference_serial.hpp"
@@ -42,13 +43,18 @@ DeviceSet random_set(Random& random, DeviceTest test, const Traits& traits) {
   for (int i = 0; i < n; ++i) {
     const auto most = static_cast<std::uint32_t>(draw(random, 0, 5));
     const int period = draw(random, 30, 200);
-    set.tasks.push_back({.period = period, .deadline = traits.short_deadlines ? draw(random, period / 2, period) : period, .execution = draw(random, 1, 20), .most = most,
-                         .constants = traits.constants ? static_cast<std::uint32_t>(draw(random, 0, static_cast<int>(most))) : 0});
+    set.tasks.push_back(
+        {.period = period,
+         .deadline = traits.short_deadlines ? draw(random, period / 2, period) : period,
+         .execution = draw(random, 1, 20),
+         .most = most,
+         .constants = traits.constants ? static_cast<std::uint32_t>(draw(random, 0, static_cast<int>(most))) : 0});
     all += most;
     largest = std::max(largest, most);
   }
   if (traits.best_effort && draw(random, 0, 1) == 0) set.tasks.back().real_time = false;
-  if (test == DeviceTest::rta) std::ranges::sort(set.tasks.begin(), set.tasks.end() - !set.tasks.back().real_time, {}, &DeviceTask::deadline);
+  if (test == DeviceTest::rta)
+    std::ranges::sort(set.tasks.begin(), set.tasks.end() - !set.tasks.back().real_time, {}, &DeviceTask::deadline);
   if (all > largest) set.overflow = static_cast<std::uint32_t>(draw(random, 1, static_cast<int>(all - largest)));
   return set;
 }
@@ -68,11 +74,14 @@ void each_fitting(const DeviceSet& set, const std::function<void(const Volumes&)
 }
 
 std::string described(const DeviceSet& set) {
-  std::string text = "V " + std::to_string(set.overflow) + ", in " + std::to_string(set.cost.in_fixed.count()) + " + " + std::to_string(set.cost.in_per_chunk.count()) + ", out " +
-                     std::to_string(set.cost.out_fixed.count()) + " + " + std::to_string(set.cost.out_per_chunk.count()) + ", drop " + std::to_string(set.cost.drop_per_chunk.count());
+  std::string text =
+      "V " + std::to_string(set.overflow) + ", in " + std::to_string(set.cost.in_fixed.count()) + " + " +
+      std::to_string(set.cost.in_per_chunk.count()) + ", out " + std::to_string(set.cost.out_fixed.count()) + " + " +
+      std::to_string(set.cost.out_per_chunk.count()) + ", drop " + std::to_string(set.cost.drop_per_chunk.count());
   for (const DeviceTask& task : set.tasks)
-    text += "\nT " + std::to_string(task.period) + " D " + std::to_string(task.deadline) + " C " + std::to_string(task.execution) + " most " + std::to_string(task.most) +
-            " constants " + std::to_string(task.constants) + (task.real_time ? "" : " best-effort");
+    text += "\nT " + std::to_string(task.period) + " D " + std::to_string(task.deadline) + " C " +
+            std::to_string(task.execution) + " most " + std::to_string(task.most) + " constants " +
+            std::to_string(task.constants) + (task.real_time ? "" : " best-effort");
   return text;
 }
 
@@ -90,8 +99,9 @@ struct Case {
 
 class VolumesOfSerialTests : public testing::TestWithParam<Case> {};
 
-/// "The first one is proved, if any is"; and of theorem1 the sum is the least. Filling the longest periods first is best where what is swapped
-/// costs by the chunk; a task that begins to swap may block for longer at once, pay fixed costs, or turn drops into copies: then a few are missed.
+/// "The first one is proved, if any is"; and of theorem1 the sum is the least. Filling the longest periods first is
+/// best where what is swapped costs by the chunk; a task that begins to swap may block for longer at once, pay fixed
+/// costs, or turn drops into copies: then a few are missed.
 TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
   const auto& [name, test, traits] = GetParam();
   Random random(31);
@@ -111,9 +121,13 @@ TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
     const bool proved = !found.empty() && test_device(set, test, order_of(test), found.front()).proved;
     ASSERT_TRUE(best || !proved);
     (best ? provable : hopeless)++;
-    const bool as_good = !best || (proved && (test != DeviceTest::theorem1 || std::accumulate(found.front().begin(), found.front().end(), 0U) == least));
+    const bool as_good =
+        !best || (proved && (test != DeviceTest::theorem1 ||
+                             std::accumulate(found.front().begin(), found.front().end(), 0U) == least));
     if (as_good) continue;
-    if (missed++ == 0) first = described(set) + "\nproved with" + text_of(*best) + ", found" + (found.empty() ? " none" : text_of(found.front()));
+    if (missed++ == 0)
+      first = described(set) + "\nproved with" + text_of(*best) + ", found" +
+              (found.empty() ? " none" : text_of(found.front()));
   }
   EXPECT_GT(std::min(provable, hopeless), 200);
   const bool by_the_chunk = !traits.fixed_costs && !traits.constants && !traits.short_deadlines;
@@ -122,15 +136,22 @@ TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Serial, VolumesOfSerialTests,
-                         testing::Values(Case{"theorem1", DeviceTest::theorem1, {}}, Case{"theorem1_fixed", DeviceTest::theorem1, {.fixed_costs = true}},
-                                         Case{"baker", DeviceTest::baker, {}}, Case{"baker_fixed", DeviceTest::baker, {.fixed_costs = true}},
-                                         Case{"baker_short", DeviceTest::baker, {.short_deadlines = true}}, Case{"baker_constants", DeviceTest::baker, {.constants = true}},
+                         testing::Values(Case{"theorem1", DeviceTest::theorem1, {}},
+                                         Case{"theorem1_fixed", DeviceTest::theorem1, {.fixed_costs = true}},
+                                         Case{"baker", DeviceTest::baker, {}},
+                                         Case{"baker_fixed", DeviceTest::baker, {.fixed_costs = true}},
+                                         Case{"baker_short", DeviceTest::baker, {.short_deadlines = true}},
+                                         Case{"baker_constants", DeviceTest::baker, {.constants = true}},
                                          Case{"baker_best_effort", DeviceTest::baker, {.best_effort = true}},
-                                         Case{"demand", DeviceTest::demand, {}}, Case{"demand_fixed", DeviceTest::demand, {.fixed_costs = true}},
-                                         Case{"demand_short", DeviceTest::demand, {.short_deadlines = true}}, Case{"demand_constants", DeviceTest::demand, {.constants = true}},
+                                         Case{"demand", DeviceTest::demand, {}},
+                                         Case{"demand_fixed", DeviceTest::demand, {.fixed_costs = true}},
+                                         Case{"demand_short", DeviceTest::demand, {.short_deadlines = true}},
+                                         Case{"demand_constants", DeviceTest::demand, {.constants = true}},
                                          Case{"demand_best_effort", DeviceTest::demand, {.best_effort = true}},
-                                         Case{"rta", DeviceTest::rta, {}}, Case{"rta_fixed", DeviceTest::rta, {.fixed_costs = true}},
-                                         Case{"rta_short", DeviceTest::rta, {.short_deadlines = true}}, Case{"rta_constants", DeviceTest::rta, {.constants = true}},
+                                         Case{"rta", DeviceTest::rta, {}},
+                                         Case{"rta_fixed", DeviceTest::rta, {.fixed_costs = true}},
+                                         Case{"rta_short", DeviceTest::rta, {.short_deadlines = true}},
+                                         Case{"rta_constants", DeviceTest::rta, {.constants = true}},
                                          Case{"rta_best_effort", DeviceTest::rta, {.best_effort = true}}),
                          [](const auto& each) { return std::string(each.param.name); });
 
@@ -143,25 +164,36 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
   Random random(34);
   for (int i = asked == nullptr ? 500 : std::atoi(asked); i > 0; --i) {
     const int n = draw(random, 2, 12);
-    DeviceSet set{.tasks = {}, .overflow = 0, .cost = {.in_per_chunk = Duration(draw(random, 0, 6000)), .out_per_chunk = Duration(draw(random, 0, 6000))}};
-    const int slack = draw(random, 80, 400); // percent of the periods at which all jobs with all chunks would fill the device
+    DeviceSet set{
+        .tasks = {},
+        .overflow = 0,
+        .cost = {.in_per_chunk = Duration(draw(random, 0, 6000)), .out_per_chunk = Duration(draw(random, 0, 6000))}};
+    // Percent of the periods at which all jobs with all chunks would fill the device
+    const int slack = draw(random, 80, 400);
     const std::uint32_t chunks = draw(random, 0, 1) == 0 ? 80 : 10;
     std::uint32_t all = 0, largest = 0;
     Nanos work = 0;
     for (int k = 0; k < n; ++k) {
-      set.tasks.push_back({.execution = draw(random, 1000, 60'000), .most = static_cast<std::uint32_t>(draw(random, 0, 3) == 0 ? 0 : draw(random, 1, static_cast<int>(chunks)))});
+      set.tasks.push_back({.execution = draw(random, 1000, 60'000),
+                           .most = static_cast<std::uint32_t>(
+                               draw(random, 0, 3) == 0 ? 0 : draw(random, 1, static_cast<int>(chunks)))});
       const DeviceTask& task = set.tasks.back();
       work += task.execution + (set.cost.in_per_chunk + set.cost.out_per_chunk).count() * task.most;
       all += task.most;
       largest = std::max(largest, task.most);
     }
-    for (DeviceTask& task : set.tasks) task.period = task.deadline = std::max<Nanos>(1, work * slack / 100 * draw(random, 30, 100) / 100);
-    set.overflow = static_cast<std::uint32_t>(draw(random, 1, static_cast<int>(std::max(1U, all - largest + 1)))); // seldom too many
+    for (DeviceTask& task : set.tasks)
+      task.period = task.deadline = std::max<Nanos>(1, work * slack / 100 * draw(random, 30, 100) / 100);
+    // Seldom too many
+    set.overflow = static_cast<std::uint32_t>(draw(random, 1, static_cast<int>(std::max(1U, all - largest + 1))));
     const std::vector<Volumes> found = volumes_for(set, DeviceTest::theorem1, Order::edf);
     const bool proved = !found.empty() && test_device(set, DeviceTest::theorem1, Order::edf, found.front()).proved;
-    out << set.overflow << ' ' << set.cost.in_fixed.count() << ' ' << set.cost.in_per_chunk.count() << ' ' << set.cost.out_fixed.count() << ' ' << set.cost.out_per_chunk.count() << ' ' << n;
+    out << set.overflow << ' ' << set.cost.in_fixed.count() << ' ' << set.cost.in_per_chunk.count() << ' '
+        << set.cost.out_fixed.count() << ' ' << set.cost.out_per_chunk.count() << ' ' << n;
     for (const DeviceTask& task : set.tasks) out << ' ' << task.period << ' ' << task.execution << ' ' << task.most;
-    out << ' ' << (proved ? static_cast<std::int64_t>(std::accumulate(found.front().begin(), found.front().end(), 0U)) : -1) << '\n';
+    out << ' '
+        << (proved ? static_cast<std::int64_t>(std::accumulate(found.front().begin(), found.front().end(), 0U)) : -1)
+        << '\n';
   }
 }
 
@@ -170,11 +202,17 @@ TEST(SerialTests, AgreeWithAReference) {
   Random random(32);
   int agreed[2] = {0, 0};
   for (int i = 0; i < 20'000; ++i) {
-    const auto test = std::array{DeviceTest::baker, DeviceTest::demand, DeviceTest::rta}[static_cast<std::size_t>(draw(random, 0, 2))];
-    DeviceSet set = random_set(random, test, {.fixed_costs = draw(random, 0, 1) == 0, .short_deadlines = draw(random, 0, 1) == 0, .constants = draw(random, 0, 1) == 0, .best_effort = true});
+    const auto test = std::array{DeviceTest::baker, DeviceTest::demand,
+                                 DeviceTest::rta}[static_cast<std::size_t>(draw(random, 0, 2))];
+    DeviceSet set = random_set(random, test,
+                               {.fixed_costs = draw(random, 0, 1) == 0,
+                                .short_deadlines = draw(random, 0, 1) == 0,
+                                .constants = draw(random, 0, 1) == 0,
+                                .best_effort = true});
     set.guarded = draw(random, 0, 1) == 0;
     Volumes volumes;
-    for (const DeviceTask& task : set.tasks) volumes.push_back(static_cast<std::uint32_t>(draw(random, 0, static_cast<int>(task.most))));
+    for (const DeviceTask& task : set.tasks)
+      volumes.push_back(static_cast<std::uint32_t>(draw(random, 0, static_cast<int>(task.most))));
     const DeviceVerdict verdict = test_device(set, test, order_of(test), volumes);
     if (test == DeviceTest::rta) {
       const auto bounds = test::reference_serial_static(set, volumes);
@@ -184,7 +222,8 @@ TEST(SerialTests, AgreeWithAReference) {
       ASSERT_EQ(verdict.responses, *bounds) << described(set) << text_of(volumes);
     } else {
       const bool holds = test::reference_serial_edf(set, volumes, test == DeviceTest::demand);
-      if (test == DeviceTest::baker && verdict.left > 1'000'000'000 - 10 && verdict.left < 1'000'000'000 + 10) continue; // rounding
+      // Rounding
+      if (test == DeviceTest::baker && verdict.left > 1'000'000'000 - 10 && verdict.left < 1'000'000'000 + 10) continue;
       ASSERT_EQ(verdict.proved, holds) << name_of(test) << " " << described(set) << text_of(volumes);
     }
     ++agreed[verdict.proved];
@@ -192,10 +231,10 @@ TEST(SerialTests, AgreeWithAReference) {
   EXPECT_GT(std::min(agreed[0], agreed[1]), 3000);
 }
 
-// ---- the demand test without swaps, as schedcat has it ------------------------------------------------------------------------
+// ---- the demand test without swaps, as schedcat has it ----
 
-/// QPA (Zhang, Burns 2009) with the arrival blocking of non-preemptive jobs (Baruah 2006), after schedcat's qpa.cpp and qpa_msrp.cpp with one processor and
-/// no resources but the processor: in integers and fractions.
+/// QPA (Zhang, Burns 2009) with the arrival blocking of non-preemptive jobs (Baruah 2006), after schedcat's qpa.cpp and
+/// qpa_msrp.cpp with one processor and no resources but the processor: in integers and fractions.
 class Schedcat {
  public:
   explicit Schedcat(const std::vector<DeviceTask>& tasks) : tasks_(tasks) {
@@ -212,7 +251,8 @@ class Schedcat {
 
   [[nodiscard]] bool schedulable() const {
     if (busy_ > all_) return false;
-    Nanos next = largest_before(std::max(busy_ < all_ ? std::min(busy_interval(), zhang_burns()) : busy_interval(), longest_));
+    Nanos next =
+        largest_before(std::max(busy_ < all_ ? std::min(busy_interval(), zhang_burns()) : busy_interval(), longest_));
     Nanos interval = 0, demand = 0;
     do {
       interval = next;
@@ -253,7 +293,8 @@ class Schedcat {
   Nanos largest_before(Nanos bound) const {
     Nanos last = 0;
     for (const DeviceTask& task : tasks_)
-      if (task.deadline < bound) last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
+      if (task.deadline < bound)
+        last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
     return last;
   }
 
@@ -273,7 +314,10 @@ TEST(DemandWithoutSwaps, AgreesWithSchedcat) {
     for (int k = 0; k < n; ++k) {
       const int period = draw(random, 5, 300);
       const int cost = std::max(1, draw(random, 1, 200) * period * use / (100 * 100 * n));
-      set.tasks.push_back({.period = period, .deadline = short_deadlines ? draw(random, std::min(period, std::max(cost, period / 3)), period) : period, .execution = cost});
+      set.tasks.push_back(
+          {.period = period,
+           .deadline = short_deadlines ? draw(random, std::min(period, std::max(cost, period / 3)), period) : period,
+           .execution = cost});
     }
     const Schedcat schedcat(set.tasks);
     const DeviceVerdict verdict = test_device(set, DeviceTest::demand, Order::edf, Volumes(set.tasks.size(), 0));

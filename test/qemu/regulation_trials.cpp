@@ -1,8 +1,12 @@
-// Regulation against what a kernel does to it, with a greedy thread on core 1 and `cycles` as the event; core 0 looks on.
+// Regulation against what a kernel does to it, with a greedy thread on core 1 and `cycles` as the event; core 0 looks
+// on.
 //
-//   regulation-trials overflows   a FIFO-10 thread under a budget: as regulation is, and with the thread of the kernel that tells of overflows back
-//                                 at the FIFO 1 that PREEMPT_RT gives it. Then only the end of a period stops the greedy thread.
-//   regulation-trials unplug      the regulated core goes offline: its domain is reported as lost, nobody holds the core that the regulating thread
+//   regulation-trials overflows   a FIFO-10 thread under a budget: as regulation is, and with the thread of the kernel
+//   that tells of overflows back
+//                                 at the FIFO 1 that PREEMPT_RT gives it. Then only the end of a period stops the
+//                                 greedy thread.
+//   regulation-trials unplug      the regulated core goes offline: its domain is reported as lost, nobody holds the
+//   core that the regulating thread
 //                                 was moved to, regulation ends, and a new one keeps its budget once the core is back.
 //
 // Exits 0, 1, or 77 with the reason.
@@ -33,8 +37,7 @@ bool unplugged = false; // from then on, what the machine refuses is a failure
   std::exit(unplugged ? 1 : 77);
 }
 
-template <class T>
-T need(Result<T> result) {
+template <class T> T need(Result<T> result) {
   if (!result) skip(result.error().what);
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
@@ -45,9 +48,10 @@ void sleep(Duration time) { hal::sleep_until(hal::now() + time); }
 class Greedy {
  public:
   explicit Greedy(int fifo)
-      : thread_(need(hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}}, [this] {
-          while (!stop_.load(std::memory_order_relaxed)) {}
-        }))) {}
+      : thread_(
+            need(hal::Thread::start({.name = "greedy", .core = core, .fifo_priority = fifo, .reservation = {}}, [this] {
+              while (!stop_.load(std::memory_order_relaxed)) {}
+            }))) {}
   ~Greedy() { stop_.store(true); }
 
  private:
@@ -56,12 +60,20 @@ class Greedy {
 };
 
 /// `told` of the counter's end.
-std::unique_ptr<regulation::Regulation> regulate(std::uint64_t events_per_second, BandwidthLocks& locks, std::atomic<bool>& told) {
-  const hal::CounterSettings counter{
-      .back_end = CounterBackEnd::core, .reads = need(hal::find_event("cycles")), .writes = {}, .core = core, .period = period};
-  const regulation::RegulatedDomain domain{
-      .cores = {core}, .counter = counter, .line = Bytes{64}, .budget = Bandwidth{events_per_second * 64}, .always = true};
-  regulation::RegulationSettings settings{.period = period, .rules = {}, .regulate_while = RegulateWhile::always, .observer = {}, .open_counter = {}};
+std::unique_ptr<regulation::Regulation> regulate(std::uint64_t events_per_second, BandwidthLocks& locks,
+                                                 std::atomic<bool>& told) {
+  const hal::CounterSettings counter{.back_end = CounterBackEnd::core,
+                                     .reads = need(hal::find_event("cycles")),
+                                     .writes = {},
+                                     .core = core,
+                                     .period = period};
+  const regulation::RegulatedDomain domain{.cores = {core},
+                                           .counter = counter,
+                                           .line = Bytes{64},
+                                           .budget = Bandwidth{events_per_second * 64},
+                                           .always = true};
+  regulation::RegulationSettings settings{
+      .period = period, .rules = {}, .regulate_while = RegulateWhile::always, .observer = {}, .open_counter = {}};
   settings.observer.self = &told;
   settings.observer.lost = [](void* self, unsigned) noexcept { static_cast<std::atomic<bool>*>(self)->store(true); };
   return need(regulation::Regulation::start(std::span(&domain, 1), settings, locks));
@@ -76,7 +88,7 @@ double rate(const regulation::Regulation& regulation) {
   return static_cast<double>(regulation.report().front().reads - before) / since(begin);
 }
 
-// ---- overflows --------------------------------------------------------------------------------------------------------
+// ---- overflows ----
 
 /// The kernel's thread that wakes whoever waits for an overflow on the core; 0: there is none.
 int overflow_thread() {
@@ -96,31 +108,39 @@ Overshoot overshoot(std::uint64_t budget, bool lowered, BandwidthLocks& locks) {
   const auto regulation = regulate(budget, locks, told);
   sched_param first{};
   first.sched_priority = 1;
-  if (lowered && ::sched_setscheduler(overflow_thread(), SCHED_FIFO, &first) != 0) skip("the kernel's thread irq_work cannot be given FIFO 1");
+  if (lowered && ::sched_setscheduler(overflow_thread(), SCHED_FIFO, &first) != 0)
+    skip("the kernel's thread irq_work cannot be given FIFO 1");
   const Greedy greedy(10);
   sleep(40 * period);
   const DomainReport report = regulation->report().front();
   const double of_period = static_cast<double>(budget) * std::chrono::duration<double>(period).count();
-  const Overshoot found{static_cast<double>(report.overshoot.p50) / of_period, static_cast<double>(report.overshoot.max) / of_period};
-  std::printf("overflows told at FIFO %-2d  a period goes beyond its allowance by %5.1f %% of a budget (median), %5.1f %% (most); "
-              "%llu of 40 periods used it up\n",
-              lowered ? 1 : 99, 100 * found.median, 100 * found.most, static_cast<unsigned long long>(report.overshoot.samples));
+  const Overshoot found{static_cast<double>(report.overshoot.p50) / of_period,
+                        static_cast<double>(report.overshoot.max) / of_period};
+  std::printf(
+      "overflows told at FIFO %-2d  a period goes beyond its allowance by %5.1f %% of a budget (median), %5.1f %% "
+      "(most); "
+      "%llu of 40 periods used it up\n",
+      lowered ? 1 : 99, 100 * found.median, 100 * found.most,
+      static_cast<unsigned long long>(report.overshoot.samples));
   return found;
 }
 
 int overflows(BandwidthLocks& locks) {
   if (overflow_thread() == 0) skip("no thread irq_work/" + std::to_string(core) + ": a kernel without PREEMPT_RT");
   constexpr std::uint64_t budget = 500'000'000; // half of what there is
-  const bool kept = overshoot(budget, false, locks).median <= 0.25; // TCG and a busy host take some milliseconds
+  // TCG and a busy host take some milliseconds
+  const bool kept = overshoot(budget, false, locks).median <= 0.25;
   const bool broken = overshoot(budget, true, locks).median >= 0.5;
   std::printf("%s; %s\n", kept ? "kept with the kernel's thread raised" : "NOT KEPT WITH THE KERNEL'S THREAD RAISED",
               broken ? "broken without" : "NOT BROKEN WITHOUT: this shows nothing");
   return kept && broken ? 0 : 1;
 }
 
-// ---- unplug -----------------------------------------------------------------------------------------------------------
+// ---- unplug ----
 
-void set_online(bool online) { need(hal::Machine().write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/online", online ? "1" : "0")); }
+void set_online(bool online) {
+  need(hal::Machine().write("/sys/devices/system/cpu/cpu" + std::to_string(core) + "/online", online ? "1" : "0"));
+}
 
 /// What a thread of FIFO class that never rests gets of core 0.
 double share_of_other_core() {
@@ -159,9 +179,11 @@ bool survives(std::uint64_t budget, BandwidthLocks& locks) {
   const Instant ending = hal::now();
   regulation->end();
   const bool ok = near(before, static_cast<double>(budget)) && lost && other >= 0.9;
-  std::printf("budget %llu /s: reached %.0f /s; offline after %.2f s: %s; core 0 free for %.1f %%; regulation ended after %.3f s  %s\n",
-              static_cast<unsigned long long>(budget), before, took, lost ? "lost, and reported" : "NOT REPORTED AS LOST", 100 * other, since(ending),
-              ok ? "ok" : "WRONG");
+  std::printf(
+      "budget %llu /s: reached %.0f /s; offline after %.2f s: %s; core 0 free for %.1f %%; regulation ended after %.3f "
+      "s  %s\n",
+      static_cast<unsigned long long>(budget), before, took, lost ? "lost, and reported" : "NOT REPORTED AS LOST",
+      100 * other, since(ending), ok ? "ok" : "WRONG");
   return ok;
 }
 
@@ -182,7 +204,8 @@ int unplug(BandwidthLocks& locks) {
     ok = survives(budget, locks) && ok;
     ok = regulates_again(budget, locks) && ok;
   }
-  std::printf("%s\n", ok ? "the unplugged core's domain was lost, and no other core held" : "AN UNPLUGGED CORE WAS NOT LET GO");
+  std::printf("%s\n",
+              ok ? "the unplugged core's domain was lost, and no other core held" : "AN UNPLUGGED CORE WAS NOT LET GO");
   return ok ? 0 : 1;
 }
 

@@ -16,15 +16,18 @@ std::string describe(const Claim& claim) {
   std::string text;
   for (std::size_t i = 0; i < claim.tasks.tasks.size(); ++i) {
     const Task& task = claim.tasks.tasks[i];
-    text += "\n" + task.name + " T " + std::to_string(task.period.count()) + " D " + std::to_string(task.deadline.count()) + " P " +
-            std::to_string(task.wcet->before.count()) + " C " + std::to_string(task.wcet->device.count()) + " Q " +
-            std::to_string(task.wcet->after.count()) + " core " + std::to_string(claim.plan.tasks[i].core);
-    if (const std::size_t chunks = claim.plan.tasks[i].swap_slots.size(); chunks > 0) text += " x " + std::to_string(chunks);
+    text += "\n" + task.name + " T " + std::to_string(task.period.count()) + " D " +
+            std::to_string(task.deadline.count()) + " P " + std::to_string(task.wcet->before.count()) + " C " +
+            std::to_string(task.wcet->device.count()) + " Q " + std::to_string(task.wcet->after.count()) + " core " +
+            std::to_string(claim.plan.tasks[i].core);
+    if (const std::size_t chunks = claim.plan.tasks[i].swap_slots.size(); chunks > 0)
+      text += " x " + std::to_string(chunks);
   }
   if (const auto& swap = claim.plan.swap)
-    text += "\nframes " + std::to_string(swap->frames) + ", copy engines " + std::to_string(swap->copy_engines) + ", in " +
-            std::to_string(swap->cost.in_fixed.count()) + " + " + std::to_string(swap->cost.in_per_chunk.count()) + ", out " +
-            std::to_string(swap->cost.out_fixed.count()) + " + " + std::to_string(swap->cost.out_per_chunk.count()) + ", drop " +
+    text += "\nframes " + std::to_string(swap->frames) + ", copy engines " + std::to_string(swap->copy_engines) +
+            ", in " + std::to_string(swap->cost.in_fixed.count()) + " + " +
+            std::to_string(swap->cost.in_per_chunk.count()) + ", out " + std::to_string(swap->cost.out_fixed.count()) +
+            " + " + std::to_string(swap->cost.out_per_chunk.count()) + ", drop " +
             std::to_string(swap->cost.drop_per_chunk.count());
   return text;
 }
@@ -32,8 +35,11 @@ std::string describe(const Claim& claim) {
 std::string describe(const Claim& claim, const simulator::BrokenBound& broken) {
   const std::string& name = claim.tasks.tasks[broken.task].name;
   if (!broken.part) return name + " missed";
-  const char* part = *broken.part == Part::before ? "first part" : *broken.part == Part::device ? "device part" : "last part";
-  return name + "'s " + part + " ended after " + std::to_string(broken.took.count()) + ", bound " + std::to_string(broken.bound.count());
+  const char* part = *broken.part == Part::before   ? "first part"
+                     : *broken.part == Part::device ? "device part"
+                                                    : "last part";
+  return name + "'s " + part + " ended after " + std::to_string(broken.took.count()) + ", bound " +
+         std::to_string(broken.bound.count());
 }
 
 } // namespace rtexec::test

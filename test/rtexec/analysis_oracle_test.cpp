@@ -1,5 +1,5 @@
-// The analysis against what really happened in runs of the simulator: every counter, every job's time by cause, every decision; and recordings changed by one
-// event, which do not go unnoticed.
+// The analysis against what really happened in runs of the simulator: every counter, every job's time by cause, every
+// decision; and recordings changed by one event, which do not go unnoticed.
 #include "test/rtexec/simulated_records.hpp"
 #include "traces/analysis/analyzer.hpp"
 
@@ -26,10 +26,10 @@ using test::SimulatedRun;
 using testing::IsEmpty;
 using Random = std::mt19937_64;
 
-constexpr std::array every_policy{SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::mo_vmm,
-                                  SwapPolicy::min,       SwapPolicy::pageable, SwapPolicy::lru,   SwapPolicy::none};
+constexpr std::array every_policy{SwapPolicy::pipelined, SwapPolicy::serial,   SwapPolicy::rt_swap, SwapPolicy::mo_vmm,
+                                  SwapPolicy::min,       SwapPolicy::pageable, SwapPolicy::lru,     SwapPolicy::none};
 
-// ---- the analysis -----------------------------------------------------------------------------------------------------
+// ---- the analysis ----
 
 class Jobs final : public Watcher {
  public:
@@ -46,7 +46,7 @@ Analysis analyze(const RunSetup& setup, const std::vector<Record>& records, Jobs
   return analyzer.finish(read);
 }
 
-// ---- what really happened ---------------------------------------------------------------------------------------------
+// ---- what really happened ----
 
 struct TrueJob {
   Instant nominal{}, deadline{}, device_deadline{};
@@ -60,8 +60,8 @@ struct Moment {
   Instant begin{};
   std::map<unsigned, JobId> cores;
   std::optional<JobId> executes;
-  std::vector<std::pair<JobId, bool>> copies;  // whom it is for; in
-  std::vector<JobId> ordered;                  // copies that no engine has begun
+  std::vector<std::pair<JobId, bool>> copies; // whom it is for; in
+  std::vector<JobId> ordered;                 // copies that no engine has begun
 };
 
 class Truth {
@@ -81,7 +81,9 @@ class Truth {
   std::map<std::uint32_t, std::uint64_t> skips;
 
   [[nodiscard]] bool more_urgent(JobId a, JobId b) const {
-    const auto key = [this](JobId id) { return std::tuple(run_.plan.tasks[id.task].device_rank, jobs.at(id).device_deadline, id); };
+    const auto key = [this](JobId id) {
+      return std::tuple(run_.plan.tasks[id.task].device_rank, jobs.at(id).device_deadline, id);
+    };
     return key(a) < key(b);
   }
   [[nodiscard]] const SimulatedRun& run() const { return run_; }
@@ -101,32 +103,34 @@ class Truth {
     const JobId id = step.job;
     const auto& task = run_.tasks.tasks[id.task];
     switch (step.kind) {
-      case Step::Kind::release: {
-        const JobId last{id.task, id.number - 1};
-        if (id.number > 0 && abandoned_.contains(last)) end(last, step.now, JobOutcome::aborted);
-        TrueJob& job = jobs[id];
-        job.nominal = step.nominal;
-        job.deadline = step.nominal + task.deadline;
-        job.device_deadline = step.nominal + run_.plan.tasks[id.task].device_done_by;
-        job.released = step.now;
-        return;
-      }
-      case Step::Kind::skip: ++skips[id.task]; return;
-      case Step::Kind::request: jobs.at(id).ready = step.now; return;
-      case Step::Kind::execution_start:
-        jobs.at(id).device_begin = step.now;
-        executions_.push_back({id, step.now, run_.outcome.end});
-        return;
-      case Step::Kind::execution_end:
-        jobs.at(id).device_end = step.now;
-        executions_.back().end = step.now;
-        return;
-      case Step::Kind::completion: return end(id, step.now, step.now > jobs.at(id).deadline ? JobOutcome::late : JobOutcome::in_time);
-      case Step::Kind::fail: return end(id, step.now, JobOutcome::failed);
-      case Step::Kind::abort: abandoned_.insert(id); return;
-      case Step::Kind::transfer_begin: copies_[in(step.action)].push_back({id, step.now, run_.outcome.end}); return;
-      case Step::Kind::transfer_end: copies_[in(step.action)].back().end = step.now; return; // an engine serves one at a time
-      case Step::Kind::stop: return;
+    case Step::Kind::release: {
+      const JobId last{id.task, id.number - 1};
+      if (id.number > 0 && abandoned_.contains(last)) end(last, step.now, JobOutcome::aborted);
+      TrueJob& job = jobs[id];
+      job.nominal = step.nominal;
+      job.deadline = step.nominal + task.deadline;
+      job.device_deadline = step.nominal + run_.plan.tasks[id.task].device_done_by;
+      job.released = step.now;
+      return;
+    }
+    case Step::Kind::skip: ++skips[id.task]; return;
+    case Step::Kind::request: jobs.at(id).ready = step.now; return;
+    case Step::Kind::execution_start:
+      jobs.at(id).device_begin = step.now;
+      executions_.push_back({id, step.now, run_.outcome.end});
+      return;
+    case Step::Kind::execution_end:
+      jobs.at(id).device_end = step.now;
+      executions_.back().end = step.now;
+      return;
+    case Step::Kind::completion:
+      return end(id, step.now, step.now > jobs.at(id).deadline ? JobOutcome::late : JobOutcome::in_time);
+    case Step::Kind::fail: return end(id, step.now, JobOutcome::failed);
+    case Step::Kind::abort: abandoned_.insert(id); return;
+    case Step::Kind::transfer_begin: copies_[in(step.action)].push_back({id, step.now, run_.outcome.end}); return;
+    // An engine serves one at a time
+    case Step::Kind::transfer_end: copies_[in(step.action)].back().end = step.now; return;
+    case Step::Kind::stop: return;
     }
   }
 
@@ -140,7 +144,8 @@ class Truth {
 
   static void see_parts_of_no_length(TrueJob& job) {
     if (!job.start) job.start = job.ready;
-    if (!job.after_begin && (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late)) job.after_begin = job.end;
+    if (!job.after_begin && (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late))
+      job.after_begin = job.end;
   }
 
   static bool in(const Action& action) { return action.kind == Action::Kind::copy_in; }
@@ -161,17 +166,23 @@ class Truth {
     for (const Step& step : run_.steps) instants.insert(step.now);
     for (const auto& [id, job] : jobs) instants.insert(job.nominal);
     for (const auto& stretch : run_.stretches) instants.insert({stretch.begin, stretch.end});
-    for (const Instant each : instants) moments.push_back({.begin = each, .cores = {}, .executes = {}, .copies = {}, .ordered = {}});
-    for (const auto& stretch : run_.stretches) during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
-    for (const auto& [job, begin, end] : executions_) during(begin, end, [&](Moment& moment) { moment.executes = job; });
+    for (const Instant each : instants)
+      moments.push_back({.begin = each, .cores = {}, .executes = {}, .copies = {}, .ordered = {}});
+    for (const auto& stretch : run_.stretches)
+      during(stretch.begin, stretch.end, [&](Moment& moment) { moment.cores[stretch.core] = stretch.job; });
+    for (const auto& [job, begin, end] : executions_)
+      during(begin, end, [&](Moment& moment) { moment.executes = job; });
     for (const bool in : {false, true})
-      for (const auto& [job, begin, end] : copies_[in]) during(begin, end, [&](Moment& moment) { moment.copies.emplace_back(job, in); });
-    for (const auto& [job, begin, end] : orders_) during(begin, end, [&](Moment& moment) { moment.ordered.push_back(job); });
+      for (const auto& [job, begin, end] : copies_[in])
+        during(begin, end, [&](Moment& moment) { moment.copies.emplace_back(job, in); });
+    for (const auto& [job, begin, end] : orders_)
+      during(begin, end, [&](Moment& moment) { moment.ordered.push_back(job); });
   }
 
-  template <class Do>
-  void during(Instant begin, Instant end, Do what) {
-    for (auto moment = std::ranges::lower_bound(moments, begin, {}, &Moment::begin); moment != moments.end() && moment->begin < end; ++moment) what(*moment);
+  template <class Do> void during(Instant begin, Instant end, Do what) {
+    for (auto moment = std::ranges::lower_bound(moments, begin, {}, &Moment::begin);
+         moment != moments.end() && moment->begin < end; ++moment)
+      what(*moment);
   }
 
   const SimulatedRun& run_;
@@ -215,7 +226,8 @@ class Oracle {
     if (yet(job.ready)) return before_device(id, moment);
     if (yet(job.start)) return on_core(id, moment, Cause::overhead);
     const auto previous = truth_.jobs.find({id.task, id.number - 1});
-    if (previous != truth_.jobs.end() && (!previous->second.end || *previous->second.end > moment.begin)) return {Cause::queueing, previous->first};
+    if (previous != truth_.jobs.end() && (!previous->second.end || *previous->second.end > moment.begin))
+      return {Cause::queueing, previous->first};
     return on_core(id, moment, Cause::release_latency);
   }
 
@@ -229,19 +241,21 @@ class Oracle {
   }
 
   [[nodiscard]] Why before_device(JobId id, const Moment& moment) const {
-    if (moment.executes) return {truth_.more_urgent(*moment.executes, id) ? Cause::queueing : Cause::blocking_execution, moment.executes};
+    if (moment.executes)
+      return {truth_.more_urgent(*moment.executes, id) ? Cause::queueing : Cause::blocking_execution, moment.executes};
     for (const bool in : {true, false})
       if (std::ranges::count(moment.copies, std::pair(id, in)) > 0) return {in ? Cause::swap_in : Cause::swap_out};
     if (std::ranges::count(moment.ordered, id) > 0) return {Cause::copy_engine};
     if (moment.copies.empty()) return {Cause::overhead};
-    const JobId other = std::ranges::max(moment.copies, {}, &std::pair<JobId, bool>::second).first; // loaded rather than taken
+    // Loaded rather than taken
+    const JobId other = std::ranges::max(moment.copies, {}, &std::pair<JobId, bool>::second).first;
     return {truth_.more_urgent(other, id) ? Cause::queueing : Cause::blocking_copy, other};
   }
 
   const Truth& truth_;
 };
 
-// ---- every run --------------------------------------------------------------------------------------------------------
+// ---- every run ----
 
 std::string shown(const std::map<Cause, Duration>& times) {
   std::ostringstream text;
@@ -262,7 +276,8 @@ void expect_distribution(const Distribution& found, const std::vector<Duration>&
   if (times.empty()) return;
   EXPECT_EQ(found.min, std::ranges::min(times));
   EXPECT_EQ(found.max, std::ranges::max(times));
-  EXPECT_EQ(found.mean, std::accumulate(times.begin(), times.end(), Duration(0)) / static_cast<Duration::rep>(times.size()));
+  EXPECT_EQ(found.mean,
+            std::accumulate(times.begin(), times.end(), Duration(0)) / static_cast<Duration::rep>(times.size()));
 }
 
 void expect_distributions(const Truth& truth, std::uint32_t task, const TaskAnalysis& found) {
@@ -294,7 +309,8 @@ void expect_counters(const Truth& truth, const Analysis& analysis) {
       if (id.task != task) continue;
       if (job.outcome) ++ends[*job.outcome];
       else ++unfinished;
-      if (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late) shortest = std::min(shortest, *job.end - job.nominal);
+      if (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late)
+        shortest = std::min(shortest, *job.end - job.nominal);
     }
     SCOPED_TRACE(found.setup.name);
     EXPECT_EQ(found.released, told.released);
@@ -311,9 +327,7 @@ void expect_counters(const Truth& truth, const Analysis& analysis) {
     const Distribution& responses = found.stages.back().times;
     EXPECT_EQ(responses.count, told.completed);
     EXPECT_EQ(responses.max, told.response_max);
-    if (told.completed > 0) {
-      EXPECT_EQ(responses.min, shortest);
-    }
+    if (told.completed > 0) { EXPECT_EQ(responses.min, shortest); }
   }
 }
 
@@ -352,16 +366,19 @@ void expect_jobs(const Truth& truth, const Jobs& jobs) {
     EXPECT_EQ(found->second.response, *job.end - job.nominal);
     expect_sums(found->second);
     const auto times = oracle.by_cause(id);
-    EXPECT_EQ(times_of(found->second), times) << "found    " << shown(times_of(found->second)) << "\nexpected " << shown(times);
+    EXPECT_EQ(times_of(found->second), times)
+        << "found    " << shown(times_of(found->second)) << "\nexpected " << shown(times);
     for (const auto& [owner, time] : oracle.shares)
       if (owner.second) {
-        EXPECT_EQ(share_of(found->second, owner), time) << name(owner.first) << " of job " << owner.second->number << " of t" << owner.second->task;
+        EXPECT_EQ(share_of(found->second, owner), time)
+            << name(owner.first) << " of job " << owner.second->number << " of t" << owner.second->task;
       }
   }
 }
 
 void expect_use(const Truth& truth, const Analysis& analysis) {
-  std::map<std::uint32_t, std::pair<Duration, Duration>> tasks; // on cores, on the device, in parts whose end is recorded
+  // On cores, on the device, in parts whose end is recorded
+  std::map<std::uint32_t, std::pair<Duration, Duration>> tasks;
   std::map<std::string, Duration> resources;
   Duration executed{0};
   for (const auto& [id, job] : truth.jobs) {
@@ -377,7 +394,8 @@ void expect_use(const Truth& truth, const Analysis& analysis) {
   const auto recorded = static_cast<double>((analysis.to - analysis.from).count());
   for (std::uint32_t task = 0; task < analysis.tasks.size(); ++task) {
     EXPECT_NEAR(analysis.tasks[task].utilisation_core * recorded, static_cast<double>(tasks[task].first.count()), 1e-6);
-    EXPECT_NEAR(analysis.tasks[task].utilisation_device * recorded, static_cast<double>(tasks[task].second.count()), 1e-6);
+    EXPECT_NEAR(analysis.tasks[task].utilisation_device * recorded, static_cast<double>(tasks[task].second.count()),
+                1e-6);
   }
   for (const ResourceAnalysis& resource : analysis.resources)
     if (!resource.name.starts_with("copy")) {
@@ -390,7 +408,8 @@ void expect_chunks(const SimulatedRun& run, const Analysis& analysis) {
   ASSERT_EQ(analysis.swap.has_value(), run.plan.swap.has_value());
   if (!analysis.swap) return;
   std::uint64_t in = 0, out = 0, dropped = 0, failed = 0;
-  for (const simulator::TaskStatistics& task : run.outcome.tasks) in += task.chunks_in, out += task.chunks_out, dropped += task.chunks_dropped;
+  for (const simulator::TaskStatistics& task : run.outcome.tasks)
+    in += task.chunks_in, out += task.chunks_out, dropped += task.chunks_dropped;
   for (const Step& step : run.steps) failed += step.failed;
   EXPECT_EQ(analysis.swap->in, in);
   EXPECT_EQ(analysis.swap->out, out);
@@ -446,27 +465,39 @@ std::string policy_name(const testing::TestParamInfo<SwapPolicy>& policy) {
 
 INSTANTIATE_TEST_SUITE_P(EveryPolicy, AnalysisOracle, testing::ValuesIn(every_policy), policy_name);
 
-// ---- recordings changed by one event ----------------------------------------------------------------------------------
+// ---- recordings changed by one event ----
 
-constexpr std::array kind_names{"job_release", "job_start", "cpu_end", "device_request", "device_begin", "device_end", "after_begin", "job_end", "job_miss",
-                                "job_overrun", "job_skip", "job_abort", "device_fault", "swap_in_begin", "swap_in_end", "swap_out_begin", "swap_out_end", "scheduler_input",
-                                "scheduler_action", "throttle_begin", "throttle_end", "bandwidth_budget", "layer_begin", "layer_end", "run_end", "other"};
+constexpr std::array kind_names{
+    "job_release",      "job_start",      "cpu_end",      "device_request",   "device_begin", "device_end",
+    "after_begin",      "job_end",        "job_miss",     "job_overrun",      "job_skip",     "job_abort",
+    "device_fault",     "swap_in_begin",  "swap_in_end",  "swap_out_begin",   "swap_out_end", "scheduler_input",
+    "scheduler_action", "throttle_begin", "throttle_end", "bandwidth_budget", "layer_begin",  "layer_end",
+    "run_end",          "other"};
 
 struct Change {
   std::string name;
   std::function<bool(std::vector<Record>&, std::size_t)> apply; // false: the event has no such field
 };
 
-bool is_transfer(const Record& record) { return record.kind >= RecordKind::swap_in_begin && record.kind <= RecordKind::swap_out_end; }
-bool is_decision(const Record& record) { return record.kind == RecordKind::scheduler_input || record.kind == RecordKind::scheduler_action; }
+bool is_transfer(const Record& record) {
+  return record.kind >= RecordKind::swap_in_begin && record.kind <= RecordKind::swap_out_end;
+}
+bool is_decision(const Record& record) {
+  return record.kind == RecordKind::scheduler_input || record.kind == RecordKind::scheduler_action;
+}
 bool is_end_of_run(const Record& record) { return record.kind == RecordKind::run_end; }
-bool any_of(const Record& record, std::initializer_list<RecordKind> kinds) { return std::ranges::count(kinds, record.kind) > 0; }
+bool any_of(const Record& record, std::initializer_list<RecordKind> kinds) {
+  return std::ranges::count(kinds, record.kind) > 0;
+}
 
 bool moves_chunk(const Record& record) {
   const auto input = record.input.kind;
   const auto action = record.action.kind;
-  return is_transfer(record) || (record.kind == RecordKind::scheduler_input && (input == Event::Kind::copied_in || input == Event::Kind::copied_out)) ||
-         (record.kind == RecordKind::scheduler_action && (action == Action::Kind::copy_in || action == Action::Kind::copy_out));
+  return is_transfer(record) ||
+         (record.kind == RecordKind::scheduler_input &&
+          (input == Event::Kind::copied_in || input == Event::Kind::copied_out)) ||
+         (record.kind == RecordKind::scheduler_action &&
+          (action == Action::Kind::copy_in || action == Action::Kind::copy_out));
 }
 
 JobId* job_of(Record& record) {
@@ -476,7 +507,9 @@ JobId* job_of(Record& record) {
 }
 
 policies::Transfer& transfer_of(Record& record) {
-  return record.kind == RecordKind::scheduler_input ? record.input.transfer : record.kind == RecordKind::scheduler_action ? record.action.transfer : record.transfer;
+  return record.kind == RecordKind::scheduler_input    ? record.input.transfer
+         : record.kind == RecordKind::scheduler_action ? record.action.transfer
+                                                       : record.transfer;
 }
 
 std::uint32_t task_of(Record record) {
@@ -503,30 +536,70 @@ bool swap_with_next(std::vector<Record>& records, std::size_t i) {
 std::vector<Change> changes(std::uint32_t tasks) {
   using enum RecordKind;
   const Duration least(1);
-  const auto next_kind = [](auto& kind, int kinds) { kind = static_cast<std::remove_reference_t<decltype(kind)>>((static_cast<int>(kind) + 1) % kinds); };
+  const auto next_kind = [](auto& kind, int kinds) {
+    kind = static_cast<std::remove_reference_t<decltype(kind)>>((static_cast<int>(kind) + 1) % kinds);
+  };
   return {
-      {"removed", [](auto& records, std::size_t i) { return records.erase(records.begin() + static_cast<std::ptrdiff_t>(i)), true; }},
-      {"twice", [](auto& records, std::size_t i) { return records.insert(records.begin() + static_cast<std::ptrdiff_t>(i), Record(records[i])), true; }},
+      {"removed", [](auto& records,
+                     std::size_t i) { return records.erase(records.begin() + static_cast<std::ptrdiff_t>(i)), true; }},
+      {"twice",
+       [](auto& records, std::size_t i) {
+         return records.insert(records.begin() + static_cast<std::ptrdiff_t>(i), Record(records[i])), true;
+       }},
       {"swapped", swap_with_next},
-      field("job", [](Record& r) { return r.kind != job_skip && job_of(r); }, [](Record& r) { ++job_of(r)->number; }),
-      field("task", [](Record& r) { return job_of(r) != nullptr; }, [tasks](Record& r) { job_of(r)->task = (job_of(r)->task + 1) % tasks; }),
+      field(
+          "job", [](Record& r) { return r.kind != job_skip && job_of(r); }, [](Record& r) { ++job_of(r)->number; }),
+      field(
+          "task", [](Record& r) { return job_of(r) != nullptr; },
+          [tasks](Record& r) { job_of(r)->task = (job_of(r)->task + 1) % tasks; }),
       field("moved_task", moves_chunk, [tasks](Record& r) { transfer_of(r).task = (transfer_of(r).task + 1) % tasks; }),
       field("slot", moves_chunk, [](Record& r) { ++transfer_of(r).slot; }),
       field("frame", moves_chunk, [](Record& r) { ++transfer_of(r).frame; }),
-      field("at", [](Record& r) { return r.kind != scheduler_action; }, [least](Record& r) { (r.kind == scheduler_input ? r.input.now : r.at) += least; }),
-      field("nominal", [](Record& r) { return any_of(r, {job_release, job_skip}); }, [least](Record& r) { r.nominal += least; }),
-      field("deadline",
-            [](Record& r) { return any_of(r, {job_release, device_request, job_miss}) || (r.kind == scheduler_input && r.input.kind == Event::Kind::job_requested); },
-            [least](Record& r) { (r.kind == scheduler_input ? r.input.deadline : r.deadline) += least; }),
-      field("executed", [](Record& r) { return any_of(r, {cpu_end, job_end}); }, [least](Record& r) { r.executed += least; }),
-      field("response", [](Record& r) { return r.kind == job_end; }, [least](Record& r) { r.response += least; }),
-      field("outcome", [](Record& r) { return any_of(r, {device_end, swap_in_end, swap_out_end}); }, [](Record& r) { r.ok = !r.ok; }),
-      field("failed", [](Record& r) { return r.kind == scheduler_input && moves_chunk(r); },
-            [](Record& r) { r.input.failed = !r.input.failed; }),
-      field("bytes", [](Record& r) { return any_of(r, {swap_in_end, swap_out_end}); }, [](Record& r) { r.bytes = r.bytes == 0 ? 4096 : 0; }),
+      field(
+          "at", [](Record& r) { return r.kind != scheduler_action; },
+          [least](Record& r) { (r.kind == scheduler_input ? r.input.now : r.at) += least; }),
+      field(
+          "nominal",
+          [](Record& r) {
+            return any_of(r, {job_release, job_skip});
+          },
+          [least](Record& r) { r.nominal += least; }),
+      field(
+          "deadline",
+          [](Record& r) {
+            return any_of(r, {job_release, device_request, job_miss}) ||
+                   (r.kind == scheduler_input && r.input.kind == Event::Kind::job_requested);
+          },
+          [least](Record& r) { (r.kind == scheduler_input ? r.input.deadline : r.deadline) += least; }),
+      field(
+          "executed",
+          [](Record& r) {
+            return any_of(r, {cpu_end, job_end});
+          },
+          [least](Record& r) { r.executed += least; }),
+      field(
+          "response", [](Record& r) { return r.kind == job_end; }, [least](Record& r) { r.response += least; }),
+      field(
+          "outcome",
+          [](Record& r) {
+            return any_of(r, {device_end, swap_in_end, swap_out_end});
+          },
+          [](Record& r) { r.ok = !r.ok; }),
+      field(
+          "failed", [](Record& r) { return r.kind == scheduler_input && moves_chunk(r); },
+          [](Record& r) { r.input.failed = !r.input.failed; }),
+      field(
+          "bytes",
+          [](Record& r) {
+            return any_of(r, {swap_in_end, swap_out_end});
+          },
+          [](Record& r) { r.bytes = r.bytes == 0 ? 4096 : 0; }),
       field("sequence", is_decision, [](Record& r) { ++r.sequence; }),
-      field("input", [](Record& r) { return r.kind == scheduler_input; }, [=](Record& r) { next_kind(r.input.kind, 5); }),
-      field("action", [](Record& r) { return r.kind == scheduler_action; }, [=](Record& r) { next_kind(r.action.kind, 6); }),
+      field(
+          "input", [](Record& r) { return r.kind == scheduler_input; }, [=](Record& r) { next_kind(r.input.kind, 5); }),
+      field(
+          "action", [](Record& r) { return r.kind == scheduler_action; },
+          [=](Record& r) { next_kind(r.action.kind, 6); }),
   };
 }
 
@@ -538,44 +611,70 @@ bool caught(const Analysis& analysis) {
 /// What nothing else in a recording tells.
 bool told_once(const std::string& change) {
   static const std::set<std::string> all{
-      "job_release at", "job_start at", "device_begin at", "after_begin at", "swap_in_begin at", "swap_out_begin at", "run_end at", // a little later
-      "cpu_end executed", "job_end executed",            // with a little more CPU time
-      "job_miss at",                                     // of a job that failed
-      "job_abort at", "job_abort removed",               // it failed instead
-      "job_skip at", "job_skip nominal", "job_skip removed", "job_skip task",
-      "swap_in_begin removed", "swap_out_begin removed", // the transfer failed: as if before its beginning
-      "swap_in_end bytes", "swap_out_end bytes", "run_end twice",
-      "job_overrun at", "job_overrun job", "job_overrun task", "job_overrun removed", "job_overrun twice", // says nothing that is analysed
+      // A little later
+      "job_release at",
+      "job_start at",
+      "device_begin at",
+      "after_begin at",
+      "swap_in_begin at",
+      "swap_out_begin at",
+      "run_end at",
+      "cpu_end executed",
+      "job_end executed", // with a little more CPU time
+      "job_miss at",      // of a job that failed
+      "job_abort at",
+      "job_abort removed", // it failed instead
+      "job_skip at",
+      "job_skip nominal",
+      "job_skip removed",
+      "job_skip task",
+      "swap_in_begin removed",
+      "swap_out_begin removed", // the transfer failed: as if before its beginning
+      "swap_in_end bytes",
+      "swap_out_end bytes",
+      "run_end twice",
+      // Says nothing that is analysed
+      "job_overrun at",
+      "job_overrun job",
+      "job_overrun task",
+      "job_overrun removed",
+      "job_overrun twice",
   };
   return all.contains(change);
 }
 
-/// What looks as if the recording had begun or ended there, where it is of a task's first or last job; or as if the job had failed, where it missed its
-/// deadline.
+/// What looks as if the recording had begun or ended there, where it is of a task's first or last job; or as if the job
+/// had failed, where it missed its deadline.
 bool as_if_cut_off(const std::string& change) {
-  static const std::set<std::string> all{"job_release removed", "job_release job", "job_release swapped", "job_start removed", "job_start task", "device_begin removed",
-                                         "device_end outcome", "after_begin removed", "after_begin task", "job_end removed", "job_miss removed"};
+  static const std::set<std::string> all{"job_release removed", "job_release job",     "job_release swapped",
+                                         "job_start removed",   "job_start task",      "device_begin removed",
+                                         "device_end outcome",  "after_begin removed", "after_begin task",
+                                         "job_end removed",     "job_miss removed"};
   return all.contains(change);
 }
 
 bool first_last_or_missed(std::vector<Record> records, std::size_t place) {
   const JobId job = *job_of(records[place]);
-  const auto of_task = [&](const Record& record) { return record.kind == RecordKind::job_release && record.job.task == job.task; };
+  const auto of_task = [&](const Record& record) {
+    return record.kind == RecordKind::job_release && record.job.task == job.task;
+  };
   const auto here = records.begin() + static_cast<std::ptrdiff_t>(place);
-  const bool missed = std::ranges::any_of(records, [&](const Record& record) { return record.kind == RecordKind::job_miss && record.job == job; });
+  const bool missed = std::ranges::any_of(
+      records, [&](const Record& record) { return record.kind == RecordKind::job_miss && record.job == job; });
   return missed || std::none_of(records.begin(), here, of_task) || std::none_of(here + 1, records.end(), of_task);
 }
 
 /// In a real run they are told by different threads, in any order.
 bool apart(const Record& a, const Record& b) {
   const auto told_by = [](const Record& record) {
-    return is_decision(record) ? 0 : any_of(record, {RecordKind::device_begin, RecordKind::device_end})          ? 1
-           : any_of(record, {RecordKind::swap_in_begin, RecordKind::swap_in_end})         ? 2
-           : is_transfer(record)                                                          ? 3
-                                                                                          : 4;
+    return is_decision(record)                                                    ? 0
+           : any_of(record, {RecordKind::device_begin, RecordKind::device_end})   ? 1
+           : any_of(record, {RecordKind::swap_in_begin, RecordKind::swap_in_end}) ? 2
+           : is_transfer(record)                                                  ? 3
+                                                                                  : 4;
   };
-  return told_by(a) != told_by(b) || a.kind == RecordKind::job_skip || a.kind == RecordKind::job_overrun || b.kind == RecordKind::job_skip ||
-         b.kind == RecordKind::job_overrun;
+  return told_by(a) != told_by(b) || a.kind == RecordKind::job_skip || a.kind == RecordKind::job_overrun ||
+         b.kind == RecordKind::job_skip || b.kind == RecordKind::job_overrun;
 }
 
 TEST(ChangedRecording, IsNoticed) {
@@ -595,11 +694,15 @@ TEST(ChangedRecording, IsNoticed) {
           ++noticed;
           continue;
         }
-        const std::string what = std::string(kind_names.at(static_cast<std::size_t>(run.records[place].kind))) + " " + change.name;
+        const std::string what =
+            std::string(kind_names.at(static_cast<std::size_t>(run.records[place].kind))) + " " + change.name;
         const Record& changed = run.records[place];
         const bool swapped = change.name == "swapped" && apart(changed, records[place]);
-        const bool withdrawn = what == "scheduler_input at" && changed.input.kind == Event::Kind::job_withdrawn; // no thread tells of it
-        EXPECT_TRUE(swapped || withdrawn || told_once(what) || (as_if_cut_off(what) && first_last_or_missed(run.records, place))) << what << ", record " << place << " of run " << i << " of policy " << static_cast<int>(policy);
+        // No thread tells of it
+        const bool withdrawn = what == "scheduler_input at" && changed.input.kind == Event::Kind::job_withdrawn;
+        EXPECT_TRUE(swapped || withdrawn || told_once(what) ||
+                    (as_if_cut_off(what) && first_last_or_missed(run.records, place)))
+            << what << ", record " << place << " of run " << i << " of policy " << static_cast<int>(policy);
       }
     }
   EXPECT_GT(tried, 3000u);
@@ -613,10 +716,12 @@ TEST(ChangedRecording, MayBeginAndEndAnywhere) {
   for (int i = 0; i < 300; ++i) {
     const SimulatedRun run = test::random_run(random, every_policy[random() % every_policy.size()]);
     const auto cut = static_cast<std::ptrdiff_t>(random() % run.records.size());
-    for (const auto& records : {std::vector(run.records.begin(), run.records.begin() + cut), std::vector(run.records.begin() + cut, run.records.end())}) {
+    for (const auto& records : {std::vector(run.records.begin(), run.records.begin() + cut),
+                                std::vector(run.records.begin() + cut, run.records.end())}) {
       const Analysis analysis = analyze(run.setup, records);
       EXPECT_EQ(analysis.replay.difference, "") << "cut at " << cut;
-      for (const TaskAnalysis& task : analysis.tasks) EXPECT_EQ(task.invalid, "") << task.setup.name << ", cut at " << cut;
+      for (const TaskAnalysis& task : analysis.tasks)
+        EXPECT_EQ(task.invalid, "") << task.setup.name << ", cut at " << cut;
     }
   }
 }

@@ -22,11 +22,14 @@ const auto always = [] { return true; };
 /// Sees `share` of the lines of 64 bytes that are moved on its core.
 class PartialCounter final : public hal::BandwidthCounter {
  public:
-  PartialCounter(const test::SharedMemory& memory, unsigned core, double share) : memory_(memory), core_(core), share_(share) {}
+  PartialCounter(const test::SharedMemory& memory, unsigned core, double share)
+      : memory_(memory), core_(core), share_(share) {}
   Status arm(std::uint64_t, std::uint64_t) noexcept override { return {}; }
   std::expected<hal::TrafficCount, Errc> count() noexcept override {
     if (share_ < 0) return std::unexpected(Errc::io_error);
-    return hal::TrafficCount{.reads = static_cast<std::uint64_t>(static_cast<double>(memory_.moved_on(core_).count) * share_ / 64), .writes = 0};
+    return hal::TrafficCount{
+        .reads = static_cast<std::uint64_t>(static_cast<double>(memory_.moved_on(core_).count) * share_ / 64),
+        .writes = 0};
   }
   Waited wait(Instant) noexcept override { return {Wake::time}; }
   void hold(Instant, bool (*)(void*) noexcept, void*) noexcept override {}
@@ -57,7 +60,8 @@ struct Bench {
       choice.settings.core = core;
       cores.counters.push_back(choice);
     }
-    cores.open_counter = [this, shares](const hal::CounterSettings& settings) -> Result<std::unique_ptr<hal::BandwidthCounter>> {
+    cores.open_counter =
+        [this, shares](const hal::CounterSettings& settings) -> Result<std::unique_ptr<hal::BandwidthCounter>> {
       return std::make_unique<PartialCounter>(memory, settings.core, shares.at(settings.core));
     };
   }
@@ -94,15 +98,17 @@ TEST(BandwidthCalibration, HoldsCountersAgainstGenerators) {
 }
 
 TEST(BandwidthCalibration, TakesOneCoreThatIsFasterThanAllForTheirSaturation) {
-  const BandwidthCalibration calibration{.alone = {{.core = 0, .reported = MB(5000), .counted = {}}, {.core = 1, .reported = {5'123'456'789}, .counted = {}}},
+  const BandwidthCalibration calibration{.alone = {{.core = 0, .reported = MB(5000), .counted = {}},
+                                                   {.core = 1, .reported = {5'123'456'789}, .counted = {}}},
                                          .together = {MB(4990), MB(5001)}};
   EXPECT_EQ(calibration.facts().core_bandwidth, MB(5123));
   EXPECT_EQ(calibration.facts().saturation, MB(5123));
 }
 
 TEST(BandwidthCalibration, TakesTheFasterMeasurementOfOneGenerator) {
-  const BandwidthCalibration calibration{.alone = {{.core = 0, .reported = MB(6784), .counted = {}}, {.core = 1, .reported = MB(6457), .counted = {}}},
-                                         .together = {{7'289'900'000}, MB(7100)}};
+  const BandwidthCalibration calibration{
+      .alone = {{.core = 0, .reported = MB(6784), .counted = {}}, {.core = 1, .reported = MB(6457), .counted = {}}},
+      .together = {{7'289'900'000}, MB(7100)}};
   EXPECT_EQ(calibration.facts().core_bandwidth, MB(7289)) << "admission supposes that no core is faster";
 }
 
@@ -121,7 +127,8 @@ TEST(BandwidthCalibration, MeasuresAnewWhereACoreWasBusy) {
 TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
   Bench alone({0, 1});
   alone.memory.busy = {1};
-  EXPECT_TRUE(fails(calibrate_bandwidth(alone.cores, always), Errc::refused, "core 1: a traffic generator moved less than 1MB/s there in 1s, 3 times"));
+  EXPECT_TRUE(fails(calibrate_bandwidth(alone.cores, always), Errc::refused,
+                    "core 1: a traffic generator moved less than 1MB/s there in 1s, 3 times"));
   EXPECT_EQ(alone.memory.running(), 0u);
   Bench together({0, 1});
   const auto both_begin = [&] {
@@ -131,7 +138,8 @@ TEST(BandwidthCalibration, NeverTakesABusyCoreForASlowOne) {
     both_begin();
     together.memory.advance(length);
   };
-  EXPECT_TRUE(fails(calibrate_bandwidth(together.cores, always), Errc::refused, "core 0: a traffic generator moved less"));
+  EXPECT_TRUE(
+      fails(calibrate_bandwidth(together.cores, always), Errc::refused, "core 0: a traffic generator moved less"));
 }
 
 TEST(BandwidthCalibration, EndsWithinAMeasurement) {
@@ -166,7 +174,9 @@ TEST(BudgetProposal, SharesWhatTheDeviceLeaves) {
   EXPECT_THAT(proposal.reason, HasSubstr("the 5 cores that do not feed it"));
 }
 
-TEST(BudgetProposal, IsOfOneOtherCore) { EXPECT_THAT(propose_budgets(tx2, 2, MB(10'000)).reason, HasSubstr("the core that does not feed it gets the rest")); }
+TEST(BudgetProposal, IsOfOneOtherCore) {
+  EXPECT_THAT(propose_budgets(tx2, 2, MB(10'000)).reason, HasSubstr("the core that does not feed it gets the rest"));
+}
 
 TEST(BudgetProposal, BeginsWith100MegabytesWhereTheDemandIsNotKnown) {
   const BudgetProposal proposal = propose_budgets(tx2, 6, {});

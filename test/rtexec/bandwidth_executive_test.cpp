@@ -1,4 +1,5 @@
-// Runs whose cores are held to memory bandwidth budgets, with page faults in the place of lines, which every machine counts.
+// Runs whose cores are held to memory bandwidth budgets, with page faults in the place of lines, which every machine
+// counts.
 #include "hal/bandwidth_counter.hpp"
 #include "hal/core_claim.hpp"
 #include "hal/machine.hpp"
@@ -77,9 +78,11 @@ struct Budgets : testing::Test {
     if (!probe) GTEST_SKIP() << probe.error().what;
     const auto fifo = hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {});
     if (!fifo) GTEST_SKIP() << fifo.error().what;
-    write_text(folder / "board.toml", "name = \"two\"\ndevice = \"host\"\ncapacity = \"256MiB\"\nchunk = \"2MiB\"\nmemory_policies = [\"D\"]\n"
-                                      "context_switch = \"10us\"\ndispatch = \"60us\"\nrelease_latency = \"100us\"\n"
-                                      "compute_core = " + std::to_string(last) + "\nservice_core = " + std::to_string(last) + "\n");
+    write_text(folder / "board.toml",
+               "name = \"two\"\ndevice = \"host\"\ncapacity = \"256MiB\"\nchunk = \"2MiB\"\nmemory_policies = [\"D\"]\n"
+               "context_switch = \"10us\"\ndispatch = \"60us\"\nrelease_latency = \"100us\"\n"
+               "compute_core = " +
+                   std::to_string(last) + "\nservice_core = " + std::to_string(last) + "\n");
     locks.emplace(*BandwidthLocks::open());
   }
 
@@ -153,7 +156,8 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
     }
     for (const ThreadReport& thread : report.threads) {
       if (thread.name == "greedy" && regulate_while == RegulateWhile::always) {
-        const long at_a_stretch = domain->missed_periods == 0 ? 0 : 2 * 200; // jobs that the fair server lets through are paid for later
+        // Jobs that the fair server lets through are paid for later
+        const long at_a_stretch = domain->missed_periods == 0 ? 0 : 2 * 200;
         EXPECT_LE(thread.page_faults, static_cast<long>(domain->periods + 1) * 20 + at_a_stretch);
       }
       if (thread.name != "greedy" && thread.policy.starts_with("FIFO")) {
@@ -197,7 +201,8 @@ TEST_F(Budgets, ACoreOfAnotherRunIsNotHeld) {
   ASSERT_TRUE(without.bandwidth) << testing::PrintToString(without.degraded);
   EXPECT_EQ(of_first(without), nullptr);
   EXPECT_EQ(without.bandwidth->domains.size(), cores.size() - 2) << "the last one serves";
-  EXPECT_THAT(without.bandwidth->reasons, Contains(HasSubstr("not regulated: another run of rtexec uses core " + std::to_string(first))));
+  EXPECT_THAT(without.bandwidth->reasons,
+              Contains(HasSubstr("not regulated: another run of rtexec uses core " + std::to_string(first))));
 
   asked.core_budgets = {{.core = first, .budget = *asked.bandwidth.best_effort}};
   Executive insisting = made(asked, {});
@@ -244,7 +249,7 @@ TEST_F(Budgets, TheLimitFollowsTheSlowdownThatIsAskedFor) {
   EXPECT_GE(*report.bandwidth->limit, asked.bandwidth.floor);
 }
 
-// ---- the end ------------------------------------------------------------------------------------------------------------
+// ---- the end ----
 
 TEST_F(Budgets, NoCoreIsHeldAfterTheStop) {
   TaskSet asked = set(20, 1h);
@@ -317,7 +322,8 @@ struct EveryEnd : Budgets {
 };
 
 TEST_F(EveryEnd, OfOverruns) {
-  for (const auto policy : {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job, OnOverrun::stop}) {
+  for (const auto policy :
+       {OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase, OnOverrun::abort_job, OnOverrun::stop}) {
     TaskSet asked = set(1000, 300ms);
     asked.tasks[0].period = asked.tasks[0].deadline = 5ms; // of 12 ms
     asked.tasks[0].wcet->device = 1ms;
@@ -334,9 +340,7 @@ TEST_F(EveryEnd, OfOverruns) {
       });
     }
     const Report report = run_held(asked, std::move(setup));
-    if (policy == OnOverrun::abort_job) {
-      EXPECT_GT(report.tasks[0].aborted + report.tasks[2].aborted, 0u);
-    }
+    if (policy == OnOverrun::abort_job) { EXPECT_GT(report.tasks[0].aborted + report.tasks[2].aborted, 0u); }
   }
 }
 
@@ -394,7 +398,7 @@ TEST_F(EveryEnd, OfTransfers) {
   }
 }
 
-// ---- what cannot be -----------------------------------------------------------------------------------------------------
+// ---- what cannot be ----
 
 TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
   TaskSet asked = set(20);
@@ -432,7 +436,7 @@ TEST_F(Budgets, WhereTheKernelCountsNothingARunMayGoOnDegraded) {
   EXPECT_THAT(started.error().what, HasSubstr("rtexec probe"));
 }
 
-// ---- the trace ----------------------------------------------------------------------------------------------------------
+// ---- the trace ----
 
 TEST_F(Budgets, ATraceTellsWhenACoreWasHeldAndWhomItDelayed) {
   auto session = traces::Session::start(folder / "trace", {});
@@ -471,7 +475,8 @@ TEST_F(Budgets, ATraceTellsWhenACoreWasHeldAndWhomItDelayed) {
   const auto records = traces::read_records(session->folder(), setup, analyzer);
   ASSERT_TRUE(records) << problem(records);
   const traces::Analysis analysis = analyzer.finish(*records);
-  const auto core = std::ranges::find(analysis.resources, "core " + std::to_string(first), &traces::ResourceAnalysis::name);
+  const auto core =
+      std::ranges::find(analysis.resources, "core " + std::to_string(first), &traces::ResourceAnalysis::name);
   ASSERT_NE(core, analysis.resources.end());
   EXPECT_GT(core->throttled, Duration(0));
   EXPECT_LE(core->throttled, of_first(report)->throttled);

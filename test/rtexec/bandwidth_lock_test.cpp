@@ -44,8 +44,7 @@ testing::AssertionResult held(const BandwidthLocks& locks, std::uint32_t fine, s
 /// A process with a body of its own, which then waits to be ended; `body` gives 0 where all is well.
 class Other {
  public:
-  template <class Body>
-  explicit Other(Body body) {
+  template <class Body> explicit Other(Body body) {
     int told[2];
     if (::pipe(told) != 0) throw std::runtime_error("no pipe");
     process_ = ::fork();
@@ -225,7 +224,7 @@ TEST_F(Locks, HaveACertainNumberOfPlaces) {
   EXPECT_TRUE(held(opened(), BandwidthLocks::most_processes - 1, 0));
 }
 
-// ---- the page -----------------------------------------------------------------------------------------------------------
+// ---- the page ----
 
 TEST_F(Locks, RefuseAPageOfAnotherVersion) {
   std::ofstream(page()) << std::string(8192, 'x');
@@ -251,7 +250,8 @@ TEST_F(Locks, HaveTheMemoryOfTheirPage) {
   const BandwidthLocks locks = opened();
   struct stat found {};
   ASSERT_EQ(::stat(page().c_str(), &found), 0);
-  EXPECT_GE(found.st_blocks * 512, found.st_size) << "a hole that a full /dev/shm cannot fill would end whoever takes a lock";
+  EXPECT_GE(found.st_blocks * 512, found.st_size)
+      << "a hole that a full /dev/shm cannot fill would end whoever takes a lock";
 }
 
 TEST_F(Locks, DoNotFollowALink) {
@@ -262,7 +262,8 @@ TEST_F(Locks, DoNotFollowALink) {
 }
 
 TEST_F(Locks, SayWhichFileCannotBeUsed) {
-  EXPECT_TRUE(fails(BandwidthLocks::open(folder / "absent"), Errc::refused, (folder / "absent/rtexec-bandwidth-locks").native()));
+  EXPECT_TRUE(fails(BandwidthLocks::open(folder / "absent"), Errc::refused,
+                    (folder / "absent/rtexec-bandwidth-locks").native()));
   std::filesystem::create_directory(page());
   EXPECT_TRUE(fails(BandwidthLocks::open(folder.path()), Errc::refused, "directory"));
   std::filesystem::remove(page());

@@ -28,7 +28,8 @@ TEST(SwapFit, IsOfLeastSquaresAndItsResidualCoversEveryPoint) {
   std::normal_distribution<double> noise(0, 5000);
   std::vector<Sample> samples;
   for (const int chunks : {1, 4, 16, 64})
-    for (int i = 0; i < 200; ++i) samples.push_back({static_cast<double>(chunks), 100'000 + 20'000.0 * chunks + noise(random)});
+    for (int i = 0; i < 200; ++i)
+      samples.push_back({static_cast<double>(chunks), 100'000 + 20'000.0 * chunks + noise(random)});
   const SwapFit line = fit(samples);
   EXPECT_NEAR(line.fixed_ns, 100'000, 1000);
   EXPECT_NEAR(line.per_chunk_ns, 20'000, 50);
@@ -62,7 +63,8 @@ CalibrationOptions small_volume() {
 
 TEST(Calibration, OfTheHostDeviceGivesABoard) {
   std::size_t calls = 0;
-  const auto measured = calibrate("host", small_volume(), [&](std::size_t done, std::size_t wanted) { return ++calls, done < wanted; });
+  const auto measured =
+      calibrate("host", small_volume(), [&](std::size_t done, std::size_t wanted) { return ++calls, done < wanted; });
   ASSERT_TRUE(measured) << test::problem(measured);
   EXPECT_EQ(calls, 3u); // one and four chunks of state, four of constants
   EXPECT_EQ(measured->device, "host");
@@ -90,20 +92,23 @@ TEST(Calibration, OfTheHostDeviceGivesABoard) {
 }
 
 TEST(Calibration, StopsWhenItIsTold) {
-  EXPECT_TRUE(test::fails(calibrate("host", small_volume(), [](std::size_t, std::size_t) { return false; }), Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(test::fails(calibrate("host", small_volume(), [](std::size_t, std::size_t) { return false; }),
+                          Errc::cancelled, "cancelled"));
 }
 
 TEST(Calibration, RefusesAChunkThatTheVolumeDoesNotHold) {
   CalibrationOptions options = small_volume();
   options.chunks = {Bytes{16 << 20}};
-  EXPECT_TRUE(test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "16MiB"));
+  EXPECT_TRUE(
+      test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "16MiB"));
 }
 
 TEST(Calibration, RefusesAVolumeThatHoldsNoSizeOfItsOwnChoice) {
   CalibrationOptions options = small_volume();
   options.chunks.clear();
   options.volume = Bytes{4 << 20};
-  EXPECT_TRUE(test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "4MiB"));
+  EXPECT_TRUE(
+      test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "4MiB"));
 }
 
 } // namespace

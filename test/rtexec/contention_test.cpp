@@ -1,4 +1,5 @@
-// The model of cores and a device that share a memory: what it supposes, held against results that can be worked out by hand.
+// The model of cores and a device that share a memory: what it supposes, held against results that can be worked out by
+// hand.
 #include "rtexec/simulator/contention.hpp"
 
 #include "policies/bandwidth.hpp"
@@ -23,33 +24,47 @@ constexpr Bandwidth times(double value) { return {static_cast<std::uint64_t>(val
 constexpr Bandwidth MB(std::uint64_t value) { return {value * 1'000'000}; }
 
 /// Two cores of 10 GB/s in a cluster of 12, two of 4; 16 together.
-const SharedMemory memory{
-    .cores = {times(4), times(10), times(10), times(4)}, .clusters = {{.cores = {1, 2}, .most = times(12)}}, .saturation = times(16)};
-const Frame device_only{.cpu = 0ns, .traffic = {}, .memory_bound = 0, .device = 10ms, .device_traffic = {}, .sensitivity = 1.5};
+const SharedMemory memory{.cores = {times(4), times(10), times(10), times(4)},
+                          .clusters = {{.cores = {1, 2}, .most = times(12)}},
+                          .saturation = times(16)};
+const Frame device_only{
+    .cpu = 0ns, .traffic = {}, .memory_bound = 0, .device = 10ms, .device_traffic = {}, .sensitivity = 1.5};
 
 CoreLimit limit_of(Bandwidth limit) {
-  return {.limit = limit, .feeder = false, .period = 1ms, .line = {64}, .reaction = 0ns, .overshoot = Overshoot::forgive};
+  return {
+      .limit = limit, .feeder = false, .period = 1ms, .line = {64}, .reaction = 0ns, .overshoot = Overshoot::forgive};
 }
 
 ContentionRun run_of(const Frame& frame, std::vector<unsigned> corunners) {
-  return {.memory = memory, .frame = frame, .corunners = std::move(corunners), .limit = {}, .noise = {}, .frames = 20, .length = 0s};
+  return {.memory = memory,
+          .frame = frame,
+          .corunners = std::move(corunners),
+          .limit = {},
+          .noise = {},
+          .frames = 20,
+          .length = 0s};
 }
 
 double rate(const ContentionResult& result, std::size_t core) {
   return static_cast<double>(result.moved[core].count) / static_cast<double>(result.length.count()) * 1e9;
 }
 
-double mean_ns(const ContentionResult& result) { return static_cast<double>(result.length.count()) / static_cast<double>(result.frames.size()); }
+double mean_ns(const ContentionResult& result) {
+  return static_cast<double>(result.length.count()) / static_cast<double>(result.frames.size());
+}
 
-// ---- shares -------------------------------------------------------------------------------------------------------------
+// ---- shares ----
 
 TEST(Shares, AreWhatIsDemandedWhereThereIsEnough) {
-  EXPECT_THAT(shares(memory, std::vector{times(1), times(10), times(0), times(4)}), ElementsAre(times(1), times(10), times(0), times(4)));
+  EXPECT_THAT(shares(memory, std::vector{times(1), times(10), times(0), times(4)}),
+              ElementsAre(times(1), times(10), times(0), times(4)));
 }
 
 TEST(Shares, AreCutInProportionByTheClusterAndThenByTheMemory) {
-  EXPECT_THAT(shares(memory, std::vector{times(0), times(10), times(10), times(0)}), ElementsAre(times(0), times(6), times(6), times(0)));
-  EXPECT_THAT(shares(memory, std::vector{times(4), times(10), times(10), times(4)}), ElementsAre(times(3.2), times(4.8), times(4.8), times(3.2)));
+  EXPECT_THAT(shares(memory, std::vector{times(0), times(10), times(10), times(0)}),
+              ElementsAre(times(0), times(6), times(6), times(0)));
+  EXPECT_THAT(shares(memory, std::vector{times(4), times(10), times(10), times(4)}),
+              ElementsAre(times(3.2), times(4.8), times(4.8), times(3.2)));
 }
 
 TEST(Shares, NeverExceedDemandClusterOrSaturation) {
@@ -68,10 +83,15 @@ TEST(Shares, NeverExceedDemandClusterOrSaturation) {
   }
 }
 
-// ---- without limits -----------------------------------------------------------------------------------------------------
+// ---- without limits ----
 
 TEST(Contention, AFrameAloneTakesItsTime) {
-  const Frame frame{.cpu = 3ms, .traffic = {6'000'000}, .memory_bound = 0.7, .device = 10ms, .device_traffic = {}, .sensitivity = 1.5};
+  const Frame frame{.cpu = 3ms,
+                    .traffic = {6'000'000},
+                    .memory_bound = 0.7,
+                    .device = 10ms,
+                    .device_traffic = {},
+                    .sensitivity = 1.5};
   const ContentionResult result = simulate_contention(run_of(frame, {}));
   EXPECT_THAT(result.frames, Each(13ms));
   EXPECT_EQ(result.frames.size(), 20u);
@@ -87,7 +107,8 @@ TEST(Contention, TheDeviceIsSlowedLinearlyByTraffic) {
 }
 
 TEST(Contention, TheCpuPartWaitsLongerByWhatItsCoreLacks) {
-  const Frame frame{.cpu = 2ms, .traffic = {8'000'000}, .memory_bound = 0.5, .device = 0ms, .device_traffic = {}, .sensitivity = 0};
+  const Frame frame{
+      .cpu = 2ms, .traffic = {8'000'000}, .memory_bound = 0.5, .device = 0ms, .device_traffic = {}, .sensitivity = 0};
   // Demands 4 of 4 + 12 + 4, gets 3.2: half of its time is longer by a quarter.
   EXPECT_THAT(simulate_contention(run_of(frame, {1, 2, 3})).frames, Each(2250us));
   EXPECT_THAT(simulate_contention(run_of(frame, {3})).frames, Each(2ms)) << "enough for both";
@@ -101,7 +122,7 @@ TEST(Contention, GoesOnUntilBothFramesAndLengthAreReached) {
   EXPECT_EQ(simulate_contention(run).length, 1500ms);
 }
 
-// ---- limits -------------------------------------------------------------------------------------------------------------
+// ---- limits ----
 
 class Limited : public testing::TestWithParam<std::uint64_t> {}; // MB/s
 
@@ -114,7 +135,8 @@ TEST_P(Limited, CoresMoveTheirBudgetsAndNoMore) {
     run.limit->overshoot = Overshoot::carry;
     const ContentionResult result = simulate_contention(run);
     const double budget = static_cast<double>(policies::lines_of(MB(GetParam()), {64}, 1ms)) * 64 * 1000;
-    const double begun = 10e9 * 17e-6 + budget * 0.001; // bytes: the run may end within a period, before an overshoot is taken off
+    // Bytes: the run may end within a period, before an overshoot is taken off
+    const double begun = 10e9 * 17e-6 + budget * 0.001;
     for (const std::size_t core : {1u, 2u, 3u}) EXPECT_NEAR(rate(result, core), budget, begun) << "core " << core;
     EXPECT_EQ(result.moved[0], Bytes{0});
   }
@@ -133,7 +155,8 @@ TEST_P(Limited, TheDeviceIsSlowedByWhatIsMoved) {
   ContentionRun run = run_of(device_only, {3});
   run.length = 1s;
   run.limit = limit_of(MB(GetParam()));
-  const double busy = static_cast<double>(GetParam()) / 4000; // share of time in which core 3 sweeps: speed 1 / 1.375 then, else 1
+  // Share of time in which core 3 sweeps: speed 1 / 1.375 then, else 1
+  const double busy = static_cast<double>(GetParam()) / 4000;
   EXPECT_NEAR(mean_ns(simulate_contention(run)), 10e6 / (1 - busy + busy / 1.375), 10e6 * 0.002);
 }
 
@@ -150,7 +173,8 @@ TEST(Contention, ALimitThatNoCoreReachesChangesNothing) {
 }
 
 TEST(Contention, TheFeedingCoreIsLimitedOnlyWhereThatIsAsked) {
-  const Frame frame{.cpu = 2ms, .traffic = {2'000'000}, .memory_bound = 0.5, .device = 1ms, .device_traffic = {}, .sensitivity = 0};
+  const Frame frame{
+      .cpu = 2ms, .traffic = {2'000'000}, .memory_bound = 0.5, .device = 1ms, .device_traffic = {}, .sensitivity = 0};
   ContentionRun run = run_of(frame, {});
   run.limit = limit_of(MB(10));
   EXPECT_THAT(simulate_contention(run).frames, Each(3ms));
@@ -170,7 +194,7 @@ TEST(Contention, ACarriedOvershootIsTakenOffAndAForgivenOneIsNot) {
   EXPECT_NEAR(rate(simulate_contention(run), 1), 300e6, 2e6);
 }
 
-// ---- noise --------------------------------------------------------------------------------------------------------------
+// ---- noise ----
 
 Noise noise_of(Duration gap, std::uint64_t seed) {
   return {.cores = {1, 3}, .gap = gap, .shortest = 1ms, .longest = 3ms, .severity = 2, .jitter = 500us, .seed = seed};

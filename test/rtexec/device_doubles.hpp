@@ -1,5 +1,5 @@
-// A device that can be lost or fail to map, and a workload that loses it, over the host device: what a GPU's sticky error looks like to the
-// executive.
+// A device that can be lost or fail to map, and a workload that loses it, over the host device: what a GPU's sticky
+// error looks like to the executive.
 #pragma once
 
 #include "hal/host/host_device.hpp"
@@ -23,7 +23,7 @@ struct DeviceState {
   std::atomic<int> open{0};
   std::atomic<int> opened{0};
   std::atomic<bool> lost{false};
-  std::vector<Bytes> asked; // capacities
+  std::vector<Bytes> asked;                            // capacities
   std::atomic<int> failing_maps{0}, failing_unmaps{0}; // what comes next; each is counted down
 
   void lose(const std::string& what) {
@@ -64,16 +64,24 @@ class DeviceDouble final : public hal::Device {
     return device_->unmap(range, slot);
   }
   using Device::copy;
-  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override { return device_->copy(to, from, size, beside); }
-  Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override { return device_->begin_copy(to, from, size); }
+  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override {
+    return device_->copy(to, from, size, beside);
+  }
+  Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
+    return device_->begin_copy(to, from, size);
+  }
   Status end_copy() noexcept override { return device_->end_copy(); }
-  Status digest(const std::byte* at, Bytes size, hal::Digest& result) noexcept override { return device_->digest(at, size, result); }
+  Status digest(const std::byte* at, Bytes size, hal::Digest& result) noexcept override {
+    return device_->digest(at, size, result);
+  }
   Result<> pin(std::byte* begin, Bytes size) override { return device_->pin(begin, size); }
   Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
   hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
   Result<hal::Buffer> allocate(hal::BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
   Result<> free(const hal::Buffer& buffer) override { return device_->free(buffer); }
-  Result<hal::MemoryUse> memory_use() const override { return hal::MemoryUse{.own = Bytes{600 << 20}, .context = Bytes{400 << 20}}; }
+  Result<hal::MemoryUse> memory_use() const override {
+    return hal::MemoryUse{.own = Bytes{600 << 20}, .context = Bytes{400 << 20}};
+  }
   std::optional<hal::DeviceFault> fault() const override {
     const std::scoped_lock lock(state_->mutex);
     return state_->fault;
@@ -115,7 +123,8 @@ class WorkloadDouble final : public tasks::Workload {
   }
 
   MemoryDemand memory() const override {
-    return {.constant = Bytes{16}, .scratch = Bytes{used_ ? std::uint64_t{5} << 20 : std::uint64_t{64}}, .state = Bytes{8}};
+    return {
+        .constant = Bytes{16}, .scratch = Bytes{used_ ? std::uint64_t{5} << 20 : std::uint64_t{64}}, .state = Bytes{8}};
   }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return state_->fingerprint; }

@@ -20,14 +20,17 @@ class DeviceMemoryTest : public testing::Test {
 
   void SetUp() override {
     device_ = std::make_unique<DeviceDouble>(faults_, small_chunk * 8, small_chunk);
-    executive::Tenant tenant{.constants = {}, .arena = {.constant = 0, .state = chunks, .fixed = 0, .scratch = 0}, .swap_slots = {}};
+    executive::Tenant tenant{
+        .constants = {}, .arena = {.constant = 0, .state = chunks, .fixed = 0, .scratch = 0}, .swap_slots = {}};
     for (std::uint32_t slot = 0; slot < chunks; ++slot) tenant.swap_slots.push_back({.slot = slot, .copied_out = true});
-    auto memory = DeviceMemory::lay_out(*device_, std::array{tenant, tenant}, {.frames = chunks, .open_store = store_opener(orders_)});
+    auto memory = DeviceMemory::lay_out(*device_, std::array{tenant, tenant},
+                                        {.frames = chunks, .open_store = store_opener(orders_)});
     ASSERT_TRUE(memory);
     memory_ = std::move(*memory);
     policies::DeviceScheduler::State state;
     state.slots.assign(2, std::vector<policies::DeviceScheduler::Slot>(chunks));
-    for (std::uint32_t slot = 0; slot < chunks; ++slot) state.slots[0][slot] = {policies::DeviceScheduler::Residence::resident, slot};
+    for (std::uint32_t slot = 0; slot < chunks; ++slot)
+      state.slots[0][slot] = {policies::DeviceScheduler::Residence::resident, slot};
     ASSERT_TRUE(memory_->bring_in(state));
   }
   /// Which slots of a task the CPU can read.
@@ -36,7 +39,9 @@ class DeviceMemoryTest : public testing::Test {
     for (std::uint32_t slot = 0; slot < chunks; ++slot) found.push_back(probe_.readable(at(task, slot)));
     return found;
   }
-  std::byte* at(std::uint32_t task, std::uint32_t slot) const { return memory_->addresses()[task].state + slot * small_chunk.count; }
+  std::byte* at(std::uint32_t task, std::uint32_t slot) const {
+    return memory_->addresses()[task].state + slot * small_chunk.count;
+  }
 
   void begin_save(Transfer transfer) {
     ASSERT_TRUE(executive::execute_on(device_->engine(hal::EngineKind::copy_out), [&]() noexcept -> Status {
@@ -45,25 +50,31 @@ class DeviceMemoryTest : public testing::Test {
                 }).outcome);
   }
   Status end_save(Transfer transfer) {
-    return executive::execute_on(device_->engine(hal::EngineKind::copy_out), [&]() noexcept -> Status {
-             const auto saved = memory_->save(transfer);
-             return saved ? Status() : std::unexpected(saved.error());
-           }).outcome;
+    return executive::execute_on(device_->engine(hal::EngineKind::copy_out),
+                                 [&]() noexcept -> Status {
+                                   const auto saved = memory_->save(transfer);
+                                   return saved ? Status() : std::unexpected(saved.error());
+                                 })
+        .outcome;
   }
   Status save(Transfer transfer) {
     begin_save(transfer);
     return end_save(transfer);
   }
   Status load(Transfer transfer) {
-    return executive::execute_on(device_->engine(hal::EngineKind::copy_in), [&]() noexcept -> Status {
-             memory_->begin_load(transfer);
-             const auto loaded = memory_->load(transfer);
-             return loaded ? Status() : std::unexpected(loaded.error());
-           }).outcome;
+    return executive::execute_on(device_->engine(hal::EngineKind::copy_in),
+                                 [&]() noexcept -> Status {
+                                   memory_->begin_load(transfer);
+                                   const auto loaded = memory_->load(transfer);
+                                   return loaded ? Status() : std::unexpected(loaded.error());
+                                 })
+        .outcome;
   }
   /// As before a job of `task`.
   Status prepare(std::uint32_t task) {
-    return executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept { return memory_->prepare(task); }).outcome;
+    return executive::execute_on(device_->engine(hal::EngineKind::compute),
+                                 [&]() noexcept { return memory_->prepare(task); })
+        .outcome;
   }
   const std::vector<bool> none = {false, false, false}, all = {true, true, true};
   std::shared_ptr<StoreOrders> orders_ = std::make_shared<StoreOrders>();
@@ -150,7 +161,7 @@ TEST_F(DeviceMemoryTest, ASaveThatFailedLeavesTheSlotAsItWas) {
   EXPECT_EQ(*at(0, 0), std::byte{9});
 }
 
-// ---- two errors in one transfer ---------------------------------------------------------------------------------------
+// ---- two errors in one transfer ----
 
 TEST_F(DeviceMemoryTest, AChunkThatCouldNotBeMappedAgainIsMappedBeforeItsTaskExecutes) {
   *at(0, 0) = std::byte{9};

@@ -42,7 +42,7 @@ struct DeviceTest : testing::Test {
   }
 };
 
-// ---- device loss -----------------------------------------------------------------------------------------------------
+// ---- device loss ----
 
 TEST_F(DeviceTest, ThatIsLostEndsTheRunAndNamesTheJob) {
   workloads["second"]->loses_device = 3;
@@ -137,7 +137,7 @@ TEST_F(DeviceTest, AWorkloadThatCannotBeBoundRefusesTheStart) {
   EXPECT_TRUE(fails(executive.start(), Errc::unsupported, "task 'second': no kernels for this GPU"));
 }
 
-// ---- its memory, and who lives longer --------------------------------------------------------------------------------
+// ---- its memory, and who lives longer ----
 
 TEST_F(DeviceTest, ReportSaysWhatItsMemoryIsUsedFor) {
   set.executive.duration = 50ms;
@@ -176,13 +176,14 @@ TEST_F(DeviceTest, LayersAreObservedFromBeforeTheBinding) {
   EXPECT_TRUE(workloads["first"]->observed_before_bind);
 }
 
-// ---- boards that leave the capacity to the device --------------------------------------------------------------------
+// ---- boards that leave the capacity to the device ----
 
 struct UnknownCapacity : DeviceTest {
   ScratchFolder folder;
   UnknownCapacity() {
-    write_text(folder / "gpu.toml", "name = 'gpu'\ndevice = 'cuda'\nchunk = '2MiB'\nmemory_policies = ['D']\ncontext_switch = '1us'\n"
-                                    "dispatch = '1us'\nrelease_latency = '1us'\n");
+    write_text(folder / "gpu.toml",
+               "name = 'gpu'\ndevice = 'cuda'\nchunk = '2MiB'\nmemory_policies = ['D']\ncontext_switch = '1us'\n"
+               "dispatch = '1us'\nrelease_latency = '1us'\n");
     set.board = (folder / "gpu.toml").string();
     set.executive.duration = 20ms;
   }
@@ -199,7 +200,9 @@ TEST_F(UnknownCapacity, IsAskedOfTheDevice) {
 
 TEST_F(UnknownCapacity, WithoutTheDeviceSaysWhatToGive) {
   ExecutiveSetup without = setup();
-  without.open_device = [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> { return fail(Errc::unsupported, "no NVIDIA driver"); };
+  without.open_device = [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
+    return fail(Errc::unsupported, "no NVIDIA driver");
+  };
   const auto executive = Executive::create(set, std::move(without));
   EXPECT_TRUE(fails(executive, Errc::unsupported, "no NVIDIA driver"));
   EXPECT_THAT(problem(executive), HasSubstr("give [device] capacity"));
@@ -214,7 +217,7 @@ TEST_F(UnknownCapacity, IsNotAskedWhereTheTaskSetGivesIt) {
   EXPECT_THAT(device->asked, ElementsAre(Bytes{32 << 20}));
 }
 
-// ---- what is for GPUs only -------------------------------------------------------------------------------------------
+// ---- what is for GPUs only ----
 
 TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
   Task network;
@@ -232,9 +235,11 @@ TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
 TEST(SyntheticTask, OnAGpuTakesItsTimeAndLeavesTheMemoryAlone) {
   const auto state = std::make_shared<DeviceState>();
   DeviceDouble device(state, Bytes{4 << 20}, Bytes{2 << 20});
-  const auto range = device.reserve(Bytes{4 << 20}); // nothing is mapped there: an access is a signal, as to a GPU's memory
+  // Nothing is mapped there: an access is a signal, as to a GPU's memory
+  const auto range = device.reserve(Bytes{4 << 20});
   ASSERT_TRUE(range);
-  auto workload = tasks::make_workload(synthetic("a", 10ms, {.before = {}, .device = 2ms, .after = {}}), DeviceKind::cuda);
+  auto workload =
+      tasks::make_workload(synthetic("a", 10ms, {.before = {}, .device = 2ms, .after = {}}), DeviceKind::cuda);
   ASSERT_TRUE(workload);
   ASSERT_TRUE((*workload)->bind(device, {.constant = nullptr, .scratch = nullptr, .state = range->base}));
   const Instant begin = hal::now();
@@ -246,7 +251,7 @@ TEST(SyntheticTask, OnAGpuTakesItsTimeAndLeavesTheMemoryAlone) {
   EXPECT_TRUE(fails((*workload)->use(foreign), Errc::bad_input, "conv1 own"));
 }
 
-// ---- tuning ----------------------------------------------------------------------------------------------------------
+// ---- tuning ----
 
 struct Tuning : DeviceTest {
   ScratchFolder folder;
@@ -274,7 +279,8 @@ struct Tuning : DeviceTest {
     set.tasks[0].model = __FILE__; // not read
   }
   void write() const {
-    if (const auto written = write_profile(profile, folder / "p.toml"); !written) throw std::runtime_error(written.error().what);
+    if (const auto written = write_profile(profile, folder / "p.toml"); !written)
+      throw std::runtime_error(written.error().what);
   }
 };
 
@@ -318,7 +324,8 @@ TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
 TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
   need_the_wcet_of_the_first();
   const std::vector<std::string> measured = profile.entries[0].tuning;
-  const std::vector<std::vector<std::string>> changes = {{}, {measured[0]}, {measured[1], measured[0]}, {measured[0], measured[1] + "0"}};
+  const std::vector<std::vector<std::string>> changes = {
+      {}, {measured[0]}, {measured[1], measured[0]}, {measured[0], measured[1] + "0"}};
   for (const auto& changed : changes) {
     profile.entries[0].tuning = changed;
     write();
@@ -377,7 +384,8 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
       .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
   const auto measured = executive::measure(set, {.jobs = 5, .margin = 2}, observer, [&] { return setup(); });
   ASSERT_TRUE(measured) << measured.error().what;
-  EXPECT_THAT(told, ElementsAre("first 0/3", "first 1/3", "first 2/3", "first 3/3", "second 0/3", "second 1/3", "second 2/3", "second 3/3"));
+  EXPECT_THAT(told, ElementsAre("first 0/3", "first 1/3", "first 2/3", "first 3/3", "second 0/3", "second 1/3",
+                                "second 2/3", "second 3/3"));
   EXPECT_EQ(measured->device, "double");
   ASSERT_EQ(measured->entries.size(), 2u);
   for (const ProfileEntry& entry : measured->entries) {
@@ -398,9 +406,11 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
 }
 
 TEST_F(Tuning, MayBeCancelled) {
-  const executive::ProfileObserver observer{.tuning = [](const std::string& task, std::size_t, std::size_t) { return task == "first"; },
-                                            .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
-  EXPECT_TRUE(fails(executive::measure(set, {}, observer, [&] { return setup(); }), Errc::cancelled, "task 'second': tuning was cancelled"));
+  const executive::ProfileObserver observer{
+      .tuning = [](const std::string& task, std::size_t, std::size_t) { return task == "first"; },
+      .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
+  EXPECT_TRUE(fails(executive::measure(set, {}, observer, [&] { return setup(); }), Errc::cancelled,
+                    "task 'second': tuning was cancelled"));
   EXPECT_EQ(device->open.load(), 0);
 }
 
@@ -408,8 +418,8 @@ TEST_F(Tuning, ADeviceThatIsLostWhileMeasuringIsToldWithItsCause) {
   workloads["second"]->loses_device = 1;
   const executive::ProfileObserver observer{.tuning = [](const std::string&, std::size_t, std::size_t) { return true; },
                                             .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
-  EXPECT_TRUE(fails(executive::measure(set, {.jobs = 1000, .margin = 2}, observer, [&] { return setup(); }), Errc::device_fault,
-                    "task 'second': the device was lost while it was measured: ILLEGAL_ADDRESS"));
+  EXPECT_TRUE(fails(executive::measure(set, {.jobs = 1000, .margin = 2}, observer, [&] { return setup(); }),
+                    Errc::device_fault, "task 'second': the device was lost while it was measured: ILLEGAL_ADDRESS"));
 }
 
 } // namespace

@@ -72,7 +72,9 @@ TEST(Executive, ItsThreadsNeitherAllocateNorLockNorFault) {
 }
 
 TEST(Executive, RefusesWhatIsNotProved) {
-  Executive executive = created(set_of({synthetic("heavy", 10ms, {.before = {}, .device = 9ms, .after = {}}), synthetic("light", 10ms, {.before = {}, .device = 5ms, .after = {}})}, 1s));
+  Executive executive = created(set_of({synthetic("heavy", 10ms, {.before = {}, .device = 9ms, .after = {}}),
+                                        synthetic("light", 10ms, {.before = {}, .device = 5ms, .after = {}})},
+                                       1s));
   EXPECT_FALSE(executive.plan().proved);
   const auto started = executive.start();
   ASSERT_FALSE(started);
@@ -163,7 +165,9 @@ TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
 
 // One task holds the core for longer than the run: what the others lost must not look like a success.
 TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
-  TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}), synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})}, 700ms);
+  TaskSet set = set_of({synthetic("hog", 900ms, {.before = 800ms, .device = 1ms, .after = {}}),
+                        synthetic("victim", 1s, {.before = 1ms, .device = 1ms, .after = {}})},
+                       700ms);
   set.tasks[1].period = set.tasks[1].deadline = 100ms;
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 2;
@@ -172,7 +176,8 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   setup.force = true;
   Executive executive = created(set, std::move(setup));
   const Report report = run(executive);
-  if (!report.degraded.empty()) GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
+  if (!report.degraded.empty())
+    GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
   EXPECT_GE(report.tasks[1].missed, 5u);
   EXPECT_FALSE(report.deadlines_kept());
 }
@@ -183,7 +188,7 @@ TEST(Executive, MayBeDestroyedWhileItRuns) {
   executive.wait(50ms);
 }
 
-// ---- workloads of one's own ------------------------------------------------------------------------------------------
+// ---- workloads of one's own ----
 
 /// Counts its parts, and fails where it is told to.
 class Counting final : public tasks::Workload {
@@ -205,7 +210,8 @@ class Counting final : public tasks::Workload {
 
   Status before(std::uint64_t) noexcept override { return part(counts_->before, counts_->fail_before); }
   Status execute() noexcept override {
-    if (!std::ranges::equal(std::span(memory_.constant, constants_.size()), constants_)) return std::unexpected(Errc::device_fault);
+    if (!std::ranges::equal(std::span(memory_.constant, constants_.size()), constants_))
+      return std::unexpected(Errc::device_fault);
     memory_.scratch[0] = std::byte{1};
     memory_.state[0] = std::byte{1};
     const auto end = std::chrono::steady_clock::now() + Duration(counts_->device_ns.load());
@@ -282,7 +288,7 @@ TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
   }
 }
 
-// ---- overrun policies, for real: a device part of 25 ms at a period of 10 ms -----------------------------------------
+// ---- overrun policies, for real: a device part of 25 ms at a period of 10 ms ----
 
 struct RealOverrun : OwnWorkload {
   Report overrun(OnOverrun policy) {
@@ -320,9 +326,11 @@ TEST_F(RealOverrun, RePhaseStartsTheGridAnew) {
 TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
   const TaskReport task = overrun(OnOverrun::abort_job).tasks[0];
   EXPECT_GT(task.aborted, 5u);
-  EXPECT_LT(task.completed, task.aborted); // the last one, when the run ends before the release that would abandon it
+  // The last one, when the run ends before the release that would abandon it
+  EXPECT_LT(task.completed, task.aborted);
   EXPECT_GE(task.missed, task.aborted + task.completed); // and those that the end of the run found waiting
-  EXPECT_EQ(counts->after.load(), task.completed + 1);   // with the rehearsal: results of abandoned jobs are dropped
+  // With the rehearsal: results of abandoned jobs are dropped
+  EXPECT_EQ(counts->after.load(), task.completed + 1);
 }
 
 TEST_F(RealOverrun, StopEndsTheRun) {

@@ -1,5 +1,5 @@
-// On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's fault, and the run of
-// all tasks ends in order.
+// On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's
+// fault, and the run of all tasks ends in order.
 #include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive.hpp"
 #include "test/hal/gpu.hpp"
@@ -20,7 +20,9 @@ class Writer final : public tasks::Workload {
  public:
   explicit Writer(std::uint64_t first_harm) : first_harm_(first_harm) {}
 
-  [[nodiscard]] MemoryDemand memory() const override { return {.constant = Bytes{constants_.size()}, .scratch = Bytes{4096}, .state = {}}; }
+  [[nodiscard]] MemoryDemand memory() const override {
+    return {.constant = Bytes{constants_.size()}, .scratch = Bytes{4096}, .state = {}};
+  }
   [[nodiscard]] std::span<const std::byte> constants() const override { return constants_; }
   [[nodiscard]] std::string fingerprint() const override { return "writer"; }
   [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory& memory) override {
@@ -29,7 +31,8 @@ class Writer final : public tasks::Workload {
     auto module = device_->load(raise_word, "the writer");
     if (!module) return std::unexpected(module.error());
     module_ = std::move(*module);
-    for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)), std::pair(&harmful_, memory.constant)}) {
+    for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)),
+                                 std::pair(&harmful_, memory.constant)}) {
       auto captured = graph_that_raises(target, *device_, module_);
       if (!captured) return std::unexpected(captured.error());
       *graph = std::move(*captured);
@@ -38,7 +41,9 @@ class Writer final : public tasks::Workload {
   }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
-  [[nodiscard]] Status execute() noexcept override { return device_->run(executions_++ < first_harm_ ? harmless_ : harmful_); }
+  [[nodiscard]] Status execute() noexcept override {
+    return device_->run(executions_++ < first_harm_ ? harmless_ : harmful_);
+  }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
  private:

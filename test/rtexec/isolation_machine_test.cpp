@@ -40,7 +40,8 @@ class Machine : public IsolatedWorkload {
     machine.corunners = std::move(corunners);
     for (const unsigned core : machine.corunners) machine.counters.push_back(counter({core}));
     machine.counters.push_back(counter({0}));
-    machine.workloads = {{.name = "network", .title = "Network", .unit = "jobs/s"}, {.name = "winograd-256p", .title = "Winograd", .unit = "jobs/s"}};
+    machine.workloads = {{.name = "network", .title = "Network", .unit = "jobs/s"},
+                         {.name = "winograd-256p", .title = "Winograd", .unit = "jobs/s"}};
     machine.kernel = "winograd-256p";
     machine.length = 1s;
     machine.prepare = [this](const std::string& name) -> Result<IsolatedWorkload*> {
@@ -48,9 +49,8 @@ class Machine : public IsolatedWorkload {
       return this;
     };
     machine.corun = memory.corun();
-    machine.regulate = [this](std::span<const regulation::RegulatedDomain> given, const regulation::RegulationSettings& how, BandwidthLocks&) {
-      return start(given, how);
-    };
+    machine.regulate = [this](std::span<const regulation::RegulatedDomain> given,
+                              const regulation::RegulationSettings& how, BandwidthLocks&) { return start(given, how); };
     machine.now = [this] { return memory.now(); };
     machine.rest = [this](Duration length) { memory.advance(length); };
     machine.going_on = [this] { return jobs < most_jobs; };
@@ -95,7 +95,8 @@ class Machine : public IsolatedWorkload {
     Machine& machine;
   };
 
-  Result<std::unique_ptr<regulation::Regulation>> start(std::span<const regulation::RegulatedDomain> given, const regulation::RegulationSettings& how) {
+  Result<std::unique_ptr<regulation::Regulation>> start(std::span<const regulation::RegulatedDomain> given,
+                                                        const regulation::RegulationSettings& how) {
     domains.assign(given.begin(), given.end());
     settings.emplace(how);
     limited = true;
@@ -126,7 +127,8 @@ TEST(MachinePlant, MeasuresJobsBesideCorunners) {
   EXPECT_EQ(measured->mean, 20ms);
   EXPECT_EQ(measured->worst, 20ms);
   EXPECT_EQ(measured->corunners, MB(8000));
-  EXPECT_THAT(machine.memory.log, ElementsAre("start 1", "start 2", "end 1", "end 2")) << "without a limit nothing regulates";
+  EXPECT_THAT(machine.memory.log, ElementsAre("start 1", "start 2", "end 1", "end 2"))
+      << "without a limit nothing regulates";
   EXPECT_DOUBLE_EQ(plant->measure({.workload = "network", .corunners = 0, .limit = {}})->performance, 100);
 }
 
@@ -146,12 +148,14 @@ TEST(MachinePlant, LimitsCorunnersWhileTheDeviceWorks) {
   EXPECT_EQ(machine.settings->rules.overshoot, Overshoot::carry);
   EXPECT_THAT(machine.held, ElementsAre(10)) << "bw_lock";
   EXPECT_EQ(machine.locks.holders().locks, 0u);
-  EXPECT_THAT(machine.memory.log, ElementsAre("regulate", "join 1", "start 1", "join 2", "start 2", "end 1", "leave 1", "end 2", "leave 2", "free"));
+  EXPECT_THAT(machine.memory.log, ElementsAre("regulate", "join 1", "start 1", "join 2", "start 2", "end 1", "leave 1",
+                                              "end 2", "leave 2", "free"));
 }
 
 TEST(MachinePlant, LimitsEveryCoreInTheThesisMode) {
   Machine machine({1});
-  const auto measured = machine.plant(MachineMode::thesis)->measure({.workload = "network", .corunners = 1, .limit = MB(100)});
+  const auto measured =
+      machine.plant(MachineMode::thesis)->measure({.workload = "network", .corunners = 1, .limit = MB(100)});
   ASSERT_TRUE(measured) << measured.error().what;
   ASSERT_EQ(machine.domains.size(), 2u);
   EXPECT_THAT(machine.domains[1].cores, ElementsAre(0u));
@@ -159,7 +163,8 @@ TEST(MachinePlant, LimitsEveryCoreInTheThesisMode) {
   EXPECT_EQ(machine.settings->rules.overshoot, Overshoot::forgive);
   EXPECT_THAT(machine.held, ElementsAre(11)) << "gpu_busy as well";
   EXPECT_EQ(machine.locks.holders().busy, 0u);
-  EXPECT_THAT(machine.memory.log, ElementsAre("regulate", "join 0", "join 1", "start 1", "end 1", "leave 1", "leave 0", "free"));
+  EXPECT_THAT(machine.memory.log,
+              ElementsAre("regulate", "join 0", "join 1", "start 1", "end 1", "leave 1", "leave 0", "free"));
 }
 
 TEST(MachinePlant, SweepsWithoutWorkloadAndLimit) {
@@ -188,20 +193,23 @@ TEST(MachinePlant, NamesAStandInInEveryOutput) {
   machine.machine.device_on_cores = true;
   EXPECT_EQ(machine.plant(MachineMode::rtexec)->name(), "rtexec-stand-in");
   EXPECT_EQ(machine.plant(MachineMode::rtexec)->description(),
-            "core 1 is limited while the device works; core 0, which is the device, is not; limited by page-faults, a stand-in: no memory traffic is counted");
+            "core 1 is limited while the device works; core 0, which is the device, is not; limited by page-faults, a "
+            "stand-in: no memory traffic is counted");
 }
 
 TEST(MachinePlant, TellsWhatFailed) {
   Machine machine({1, 2});
   const auto plant = machine.plant(MachineMode::rtexec);
-  EXPECT_TRUE(fails(plant->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}), Errc::bad_input, "less than one line of 64B (r3)"));
+  EXPECT_TRUE(fails(plant->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}),
+                    Errc::bad_input, "less than one line of 64B (r3)"));
   machine.loses = true;
   EXPECT_TRUE(fails(plant->measure(limited_beside_two), Errc::io_error, "core 1: its counter (core: r3) ended"));
   EXPECT_TRUE(fails(plant->executions(3, MB(100)), Errc::io_error, "ended"));
   machine.memory.broken = 2;
   EXPECT_TRUE(fails(plant->measure(beside_two), Errc::refused, "core 2: no generator"));
   machine.works = false;
-  EXPECT_TRUE(fails(plant->measure({.workload = "network", .corunners = 0, .limit = {}}), Errc::device_fault, "a job failed"));
+  EXPECT_TRUE(
+      fails(plant->measure({.workload = "network", .corunners = 0, .limit = {}}), Errc::device_fault, "a job failed"));
   EXPECT_EQ(machine.memory.running(), 0u);
 }
 
@@ -236,19 +244,23 @@ TEST(MachineModes, LimitTheFeederWhereItIsNotTheDeviceAndCounts) {
   EXPECT_THAT(modes_of(machine.machine), ElementsAre(MachineMode::rtexec));
 }
 
-// ---- counters, and the machine around them ----------------------------------------------------------------------------------
+// ---- counters, and the machine around them ----
 
 /// Where `counting` are the events that count, on clusters of `width` cores.
-regulation::RegulatedMachine cores_that_count(std::vector<unsigned> online, std::set<std::string> counting, unsigned width = 1) {
+regulation::RegulatedMachine cores_that_count(std::vector<unsigned> online, std::set<std::string> counting,
+                                              unsigned width = 1) {
   regulation::RegulatedMachine machine;
   machine.online = std::move(online);
   machine.holds = true;
-  machine.choose = [=](const Board& board, const BandwidthOptions& options, std::span<const unsigned> cores, bool) -> Result<std::vector<hal::CounterChoice>> {
+  machine.choose = [=](const Board& board, const BandwidthOptions& options, std::span<const unsigned> cores,
+                       bool) -> Result<std::vector<hal::CounterChoice>> {
     std::vector<hal::CounterChoice> choices;
     for (const unsigned core : cores) {
       const CounterFacts facts = counter_of(core, board, options.event);
       if (facts.event == "typo") return fail(Errc::bad_input, "event \"typo\" is not known");
-      if (!counting.contains(facts.event)) return fail(Errc::unsupported, "core " + std::to_string(core) + ": " + facts.event + " counts nothing\n  advice");
+      if (!counting.contains(facts.event))
+        return fail(Errc::unsupported,
+                    "core " + std::to_string(core) + ": " + facts.event + " counts nothing\n  advice");
       if (!choices.empty() && choices.back().cores.back() >= core) continue;
       std::vector<unsigned> domain;
       for (unsigned each = core / width * width; each < (core / width + 1) * width; ++each) domain.push_back(each);
@@ -269,7 +281,8 @@ Board board_with(const std::string& event) {
 const std::vector<unsigned> two_cores = {1, 2};
 
 TEST(TrafficCounters, AreTheBoards) {
-  const auto found = find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"r17", "cache-misses"}));
+  const auto found =
+      find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"r17", "cache-misses"}));
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->event, "r17");
   EXPECT_FALSE(found->stand_in);
@@ -278,15 +291,18 @@ TEST(TrafficCounters, AreTheBoards) {
 }
 
 TEST(TrafficCounters, FallBackToCacheMisses) {
-  EXPECT_EQ(find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"}))->event, "cache-misses");
-  EXPECT_TRUE(fails(find_counters(board_with("r17"), "r17", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"})), Errc::refused, "r17 counts nothing"));
+  EXPECT_EQ(find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"}))->event,
+            "cache-misses");
+  EXPECT_TRUE(fails(find_counters(board_with("r17"), "r17", two_cores, cores_that_count({0, 1, 2}, {"cache-misses"})),
+                    Errc::refused, "r17 counts nothing"));
 }
 
 TEST(TrafficCounters, TellOfEachThatWasTried) {
   const auto none = find_counters(board_with("r17"), "", two_cores, cores_that_count({0, 1, 2}, {"page-faults"}));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::refused);
-  EXPECT_THAT(none.error().what, AllOf(HasSubstr("\n  core 1: r17 counts nothing"), HasSubstr("\n  core 1: cache-misses counts nothing"), Not(HasSubstr("advice"))));
+  EXPECT_THAT(none.error().what, AllOf(HasSubstr("\n  core 1: r17 counts nothing"),
+                                       HasSubstr("\n  core 1: cache-misses counts nothing"), Not(HasSubstr("advice"))));
 }
 
 TEST(TrafficCounters, TellStandInsApart) {
@@ -297,12 +313,16 @@ TEST(TrafficCounters, TellStandInsApart) {
   EXPECT_EQ(faults->line(), Bytes{4096});
   EXPECT_TRUE(find_counters(board_with("cycles"), "", two_cores, machine)->stand_in);
   EXPECT_EQ(find_counters(board_with("cycles"), "", two_cores, machine)->corunners, CorunnerKind::lines);
-  EXPECT_TRUE(fails(find_counters(board_with(""), "context-switches", two_cores, machine), Errc::bad_input, "a traffic generator causes none"));
+  EXPECT_TRUE(fails(find_counters(board_with(""), "context-switches", two_cores, machine), Errc::bad_input,
+                    "a traffic generator causes none"));
   EXPECT_TRUE(fails(find_counters(board_with(""), "typo", two_cores, machine), Errc::bad_input, "not known"));
 }
 
-Result<IsolationMachine> machine_of(const Board& board, const regulation::RegulatedMachine& regulated, const std::string& event = "") {
-  return isolation_machine({.board = board, .event = event, .models = {"/x/tiny.onnx"}, .length = 1s, .going_on = [] { return true; }}, regulated);
+Result<IsolationMachine> machine_of(const Board& board, const regulation::RegulatedMachine& regulated,
+                                    const std::string& event = "") {
+  return isolation_machine(
+      {.board = board, .event = event, .models = {"/x/tiny.onnx"}, .length = 1s, .going_on = [] { return true; }},
+      regulated);
 }
 
 TEST(IsolationMachine, PutsCorunnersOnOtherCores) {
@@ -339,12 +359,15 @@ TEST(IsolationMachine, LeavesOutCoresOfTheFeedersCluster) {
   ASSERT_TRUE(machine) << machine.error().what;
   EXPECT_THAT(machine->corunners, ElementsAre(2, 3));
   EXPECT_THAT(machine->notes, testing::Contains(HasSubstr("core 1 is left out: it shares a counter")));
-  EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({0, 1}, {"r3"}, 2)), Errc::refused, "no core is left for a co-runner"));
+  EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({0, 1}, {"r3"}, 2)), Errc::refused,
+                    "no core is left for a co-runner"));
 }
 
 TEST(IsolationMachine, NeedsCoresAndCounters) {
-  EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({3}, {"r3"})), Errc::refused, "no other than core 3"));
-  EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({0, 1}, {})), Errc::refused, "tried:\n  core 1: r3 counts nothing\n  core 1: cache-misses"));
+  EXPECT_TRUE(
+      fails(machine_of(board_with("r3"), cores_that_count({3}, {"r3"})), Errc::refused, "no other than core 3"));
+  EXPECT_TRUE(fails(machine_of(board_with("r3"), cores_that_count({0, 1}, {})), Errc::refused,
+                    "tried:\n  core 1: r3 counts nothing\n  core 1: cache-misses"));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// The isolation experiment: what it makes of measurements, on a plant of our own; on the model of a Jetson TX2, the shape of the thesis's results.
+// The isolation experiment: what it makes of measurements, on a plant of our own; on the model of a Jetson TX2, the
+// shape of the thesis's results.
 #include "rtexec/study/isolation.hpp"
 #include "test/support/result.hpp"
 
@@ -20,7 +21,7 @@ using testing::HasSubstr;
 constexpr Bandwidth MB(std::uint64_t value) { return {value * 1'000'000}; }
 const auto always = [] { return true; };
 
-// ---- the experiment -------------------------------------------------------------------------------------------------------
+// ---- the experiment ----
 
 /// Performance: 10 less co-runners, twice that under 100 MB/s.
 class PlainPlant : public IsolationPlant {
@@ -28,7 +29,9 @@ class PlainPlant : public IsolationPlant {
   std::string name() const override { return "plain"; }
   std::string description() const override { return "by hand"; }
   unsigned most_corunners() const override { return 2; }
-  std::vector<IsolationWorkload> workloads() const override { return {{.name = "network", .title = "Network", .unit = "FPS"}}; }
+  std::vector<IsolationWorkload> workloads() const override {
+    return {{.name = "network", .title = "Network", .unit = "FPS"}};
+  }
   Result<IsolationMeasure> measure(const IsolationCase& wanted) override {
     if (wanted.corunners == broken_at) return fail(Errc::io_error, "the counter is lost");
     const double factor = wanted.limit == BandwidthLimit(MB(100)) ? 2 : 1;
@@ -42,7 +45,8 @@ class PlainPlant : public IsolationPlant {
   unsigned broken_at = 99;
 };
 
-const IsolationStudy plain_study{.workloads = {"network"}, .limits = {MB(10), MB(100)}, .corunners = 2, .runs = 5, .runs_limit = MB(100)};
+const IsolationStudy plain_study{
+    .workloads = {"network"}, .limits = {MB(10), MB(100)}, .corunners = 2, .runs = 5, .runs_limit = MB(100)};
 
 TEST(Isolation, ComparesWithNoLimitBesideAsManyCorunners) {
   PlainPlant plant;
@@ -120,7 +124,7 @@ TEST(Isolation, SpreadOfLengths) {
   EXPECT_EQ(spread_of({}).worst, 0ns);
 }
 
-// ---- the model --------------------------------------------------------------------------------------------------------------
+// ---- the model ----
 
 /// All workloads, by mode; worked out once.
 const Isolation& modelled(std::string_view mode) {
@@ -128,8 +132,11 @@ const Isolation& modelled(std::string_view mode) {
     std::map<std::string, Isolation, std::less<>> isolations;
     for (const ModelledMode& each : tx2_model().modes) {
       const auto plant = modelled_plant(tx2_model(), each, 1);
-      IsolationStudy study{
-          .workloads = {}, .limits = {MB(10), MB(100), MB(512), MB(1000), MB(10'000)}, .corunners = 5, .runs = 100'000, .runs_limit = MB(100)};
+      IsolationStudy study{.workloads = {},
+                           .limits = {MB(10), MB(100), MB(512), MB(1000), MB(10'000)},
+                           .corunners = 5,
+                           .runs = 100'000,
+                           .runs_limit = MB(100)};
       for (const IsolationWorkload& workload : plant->workloads()) study.workloads.push_back(workload.name);
       isolations.emplace(each.name, run_isolation(*plant, study, always).value());
     }
@@ -139,7 +146,8 @@ const Isolation& modelled(std::string_view mode) {
 }
 
 const IsolationResult& of(std::string_view mode, std::string_view workload) {
-  return *std::ranges::find(modelled(mode).results, workload, [](const IsolationResult& each) { return std::string_view(each.workload.name); });
+  return *std::ranges::find(modelled(mode).results, workload,
+                            [](const IsolationResult& each) { return std::string_view(each.workload.name); });
 }
 
 /// Beside five co-runners, percent.
@@ -160,9 +168,10 @@ std::uint64_t best_limit(std::string_view mode, std::string_view workload) {
 
 TEST(IsolationModel, SweepsReachWhatTheThesisMeasured) {
   std::vector<double> gigabytes;
-  for (const Bandwidth each : modelled("thesis").sweeps) gigabytes.push_back(static_cast<double>(each.bytes_per_second) * 1e-9);
-  EXPECT_THAT(gigabytes,
-              ElementsAre(DoubleNear(11.3, 0.01), DoubleNear(13.62, 0.01), DoubleNear(14.4, 0.01), DoubleNear(14.4, 0.01), DoubleNear(14.4, 0.01)))
+  for (const Bandwidth each : modelled("thesis").sweeps)
+    gigabytes.push_back(static_cast<double>(each.bytes_per_second) * 1e-9);
+  EXPECT_THAT(gigabytes, ElementsAre(DoubleNear(11.3, 0.01), DoubleNear(13.62, 0.01), DoubleNear(14.4, 0.01),
+                                     DoubleNear(14.4, 0.01), DoubleNear(14.4, 0.01)))
       << "Fig. 17";
 }
 
@@ -191,7 +200,8 @@ TEST(IsolationModel, TheThesissBestLimits) {
 
 TEST(IsolationModel, TheThesissSpeedups) {
   EXPECT_NEAR(speedup("thesis", "winograd-256p", 100), 13.5, 0.5);
-  for (const char* kernel : {"winograd-512p", "winograd-1024p", "winograd-2048p"}) EXPECT_LT(speedup("thesis", kernel, 100), 13.5) << kernel;
+  for (const char* kernel : {"winograd-512p", "winograd-1024p", "winograd-2048p"})
+    EXPECT_LT(speedup("thesis", kernel, 100), 13.5) << kernel;
   EXPECT_NEAR(speedup("thesis", "detectnet", 100), 86, 2);
   EXPECT_GE(speedup("thesis", "yolo", 512), 41);
   EXPECT_LE(speedup("thesis", "yolo", 512), 46);
@@ -212,7 +222,8 @@ TEST(IsolationModel, AboveTheBestLimitTheSpeedupVanishes) {
 TEST(IsolationModel, VarianceOverCorunnersIsLeastAtTheBestLimitOfThoseThatHelp) {
   for (const IsolationResult& result : modelled("thesis").results) {
     const double best = result.rows[result.best].variance;
-    for (std::size_t row = result.best + 1; row < result.rows.size(); ++row) EXPECT_LT(best, result.rows[row].variance) << result.workload.name;
+    for (std::size_t row = result.best + 1; row < result.rows.size(); ++row)
+      EXPECT_LT(best, result.rows[row].variance) << result.workload.name;
     EXPECT_LT(best, result.rows.back().variance / 20) << result.workload.name;
   }
 }
@@ -220,17 +231,19 @@ TEST(IsolationModel, VarianceOverCorunnersIsLeastAtTheBestLimitOfThoseThatHelp) 
 TEST(IsolationModel, PipelinesCollapseWhereTheirOwnCoreIsLimited) {
   EXPECT_NEAR(speedup("thesis", "detectnet", 10), -70, 3);
   EXPECT_NEAR(speedup("thesis", "yolo", 10), -90, 2);
-  for (const auto& [kernel, left] :
-       std::map<const char*, double>{{"winograd-256p", 7}, {"winograd-512p", 5}, {"winograd-1024p", 9}, {"winograd-2048p", 3}})
+  for (const auto& [kernel, left] : std::map<const char*, double>{
+           {"winograd-256p", 7}, {"winograd-512p", 5}, {"winograd-1024p", 9}, {"winograd-2048p", 3}})
     EXPECT_NEAR(speedup("thesis", kernel, 10), left, 3) << kernel;
 }
 
 TEST(IsolationModel, AndDoNotWhereTheFeedingCoreKeepsItsBudget) {
   for (const IsolationResult& result : modelled("rtexec").results) {
-    const double best_of_thesis = of("thesis", result.workload.name).rows[of("thesis", result.workload.name).best].speedup.back();
+    const double best_of_thesis =
+        of("thesis", result.workload.name).rows[of("thesis", result.workload.name).best].speedup.back();
     EXPECT_GT(result.rows.front().speedup.back(), best_of_thesis - 1) << result.workload.name << " at 10 MB/s";
     for (const IsolationRow& row : result.rows)
-      for (const double each : row.speedup) EXPECT_GE(each, -0.5) << result.workload.name << " at " << name_of(row.limit);
+      for (const double each : row.speedup)
+        EXPECT_GE(each, -0.5) << result.workload.name << " at " << name_of(row.limit);
   }
 }
 
@@ -248,7 +261,8 @@ TEST(IsolationModel, NoiseLengthensTheWorstExecutionUnlessItIsHeld) {
   for (const ModelledMode& mode : tx2_model().modes)
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
       const auto plant = modelled_plant(tx2_model(), mode, seed);
-      const Spread without = spread_of(plant->executions(100'000, {}).value()), with = spread_of(plant->executions(100'000, MB(100)).value());
+      const Spread without = spread_of(plant->executions(100'000, {}).value()),
+                   with = spread_of(plant->executions(100'000, MB(100)).value());
       EXPECT_NEAR(static_cast<double>(without.worst.count()) * 1e-3, 1775, 35) << "7.3";
       EXPECT_NEAR(static_cast<double>(with.worst.count()) * 1e-3, 1410, 15);
       EXPECT_NEAR(1 - static_cast<double>(with.worst.count()) / static_cast<double>(without.worst.count()), 0.2, 0.02);

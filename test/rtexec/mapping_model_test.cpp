@@ -1,5 +1,6 @@
-// Whatever fails, whenever: a job executes on its own latest contents or not at all. Random legal histories of transfers and executions beside a
-// model that knows only which chunk each slot holds and which contents it is to have; then real threads.
+// Whatever fails, whenever: a job executes on its own latest contents or not at all. Random legal histories of
+// transfers and executions beside a model that knows only which chunk each slot holds and which contents it is to have;
+// then real threads.
 #include "rtexec/executive/device_memory.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/plain_device.hpp"
@@ -28,13 +29,16 @@ using Contents = std::array<std::uint64_t, PlainDevice::chunk.count / sizeof(std
 
 /// How often something happened.
 struct Counts {
-  std::uint64_t executed = 0, refused = 0, repaired = 0; // jobs; repaired: their memory was not mapped as it had to be
+  // Jobs; repaired: their memory was not mapped as it had to be
+  std::uint64_t executed = 0, refused = 0, repaired = 0;
   std::uint64_t loads = 0, saves = 0, failed_loads = 0, failed_saves = 0, corrupted = 0;
-  std::uint64_t left_behind = 0, unmapped_residents = 0; // after a transfer: a mapping of a chunk that is gone; a chunk that is not mapped
+  // After a transfer: a mapping of a chunk that is gone; a chunk that is not mapped
+  std::uint64_t left_behind = 0, unmapped_residents = 0;
 
   void add(const Counts& other) {
     executed += other.executed, refused += other.refused, repaired += other.repaired;
-    loads += other.loads, saves += other.saves, failed_loads += other.failed_loads, failed_saves += other.failed_saves, corrupted += other.corrupted;
+    loads += other.loads, saves += other.saves, failed_loads += other.failed_loads, failed_saves += other.failed_saves,
+        corrupted += other.corrupted;
     left_behind += other.left_behind, unmapped_residents += other.unmapped_residents;
   }
 };
@@ -50,12 +54,16 @@ class World {
     for (std::uint32_t frame = 0; frame < frames_; ++frame) free_.push_back(frame);
     device_ = std::make_unique<PlainDevice>(64, random_());
     const bool verify = below(2) == 0;
-    const auto open_store = [](hal::Device& device, std::size_t chunks) { return hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked); };
+    const auto open_store = [](hal::Device& device, std::size_t chunks) {
+      return hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
+    };
     std::vector<executive::Tenant> tenants;
     for (const Task& task : tasks_) tenants.push_back(task.tenant);
-    memory_ = std::move(DeviceMemory::lay_out(*device_, tenants,
-                                              {.frames = frames_, .skip_unchanged = below(2) == 0, .verify = verify, .open_store = open_store})
-                            .value());
+    memory_ =
+        std::move(DeviceMemory::lay_out(
+                      *device_, tenants,
+                      {.frames = frames_, .skip_unchanged = below(2) == 0, .verify = verify, .open_store = open_store})
+                      .value());
     for (std::uint32_t task = 0; task < tasks_.size(); ++task)
       require(memory_->with_all_slots(task, [] { return Result<>(); }).has_value(), "set-up failed");
     at_first_ = before_ = device_->mappings();
@@ -110,18 +118,22 @@ class World {
   static Contents contents(std::uint32_t task, std::uint32_t slot, std::uint64_t version, bool constant) {
     Contents words{};
     if (version == 0 && !constant) return words;
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = (task + 1) * 1'000'003u + (slot + 1) * 10'007u + version * 64 + i;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = (task + 1) * 1'000'003u + (slot + 1) * 10'007u + version * 64 + i;
     return words;
   }
   Contents latest(std::uint32_t task, std::uint32_t slot) const {
-    return contents(task, tasks_[task].tenant.swap_slots[slot].slot, tasks_[task].slots[slot].version, tasks_[task].constant(slot));
+    return contents(task, tasks_[task].tenant.swap_slots[slot].slot, tasks_[task].slots[slot].version,
+                    tasks_[task].constant(slot));
   }
   Contents found(hal::Chunk chunk) const {
     Contents words;
     std::memcpy(words.data(), device_->window(chunk), sizeof words);
     return words;
   }
-  void write(hal::Chunk chunk, const Contents& words) { std::memcpy(device_->window(chunk), words.data(), sizeof words); }
+  void write(hal::Chunk chunk, const Contents& words) {
+    std::memcpy(device_->window(chunk), words.data(), sizeof words);
+  }
 
   /// Constants, state and scratch of a chunk each at least, `swapped` of the first two being swapped, or all.
   std::uint32_t add_task(std::uint32_t number, std::uint32_t swapped) {
@@ -136,7 +148,8 @@ class World {
     constants = task.constants;
     const std::uint32_t candidates = arena.constant + arena.state;
     for (std::uint32_t slot = 0, left = std::min(swapped, candidates); left > 0; ++slot)
-      if (below(candidates - slot) < left) swap_slots.push_back({.slot = slot, .copied_out = slot >= arena.constant}), --left;
+      if (below(candidates - slot) < left)
+        swap_slots.push_back({.slot = slot, .copied_out = slot >= arena.constant}), --left;
     task.slots.resize(swap_slots.size());
     return static_cast<std::uint32_t>(swap_slots.size());
   }
@@ -154,7 +167,8 @@ class World {
     staged_.reset();
     return true;
   }
-  /// The staged job; one whose task never swaps; or, under rt-swap, one that lacks nothing while chunks are saved for others.
+  /// The staged job; one whose task never swaps; or, under rt-swap, one that lacks nothing while chunks are saved for
+  /// others.
   bool start() {
     const std::uint32_t number = below(tasks_.size());
     const Task& task = tasks_[number];
@@ -179,7 +193,8 @@ class World {
     if (!running_) return false;
     Task& task = tasks_[*running_];
     require_executable();
-    require(found(scratch()) == contents(*running_, task.scratch(), executions_, false), "scratch changes while a job executes");
+    require(found(scratch()) == contents(*running_, task.scratch(), executions_, false),
+            "scratch changes while a job executes");
     for (std::uint32_t slot = 0; slot < task.slots.size(); ++slot) {
       if (task.constant(slot) || below(2) == 0) continue;
       task.slots[slot].version = below(4); // it may be again what it was
@@ -191,7 +206,8 @@ class World {
   bool ask_save() {
     const std::uint32_t number = below(tasks_.size());
     Task& task = tasks_[number];
-    if (task.slots.empty() || running_ == number || staged_ == number || out_.flights.size() == most_in_flight) return false;
+    if (task.slots.empty() || running_ == number || staged_ == number || out_.flights.size() == most_in_flight)
+      return false;
     const std::uint32_t index = below(task.slots.size());
     Slot& slot = task.slots[index];
     if (slot.residence != Residence::resident) return false;
@@ -200,7 +216,8 @@ class World {
     return true;
   }
   bool ask_load() {
-    if (!staged_ || tasks_[*staged_].slots.empty() || free_.empty() || in_.flights.size() == most_in_flight) return false;
+    if (!staged_ || tasks_[*staged_].slots.empty() || free_.empty() || in_.flights.size() == most_in_flight)
+      return false;
     const std::uint32_t index = below(tasks_[*staged_].slots.size());
     Slot& slot = tasks_[*staged_].slots[index];
     if (slot.residence != Residence::missing) return false;
@@ -216,7 +233,9 @@ class World {
       auto& [transfer, begun] = direction.flights[i];
       if (begun) continue;
       begun = true;
-      device_->on(direction.engine, [&] { direction.engine == hal::EngineKind::copy_in ? memory_->begin_load(transfer) : memory_->begin_save(transfer); });
+      device_->on(direction.engine, [&] {
+        direction.engine == hal::EngineKind::copy_in ? memory_->begin_load(transfer) : memory_->begin_save(transfer);
+      });
       return true;
     }
     return false;
@@ -239,15 +258,17 @@ class World {
     if (out_.flights.empty() || !out_.flights.front().begun) return false;
     const Transfer transfer = out_.flights.front().transfer;
     out_.flights.pop_front();
-    const bool saved = moved(transfer, hal::EngineKind::copy_out, tasks_[transfer.task].tenant.swap_slots[transfer.slot].copied_out);
+    const bool saved =
+        moved(transfer, hal::EngineKind::copy_out, tasks_[transfer.task].tenant.swap_slots[transfer.slot].copied_out);
     tasks_[transfer.task].slots[transfer.slot].residence = saved ? Residence::missing : Residence::resident;
     if (saved) free_.push_back(transfer.frame);
     ++(saved ? counts_.saves : counts_.failed_saves);
     counts_.unmapped_residents += !saved && !mapping(transfer.task, transfer.slot).chunk;
     return true;
   }
-  static constexpr std::array events{&World::stage,      &World::drop,     &World::start,    &World::finish,  &World::ask_save, &World::ask_load,
-                                     &World::begin_load, &World::begin_save, &World::end_load, &World::end_save};
+  static constexpr std::array events{&World::stage,    &World::drop,     &World::start,      &World::finish,
+                                     &World::ask_save, &World::ask_load, &World::begin_load, &World::begin_save,
+                                     &World::end_load, &World::end_save};
 
   bool in_flight() const { return !in_.flights.empty() || !out_.flights.empty(); }
 
@@ -255,8 +276,8 @@ class World {
   bool moved(const Transfer& transfer, hal::EngineKind engine, bool copies) {
     before_ = device_->mappings();
     const std::uint64_t faults = device_->faults(), flips = device_->flips(), allocated = allocations();
-    const auto outcome =
-        device_->on(engine, [&] { return engine == hal::EngineKind::copy_in ? memory_->load(transfer) : memory_->save(transfer); });
+    const auto outcome = device_->on(
+        engine, [&] { return engine == hal::EngineKind::copy_in ? memory_->load(transfer) : memory_->save(transfer); });
     require(allocations() == allocated, "a transfer allocates");
     require_others_untouched(transfer.task);
     if (outcome) {
@@ -267,7 +288,8 @@ class World {
     require(device_->faults() > faults, "a transfer failed though nothing failed");
     const bool corrupted = outcome.error() == Errc::corrupted;
     counts_.corrupted += corrupted;
-    require(corrupted ? device_->flips() > flips : outcome.error() == Errc::device_fault, "a transfer failed for another reason");
+    require(corrupted ? device_->flips() > flips : outcome.error() == Errc::device_fault,
+            "a transfer failed for another reason");
     return false;
   }
 
@@ -289,7 +311,8 @@ class World {
     for (std::uint32_t slot = 0; slot < task.slots.size(); ++slot) {
       const auto& [chunk, access, unmapping_failed] = mapping(*running_, slot);
       if (!chunk || unmapping_failed) return require(false, "a job executes on memory that is not mapped");
-      require(access == (task.constant(slot) ? hal::Access::read : hal::Access::read_write), "memory of a job has the wrong access");
+      require(access == (task.constant(slot) ? hal::Access::read : hal::Access::read_write),
+              "memory of a job has the wrong access");
       require(found(*chunk) == latest(*running_, slot), "a job does not find its latest contents");
     }
   }
@@ -310,7 +333,8 @@ class World {
   void check(std::uint32_t task, std::uint32_t index) {
     const Slot& slot = tasks_[task].slots[index];
     const auto& [chunk, access, unmapping_failed] = mapping(task, index);
-    require(!chunk || unmapping_failed || (slot.holds() && *chunk == chunk_of(slot)), "a slot maps a chunk that it does not hold");
+    require(!chunk || unmapping_failed || (slot.holds() && *chunk == chunk_of(slot)),
+            "a slot maps a chunk that it does not hold");
     if (slot.holds()) require(found(chunk_of(slot)) == latest(task, index), "a chunk has lost its contents");
   }
 
@@ -345,10 +369,11 @@ TEST(MappingModel, AJobExecutesOnItsLatestContentsOrNotAtAllWhateverFails) {
   EXPECT_GE(std::min({seen.refused, seen.repaired, seen.corrupted, seen.left_behind, seen.unmapped_residents}), 100u);
 }
 
-// ---- real threads -----------------------------------------------------------------------------------------------------
+// ---- real threads ----
 
 class MappingFaults : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Rules, MappingFaults, testing::ValuesIn(rules), [](const auto& policy) { return name_of(policy.param); });
+INSTANTIATE_TEST_SUITE_P(Rules, MappingFaults, testing::ValuesIn(rules),
+                         [](const auto& policy) { return name_of(policy.param); });
 
 TEST_P(MappingFaults, BesideThoseOfTheStoreFailJobsAndLoseNothing) {
   const auto device = std::make_shared<DeviceState>();

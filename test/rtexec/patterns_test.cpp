@@ -44,25 +44,29 @@ std::vector<std::vector<Duration>> releases(const TaskSet& set, NextRelease rele
   options.horizon = horizon;
   options.release = std::move(release);
   options.observe = [&](const Step& step) {
-    if (step.kind == Step::Kind::release || step.kind == Step::Kind::skip) seen[step.job.task].push_back(step.nominal - Instant{});
+    if (step.kind == Step::Kind::release || step.kind == Step::Kind::skip)
+      seen[step.job.task].push_back(step.nominal - Instant{});
   };
   static_cast<void>(simulate(set, plan_of(set), options));
   return seen;
 }
 
 TaskSet two_tasks() {
-  TaskSet set = set_of({synthetic("a", 10ms, {.before = 1ms, .device = 2ms, .after = 1ms}), synthetic("b", 7ms, {.before = 0ms, .device = 1ms, .after = 0ms})}, 1s);
+  TaskSet set = set_of({synthetic("a", 10ms, {.before = 1ms, .device = 2ms, .after = 1ms}),
+                        synthetic("b", 7ms, {.before = 0ms, .device = 1ms, .after = 0ms})},
+                       1s);
   set.tasks[1].offset = 3ms;
   return set;
 }
 
-// ---- releases -----------------------------------------------------------------------------------------------------------
+// ---- releases ----
 
 TEST(ListedReleases, ComeAsListedAndOnTheGridElsewhere) {
   TaskSet set = two_tasks();
   EXPECT_FALSE(listed_releases(set)) << "no task lists any";
   set.tasks[0].releases = {5ms, 15ms, 40ms};
-  EXPECT_THAT(releases(set, listed_releases(set), 25ms), ElementsAre(ElementsAre(5ms, 15ms), ElementsAre(3ms, 10ms, 17ms, 24ms)));
+  EXPECT_THAT(releases(set, listed_releases(set), 25ms),
+              ElementsAre(ElementsAre(5ms, 15ms), ElementsAre(3ms, 10ms, 17ms, 24ms)));
   set.tasks[0].releases->clear();
   EXPECT_THAT(releases(set, listed_releases(set), 9ms), ElementsAre(ElementsAre(), ElementsAre(3ms)));
 }
@@ -111,7 +115,7 @@ TEST(SporadicReleases, AreOneToTwoPeriodsApart) {
   EXPECT_NE(seen, releases(set, sporadic_releases(set, 2), 1s));
 }
 
-// ---- executions ---------------------------------------------------------------------------------------------------------
+// ---- executions ----
 
 TEST(UniformExecutions, LieBetweenTheLeastAndTheWcet) {
   const TaskSet set = two_tasks();
@@ -142,13 +146,16 @@ class RecordedExecutionsFile : public testing::Test {
   }
 
   const std::string header = "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n";
-  const std::string jobs = "a,0,0,1,5,15,16,in-time\nb,0,0,1,20,24,25,late\na,1,0,1,30,42,43,in-time\nother,0,0,1,2,3,4,in-time\na,2,0,1,50,50,60,unfinished\n";
+  const std::string jobs =
+      "a,0,0,1,5,15,16,in-time\nb,0,0,1,20,24,25,late\na,1,0,1,30,42,43,in-time\nother,0,0,1,2,3,4,in-time\na,2,0,1,50,"
+      "50,60,unfinished\n";
   TaskSet set = two_tasks();
   test::ScratchFolder folder;
 };
 
 TEST_F(RecordedExecutionsFile, GivesWhatExecutedToItsEnd) {
-  EXPECT_THAT(read_executions(written(header + jobs), set).value(), ElementsAre(ElementsAre(10ns, 12ns), ElementsAre(4ns)));
+  EXPECT_THAT(read_executions(written(header + jobs), set).value(),
+              ElementsAre(ElementsAre(10ns, 12ns), ElementsAre(4ns)));
 }
 
 TEST_F(RecordedExecutionsFile, IsRefusedWithItsLine) {

@@ -33,7 +33,8 @@ Board board_of() {
 struct PlacementOf : testing::Test {
   // There are no cpusets under this root: what is tested are the settings, not the partition.
   hal::Machine machine{"/nonexistent"};
-  TaskSet set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}), synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms}),
+  TaskSet set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
+                        synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms}),
                         synthetic("extra", 50ms, {.before = 1ms, .device = 1ms, .after = 1ms})},
                        1s);
   Plan plan;
@@ -76,7 +77,8 @@ TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   }
   expect_planned(placed.scheduler, plan.services->scheduler);
   expect_planned(placed.compute, plan.services->compute);
-  for (const auto& ordinary : {placed.release[2], placed.completion[2], placed.copy_in, placed.copy_out}) expect_ordinary(ordinary);
+  for (const auto& ordinary : {placed.release[2], placed.completion[2], placed.copy_in, placed.copy_out})
+    expect_ordinary(ordinary);
   EXPECT_THAT(policy_of(placed.compute), "DEADLINE 9ms/10ms");
   EXPECT_THAT(placed.degraded, testing::Contains(HasSubstr("not pinned")));
 }
@@ -101,7 +103,8 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
   board.compute_core = board.service_core = 0; // as where one of them is not there for the process
   const auto coincide = [&] {
-    return std::ranges::any_of(place_threads(set, board, plan, machine).value().degraded, [](const std::string& line) { return line.contains("copy engines"); });
+    return std::ranges::any_of(place_threads(set, board, plan, machine).value().degraded,
+                               [](const std::string& line) { return line.contains("copy engines"); });
   };
   EXPECT_FALSE(coincide());
   plan.swap = SwapPlan{};
@@ -116,7 +119,7 @@ TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
   EXPECT_NE(available_policy(ThreadPolicy::automatic), ThreadPolicy::automatic);
 }
 
-// ---- under this machine's kernel --------------------------------------------------------------------------------------
+// ---- under this machine's kernel ----
 
 /// The report, or why this machine cannot run the set. Another program may hold the cores for a while.
 Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
@@ -139,8 +142,11 @@ Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
 }
 
 TEST(Reserved, ResponsesStayWithinTheirBounds) {
-  const auto report = run_reserved({synthetic("long", 100ms, {.before = 1ms, .device = 30ms, .after = 1ms}), synthetic("quick", 80ms, {.before = 1ms, .device = 2ms, .after = {}})}, 2s);
-  if (!report && report.error().code != Errc::not_proved) GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
+  const auto report = run_reserved({synthetic("long", 100ms, {.before = 1ms, .device = 30ms, .after = 1ms}),
+                                    synthetic("quick", 80ms, {.before = 1ms, .device = 2ms, .after = {}})},
+                                   2s);
+  if (!report && report.error().code != Errc::not_proved)
+    GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
   ASSERT_TRUE(report) << report.error().what;
   for (const TaskReport& task : report->tasks) {
     EXPECT_GT(task.completed, 10u) << task.name;
@@ -150,11 +156,13 @@ TEST(Reserved, ResponsesStayWithinTheirBounds) {
   }
 }
 
-// ---- cores that the plan chooses --------------------------------------------------------------------------------------
+// ---- cores that the plan chooses ----
 
 TEST(ChosenCores, AreThoseOfThisMachine) {
   const auto online = hal::Machine().online_cores();
-  auto set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}), synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms})}, 1s);
+  auto set = set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
+                     synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms})},
+                    1s);
   set.tasks[1].core = 0;
   const auto executive = Executive::create(set);
   ASSERT_TRUE(executive) << executive.error().what;
@@ -162,9 +170,7 @@ TEST(ChosenCores, AreThoseOfThisMachine) {
   const auto& chosen = executive->plan().tasks[0];
   EXPECT_TRUE(chosen.core_chosen);
   EXPECT_THAT(online, testing::Contains(chosen.core));
-  if (online.size() > 1) {
-    EXPECT_NE(chosen.core, executive->board().compute_core);
-  }
+  if (online.size() > 1) { EXPECT_NE(chosen.core, executive->board().compute_core); }
   EXPECT_EQ(executive->plan().tasks[1].core, 0u);
   EXPECT_FALSE(executive->plan().tasks[1].core_chosen);
 }
@@ -186,7 +192,8 @@ TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
 
 TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
   const auto report = run_reserved({synthetic("rare", 5s, {.before = 1ms, .device = 8ms, .after = 1ms})}, 100ms);
-  if (!report && report.error().code != Errc::not_proved) GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
+  if (!report && report.error().code != Errc::not_proved)
+    GTEST_SKIP() << "SCHED_DEADLINE threads are refused here: " << report.error().what;
   ASSERT_TRUE(report) << report.error().what;
   EXPECT_EQ(report->tasks[0].completed, 1u);
 }

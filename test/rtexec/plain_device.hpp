@@ -1,5 +1,5 @@
-// A device in plain memory, without threads or system calls: mappings are a table, engines do their work at once on the caller's thread, and
-// any call of a run may fail at random. For tests of very many events. Not thread-safe.
+// A device in plain memory, without threads or system calls: mappings are a table, engines do their work at once on the
+// caller's thread, and any call of a run may fail at random. For tests of very many events. Not thread-safe.
 #pragma once
 
 #include "hal/device.hpp"
@@ -41,8 +41,7 @@ class PlainDevice final : public hal::Device {
   [[nodiscard]] std::uint64_t flips() const { return flips_; }
   [[nodiscard]] const Table& mappings() const { return mappings_; }
   /// Calls `work` as if on the thread of that engine.
-  template <class Work>
-  auto on(hal::EngineKind kind, Work work) {
+  template <class Work> auto on(hal::EngineKind kind, Work work) {
     thread_of_ = kind;
     return work();
   }
@@ -52,12 +51,15 @@ class PlainDevice final : public hal::Device {
   Bytes chunk_size() const override { return chunk; }
   const hal::DeviceCapabilities& capabilities() const override { return capabilities_; }
   Result<std::vector<hal::Chunk>> create_chunks(std::size_t count) override {
-    if ((created_ + count) * chunk.count > memory_.size()) return fail(Errc::out_of_memory, "the test made its device too small");
+    if ((created_ + count) * chunk.count > memory_.size())
+      return fail(Errc::out_of_memory, "the test made its device too small");
     std::vector<hal::Chunk> chunks(count);
     for (hal::Chunk& each : chunks) each = hal::Chunk(created_++);
     return chunks;
   }
-  std::byte* window(hal::Chunk of) const override { return const_cast<std::byte*>(memory_.data()) + index(of) * chunk.count; }
+  std::byte* window(hal::Chunk of) const override {
+    return const_cast<std::byte*>(memory_.data()) + index(of) * chunk.count;
+  }
   std::size_t chunks_created() const override { return created_; }
 
   Result<hal::AddressRange> reserve(Bytes size) override {
@@ -144,7 +146,9 @@ class PlainDevice final : public hal::Device {
 
   /// Ranges are addresses that nobody accesses.
   static constexpr std::uintptr_t range_distance = std::uintptr_t{1} << 32;
-  Mapping& at(hal::AddressRange range, std::size_t slot) { return mappings_[reinterpret_cast<std::uintptr_t>(range.base) / range_distance - 1][slot]; }
+  Mapping& at(hal::AddressRange range, std::size_t slot) {
+    return mappings_[reinterpret_cast<std::uintptr_t>(range.base) / range_distance - 1][slot];
+  }
 
   bool one_in(unsigned so_many) noexcept {
     if (so_many == 0 || random_() % so_many != 0) return false;
@@ -174,7 +178,8 @@ class PlainDevice final : public hal::Device {
   unsigned failing_ = 0, flipping_ = 0;
   std::uint64_t faults_ = 0, flips_ = 0;
   hal::DeviceCapabilities capabilities_;
-  std::array<Engine, 3> engines_{Engine{*this, hal::EngineKind::compute}, Engine{*this, hal::EngineKind::copy_in}, Engine{*this, hal::EngineKind::copy_out}};
+  std::array<Engine, 3> engines_{Engine{*this, hal::EngineKind::compute}, Engine{*this, hal::EngineKind::copy_in},
+                                 Engine{*this, hal::EngineKind::copy_out}};
 };
 
 } // namespace rtexec::test

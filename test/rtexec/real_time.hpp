@@ -9,9 +9,9 @@
 
 namespace rtexec::test {
 
-/// Of an executive that was started: while `run` goes on its threads neither allocate nor lock, and to its stop they do not fault.
-template <class Run>
-Report expect_real_time(Executive& executive, Run run) {
+/// Of an executive that was started: while `run` goes on its threads neither allocate nor lock, and to its stop they do
+/// not fault.
+template <class Run> Report expect_real_time(Executive& executive, Run run) {
   const std::vector<ThreadReport> threads = executive.progress().threads;
   const auto counts = [&] {
     std::vector<ThreadCounts> all;
@@ -28,9 +28,7 @@ Report expect_real_time(Executive& executive, Run run) {
     const ThreadReport& thread = report.threads.at(i);
     EXPECT_EQ(after[i].allocations, before[i].allocations) << thread.name;
     EXPECT_EQ(after[i].locks, before[i].locks) << thread.name;
-    if (report.degraded.empty()) {
-      EXPECT_EQ(thread.page_faults, 0) << thread.name;
-    }
+    if (report.degraded.empty()) { EXPECT_EQ(thread.page_faults, 0) << thread.name; }
   }
   return report;
 }

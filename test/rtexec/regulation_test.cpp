@@ -1,4 +1,5 @@
-// Regulation by counters that follow a script: so what was counted, and when a budget was used up, is known. And what a machine's cores come to.
+// Regulation by counters that follow a script: so what was counted, and when a budget was used up, is known. And what a
+// machine's cores come to.
 #include "rtexec/regulation/regulation.hpp"
 
 #include "hal/machine.hpp"
@@ -36,23 +37,27 @@ using testing::SizeIs;
 constexpr std::uint64_t budget = 100; // lines of 64 bytes in a period
 constexpr Duration period = 10ms;
 
-Bandwidth lines_per_period(std::uint64_t lines, Duration of = period) { return {policies::bandwidth_of(lines, Bytes{64}, of).bytes_per_second + 1}; }
+Bandwidth lines_per_period(std::uint64_t lines, Duration of = period) {
+  return {policies::bandwidth_of(lines, Bytes{64}, of).bytes_per_second + 1};
+}
 
-bool fifo_is_given() { return hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value(); }
+bool fifo_is_given() {
+  return hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value();
+}
 
-// ---- a counter by script ------------------------------------------------------------------------------------------------
+// ---- a counter by script ----
 
 /// What a core does, and what became of its counter.
 struct Script {
-  std::atomic<std::uint64_t> pace{0};   // lines in each step that it is not held
+  std::atomic<std::uint64_t> pace{0};    // lines in each step that it is not held
   std::atomic<std::uint64_t> at_once{0}; // and once, with the next step
-  std::atomic<bool> writes{false};      // they are writes
-  std::atomic<bool> broken{false};      // it can no longer be read
-  std::atomic<bool> deaf{false};        // it tells of an overflow at the end only
-  std::atomic<bool> refuses{false};     // to open
+  std::atomic<bool> writes{false};       // they are writes
+  std::atomic<bool> broken{false};       // it can no longer be read
+  std::atomic<bool> deaf{false};         // it tells of an overflow at the end only
+  std::atomic<bool> refuses{false};      // to open
   std::atomic<std::uint64_t> reads{0}, written{0};
-  std::atomic<std::uint64_t> holds{0}, let_go{0}; // let_go: before the end
-  std::atomic<std::uint64_t> waits{0}, arms{0};   // how often
+  std::atomic<std::uint64_t> holds{0}, let_go{0};         // let_go: before the end
+  std::atomic<std::uint64_t> waits{0}, arms{0};           // how often
   std::array<std::atomic<std::uint64_t>, 10'000> armed{}; // each time, for so many reads
   std::uint64_t last_armed() const { return arms == 0 ? 0 : armed[(arms - 1) % armed.size()].load(); }
   std::atomic<bool> held{false};
@@ -85,7 +90,8 @@ class Scripted final : public BandwidthCounter {
       const auto counted = count();
       if (!counted) return {};
       const bool over = hal::now() >= until;
-      if ((counted->reads >= reads_limit_ || counted->writes >= writes_limit_) && (over || !script_.deaf)) return {Wake::overflow, *counted};
+      if ((counted->reads >= reads_limit_ || counted->writes >= writes_limit_) && (over || !script_.deaf))
+        return {Wake::overflow, *counted};
       if (over) return {Wake::time, *counted};
       hal::sleep_until(std::min(until, hal::now() + step));
       (script_.writes ? script_.written : script_.reads) += script_.pace + script_.at_once.exchange(0);
@@ -128,13 +134,14 @@ struct Told {
     if (at < cores[core].events.size()) cores[core].events[at] = event;
   }
   RegulationObserver observer() {
-    return {.thread_begins = [](void* self) noexcept { ++static_cast<Told*>(self)->threads; },
-            .budget = [](void* self, unsigned core, Instant, Bytes bytes,
-                         Duration) noexcept { static_cast<Told*>(self)->cores[core].bytes = bytes.count; },
-            .throttle_begin = [](void* self, unsigned core, Instant) noexcept { static_cast<Told*>(self)->add(core, 'b'); },
-            .throttle_end = [](void* self, unsigned core, Instant) noexcept { static_cast<Told*>(self)->add(core, 'e'); },
-            .lost = [](void* self, unsigned core) noexcept { static_cast<Told*>(self)->add(core, 'l'); },
-            .self = this};
+    return {
+        .thread_begins = [](void* self) noexcept { ++static_cast<Told*>(self)->threads; },
+        .budget = [](void* self, unsigned core, Instant, Bytes bytes,
+                     Duration) noexcept { static_cast<Told*>(self)->cores[core].bytes = bytes.count; },
+        .throttle_begin = [](void* self, unsigned core, Instant) noexcept { static_cast<Told*>(self)->add(core, 'b'); },
+        .throttle_end = [](void* self, unsigned core, Instant) noexcept { static_cast<Told*>(self)->add(core, 'e'); },
+        .lost = [](void* self, unsigned core) noexcept { static_cast<Told*>(self)->add(core, 'l'); },
+        .self = this};
   }
 };
 
@@ -232,7 +239,9 @@ struct PausedRegulation : ScriptedRegulation {
   void burst(std::uint64_t lines) {
     const std::uint64_t arms = scripts[0].arms;
     scripts[0].at_once = lines;
-    ASSERT_TRUE(eventually([&] { return scripts[0].at_once == 0 && scripts[0].arms >= arms + 3 && scripts[0].last_armed() == budget / 2; }));
+    ASSERT_TRUE(eventually([&] {
+      return scripts[0].at_once == 0 && scripts[0].arms >= arms + 3 && scripts[0].last_armed() == budget / 2;
+    }));
   }
   struct Reading {
     Instant asked;
@@ -318,7 +327,8 @@ TEST_F(PausedRegulation, LimitsADeviceThatBeginsMeanwhile) {
     scripts[0].pace = 60; // in each of its steps, several in a period
     ASSERT_TRUE(eventually([&] { return report().throttled_periods >= 20; }));
     const DomainReport after = report();
-    EXPECT_LE(after.reads - before.reads, (after.periods + after.missed_periods - before.periods - before.missed_periods + 5) * (budget + 60));
+    EXPECT_LE(after.reads - before.reads,
+              (after.periods + after.missed_periods - before.periods - before.missed_periods + 5) * (budget + 60));
   }
   ASSERT_TRUE(goes_on(0, 5));
 }
@@ -447,7 +457,7 @@ TEST_F(ScriptedRegulation, WhatWentBeyondMayBeForgiven) {
   EXPECT_EQ(report().throttled_periods, 1u);
 }
 
-// ---- sharing ------------------------------------------------------------------------------------------------------------
+// ---- sharing ----
 
 TEST_F(ScriptedRegulation, WithoutSharingNobodyGoesOn) {
   for (Script& script : scripts) script.pace = 10;
@@ -491,7 +501,7 @@ TEST_F(ScriptedRegulation, SharedInProportionANewPeriodBeginsOnceAllHaveUsedThei
   EXPECT_LE(scripts[0].reads - before, 2 * (budget + 10));
 }
 
-// ---- ends and faults ----------------------------------------------------------------------------------------------------
+// ---- ends and faults ----
 
 TEST_F(ScriptedRegulation, ALostCounterIsToldAndOthersGoOn) {
   for (Script& script : scripts) script.pace = 10;
@@ -557,7 +567,8 @@ TEST_F(ScriptedRegulation, AThreadThatDoesNotStartLeavesNothingBehind) {
   const std::vector domains{domain(0), elsewhere};
   EXPECT_FALSE(Regulation::start(domains, settings, *locks));
   EXPECT_EQ(scripts[0].open + scripts[1].open, 0);
-  EXPECT_TRUE(eventually([&] { return threads_of_this_process() == threads; })) << "/proc lists a thread for a moment after it was joined";
+  EXPECT_TRUE(eventually([&] { return threads_of_this_process() == threads; }))
+      << "/proc lists a thread for a moment after it was joined";
   EXPECT_EQ(scripts[0].holds, 0u);
 }
 
@@ -626,11 +637,10 @@ TEST_F(ScriptedRegulation, ACoreOfAClusterStandsStillWithTheFirst) {
   EXPECT_EQ(told->cores[cores[0]].text(), told->cores[cores[1]].text());
 }
 
-// ---- a real counter -----------------------------------------------------------------------------------------------------
+// ---- a real counter ----
 
 /// Touches pages that fault anew, in turn, until `over`.
-template <class Over>
-void fault_until(Over over) {
+template <class Over> void fault_until(Over over) {
   constexpr std::size_t size = 64 * 4096;
   auto* memory = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ::madvise(memory, size, MADV_NOHUGEPAGE);
@@ -647,7 +657,8 @@ TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
   if (sanitized) GTEST_SKIP() << "the sanitizer's own pages are counted";
   const unsigned core = hal::Machine().online_cores().front();
   const hal::CounterEvent event = *hal::find_event("page-faults");
-  auto opened = hal::open_counter({.back_end = CounterBackEnd::thread, .reads = event, .writes = {}, .core = core, .period = 10ms});
+  auto opened = hal::open_counter(
+      {.back_end = CounterBackEnd::thread, .reads = event, .writes = {}, .core = core, .period = 10ms});
   if (!opened) GTEST_SKIP() << opened.error().what;
   BandwidthCounter& counter = **opened;
   std::atomic<bool> over{false};
@@ -682,7 +693,8 @@ TEST(Regulation, TheCountOfThreadsNeverFallsWhenOneLeaves) {
   const std::vector domains{domain};
   RegulationSettings settings;
   settings.period = 10ms;
-  auto greedy = hal::Thread::start({.name = "greedy", .core = core, .reservation = {}}, [] { fault_until([] { return false; }); });
+  auto greedy = hal::Thread::start({.name = "greedy", .core = core, .reservation = {}},
+                                   [] { fault_until([] { return false; }); });
   auto regulation = Regulation::start(domains, settings, *locks);
   locks->lock();
   char state = locks && greedy && regulation ? 'r' : 'x';
@@ -695,7 +707,8 @@ TEST(Regulation, OfAKilledProcessHoldsNoCore) {
   if (sanitized) GTEST_SKIP() << "a forked process with threads of its own";
   if (!fifo_is_given()) GTEST_SKIP() << "no thread may have FIFO priority";
   const unsigned core = hal::Machine().online_cores().back();
-  if (const auto probe = hal::probe_counter(*hal::find_event("page-faults"), Bytes{4096}, core, true); !probe) GTEST_SKIP() << probe.error().what;
+  if (const auto probe = hal::probe_counter(*hal::find_event("page-faults"), Bytes{4096}, core, true); !probe)
+    GTEST_SKIP() << probe.error().what;
   const ScratchFolder folder;
   auto locks = BandwidthLocks::open(folder.path());
   ASSERT_TRUE(locks) << problem(locks);
@@ -726,7 +739,7 @@ TEST(Regulation, OfAKilledProcessHoldsNoCore) {
   EXPECT_EQ(locks->holders().locks, 0u);
 }
 
-// ---- the plan -----------------------------------------------------------------------------------------------------------
+// ---- the plan ----
 
 constexpr Bandwidth megabyte{1'000'000};
 
@@ -737,15 +750,18 @@ struct Planning : testing::Test {
   Planning() {
     tasks.bandwidth.best_effort = Bandwidth{100 * megabyte.bytes_per_second};
     board.name = "b";
-    board.memory = {.core_bandwidth = {4'000 * megabyte.bytes_per_second}, .saturation = {14'400 * megabyte.bytes_per_second}};
+    board.memory = {.core_bandwidth = {4'000 * megabyte.bytes_per_second},
+                    .saturation = {14'400 * megabyte.bytes_per_second}};
     machine.online = {0, 1, 2, 3};
     machine.holds = true;
-    machine.choose = [this](const Board&, const BandwidthOptions&, std::span<const unsigned> cores, bool) -> Result<std::vector<hal::CounterChoice>> {
+    machine.choose = [this](const Board&, const BandwidthOptions&, std::span<const unsigned> cores,
+                            bool) -> Result<std::vector<hal::CounterChoice>> {
       asked.assign(cores.begin(), cores.end());
       std::vector<hal::CounterChoice> choices;
       for (const unsigned core : cores) {
         if (std::ranges::any_of(choices, [&](const auto& choice) { return has(choice.cores, core); })) continue;
-        hal::CounterChoice choice{.settings = {}, .line = line, .cores = {core}, .reason = "core " + std::to_string(core) + ": as asked"};
+        hal::CounterChoice choice{
+            .settings = {}, .line = line, .cores = {core}, .reason = "core " + std::to_string(core) + ": as asked"};
         for (const auto& cluster : clusters)
           if (has(cluster, core)) choice.cores = cluster;
         choice.settings.core = core;
@@ -792,7 +808,8 @@ TEST_F(Planning, LimitsEveryCoreThatServesNothing) {
 
 TEST_F(Planning, ABudgetOfItsOwnIsAlwaysInForceAndOneOfAServingCoreIsNotDonated) {
   own = {0};
-  tasks.core_budgets = {{.core = 0, .budget = {10 * megabyte.bytes_per_second}}, {.core = 2, .budget = {20 * megabyte.bytes_per_second}}};
+  tasks.core_budgets = {{.core = 0, .budget = {10 * megabyte.bytes_per_second}},
+                        {.core = 2, .budget = {20 * megabyte.bytes_per_second}}};
   const auto planned = domains();
   ASSERT_THAT(planned, SizeIs(4));
   EXPECT_TRUE(planned.at({0}).always);
@@ -887,7 +904,8 @@ TEST_F(Planning, RefusesABudgetBelowOneLineInAPeriod) {
 }
 
 TEST_F(Planning, RefusesReservationsThatTheMemoryCannotGiveTogether) {
-  for (unsigned core = 0; core < 4; ++core) tasks.core_budgets.push_back({.core = core, .budget = {3'600 * megabyte.bytes_per_second}});
+  for (unsigned core = 0; core < 4; ++core)
+    tasks.core_budgets.push_back({.core = core, .budget = {3'600 * megabyte.bytes_per_second}});
   EXPECT_TRUE(plan());
   ++tasks.core_budgets[2].budget.bytes_per_second;
   EXPECT_TRUE(fails(plan(), Errc::bad_input, "add up to"));
@@ -917,7 +935,8 @@ TEST_F(Planning, SaysWhereTheProofOfAServingCoreHasNothingToRestOn) {
 }
 
 TEST_F(Planning, WhatCannotBeCountedIsTheErrorOfWhoeverTried) {
-  machine.choose = [](const Board&, const BandwidthOptions&, std::span<const unsigned>, bool) -> Result<std::vector<hal::CounterChoice>> {
+  machine.choose = [](const Board&, const BandwidthOptions&, std::span<const unsigned>,
+                      bool) -> Result<std::vector<hal::CounterChoice>> {
     return fail(Errc::unsupported, "core 1: nothing counts");
   };
   EXPECT_TRUE(fails(plan(), Errc::unsupported, "core 1: nothing counts"));
@@ -945,7 +964,8 @@ TEST_F(Planning, AClusterWithAServingCoreIsNotRegulatedUnlessAsked) {
   ASSERT_THAT(planned, SizeIs(2));
   const RegulatedDomain& domain = planned.at({0, 1});
   EXPECT_FALSE(domain.donates);
-  EXPECT_EQ(domain.counter.core, domain.cores.front()) << "the thread on the first core reads the counter, and it is lost to one elsewhere";
+  EXPECT_EQ(domain.counter.core, domain.cores.front())
+      << "the thread on the first core reads the counter, and it is lost to one elsewhere";
 }
 
 TEST_F(Planning, ACoreOfAClusterThatIsOfflineIsNotHeld) {

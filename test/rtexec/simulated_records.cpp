@@ -18,9 +18,11 @@ using Random = std::mt19937_64;
 
 constexpr Bytes chunk{4096};
 
-// ---- sets -------------------------------------------------------------------------------------------------------------
+// ---- sets ----
 
-std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); }
+std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
 bool chance(Random& random, int percent) { return draw(random, 1, 100) <= percent; }
 
 void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t longest) {
@@ -34,17 +36,24 @@ void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t lon
   task.offset = Duration(draw(random, 0, 1) * draw(random, 0, 50));
   task.on_overrun = static_cast<OnOverrun>(draw(random, 0, chance(random, 10) ? 4 : 3));
   if (chance(random, 20)) task.criticality = Criticality::best_effort;
-  planned.wcet = {.before = Duration(draw(random, 0, longest)), .device = Duration(draw(random, 1, longest)), .after = Duration(draw(random, 0, longest))};
+  planned.wcet = {.before = Duration(draw(random, 0, longest)),
+                  .device = Duration(draw(random, 1, longest)),
+                  .after = Duration(draw(random, 0, longest))};
   planned.core = static_cast<unsigned>(draw(random, 0, 2));
   planned.core_rank = rank;
   const bool best_effort = task.criticality == Criticality::best_effort;
   planned.device_rank = run.plan.order == Order::edf ? best_effort : rank;
   if (run.plan.swap)
-    for (auto left = static_cast<unsigned>(draw(random, 0, 5)), slot = 0U; slot < left; ++slot) planned.swap_slots.push_back({.slot = slot, .copied_out = chance(random, 50)});
+    for (auto left = static_cast<unsigned>(draw(random, 0, 5)), slot = 0U; slot < left; ++slot)
+      planned.swap_slots.push_back({.slot = slot, .copied_out = chance(random, 50)});
 }
 
 SwapPlan random_swap(Random& random, SwapPolicy policy) {
-  SwapPlan swap{.policy = policy, .frames = 0, .copy_engines = static_cast<unsigned>(draw(random, 1, 2)), .cost = {}, .store = {}};
+  SwapPlan swap{.policy = policy,
+                .frames = 0,
+                .copy_engines = static_cast<unsigned>(draw(random, 1, 2)),
+                .cost = {},
+                .store = {}};
   swap.cost.in_per_chunk = Duration(draw(random, 1, 5));
   swap.cost.out_per_chunk = Duration(draw(random, 1, 5));
   swap.cost.drop_per_chunk = Duration(draw(random, 0, 1));
@@ -73,7 +82,8 @@ void add_tasks(Random& random, SimulatedRun& run, SwapPolicy policy) {
   if (!chance(random, 30)) return;
   std::int64_t left = run.plan.swap->frames;
   for (PlannedTask& task : run.plan.tasks) {
-    task.resident_slots = static_cast<std::uint32_t>(draw(random, 0, std::min(left, static_cast<std::int64_t>(task.swap_slots.size()))));
+    task.resident_slots =
+        static_cast<std::uint32_t>(draw(random, 0, std::min(left, static_cast<std::int64_t>(task.swap_slots.size()))));
     left -= *task.resident_slots;
   }
 }
@@ -86,11 +96,16 @@ simulator::Options random_options(Random& random, const SimulatedRun& run) {
   if (chance(random, 70))
     options.execution = [&](JobId job, Part part) {
       const Wcet& wcet = plan.tasks[job.task].wcet;
-      return (part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after) * draw(random, 0, 130) / 100;
+      return (part == Part::before   ? wcet.before
+              : part == Part::device ? wcet.device
+                                     : wcet.after) *
+             draw(random, 0, 130) / 100;
     };
-  if (chance(random, 50)) options.release = [&](std::uint32_t, Instant earliest) { return earliest + Duration(draw(random, 0, 20)); };
+  if (chance(random, 50))
+    options.release = [&](std::uint32_t, Instant earliest) { return earliest + Duration(draw(random, 0, 20)); };
   if (chance(random, 50)) options.release_latency = [&](JobId) { return Duration(draw(random, 0, 4)); };
-  if (chance(random, 50)) options.transfer = [&](const Action&, Duration planned) { return planned * draw(random, 0, 200) / 100; };
+  if (chance(random, 50))
+    options.transfer = [&](const Action&, Duration planned) { return planned * draw(random, 0, 200) / 100; };
   if (chance(random, 30)) options.transfer_fails = [&](const Action&) { return chance(random, 10); };
   return options;
 }
@@ -120,11 +135,15 @@ traces::RunSetup setup_of(const SimulatedRun& run) {
     task.resident_slots = planned.resident_slots;
   }
   if (const auto& swap = run.plan.swap)
-    setup.swap = traces::SwapSetup{.policy = swap->policy, .frames = swap->frames, .copy_engines = swap->copy_engines, .chunk = swap->cost.chunk, .store = "simulation"};
+    setup.swap = traces::SwapSetup{.policy = swap->policy,
+                                   .frames = swap->frames,
+                                   .copy_engines = swap->copy_engines,
+                                   .chunk = swap->cost.chunk,
+                                   .store = "simulation"};
   return setup;
 }
 
-// ---- records ----------------------------------------------------------------------------------------------------------
+// ---- records ----
 
 /// What simulator::Tracer writes, as what is read back of it.
 class Writer {
@@ -178,20 +197,20 @@ class Writer {
     begin_parts(step.now);
     Progress& progress = progress_[step.job.task];
     switch (step.kind) {
-      case Step::Kind::release: return release(step);
-      case Step::Kind::skip: add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal; return;
-      case Step::Kind::request: return request(step);
-      case Step::Kind::execution_start: add(RecordKind::device_begin, step.job, step.now); return;
-      case Step::Kind::execution_end:
-        progress.device_done = true;
-        add(RecordKind::device_end, step.job, step.now);
-        return;
-      case Step::Kind::completion: return complete(step);
-      case Step::Kind::abort: progress.abandoned = true; return;
-      case Step::Kind::stop: add(RecordKind::job_overrun, step.job, step.now); return;
-      case Step::Kind::transfer_begin: transfer(step, RecordKind::swap_in_begin, RecordKind::swap_out_begin); return;
-      case Step::Kind::transfer_end: return end_transfer(step);
-      case Step::Kind::fail: return miss(step.job, step.now);
+    case Step::Kind::release: return release(step);
+    case Step::Kind::skip: add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal; return;
+    case Step::Kind::request: return request(step);
+    case Step::Kind::execution_start: add(RecordKind::device_begin, step.job, step.now); return;
+    case Step::Kind::execution_end:
+      progress.device_done = true;
+      add(RecordKind::device_end, step.job, step.now);
+      return;
+    case Step::Kind::completion: return complete(step);
+    case Step::Kind::abort: progress.abandoned = true; return;
+    case Step::Kind::stop: add(RecordKind::job_overrun, step.job, step.now); return;
+    case Step::Kind::transfer_begin: transfer(step, RecordKind::swap_in_begin, RecordKind::swap_out_begin); return;
+    case Step::Kind::transfer_end: return end_transfer(step);
+    case Step::Kind::fail: return miss(step.job, step.now);
     }
   }
 
@@ -243,7 +262,8 @@ class Writer {
 
   void request(const Step& step) {
     end_first_part(step.job, step.now);
-    add(RecordKind::device_request, step.job, step.now).deadline = step.nominal + run_.plan.tasks[step.job.task].device_done_by;
+    add(RecordKind::device_request, step.job, step.now).deadline =
+        step.nominal + run_.plan.tasks[step.job.task].device_done_by;
   }
 
   void complete(const Step& step) {
@@ -274,7 +294,8 @@ class Writer {
 
   void end_transfer(const Step& step) {
     const auto& moved = step.action.transfer;
-    const bool copied = !step.failed && (step.action.kind == Action::Kind::copy_in || run_.plan.tasks[moved.task].swap_slots[moved.slot].copied_out);
+    const bool copied = !step.failed && (step.action.kind == Action::Kind::copy_in ||
+                                         run_.plan.tasks[moved.task].swap_slots[moved.slot].copied_out);
     Record& record = transfer(step, RecordKind::swap_in_end, RecordKind::swap_out_end);
     record.ok = !step.failed;
     record.bytes = copied ? chunk.count : 0;

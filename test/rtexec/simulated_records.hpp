@@ -1,4 +1,5 @@
-// Random runs of the simulator, with the records that a trace of them would hold, and with what really happened beside them.
+// Random runs of the simulator, with the records that a trace of them would hold, and with what really happened beside
+// them.
 #pragma once
 
 #include "config/plan.hpp"
@@ -34,8 +35,8 @@ struct SimulatedRun {
   std::vector<traces::Record> records;
 };
 
-/// A set of any shape under `policy`: overloaded or not, on one to three cores, with one or two copy engines, with overrun policies, releases, lengths,
-/// latencies and failures of transfers as they come.
+/// A set of any shape under `policy`: overloaded or not, on one to three cores, with one or two copy engines, with
+/// overrun policies, releases, lengths, latencies and failures of transfers as they come.
 [[nodiscard]] SimulatedRun random_run(std::mt19937_64& random, SwapPolicy policy);
 
 } // namespace rtexec::test

@@ -1,6 +1,6 @@
-// Attacks the admission tests: random sets at the edge of what a test accepts run in the simulator under adversarial releases and
-// execution times; no part of any job may end after its bound. Then the same search against deliberately broken tests, which it must
-// catch, to show that it can see.
+// Attacks the admission tests: random sets at the edge of what a test accepts run in the simulator under adversarial
+// releases and execution times; no part of any job may end after its bound. Then the same search against deliberately
+// broken tests, which it must catch, to show that it can see.
 //
 // RTEXEC_SOUNDNESS_SETS: sets per order and per broken test, instead of the few that a normal run can afford.
 #include "policies/admission.hpp"
@@ -23,7 +23,8 @@ using test::sets_to_try;
 /// Tasks in order of priority; `background` becomes a best-effort task at the end.
 Claim claim_of(const StagedSet& set, Order order) {
   Claim claim;
-  claim.tasks.executive = {.order = order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
+  claim.tasks.executive = {
+      .order = order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
   claim.release_latency = Duration(set.release_jitter);
   const auto add = [&](const StagedTask& part, Criticality criticality) {
     Task& task = claim.tasks.tasks.emplace_back();
@@ -36,7 +37,9 @@ Claim claim_of(const StagedSet& set, Order order) {
     task.wcet = Wcet{Duration(part.before), Duration(part.device), Duration(part.after)};
   };
   for (const StagedTask& part : set.tasks) add(part, Criticality::real_time);
-  if (set.background > 0) add({.period = 50, .deadline = 50, .before = 1, .device = set.background, .after = 1, .core = 0}, Criticality::best_effort);
+  if (set.background > 0)
+    add({.period = 50, .deadline = 50, .before = 1, .device = set.background, .after = 1, .core = 0},
+        Criticality::best_effort);
 
   Board board;
   board.capacity = board.chunk = Bytes{4096};
@@ -56,7 +59,9 @@ struct Analysis {
     return order == Order::edf ? test::reference_edf(set, {}, with) : test::reference_static(set, with);
   }
 
-  bool accepts(const StagedSet& set) const { return faults ? broken_bounds(set, *faults).has_value() : claim_of(set, order).plan.proved; }
+  bool accepts(const StagedSet& set) const {
+    return faults ? broken_bounds(set, *faults).has_value() : claim_of(set, order).plan.proved;
+  }
 
   /// Whether the faults change anything here.
   bool worth_attacking(const StagedSet& set) const {
@@ -84,7 +89,8 @@ StagedSet random_set(Random& random) {
   StagedSet set;
   if (chance(random, 30)) set.release_jitter = draw(random, 1, 10);
   const std::int64_t style = draw(random, 0, 2);
-  const std::int64_t cpu_share = style == 0 ? 0 : style == 1 ? draw(random, 2, 12) : draw(random, 10, 30); // percent of a period, each part
+  // Percent of a period, each part
+  const std::int64_t cpu_share = style == 0 ? 0 : style == 1 ? draw(random, 2, 12) : draw(random, 10, 30);
   const std::int64_t n = draw(random, 2, style == 2 ? 3 : 5);
   const std::int64_t cores = style == 2 ? 1 : draw(random, 1, 2);
   const std::int64_t longest = chance(random, 50) ? 120 : 400;
@@ -92,8 +98,12 @@ StagedSet random_set(Random& random) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t period = draw(random, 40, longest);
     const auto part = [&] { return draw(random, 1, std::max<std::int64_t>(1, period * cpu_share / 100)); };
-    set.tasks.push_back({.period = period, .deadline = chance(random, 60) ? period : draw(random, period * 2 / 3, period), .before = part(),
-                         .device = draw(random, 1, period / n), .after = part(), .core = static_cast<unsigned>(draw(random, 0, cores - 1))});
+    set.tasks.push_back({.period = period,
+                         .deadline = chance(random, 60) ? period : draw(random, period * 2 / 3, period),
+                         .before = part(),
+                         .device = draw(random, 1, period / n),
+                         .after = part(),
+                         .core = static_cast<unsigned>(draw(random, 0, cores - 1))});
   }
   if (chance(random, 70)) std::ranges::sort(set.tasks, {}, &StagedTask::deadline);
   return set;

@@ -62,7 +62,8 @@ Options until(int horizon) {
 
 TEST(Simulator, OneJobPassesThroughItsParts) {
   const Scene scene = scene_of(Order::edf, {task_of(20, 2, 5, 3)});
-  EXPECT_THAT(log_of(scene, until(15)), ElementsAre("0 t0.0 release", "2 t0.0 request", "2 t0.0 start", "7 t0.0 end", "10 t0.0 completion"));
+  EXPECT_THAT(log_of(scene, until(15)),
+              ElementsAre("0 t0.0 release", "2 t0.0 request", "2 t0.0 start", "7 t0.0 end", "10 t0.0 completion"));
   const Outcome outcome = simulate(scene.tasks, scene.plan, until(100));
   EXPECT_EQ(outcome.tasks[0].released, 6u);
   EXPECT_EQ(outcome.tasks[0].completed, 5u);
@@ -73,9 +74,10 @@ TEST(Simulator, OneJobPassesThroughItsParts) {
 TEST(Simulator, CoresArePreemptive) {
   Scene scene = scene_of(Order::edf, {task_of(100, 2, 0, 0), task_of(100, 10, 0, 0)});
   scene.tasks.tasks[0].offset = Duration(4);
-  EXPECT_THAT(log_of(scene, until(50)),
-              ElementsAre("0 t1.0 release", "4 t0.0 release", "6 t0.0 request", "6 t0.0 start", "6 t0.0 end", "6 t0.0 completion",
-                          "12 t1.0 request", "12 t1.0 start", "12 t1.0 end", "12 t1.0 completion"));
+  EXPECT_THAT(
+      log_of(scene, until(50)),
+      ElementsAre("0 t1.0 release", "4 t0.0 release", "6 t0.0 request", "6 t0.0 start", "6 t0.0 end",
+                  "6 t0.0 completion", "12 t1.0 request", "12 t1.0 start", "12 t1.0 end", "12 t1.0 completion"));
 }
 
 TEST(Simulator, CoresAreIndependent) {
@@ -108,11 +110,15 @@ class Overrun : public testing::Test {
   std::vector<std::string> log(OnOverrun policy, int horizon) {
     const Scene scene = scene_of(Order::edf, {task_of(10, 0, 2, 0, policy)});
     Options options = until(horizon);
-    options.execution = [](JobId job, Part part) { return Duration(part != Part::device ? 0 : job.number == 0 ? 35 : 2); };
+    options.execution = [](JobId job, Part part) {
+      return Duration(part != Part::device ? 0 : job.number == 0 ? 35 : 2);
+    };
     outcome = simulate(scene.tasks, scene.plan, options);
     std::vector<std::string> wanted;
     for (const std::string& line : log_of(scene, options))
-      if (line.find("start") == std::string::npos && line.find("request") == std::string::npos && line.find(" end") == std::string::npos) wanted.push_back(line);
+      if (line.find("start") == std::string::npos && line.find("request") == std::string::npos &&
+          line.find(" end") == std::string::npos)
+        wanted.push_back(line);
     return wanted;
   }
   const TaskStatistics& task() const { return outcome.tasks[0]; }
@@ -120,28 +126,33 @@ class Overrun : public testing::Test {
 };
 
 TEST_F(Overrun, Skip) {
-  EXPECT_THAT(log(OnOverrun::skip, 45), ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 skip", "30 t0.1 skip", "35 t0.0 completion",
-                                                    "40 t0.1 release", "42 t0.1 completion"));
+  EXPECT_THAT(log(OnOverrun::skip, 45), ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 skip", "30 t0.1 skip",
+                                                    "35 t0.0 completion", "40 t0.1 release", "42 t0.1 completion"));
   EXPECT_EQ(task().skipped, 3u);
   EXPECT_EQ(task().missed, 1u);
 }
 
 TEST_F(Overrun, CatchUp) {
-  EXPECT_THAT(log(OnOverrun::catch_up, 45), ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion", "37 t0.2 release",
-                                                        "39 t0.2 completion", "39 t0.3 release", "41 t0.3 completion", "41 t0.4 release", "43 t0.4 completion"));
+  EXPECT_THAT(log(OnOverrun::catch_up, 45),
+              ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion",
+                          "37 t0.2 release", "39 t0.2 completion", "39 t0.3 release", "41 t0.3 completion",
+                          "41 t0.4 release", "43 t0.4 completion"));
   EXPECT_EQ(task().skipped, 0u);
   EXPECT_EQ(task().missed, 4u); // deadlines stay nominal: 10, 20, 30 and 40
   EXPECT_EQ(task().response_max, Duration(35));
 }
 
 TEST_F(Overrun, RePhase) {
-  EXPECT_THAT(log(OnOverrun::re_phase, 60), ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion", "45 t0.2 release",
-                                                        "47 t0.2 completion", "55 t0.3 release", "57 t0.3 completion"));
+  EXPECT_THAT(log(OnOverrun::re_phase, 60),
+              ElementsAre("0 t0.0 release", "35 t0.0 completion", "35 t0.1 release", "37 t0.1 completion",
+                          "45 t0.2 release", "47 t0.2 completion", "55 t0.3 release", "57 t0.3 completion"));
   EXPECT_EQ(task().missed, 1u);
 }
 
 TEST_F(Overrun, AbortJob) {
-  EXPECT_THAT(log(OnOverrun::abort_job, 45), ElementsAre("0 t0.0 release", "10 t0.0 abort", "35 t0.1 release", "37 t0.1 completion", "40 t0.2 release", "42 t0.2 completion"));
+  EXPECT_THAT(log(OnOverrun::abort_job, 45),
+              ElementsAre("0 t0.0 release", "10 t0.0 abort", "35 t0.1 release", "37 t0.1 completion", "40 t0.2 release",
+                          "42 t0.2 completion"));
   EXPECT_EQ(task().aborted, 1u);
   EXPECT_EQ(task().missed, 1u);
   EXPECT_EQ(task().skipped, 2u); // 10 and 20 passed while the device part ended; the release at 30 proceeds
@@ -158,8 +169,10 @@ TEST_F(Overrun, Stop) {
 TEST(Simulator, AnAbortedJobLeavesTheQueueAtOnce) {
   Scene scene = scene_of(Order::static_priority, {task_of(100, 0, 30, 0), task_of(10, 0, 2, 0, OnOverrun::abort_job)});
   scene.tasks.tasks[1].offset = Duration(1);
-  EXPECT_THAT(log_of(scene, until(22)), ElementsAre("0 t0.0 release", "0 t0.0 request", "0 t0.0 start", "1 t1.0 release", "1 t1.0 request", "11 t1.0 abort",
-                                                    "11 t1.1 release", "11 t1.1 request", "21 t1.1 abort", "21 t1.2 release", "21 t1.2 request"));
+  EXPECT_THAT(log_of(scene, until(22)),
+              ElementsAre("0 t0.0 release", "0 t0.0 request", "0 t0.0 start", "1 t1.0 release", "1 t1.0 request",
+                          "11 t1.0 abort", "11 t1.1 release", "11 t1.1 request", "21 t1.1 abort", "21 t1.2 release",
+                          "21 t1.2 request"));
 }
 
 TEST(Simulator, AnAbortedCpuPartIsWaitedFor) {
@@ -196,8 +209,14 @@ TEST(Simulator, ReleasesAndLatenciesComeFromTheCallbacks) {
   Options options = until(60);
   options.release = [](std::uint32_t, Instant earliest) { return earliest + Duration(5); };
   options.release_latency = [](JobId) { return Duration(2); };
-  EXPECT_THAT(log_of(scene, [&] { Options first = options; first.horizon = Duration(22); return first; }()),
-              ElementsAre("5 t0.0 release", "8 t0.0 request", "8 t0.0 start", "9 t0.0 end", "10 t0.0 completion", "20 t0.1 release"));
+  EXPECT_THAT(log_of(scene,
+                     [&] {
+                       Options first = options;
+                       first.horizon = Duration(22);
+                       return first;
+                     }()),
+              ElementsAre("5 t0.0 release", "8 t0.0 request", "8 t0.0 start", "9 t0.0 end", "10 t0.0 completion",
+                          "20 t0.1 release"));
   const Outcome outcome = simulate(scene.tasks, scene.plan, options);
   EXPECT_EQ(outcome.tasks[0].released, 4u); // 5, 20, 35, 50
   EXPECT_EQ(outcome.tasks[0].response_max, Duration(5));

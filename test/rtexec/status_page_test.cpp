@@ -1,4 +1,5 @@
-// The page that shows a running executive: what a reader sees is one state of the run, whatever happens to page, writer or machine.
+// The page that shows a running executive: what a reader sees is one state of the run, whatever happens to page, writer
+// or machine.
 #include "rtexec/executive/status_page.hpp"
 
 #include "hal/system.hpp"
@@ -46,7 +47,8 @@ StatusPublisher::Fill counting() {
   };
 }
 
-std::unique_ptr<StatusPublisher> publishing(const std::filesystem::path& folder, std::size_t tasks = 2, StatusPublisher::Fill fill = counting(),
+std::unique_ptr<StatusPublisher> publishing(const std::filesystem::path& folder, std::size_t tasks = 2,
+                                            StatusPublisher::Fill fill = counting(),
                                             Duration period = StatusPublisher::usual_period) {
   auto publisher = StatusPublisher::start(folder, snapshot_of(tasks), std::move(fill), period);
   if (!publisher) throw std::runtime_error(publisher.error().what);
@@ -66,8 +68,7 @@ Snapshot read(const std::filesystem::path& file) {
 }
 
 /// Reads until it shows what is wanted, for half a minute at most.
-template <class Wanted>
-Snapshot read_until(const StatusPage& page, Wanted wanted) {
+template <class Wanted> Snapshot read_until(const StatusPage& page, Wanted wanted) {
   const Instant end = hal::now() + 30s;
   for (;;) {
     auto snapshot = page.read();
@@ -97,10 +98,11 @@ struct StatusPageTest : testing::Test {
   /// A page of a running process that is not as it should be.
   std::filesystem::path changed(std::size_t place, std::uint8_t by) const {
     const auto publisher = publishing(folder.path());
-    return copy(publisher->file(), [&](std::string& page) { page[place] = static_cast<char>(static_cast<std::uint8_t>(page[place]) ^ by); });
+    return copy(publisher->file(), [&](std::string& page) {
+      page[place] = static_cast<char>(static_cast<std::uint8_t>(page[place]) ^ by);
+    });
   }
-  template <class Change>
-  std::filesystem::path copy(const std::filesystem::path& from, Change change) const {
+  template <class Change> std::filesystem::path copy(const std::filesystem::path& from, Change change) const {
     std::string page = read_text(from);
     change(page);
     const auto file = folder / "rtexec.copy";
@@ -109,7 +111,7 @@ struct StatusPageTest : testing::Test {
   }
 };
 
-// ---- what is shown ----------------------------------------------------------------------------------------------------
+// ---- what is shown ----
 
 TEST_F(StatusPageTest, WhatIsWrittenIsRead) {
   const auto publisher = publishing(folder.path(), 3);
@@ -154,7 +156,8 @@ TEST_F(StatusPageTest, ReadersSeeWholeStatesOneAfterTheOther) {
 TEST_F(StatusPageTest, RecentFiguresAreThoseOfTheLastWrites) {
   const auto publisher = publishing(folder.path(), 1, counting(), 0ns);
   const StatusPage page = opened(publisher->file());
-  const Snapshot snapshot = read_until(page, [](const Snapshot& now) { return now.run.writes > 3 * StatusPublisher::recent_writes; });
+  const Snapshot snapshot =
+      read_until(page, [](const Snapshot& now) { return now.run.writes > 3 * StatusPublisher::recent_writes; });
   EXPECT_EQ(snapshot.tasks[0].recent.missed, StatusPublisher::recent_writes);
   EXPECT_EQ(snapshot.run.swapped_recently.out.count, StatusPublisher::recent_writes);
   EXPECT_GT(snapshot.run.recently, 0ns);
@@ -206,7 +209,7 @@ TEST(StatusText, IsCutOffBetweenCharactersAndControlsNoTerminal) {
   EXPECT_EQ(text.text(), "?[2Jboo?");
 }
 
-// ---- who may see it ---------------------------------------------------------------------------------------------------
+// ---- who may see it ----
 
 TEST_F(StatusPageTest, IsForItsUserAlone) {
   const auto publisher = publishing(folder.path());
@@ -223,7 +226,7 @@ TEST_F(StatusPageTest, IsForItsUserAlone) {
   EXPECT_THAT(page.error().what, HasSubstr("Permission denied"));
 }
 
-// ---- pages that are not as they should be -----------------------------------------------------------------------------
+// ---- pages that are not as they should be ----
 
 TEST_F(StatusPageTest, APageThatWasLeftBehindShowsTheLastStateAndIsRemoved) {
   const auto file = left_behind();
@@ -242,7 +245,8 @@ TEST_F(StatusPageTest, TheNextRunRemovesIt) {
 
 TEST_F(StatusPageTest, WhatIsNotKnownToBeStaleStays) {
   const auto running = publishing(folder.path());
-  write_text(folder / "rtexec.1.0", "somebody's file, which begins with something else than a page does, and is long enough to hold a header");
+  write_text(folder / "rtexec.1.0",
+             "somebody's file, which begins with something else than a page does, and is long enough to hold a header");
   write_text(folder / "rtexec.1.1", "");
   const auto other = copy(left_behind(), [](std::string& page) { page[offsetof(PageOwner, process_namespace)] ^= 1; });
   EXPECT_EQ(remove_stale_pages(folder.path()).size(), 1u) << "the one that was copied";
@@ -309,7 +313,7 @@ TEST_F(StatusPageTest, ADamagedPageOfARunningProcessIsGivenUpInTheEnd) {
   EXPECT_THAT(snapshot.error().what, HasSubstr("do not fit their digest"));
 }
 
-// ---- machines without ------------------------------------------------------------------------------------------------
+// ---- machines without ----
 
 TEST_F(StatusPageTest, WithoutAFolderNothingIsPublished) {
   const auto publisher = StatusPublisher::start(folder / "none", snapshot_of(1), counting());
@@ -337,7 +341,7 @@ TEST_F(StatusPageTest, AFullFolderIsToldAndLeavesNothing) {
   EXPECT_TRUE(status_pages(folder.path()).empty());
 }
 
-// ---- executives -------------------------------------------------------------------------------------------------------
+// ---- executives ----
 
 struct ShownExecutive : StatusPageTest {
   TaskSet set = set_of({synthetic("fast", 20ms, {.before = 200us, .device = 1ms, .after = 200us}),
@@ -427,7 +431,8 @@ TEST_F(ShownExecutive, ItRunsWhereNothingCanBePublished) {
   EXPECT_GT(report.tasks[0].completed, 0u);
   EXPECT_EQ(report.status_page->file, "");
   EXPECT_THAT(report.status_page->failure, HasSubstr("none"));
-  for (const std::string& line : report.degraded) EXPECT_EQ(line.find("none"), std::string::npos) << "nothing of the promise is lost";
+  for (const std::string& line : report.degraded)
+    EXPECT_EQ(line.find("none"), std::string::npos) << "nothing of the promise is lost";
 }
 
 TEST_F(ShownExecutive, ItsPageGoesWithIt) {
@@ -445,7 +450,8 @@ TEST_F(ShownExecutive, WhatItSwapsIsShown) {
   const HashingTasks hashing({shape, shape});
   ExecutiveSetup setup = hashing.setup();
   setup.status_folder = folder.path();
-  Executive executive = made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 6), std::move(setup));
+  Executive executive =
+      made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 6), std::move(setup));
   begun(executive);
   const StatusPage page = opened(executive.progress().status_page->file);
   run_until(executive, [&] { return page.read()->run.swapped_recently.in > Bytes{0}; });
@@ -488,7 +494,8 @@ TEST_F(ShownExecutive, ItShowsWhereJobsAre) {
   begun(executive);
   const StatusPage page = opened(executive.progress().status_page->file);
   const auto shows = [&](TaskState of_fast, TaskState of_slow) {
-    read_until(page, [&](const Snapshot& now) { return now.tasks[0].state == of_fast && now.tasks[1].state == of_slow; });
+    read_until(page,
+               [&](const Snapshot& now) { return now.tasks[0].state == of_fast && now.tasks[1].state == of_slow; });
   };
   slow->store(Held::Part::execute);
   shows(TaskState::waiting_for_device, TaskState::on_device);

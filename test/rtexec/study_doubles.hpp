@@ -15,7 +15,8 @@ constexpr Bandwidth MB(std::uint64_t value) { return {value * 1'000'000}; }
 /// Each core reaches `core` alone; all together `saturation`, evenly shared.
 class SharedMemory {
   struct Running final : study::Corunner {
-    Running(SharedMemory& owner, unsigned on, tasks::GeneratorHooks to_call) : memory(owner), number(on), hooks(std::move(to_call)) {
+    Running(SharedMemory& owner, unsigned on, tasks::GeneratorHooks to_call)
+        : memory(owner), number(on), hooks(std::move(to_call)) {
       memory.running_.push_back(this);
       memory.log.push_back("start " + std::to_string(number));
     }
@@ -34,9 +35,9 @@ class SharedMemory {
 
  public:
   Bandwidth core = MB(4000), saturation = MB(9000);
-  std::vector<std::string> log;  // "start 1", "end 1": co-runners
-  unsigned broken = UINT32_MAX;  // core where none starts
-  std::set<unsigned> busy;       // cores where they move nothing
+  std::vector<std::string> log; // "start 1", "end 1": co-runners
+  unsigned broken = UINT32_MAX; // core where none starts
+  std::set<unsigned> busy;      // cores where they move nothing
 
   [[nodiscard]] Instant now() const { return now_; }
   void advance(Duration length) {

@@ -1,4 +1,5 @@
-// Studies of random task sets: the same whatever works on them and however often they are stopped, and the presets as their sources have them.
+// Studies of random task sets: the same whatever works on them and however often they are stopped, and the presets as
+// their sources have them.
 #include "rtexec/study/outcome_file.hpp"
 #include "rtexec/study/presets.hpp"
 #include "rtexec/study/study.hpp"
@@ -38,7 +39,8 @@ Study small_study() {
 
 std::vector<std::uint32_t> masks_of(const Outcomes& outcomes) {
   std::vector<std::uint32_t> masks;
-  for (std::size_t item = 0; item < outcomes.size(); ++item) masks.push_back(outcomes.known(item) ? outcomes.mask(item) : UINT32_MAX);
+  for (std::size_t item = 0; item < outcomes.size(); ++item)
+    masks.push_back(outcomes.known(item) ? outcomes.mask(item) : UINT32_MAX);
   return masks;
 }
 
@@ -55,7 +57,7 @@ std::string key_lines(const Study& study) {
   return read_text(folder / "outcomes.csv");
 }
 
-// ---- working out --------------------------------------------------------------------------------------------------------
+// ---- working out ----
 
 TEST(Study, DoesNotDependOnTheNumberOfThreads) {
   const Study study = small_study();
@@ -69,7 +71,9 @@ TEST(Study, HandsEachItemOverOnceAndInOrder) {
   const Study study = small_study();
   Outcomes outcomes(study.values.size(), study.sets);
   std::vector<std::size_t> told;
-  work_out(study, outcomes, 3, [&](std::span<const std::size_t> items) { return told.insert(told.end(), items.begin(), items.end()), true; });
+  work_out(study, outcomes, 3, [&](std::span<const std::size_t> items) {
+    return told.insert(told.end(), items.begin(), items.end()), true;
+  });
   EXPECT_EQ(told.size(), outcomes.size());
   EXPECT_TRUE(std::ranges::is_sorted(told));
   EXPECT_EQ(std::ranges::adjacent_find(told), told.end());
@@ -89,7 +93,9 @@ TEST(Study, PercentagesCountTheSetsOfEachRow) {
   study.sets = 4;
   study.tests.resize(2);
   Outcomes outcomes(2, 4);
-  for (const auto& [item, mask] : {std::pair(0U, 3U), {1U, 2U}, {2U, 2U}, {3U, 0U}, {4U, 0U}, {5U, 0U}, {6U, 0U}, {7U, 1U}}) outcomes.set(item, mask);
+  for (const auto& [item, mask] :
+       {std::pair(0U, 3U), {1U, 2U}, {2U, 2U}, {3U, 0U}, {4U, 0U}, {5U, 0U}, {6U, 0U}, {7U, 1U}})
+    outcomes.set(item, mask);
   const auto rows = rows_of(study, outcomes);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].value, 8);
@@ -100,12 +106,14 @@ TEST(Study, PercentagesCountTheSetsOfEachRow) {
 TEST(Study, ColumnsAreTheTestsOfTheOrder) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     const auto known = policies::device_tests(order);
-    for (const Column& column : columns(order)) EXPECT_NE(std::ranges::find(known, column.test), known.end()) << column.name;
-    for (const policies::DeviceTest test : known) EXPECT_NE(std::ranges::find(columns(order), test, &Column::test), columns(order).end()) << name_of(test);
+    for (const Column& column : columns(order))
+      EXPECT_NE(std::ranges::find(known, column.test), known.end()) << column.name;
+    for (const policies::DeviceTest test : known)
+      EXPECT_NE(std::ranges::find(columns(order), test, &Column::test), columns(order).end()) << name_of(test);
   }
 }
 
-// ---- presets ------------------------------------------------------------------------------------------------------------
+// ---- presets ----
 
 /// As an independent program found them for 2000 sets; of 400, five points are twice the standard deviation.
 TEST(Study, Fig7aIsWhatOthersComputed) {
@@ -147,13 +155,15 @@ TEST(Study, NetworksAreThoseOfTableThree) {
   const Study study = preset_named("rt-swap-fig7a", 1);
   ASSERT_EQ(study.source.networks.size(), 4U);
   const policies::GeneratedTask task{.period = 4s, .need = study.source.networks[0][0]};
-  const auto set = policies::device_set_of(std::span(&task, 1), {.capacity = Bytes{0}, .chunk = study.device.chunk, .cost = {}}, policies::MemoryModel::state, 1, Order::edf);
+  const auto set =
+      policies::device_set_of(std::span(&task, 1), {.capacity = Bytes{0}, .chunk = study.device.chunk, .cost = {}},
+                              policies::MemoryModel::state, 1, Order::edf);
   EXPECT_EQ(set.overflow, 23U);
   EXPECT_EQ(set.tasks[0].most, 11U);
   EXPECT_EQ(task.need.execution, 29ms);
 }
 
-// ---- in a file ----------------------------------------------------------------------------------------------------------
+// ---- in a file ----
 
 TEST(OutcomeFile, GoesOnWhereItWasStopped) {
   const Study study = small_study();
@@ -166,7 +176,9 @@ TEST(OutcomeFile, GoesOnWhereItWasStopped) {
     auto file = OutcomeFile::open(folder / "made/by/it", study, outcomes);
     ASSERT_TRUE(file) << file.error().what;
     EXPECT_EQ(outcomes.count_known(), known);
-    work_out(study, outcomes, 2, [&](std::span<const std::size_t> items) { return file->add(study, outcomes, items).has_value() && items.empty(); });
+    work_out(study, outcomes, 2, [&](std::span<const std::size_t> items) {
+      return file->add(study, outcomes, items).has_value() && items.empty();
+    });
     known = outcomes.count_known();
     masks = masks_of(outcomes);
   }
@@ -209,7 +221,9 @@ TEST(OutcomeFile, ALastLineThatWasNotFinishedIsWorkedOutAgain) {
     const std::size_t items[] = {2};
     outcomes.set(2, 7);
     ASSERT_TRUE(file->add(study, outcomes, items));
-    EXPECT_THAT(read_text(folder / "outcomes.csv"), testing::AllOf(testing::StartsWith(begin), testing::EndsWith("\n8,2,1,1,1\n"))) << size;
+    EXPECT_THAT(read_text(folder / "outcomes.csv"),
+                testing::AllOf(testing::StartsWith(begin), testing::EndsWith("\n8,2,1,1,1\n")))
+        << size;
   }
 }
 
@@ -221,7 +235,8 @@ TEST(OutcomeFile, MoreSetsAndOtherRowsAreAddedToIt) {
   {
     Outcomes outcomes(2, 5);
     auto file = OutcomeFile::open(folder.path(), study, outcomes).value();
-    work_out(study, outcomes, 1, [&](std::span<const std::size_t> items) { return file.add(study, outcomes, items).has_value(); });
+    work_out(study, outcomes, 1,
+             [&](std::span<const std::size_t> items) { return file.add(study, outcomes, items).has_value(); });
   }
   study.values = {9, 10, 11};
   study.sets = 7;
@@ -254,7 +269,8 @@ TEST(OutcomeFile, OutcomesOfAnotherStudyAreRefusedByName) {
   EXPECT_THAT(refusal(study, other), HasSubstr("capacity = 24GiB, not 12GiB"));
   other = study;
   other.tests.pop_back();
-  EXPECT_THAT(refusal(study, other), HasSubstr("its columns are n,set,theorem1,baker,demand, not n,set,theorem1,baker;"));
+  EXPECT_THAT(refusal(study, other),
+              HasSubstr("its columns are n,set,theorem1,baker,demand, not n,set,theorem1,baker;"));
   other = study;
   other.source.period = {1s, 5s};
   EXPECT_THAT(refusal(study, other), HasSubstr("period = 3s..5s, not 1s..5s"));

@@ -1,4 +1,5 @@
-// The store hears of every transfer before it is asked for it, in order: so that copies follow each other without a gap.
+// The store hears of every transfer before it is asked for it, in order: so that copies follow each other without a
+// gap.
 #include "test/rtexec/swap_sets.hpp"
 
 #include <array>
@@ -31,11 +32,14 @@ struct Announcements {
 
 class ListeningStore final : public hal::BackingStore {
  public:
-  ListeningStore(std::unique_ptr<BackingStore> inner, std::shared_ptr<Announcements> heard) : inner_(std::move(inner)), heard_(std::move(heard)) {}
+  ListeningStore(std::unique_ptr<BackingStore> inner, std::shared_ptr<Announcements> heard)
+      : inner_(std::move(inner)), heard_(std::move(heard)) {}
 
   std::string description() const override { return inner_->description(); }
   std::size_t chunks() const override { return inner_->chunks(); }
-  Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override { return inner_->fill(chunk, contents); }
+  Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override {
+    return inner_->fill(chunk, contents);
+  }
   void begin_load(std::size_t chunk, std::byte* window) noexcept override {
     heard_->loads.announce(chunk, window);
     inner_->begin_load(chunk, window);

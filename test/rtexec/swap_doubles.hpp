@@ -24,7 +24,7 @@ namespace rtexec::test {
 
 inline constexpr Bytes small_chunk{64 << 10};
 
-// ---- workloads --------------------------------------------------------------------------------------------------------
+// ---- workloads ----
 
 /// What a task's executions found, in their order; the rehearsal is the first.
 struct Seen {
@@ -40,7 +40,9 @@ struct Seen {
     last_job.store(job);
     count.store(index + 1);
   }
-  std::vector<std::uint64_t> all() const { return {digests.begin(), digests.begin() + static_cast<std::ptrdiff_t>(count.load())}; }
+  std::vector<std::uint64_t> all() const {
+    return {digests.begin(), digests.begin() + static_cast<std::ptrdiff_t>(count.load())};
+  }
 };
 
 inline void mix(std::uint64_t& digest, std::uint64_t word) noexcept {
@@ -51,7 +53,8 @@ inline void mix(std::uint64_t& digest, std::uint64_t word) noexcept {
 /// Reads all of its constants and its state, and leaves other state behind.
 class Hashing final : public tasks::Workload {
  public:
-  enum class State { changes, half_changes, toggles }; // in each execution: to what it never was, the first half of it, between two contents
+  /// In each execution: to what it never was, the first half of it, between two contents
+  enum class State { changes, half_changes, toggles };
   struct Shape {
     Bytes constant, scratch, state;
     State kind = State::changes;
@@ -62,18 +65,22 @@ class Hashing final : public tasks::Workload {
 
   Hashing(const Shape& shape, std::shared_ptr<Seen> seen, Beside beside = {})
       : shape_(shape), seen_(std::move(seen)), beside_(std::move(beside)), constants_(shape.constant.count) {
-    for (std::size_t i = 0; i < constants_.size(); ++i) constants_[i] = static_cast<std::byte>((i + shape.seed) * 2654435761U >> 11);
+    for (std::size_t i = 0; i < constants_.size(); ++i)
+      constants_[i] = static_cast<std::byte>((i + shape.seed) * 2654435761U >> 11);
   }
 
-  MemoryDemand memory() const override { return {.constant = shape_.constant, .scratch = shape_.scratch, .state = shape_.state}; }
+  MemoryDemand memory() const override {
+    return {.constant = shape_.constant, .scratch = shape_.scratch, .state = shape_.state};
+  }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "hashing"; }
   /// Reads all of its memory, as drivers look at what they are told of.
   Result<> bind(hal::Device&, const tasks::Memory& memory) override {
     bind(memory);
     std::uint64_t sum = 0;
-    for (const auto& part : {words(memory.constant, shape_.constant), words(static_cast<const std::byte*>(memory.scratch), shape_.scratch),
-                             words(static_cast<const std::byte*>(memory.state), shape_.state)})
+    for (const auto& part :
+         {words(memory.constant, shape_.constant), words(static_cast<const std::byte*>(memory.scratch), shape_.scratch),
+          words(static_cast<const std::byte*>(memory.state), shape_.state)})
       for (const std::uint64_t word : part) mix(sum, word);
     return sum == 1 ? fail(Errc::corrupted, "never") : Result<>();
   }
@@ -94,7 +101,8 @@ class Hashing final : public tasks::Workload {
     for (std::size_t i = 0; i < state.size(); ++i) {
       mix(digest, state[i]);
       if (shape_.kind == State::toggles) state[i] ^= shape_.seed + i;
-      if (shape_.kind == State::changes || (shape_.kind == State::half_changes && i < state.size() / 2)) state[i] += digest;
+      if (shape_.kind == State::changes || (shape_.kind == State::half_changes && i < state.size() / 2))
+        state[i] += digest;
     }
     for (const std::uint64_t word : scratch) mix(digest, word);
     seen_->add(digest, job_);
@@ -103,8 +111,12 @@ class Hashing final : public tasks::Workload {
   Status after(std::uint64_t) noexcept override { return {}; }
 
  private:
-  static std::span<const std::uint64_t> words(const std::byte* at, Bytes size) { return {reinterpret_cast<const std::uint64_t*>(at), size.count / 8}; }
-  static std::span<std::uint64_t> words(std::byte* at, Bytes size) { return {reinterpret_cast<std::uint64_t*>(at), size.count / 8}; }
+  static std::span<const std::uint64_t> words(const std::byte* at, Bytes size) {
+    return {reinterpret_cast<const std::uint64_t*>(at), size.count / 8};
+  }
+  static std::span<std::uint64_t> words(std::byte* at, Bytes size) {
+    return {reinterpret_cast<std::uint64_t*>(at), size.count / 8};
+  }
 
   Shape shape_;
   std::shared_ptr<Seen> seen_;
@@ -117,7 +129,8 @@ class Hashing final : public tasks::Workload {
 inline std::vector<std::uint64_t> expected(const Hashing::Shape& shape, std::size_t executions) {
   const auto seen = std::make_shared<Seen>();
   Hashing workload(shape, seen);
-  std::vector<std::uint64_t> constant(shape.constant.count / 8), scratch(shape.scratch.count / 8), state(shape.state.count / 8);
+  std::vector<std::uint64_t> constant(shape.constant.count / 8), scratch(shape.scratch.count / 8),
+      state(shape.state.count / 8);
   std::ranges::copy(workload.constants(), reinterpret_cast<std::byte*>(constant.data()));
   workload.bind({.constant = reinterpret_cast<const std::byte*>(constant.data()),
                  .scratch = reinterpret_cast<std::byte*>(scratch.data()),
@@ -126,13 +139,13 @@ inline std::vector<std::uint64_t> expected(const Hashing::Shape& shape, std::siz
   return seen->all();
 }
 
-// ---- a backing store --------------------------------------------------------------------------------------------------
+// ---- a backing store ----
 
 /// What the store does next; each is counted down.
 struct StoreOrders {
-  std::atomic<int> flips{0};         // loads that change a bit on the device
+  std::atomic<int> flips{0}; // loads that change a bit on the device
   std::atomic<int> failing_loads{0};
-  std::atomic<int> failing_saves{0}; // that leave rubbish in the store
+  std::atomic<int> failing_saves{0};  // that leave rubbish in the store
   std::atomic<Duration::rep> each{0}; // how long a transfer takes
   std::atomic<std::uint64_t> loads{0}, saves{0};
 
@@ -152,7 +165,9 @@ class StoreDouble final : public hal::BackingStore {
   std::string description() const override { return "double over " + inner_->description(); }
   std::string failure() const override { return failed_.load() ? "the double was told to fail" : ""; }
   std::size_t chunks() const override { return inner_->chunks(); }
-  Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override { return inner_->fill(chunk, contents); }
+  Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override {
+    return inner_->fill(chunk, contents);
+  }
 
   Status load(std::size_t chunk, std::byte* window, hal::Beside beside) noexcept override {
     orders_->loads.fetch_add(1);
@@ -202,7 +217,7 @@ inline OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
   };
 }
 
-// ---- swapped-out memory -----------------------------------------------------------------------------------------------
+// ---- swapped-out memory ----
 
 /// Asks the kernel, which answers where the program itself would meet the fault.
 class Probe {

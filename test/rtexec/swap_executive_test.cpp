@@ -1,4 +1,5 @@
-// The executive with less device memory than its tasks need: whatever is taken away comes back as it was, and an access to it is a fault.
+// The executive with less device memory than its tasks need: whatever is taken away comes back as it was, and an access
+// to it is a fault.
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/dnn/models/graph_writer.hpp"
 #include "test/rtexec/real_time.hpp"
@@ -18,13 +19,16 @@ namespace {
 
 using namespace test;
 
-constexpr std::array policies{SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::mo_vmm, SwapPolicy::min, SwapPolicy::pageable, SwapPolicy::lru};
+constexpr std::array policies{SwapPolicy::pipelined, SwapPolicy::rt_swap,  SwapPolicy::mo_vmm,
+                              SwapPolicy::min,       SwapPolicy::pageable, SwapPolicy::lru};
 
 class EachPolicy : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(policies), [](const auto& policy) { return name_of(policy.param); });
+INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(policies),
+                         [](const auto& policy) { return name_of(policy.param); });
 
 class EachRule : public testing::TestWithParam<SwapPolicy> {};
-INSTANTIATE_TEST_SUITE_P(Rules, EachRule, testing::ValuesIn(rules), [](const auto& policy) { return name_of(policy.param); });
+INSTANTIATE_TEST_SUITE_P(Rules, EachRule, testing::ValuesIn(rules),
+                         [](const auto& policy) { return name_of(policy.param); });
 
 /// What the plan of `set` would need if it had everything.
 Bytes demand_of(TaskSet set, ExecutiveSetup setup) {
@@ -34,7 +38,7 @@ Bytes demand_of(TaskSet set, ExecutiveSetup setup) {
 
 Bytes half(Bytes demand) { return round_up({demand.count / 2}, small_chunk); }
 
-// ---- outputs ----------------------------------------------------------------------------------------------------------
+// ---- outputs ----
 
 /// A network whose outputs are noted.
 class WatchedNetwork final : public tasks::Workload {
@@ -84,7 +88,8 @@ class Mixed {
   TaskSet set(SwapPolicy policy, Bytes capacity) const {
     std::vector<Task> all = hashing_.tasks;
     for (std::size_t i = 0; i < networks_.size(); ++i)
-      all.push_back(swapping_task("net-" + std::to_string(i), HashingTasks::period, HashingTasks::period / 4 * (2 * static_cast<int>(i) + 1)));
+      all.push_back(swapping_task("net-" + std::to_string(i), HashingTasks::period,
+                                  HashingTasks::period / 4 * (2 * static_cast<int>(i) + 1)));
     return swapping_set(std::move(all), endless, policy, capacity);
   }
   ExecutiveSetup setup() const {
@@ -102,7 +107,8 @@ class Mixed {
   /// Until each task has executed ten times and more.
   Report run(Executive executive) const {
     begun(executive);
-    run_until(executive, [&] { return std::ranges::all_of(outputs(), [](const auto& of_task) { return of_task.size() > 10; }); });
+    run_until(executive,
+              [&] { return std::ranges::all_of(outputs(), [](const auto& of_task) { return of_task.size() > 10; }); });
     return executive.stop();
   }
   bool state_is_as_expected() const { return hashing_.all_as_expected(); }
@@ -127,7 +133,8 @@ TEST_P(EachPolicy, OutputsAreThoseOfARunWithEnoughMemory) {
   EXPECT_EQ(report.swap->policy, GetParam());
   EXPECT_GT(report.swap->in, capacity) << "it swapped again and again";
   EXPECT_GT(report.swap->out, Bytes{0});
-  EXPECT_EQ(report.swap->dropped > Bytes{0}, GetParam() == SwapPolicy::pipelined) << "the baselines do not know what is constant";
+  EXPECT_EQ(report.swap->dropped > Bytes{0}, GetParam() == SwapPolicy::pipelined)
+      << "the baselines do not know what is constant";
   EXPECT_EQ(report.swap->skipped, Bytes{0});
   EXPECT_LE(report.device->demand, capacity * 2);
 
@@ -135,13 +142,14 @@ TEST_P(EachPolicy, OutputsAreThoseOfARunWithEnoughMemory) {
   for (std::size_t task = 0; task < all.size(); ++task) {
     const std::size_t both = std::min(all[task].size(), same[task].size());
     ASSERT_GT(both, 10u) << "task " << task;
-    EXPECT_TRUE(std::ranges::equal(std::span(all[task]).first(both), std::span(same[task]).first(both))) << "task " << task;
+    EXPECT_TRUE(std::ranges::equal(std::span(all[task]).first(both), std::span(same[task]).first(both)))
+        << "task " << task;
   }
   EXPECT_TRUE(roomy.state_is_as_expected());
   EXPECT_TRUE(tight.state_is_as_expected());
 }
 
-// ---- swapped-out memory -----------------------------------------------------------------------------------------------
+// ---- swapped-out memory ----
 
 class Fault : public testing::TestWithParam<SwapPolicy> {
  protected:
@@ -149,14 +157,15 @@ class Fault : public testing::TestWithParam<SwapPolicy> {
   Executive executive(const std::function<void(std::size_t task, std::size_t execution)>& beside) const {
     ExecutiveSetup setup;
     for (std::size_t i = 0; i < 2; ++i)
-      setup.workloads[hashing.tasks[i].name] =
-          std::make_unique<Hashing>(hashing.shapes[i], hashing.seen[i], [=](std::size_t execution) { beside(i, execution); });
+      setup.workloads[hashing.tasks[i].name] = std::make_unique<Hashing>(
+          hashing.shapes[i], hashing.seen[i], [=](std::size_t execution) { beside(i, execution); });
     return made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * frames), std::move(setup));
   }
   static constexpr unsigned frames = own_chunks + 2; // pipelined wants some room beside one task
   HashingTasks hashing = two_tasks();
 };
-INSTANTIATE_TEST_SUITE_P(Rules, Fault, testing::ValuesIn(rules), [](const auto& policy) { return name_of(policy.param); });
+INSTANTIATE_TEST_SUITE_P(Rules, Fault, testing::ValuesIn(rules),
+                         [](const auto& policy) { return name_of(policy.param); });
 
 TEST_P(Fault, WhatIsSwappedOutIsOutOfReach) {
   const Probe probe;
@@ -194,13 +203,11 @@ TEST_P(Fault, ReadingWhatIsSwappedOutEndsTheProgram) {
     std::_Exit(0);
   };
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  if (sanitized)
-    EXPECT_DEATH(reads(), "reads it");
-  else
-    EXPECT_EXIT(reads(), testing::KilledBySignal(SIGSEGV), "reads it");
+  if (sanitized) EXPECT_DEATH(reads(), "reads it");
+  else EXPECT_EXIT(reads(), testing::KilledBySignal(SIGSEGV), "reads it");
 }
 
-// ---- transfers --------------------------------------------------------------------------------------------------------
+// ---- transfers ----
 
 TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
   struct Told {
@@ -211,16 +218,18 @@ TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
   ExecutiveSetup setup = hashing.setup();
   setup.open_store = store_opener(store);
   setup.copy_beside = true;
-  setup.observe_transfers = {.ended =
-                                 [](void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept {
-                                   if (begin > end) return;
-                                   auto& counts = *static_cast<Told*>(self);
-                                   (transfer.kind == policies::Action::Kind::copy_in ? counts.in : counts.out).fetch_add(1);
-                                 },
-                             .self = &told};
+  setup.observe_transfers = {
+      .ended =
+          [](void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept {
+            if (begin > end) return;
+            auto& counts = *static_cast<Told*>(self);
+            (transfer.kind == policies::Action::Kind::copy_in ? counts.in : counts.out).fetch_add(1);
+          },
+      .self = &told};
   Executive executive = made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6), std::move(setup));
   begun(executive);
-  const std::uint64_t in = told.in.load(), out = told.out.load(), loads = store->loads.load(), saves = store->saves.load();
+  const std::uint64_t in = told.in.load(), out = told.out.load(), loads = store->loads.load(),
+                      saves = store->saves.load();
   run_until(executive, [&] { return hashing.executions() > 10; });
   const SwapReport swap = *executive.stop().swap;
   EXPECT_GT(swap.in, Bytes{0});
@@ -231,13 +240,15 @@ TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-// ---- real-time rules --------------------------------------------------------------------------------------------------
+// ---- real-time rules ----
 
 class RealTime : public testing::TestWithParam<std::pair<SwapPolicy, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Swapping, RealTime,
                          testing::Values(std::pair(SwapPolicy::pipelined, false), std::pair(SwapPolicy::rt_swap, false),
                                          std::pair(SwapPolicy::pipelined, true)),
-                         [](const auto& kind) { return name_of(kind.param.first) + (kind.param.second ? "_to_a_file" : ""); });
+                         [](const auto& kind) {
+                           return name_of(kind.param.first) + (kind.param.second ? "_to_a_file" : "");
+                         });
 
 TEST_P(RealTime, ThreadsNeitherAllocateNorLockNorFault) {
   const auto [policy, to_file] = GetParam();
@@ -249,12 +260,13 @@ TEST_P(RealTime, ThreadsNeitherAllocateNorLockNorFault) {
   if (to_file) set.swap.store = SwapStore{.file = folder / "chunks"};
   Executive executive = made(std::move(set), hashing.setup());
   begun(executive);
-  const Report report = expect_real_time(executive, [&] { run_until(executive, [&] { return executive.progress().swap->operations > 200; }); });
+  const Report report = expect_real_time(
+      executive, [&] { run_until(executive, [&] { return executive.progress().swap->operations > 200; }); });
   EXPECT_GT(report.swap->operations, 200u);
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-// ---- jobs that end before their memory is there -----------------------------------------------------------------------
+// ---- jobs that end before their memory is there ----
 
 TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
   HashingTasks hashing = two_tasks();
@@ -265,7 +277,7 @@ TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
   Executive executive = made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6), std::move(setup));
   begun(executive);
   store->each = Duration(15ms).count(); // at a period of 20 ms
-  const auto sum = [&](std::uint64_t TaskReport::* counter) {
+  const auto sum = [&](std::uint64_t TaskReport::*counter) {
     const Report so_far = executive.progress();
     return so_far.tasks[0].*counter + so_far.tasks[1].*counter;
   };

@@ -1,6 +1,7 @@
-// The hole in RT-Swap's analysis (swap_simulation_test.cpp), on the host device: real threads, and a store whose transfers take as long as the
-// counter-example says. Everything is `scale` times as long as there, so that what a machine adds does not matter. For the same reason the
-// periods of c and m1 are 99 and 139 ms instead of 99.99 and 139.99 (Eq. (3) then gives 0.983): which of two jobs is more urgent is clear.
+// The hole in RT-Swap's analysis (swap_simulation_test.cpp), on the host device: real threads, and a store whose
+// transfers take as long as the counter-example says. Everything is `scale` times as long as there, so that what a
+// machine adds does not matter. For the same reason the periods of c and m1 are 99 and 139 ms instead of 99.99 and
+// 139.99 (Eq. (3) then gives 0.983): which of two jobs is more urgent is clear.
 #include "rtexec/executive.hpp"
 #include "test/rtexec/swap_sets.hpp"
 
@@ -28,7 +29,8 @@ struct Times {
 /// Holds the device for just so long, and nothing else.
 class Holding final : public tasks::Workload {
  public:
-  Holding(Bytes state, Duration length, std::shared_ptr<Times> times) : state_(state), length_(length), times_(std::move(times)) {}
+  Holding(Bytes state, Duration length, std::shared_ptr<Times> times)
+      : state_(state), length_(length), times_(std::move(times)) {}
   MemoryDemand memory() const override { return {.constant = {}, .scratch = {}, .state = state_}; }
   std::span<const std::byte> constants() const override { return {}; }
   std::string fingerprint() const override { return "holding"; }
@@ -71,7 +73,8 @@ struct Transfers {
     if (transfers.store->each.load() == 0) return;
     Instant::rep none = 0;
     auto& first = action.kind == policies::Action::Kind::copy_in ? transfers.first_load : transfers.first_save;
-    if (action.transfer.task == transfers.of_task) first.compare_exchange_strong(none, begin.time_since_epoch().count());
+    if (action.transfer.task == transfers.of_task)
+      first.compare_exchange_strong(none, begin.time_since_epoch().count());
     transfers.late.fetch_add(std::max<Duration::rep>(0, (end - begin - one_way).count()));
   }
 };
@@ -108,7 +111,8 @@ class HoleForReal : public testing::Test {
     ExecutiveSetup setup;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       times_.push_back(std::make_shared<Times>());
-      setup.workloads[tasks_[i].name] = std::make_unique<Holding>(small_chunk * chunks_[i], tasks_[i].wcet->device, times_[i]);
+      setup.workloads[tasks_[i].name] =
+          std::make_unique<Holding>(small_chunk * chunks_[i], tasks_[i].wcet->device, times_[i]);
     }
     setup.open_store = store_opener(store);
     setup.observe_transfers = {.ended = &Transfers::ended, .self = &*transfers_};
@@ -124,8 +128,8 @@ class HoleForReal : public testing::Test {
     return executive.stop();
   }
 
-  /// L1 begins to be loaded just before m1 to m8 come, L1 is saved for L3 before c comes, c comes while m1 executes, and goes before the others:
-  /// then the last of m2 to m8 is late, however long things take.
+  /// L1 begins to be loaded just before m1 to m8 come, L1 is saved for L3 before c comes, c comes while m1 executes,
+  /// and goes before the others: then the last of m2 to m8 is late, however long things take.
   bool events_came_in_order() const {
     const Instant load{Duration(transfers_->first_load.load())}, save{Duration(transfers_->first_save.load())};
     if (load == Instant{} || save == Instant{}) return false;
@@ -148,11 +152,13 @@ class HoleForReal : public testing::Test {
     return sum;
   }
 
-  /// How much longer transfers and executions took than they should, how late jobs were released, and how long threads waited, in all.
+  /// How much longer transfers and executions took than they should, how late jobs were released, and how long threads
+  /// waited, in all.
   Duration lateness(const Report& report) const {
     Duration late = waited_ + Duration(transfers_->late.load());
     for (std::size_t i = 0; i < tasks_.size(); ++i)
-      late += report.tasks[i].release_latency.max + std::max(Duration{0}, report.tasks[i].observed.device - tasks_[i].wcet->device);
+      late += report.tasks[i].release_latency.max +
+              std::max(Duration{0}, report.tasks[i].observed.device - tasks_[i].wcet->device);
     return late;
   }
 
@@ -177,16 +183,19 @@ TEST_F(HoleForReal, RtSwapMisses) {
   GTEST_SKIP() << "the machine was too busy: events never came in the order of the counter-example";
 }
 
-/// With four frames more, since condition (M) wants room to land beside L1 to L3 (policies/README.md): it admits no plan with ten.
+/// With four frames more, since condition (M) wants room to land beside L1 to L3 (policies/README.md): it admits no
+/// plan with ten.
 TEST_F(HoleForReal, PipelinedDoesNotMiss) {
   for (int i = 0; i < tries; ++i) {
     const Report report = run(SwapPolicy::pipelined, 31 - 17);
     if (lateness(report) > scaled(10ms)) continue;
-    for (const TaskReport& task : report.tasks) EXPECT_EQ(task.missed, 0u) << task.name << " took " << readable(task.response.max);
+    for (const TaskReport& task : report.tasks)
+      EXPECT_EQ(task.missed, 0u) << task.name << " took " << readable(task.response.max);
     for (const TaskReport& task : report.tasks) EXPECT_GE(task.completed, 1u) << task.name;
     return;
   }
-  GTEST_SKIP() << "the machine was too busy: things were late by more than " << readable(scaled(10ms)) << " in all in each run";
+  GTEST_SKIP() << "the machine was too busy: things were late by more than " << readable(scaled(10ms))
+               << " in all in each run";
 }
 
 } // namespace

@@ -22,7 +22,8 @@ inline std::string name_of(SwapPolicy policy) {
   return names[static_cast<std::size_t>(policy)];
 }
 
-inline constexpr std::array rules{SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::lru}; // the scheduler has one for all others
+/// The scheduler has one for all others
+inline constexpr std::array rules{SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::rt_swap, SwapPolicy::lru};
 
 inline constexpr Duration endless = std::chrono::hours(1); // a run that is stopped
 
@@ -31,7 +32,8 @@ inline TaskSet swapping_set(std::vector<Task> tasks, Duration duration, SwapPoli
   TaskSet set = set_of(std::move(tasks), duration);
   set.device.capacity = capacity;
   set.device.chunk = small_chunk;
-  set.device.swap_cost = {.in_per_chunk = 2ms, .out_per_chunk = 2ms, .in_fixed = {}, .out_fixed = {}, .drop_per_chunk = {}};
+  set.device.swap_cost = {
+      .in_per_chunk = 2ms, .out_per_chunk = 2ms, .in_fixed = {}, .out_fixed = {}, .drop_per_chunk = {}};
   set.swap.policy = policy;
   return set;
 }
@@ -56,8 +58,7 @@ inline void begun(Executive& executive) {
 }
 
 /// Goes on until `done`, in half a minute at the latest.
-template <class Done>
-void run_until(Executive& executive, Done done) {
+template <class Done> void run_until(Executive& executive, Done done) {
   const Instant end = hal::now() + 30s;
   while (!done() && hal::now() < end) executive.wait(2ms);
 }
@@ -74,7 +75,8 @@ struct HashingTasks {
   }
   ExecutiveSetup setup() const {
     ExecutiveSetup setup;
-    for (std::size_t i = 0; i < shapes.size(); ++i) setup.workloads[tasks[i].name] = std::make_unique<Hashing>(shapes[i], seen[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      setup.workloads[tasks[i].name] = std::make_unique<Hashing>(shapes[i], seen[i]);
     return setup;
   }
   /// The fewest executions of a task.
@@ -82,8 +84,9 @@ struct HashingTasks {
     return std::ranges::min(seen | std::views::transform([](const auto& each) { return each->count.load(); }));
   }
   bool all_as_expected() const {
-    return std::ranges::all_of(std::views::iota(std::size_t{0}, shapes.size()),
-                               [&](std::size_t i) { return seen[i]->all() == expected(shapes[i], seen[i]->count.load()); });
+    return std::ranges::all_of(std::views::iota(std::size_t{0}, shapes.size()), [&](std::size_t i) {
+      return seen[i]->all() == expected(shapes[i], seen[i]->count.load());
+    });
   }
 
   static constexpr Duration period = std::chrono::milliseconds(20);

@@ -1,6 +1,7 @@
-// Attacks the admission tests of sets that swap: random sets at the edge of what a test accepts run in the simulator under adversarial
-// releases, execution times, transfer times and contents of the frames; no part of any job may end after its bound. The formulas alone,
-// written down a second time, are attacked too; broken deliberately, they must be caught, to show that the search can see.
+// Attacks the admission tests of sets that swap: random sets at the edge of what a test accepts run in the simulator
+// under adversarial releases, execution times, transfer times and contents of the frames; no part of any job may end
+// after its bound. The formulas alone, written down a second time, are attacked too; broken deliberately, they must be
+// caught, to show that the search can see.
 //
 // RTEXEC_SOUNDNESS_SETS: sets per kind of set and per broken test, instead of the few that a normal run can afford.
 #include "policies/admission.hpp"
@@ -47,7 +48,8 @@ constexpr Bytes chunk{4096};
 Claim unplanned(const SwapSet& set) {
   Claim claim;
   claim.release_latency = Duration(set.release_latency);
-  claim.tasks.executive = {.order = set.order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
+  claim.tasks.executive = {
+      .order = set.order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
   for (const SwapTask& each : set.tasks) {
     Task& task = claim.tasks.tasks.emplace_back();
     task.name = "t" + std::to_string(claim.tasks.tasks.size());
@@ -83,16 +85,20 @@ std::optional<Claim> admitted(const SwapSet& set, SwapPolicy policy) {
   board.swap_costs.front().chunk = chunk;
   std::vector<MemoryDemand> memory;
   for (const SwapTask& task : set.tasks)
-    memory.push_back({.constant = chunk * task.constant, .scratch = chunk * task.scratch, .state = chunk * task.state, .fixed = chunk * task.fixed});
+    memory.push_back({.constant = chunk * task.constant,
+                      .scratch = chunk * task.scratch,
+                      .state = chunk * task.state,
+                      .fixed = chunk * task.fixed});
   auto plan = policies::make_plan(claim.tasks, board, memory);
   if (!plan || !plan->proved || !exchanges(*plan)) return std::nullopt;
   claim.plan = std::move(*plan);
   return claim;
 }
 
-// ---- the formulas alone: device parts, all that may be swapped is -------------------------------------------------------
+// ---- the formulas alone: device parts, all that may be swapped is ----
 
-/// What a load of `chunks` takes, and alpha. Chunks of all classes share the frames: one that is copied out may be in the way of any load.
+/// What a load of `chunks` takes, and alpha. Chunks of all classes share the frames: one that is copied out may be in
+/// the way of any load.
 test::PipelinedSet reference_set(const SwapSet& set) {
   const bool state = std::ranges::any_of(set.tasks, [](const SwapTask& task) { return task.state > 0; });
   const std::int64_t in = set.cost.in_per_chunk.count();
@@ -103,9 +109,13 @@ test::PipelinedSet reference_set(const SwapSet& set) {
   for (const SwapTask& task : set.tasks) {
     const unsigned chunks = task.constant + task.state;
     const std::int64_t victims = std::min<std::int64_t>(chunks, static_cast<std::int64_t>(set.tasks.size()) - 1);
-    const std::int64_t once = set.cost.in_fixed.count() + victims * set.cost.out_fixed.count() + (set.copy_engines == 2 ? std::min(in, out) : 0);
-    reference.tasks.push_back({.period = task.period, .deadline = task.deadline, .device = task.device,
-                               .load = chunks == 0 ? 0 : once + reference.per_chunk * chunks, .chunks = chunks});
+    const std::int64_t once = set.cost.in_fixed.count() + victims * set.cost.out_fixed.count() +
+                              (set.copy_engines == 2 ? std::min(in, out) : 0);
+    reference.tasks.push_back({.period = task.period,
+                               .deadline = task.deadline,
+                               .device = task.device,
+                               .load = chunks == 0 ? 0 : once + reference.per_chunk * chunks,
+                               .chunks = chunks});
   }
   return reference;
 }
@@ -115,7 +125,11 @@ std::optional<Claim> by_formula(const SwapSet& set, const PipelinedFaults& fault
   if (!bounds) return std::nullopt;
   Claim claim = unplanned(set);
   claim.plan.order = set.order;
-  claim.plan.swap = SwapPlan{.policy = SwapPolicy::pipelined, .frames = set.capacity, .copy_engines = set.copy_engines, .cost = set.cost, .store = {}};
+  claim.plan.swap = SwapPlan{.policy = SwapPolicy::pipelined,
+                             .frames = set.capacity,
+                             .copy_engines = set.copy_engines,
+                             .cost = set.cost,
+                             .store = {}};
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     PlannedTask& planned = claim.plan.tasks.emplace_back();
     planned.name = claim.tasks.tasks[i].name;
@@ -132,7 +146,7 @@ std::optional<Claim> by_formula(const SwapSet& set, const PipelinedFaults& fault
   return claim;
 }
 
-// ---- random sets --------------------------------------------------------------------------------------------------------
+// ---- random sets ----
 
 enum class Style { device_only, end_to_end, paper };
 
@@ -162,13 +176,15 @@ void add_chunks(SwapTask& task, Random& random, int classes, unsigned chunks) {
 std::int64_t cost_of(const SwapSet& set, const SwapTask& task) {
   const std::int64_t chunks = task.constant + task.state;
   if (chunks == 0) return task.device;
-  return task.device + (set.cost.in_fixed + set.cost.out_fixed).count() + chunks * (set.cost.in_per_chunk + set.cost.out_per_chunk).count();
+  return task.device + (set.cost.in_fixed + set.cost.out_fixed).count() +
+         chunks * (set.cost.in_per_chunk + set.cost.out_per_chunk).count();
 }
 
 /// Chunks, device part and period, relative to those of the others.
 std::int64_t add_task(SwapSet& set, Random& random, Style style, int classes, bool wide) {
   SwapTask& task = set.tasks.emplace_back();
-  task.core = static_cast<unsigned>(chance(random, 50) ? static_cast<std::int64_t>(set.tasks.size()) : draw(random, 0, 1));
+  task.core =
+      static_cast<unsigned>(chance(random, 50) ? static_cast<std::int64_t>(set.tasks.size()) : draw(random, 0, 1));
   if (style == Style::paper) {
     const auto& network = networks[static_cast<std::size_t>(draw(random, 0, 11))];
     add_chunks(task, random, classes, network.swappable);
@@ -207,7 +223,8 @@ SwapSet random_set(Random& random, Style style) {
   set.order = chance(random, 50) ? Order::edf : Order::static_priority;
   set.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
   set.cost = random_cost(random);
-  if (style == Style::paper) set.cost = {.in_per_chunk = Duration(2264), .out_per_chunk = Duration(2096), .drop_per_chunk = Duration(20)};
+  if (style == Style::paper)
+    set.cost = {.in_per_chunk = Duration(2264), .out_per_chunk = Duration(2096), .drop_per_chunk = Duration(20)};
   if (style == Style::end_to_end && chance(random, 30)) set.release_latency = draw(random, 1, 5);
   const int classes = static_cast<int>(draw(random, 0, 2)); // state, constant, both
   const bool wide = chance(random, 40);
@@ -217,7 +234,8 @@ SwapSet random_set(Random& random, Style style) {
   if (!choose_capacity(set, random)) return random_set(random, style);
 
   double sum = 0;
-  for (std::size_t i = 0; i < shares.size(); ++i) sum += static_cast<double>(cost_of(set, set.tasks[i])) / static_cast<double>(shares[i]);
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    sum += static_cast<double>(cost_of(set, set.tasks[i])) / static_cast<double>(shares[i]);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     SwapTask& task = set.tasks[i];
     task.period = static_cast<std::int64_t>(sum * static_cast<double>(shares[i])) + 1;
@@ -257,7 +275,8 @@ struct Search {
   std::string first;
 };
 
-Search search(const Analysis& analysis, Style style, std::uint64_t seed, int sets, const std::function<bool(const SwapSet&)>& worth_attacking = {}) {
+Search search(const Analysis& analysis, Style style, std::uint64_t seed, int sets,
+              const std::function<bool(const SwapSet&)>& worth_attacking = {}) {
   constexpr int attacks = 6;
   constexpr int steps = 40;
   Random random(seed);
@@ -303,7 +322,8 @@ INSTANTIATE_TEST_SUITE_P(Admission, SwapSoundness,
                                          Attack{"lru_end_to_end", Style::end_to_end, SwapPolicy::lru, 50}),
                          [](const auto& attack) { return std::string(attack.param.name); });
 
-/// The set of test/rtexec/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts and that then misses, in us; `period` of m2 .. m8 is 140 ms there.
+/// The set of test/rtexec/swap_simulation_test.cpp that RT-Swap's Eq. (3) accepts and that then misses, in us; `period`
+/// of m2 .. m8 is 140 ms there.
 SwapSet hole(Order order, std::int64_t period) {
   SwapSet set;
   set.order = order;
@@ -311,7 +331,11 @@ SwapSet hole(Order order, std::int64_t period) {
   set.cost = {.in_per_chunk = Duration(3000), .out_per_chunk = Duration(3000)};
   set.all_swapped = true;
   const auto add = [&](std::int64_t every, std::int64_t device, unsigned chunks) {
-    set.tasks.push_back({.period = every, .deadline = every, .device = device, .state = chunks, .core = static_cast<unsigned>(set.tasks.size())});
+    set.tasks.push_back({.period = every,
+                         .deadline = every,
+                         .device = device,
+                         .state = chunks,
+                         .core = static_cast<unsigned>(set.tasks.size())});
   };
   add(99'990, 1000, 1);
   add(139'990, 500, 0);
@@ -323,12 +347,14 @@ SwapSet hole(Order order, std::int64_t period) {
 TEST(RtSwapSoundness, TheHoleInItsAnalysisIsRefused) {
   for (const Order order : {Order::edf, Order::static_priority}) {
     EXPECT_FALSE(admitted(hole(order, 140'000), SwapPolicy::rt_swap));
-    EXPECT_TRUE(admitted(hole(order, 160'000), SwapPolicy::rt_swap)); // less than one swap-out of 10 chunks longer
+    // Less than one swap-out of 10 chunks longer
+    EXPECT_TRUE(admitted(hole(order, 160'000), SwapPolicy::rt_swap));
   }
 }
 
 TEST(PipelinedFormulaSoundness, KeepsEveryBound) {
-  const Search found = search([](const SwapSet& set) { return by_formula(set, {}); }, Style::device_only, 1, sets_to_try(200));
+  const Search found =
+      search([](const SwapSet& set) { return by_formula(set, {}); }, Style::device_only, 1, sets_to_try(200));
   EXPECT_GE(found.sets, sets_to_try(200) / 2);
   EXPECT_EQ(found.caught, 0) << found.first;
 }
@@ -344,15 +370,18 @@ class BrokenPipelinedFormula : public testing::TestWithParam<Broken> {};
 TEST_P(BrokenPipelinedFormula, IsCaught) {
   const auto& [name, faults, sets] = GetParam();
   const auto changes_anything = [](const SwapSet& set) { return !by_formula(set, {}); };
-  const Search found = search([&](const SwapSet& set) { return by_formula(set, faults); }, Style::device_only, 2, sets_to_try(sets), changes_anything);
+  const Search found = search([&](const SwapSet& set) { return by_formula(set, faults); }, Style::device_only, 2,
+                              sets_to_try(sets), changes_anything);
   RecordProperty("sets", found.sets);
   RecordProperty("caught", found.caught);
   EXPECT_GT(found.caught, 0) << "in " << found.sets << " sets";
 }
 
 INSTANTIATE_TEST_SUITE_P(Deliberate, BrokenPipelinedFormula,
-                         testing::Values(Broken{"staged_load", {.staged_load = true}}, Broken{"running_job", {.running_job = true}},
-                                         Broken{"pairing", {.pairing = true}}, Broken{"landing_room", {.landing_room = true}},
+                         testing::Values(Broken{"staged_load", {.staged_load = true}},
+                                         Broken{"running_job", {.running_job = true}},
+                                         Broken{"pairing", {.pairing = true}},
+                                         Broken{"landing_room", {.landing_room = true}},
                                          Broken{"bypass", {.bypass = true}, 400}),
                          [](const auto& broken) { return std::string(broken.param.name); });
 

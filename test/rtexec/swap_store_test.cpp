@@ -1,5 +1,5 @@
-// Backing stores of a running executive: what they do wrong fails one job and loses nothing, what has not changed is not copied, and a file
-// leaves nothing behind.
+// Backing stores of a running executive: what they do wrong fails one job and loses nothing, what has not changed is
+// not copied, and a file leaves nothing behind.
 #include "test/hal/failing_system.hpp"
 #include "test/rtexec/swap_sets.hpp"
 #include "test/support/files.hpp"
@@ -15,12 +15,12 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-// ---- what a store can do wrong ----------------------------------------------------------------------------------------
+// ---- what a store can do wrong ----
 
 class BadStore : public testing::TestWithParam<SwapPolicy> {
  protected:
   /// Gives the store its orders in the middle of a run.
-  Report run(std::atomic<int> StoreOrders::* orders, int count, bool verify = false) {
+  Report run(std::atomic<int> StoreOrders::*orders, int count, bool verify = false) {
     TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 10);
     set.swap.verify = verify;
     ExecutiveSetup setup = hashing.setup();
@@ -43,7 +43,8 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
   void expect_one_failure(const Report& report, Errc why) {
     expect_balanced(report);
     ASSERT_EQ(failed_jobs(report), 1u);
-    const auto task = static_cast<std::size_t>(std::ranges::find(report.tasks, 1u, &TaskReport::failed) - report.tasks.begin());
+    const auto task =
+        static_cast<std::size_t>(std::ranges::find(report.tasks, 1u, &TaskReport::failed) - report.tasks.begin());
     EXPECT_EQ(report.tasks[task].failure, why);
     EXPECT_GE(report.tasks[task].missed, 1u);
     EXPECT_FALSE(report.deadlines_kept());
@@ -68,18 +69,25 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
   std::mutex mutex;
   std::vector<Miss> misses;
 };
-INSTANTIATE_TEST_SUITE_P(Rules, BadStore, testing::ValuesIn(rules), [](const auto& policy) { return name_of(policy.param); });
+INSTANTIATE_TEST_SUITE_P(Rules, BadStore, testing::ValuesIn(rules),
+                         [](const auto& policy) { return name_of(policy.param); });
 
-TEST_P(BadStore, AChangedBitFailsItsJobAndNoOther) { expect_one_failure(run(&StoreOrders::flips, 1, true), Errc::corrupted); }
+TEST_P(BadStore, AChangedBitFailsItsJobAndNoOther) {
+  expect_one_failure(run(&StoreOrders::flips, 1, true), Errc::corrupted);
+}
 
 TEST_P(BadStore, AChangedBitIsNoticedByItsTaskWhereNobodyVerifies) {
   EXPECT_EQ(failed_jobs(run(&StoreOrders::flips, 8)), 0u); // some of them not of scratch
   EXPECT_FALSE(hashing.all_as_expected()) << "these tests would not notice";
 }
 
-TEST_P(BadStore, AFailedLoadFailsItsJobAndNoOther) { expect_one_failure(run(&StoreOrders::failing_loads, 1), Errc::io_error); }
+TEST_P(BadStore, AFailedLoadFailsItsJobAndNoOther) {
+  expect_one_failure(run(&StoreOrders::failing_loads, 1), Errc::io_error);
+}
 
-TEST_P(BadStore, AFailedSaveFailsTheJobItWasForAndKeepsTheData) { expect_one_failure(run(&StoreOrders::failing_saves, 1), Errc::io_error); }
+TEST_P(BadStore, AFailedSaveFailsTheJobItWasForAndKeepsTheData) {
+  expect_one_failure(run(&StoreOrders::failing_saves, 1), Errc::io_error);
+}
 
 TEST_P(BadStore, ManyFailuresLoseNothing) {
   for (const auto orders : {&StoreOrders::failing_loads, &StoreOrders::failing_saves, &StoreOrders::flips}) {
@@ -110,7 +118,7 @@ TEST_P(BadStore, ATornCopyIsNotTakenForTheDataThatItWasOf) {
   EXPECT_TRUE(hashing.all_as_expected());
 }
 
-// ---- unchanged state --------------------------------------------------------------------------------------------------
+// ---- unchanged state ----
 
 TEST_P(BadStore, UnchangedStateIsNotCopiedAgain) {
   const auto swapped = [&](bool skip_unchanged) {
@@ -130,11 +138,12 @@ TEST_P(BadStore, UnchangedStateIsNotCopiedAgain) {
   EXPECT_GT(changed.skipped, Bytes{0});
   EXPECT_GT(changed.out, Bytes{0});
   // Of as many chunks that went, the half that changed.
-  const double share = static_cast<double>(changed.out.count) / static_cast<double>((changed.out + changed.skipped).count);
+  const double share =
+      static_cast<double>(changed.out.count) / static_cast<double>((changed.out + changed.skipped).count);
   EXPECT_NEAR(share, 0.5, 0.2);
 }
 
-// ---- a file as the store ----------------------------------------------------------------------------------------------
+// ---- a file as the store ----
 
 struct FileStore : testing::Test {
   Executive executive() {
@@ -170,7 +179,8 @@ TEST_F(FileStore, WhatItFellBackToIsToldOnceItIsOpen) {
   Executive swapping = executive();
   const hal::test::Failing<&hal::System::ring_open> no_io_uring(ENOSYS);
   begun(swapping);
-  EXPECT_THAT(swapping.progress().swap->fallback, HasSubstr("the kernel has no io_uring (ENOSYS): pread and pwrite instead"));
+  EXPECT_THAT(swapping.progress().swap->fallback,
+              HasSubstr("the kernel has no io_uring (ENOSYS): pread and pwrite instead"));
   EXPECT_EQ(swapping.stop().swap->fallback, swapping.progress().swap->fallback);
 }
 

@@ -17,7 +17,8 @@ using namespace test;
 
 /// Transfers of one direction, by what the trace says of them.
 struct Transfers {
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>; // task, slot, frame, and the job it is for
+  // Task, slot, frame, and the job it is for
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   std::set<Key> open;
   std::set<std::pair<std::int64_t, std::int64_t>> causes;
   std::uint64_t ended = 0, copied = 0, uncopied = 0;
@@ -43,7 +44,10 @@ struct Transfers {
 
 TEST(SwapTrace, AddsUpToTheReport) {
   const ScratchFolder folder;
-  const Hashing::Shape shape{.constant = small_chunk * 3, .scratch = small_chunk, .state = small_chunk * 3, .kind = Hashing::State::half_changes};
+  const Hashing::Shape shape{.constant = small_chunk * 3,
+                             .scratch = small_chunk,
+                             .state = small_chunk * 3,
+                             .kind = Hashing::State::half_changes};
   HashingTasks hashing({shape, shape, shape});
   for (Task& task : hashing.tasks) task.swap_volume = small_chunk * 6;
   auto session = traces::Session::start(folder / "trace", {});
@@ -62,11 +66,12 @@ TEST(SwapTrace, AddsUpToTheReport) {
   std::set<std::pair<std::int64_t, std::int64_t>> released;
   std::map<std::string, std::uint64_t> totals;
   const std::map<std::string_view, std::pair<Transfers*, bool>> events{{"rtexec:swap_in_begin", {&in, true}},
-                                                                     {"rtexec:swap_in_end", {&in, false}},
-                                                                     {"rtexec:swap_out_begin", {&out, true}},
-                                                                     {"rtexec:swap_out_end", {&out, false}}};
+                                                                       {"rtexec:swap_in_end", {&in, false}},
+                                                                       {"rtexec:swap_out_begin", {&out, true}},
+                                                                       {"rtexec:swap_out_end", {&out, false}}};
   const auto read = traces::read_trace(session->folder(), [&](const traces::RecordedEvent& event) {
-    if (const auto known = events.find(event.name()); known != events.end()) known->second.first->take(event, known->second.second);
+    if (const auto known = events.find(event.name()); known != events.end())
+      known->second.first->take(event, known->second.second);
     if (event.name() == "rtexec:job_release") released.emplace(*event.integer("task"), *event.integer("job"));
     if (event.name() == "rtexec:swap_totals")
       for (const char* field : {"in_bytes", "out_bytes", "skipped_bytes", "dropped_bytes"})

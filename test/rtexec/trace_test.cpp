@@ -1,4 +1,5 @@
-// What runs leave in their traces: a set-up to replay from, every decision of the scheduler core, no gaps, and after a miss a snapshot.
+// What runs leave in their traces: a set-up to replay from, every decision of the scheduler core, no gaps, and after a
+// miss a snapshot.
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "rtexec/simulator/tracer.hpp"
@@ -35,7 +36,8 @@ std::vector<Seen> read(const std::filesystem::path& folder) {
   std::vector<Seen> seen;
   const auto read = traces::read_trace(folder, [&](const traces::RecordedEvent& event) {
     Seen each{std::string(event.name().substr(std::string_view("rtexec:").size())), {}};
-    for (const char* field : {"task", "job", "at", "nominal", "start", "deadline", "sequence", "input", "action", "moved_task", "slot", "frame", "failed", "executed"})
+    for (const char* field : {"task", "job", "at", "nominal", "start", "deadline", "sequence", "input", "action",
+                              "moved_task", "slot", "frame", "failed", "executed"})
       if (const auto value = event.integer(field)) each.fields[field] = *value;
     seen.push_back(std::move(each));
   });
@@ -55,10 +57,13 @@ std::size_t last(const std::vector<Seen>& events, std::string_view name) {
 }
 
 policies::Transfer transfer_of(const Seen& event) {
-  return {static_cast<std::uint32_t>(event["moved_task"]), static_cast<std::uint32_t>(event["slot"]), static_cast<std::uint32_t>(event["frame"])};
+  return {static_cast<std::uint32_t>(event["moved_task"]), static_cast<std::uint32_t>(event["slot"]),
+          static_cast<std::uint32_t>(event["frame"])};
 }
 
-policies::JobId job_of(const Seen& event) { return {static_cast<std::uint32_t>(event["task"]), static_cast<std::uint64_t>(event["job"])}; }
+policies::JobId job_of(const Seen& event) {
+  return {static_cast<std::uint32_t>(event["task"]), static_cast<std::uint64_t>(event["job"])};
+}
 
 /// Every input is there, and the core decides anew what is recorded.
 void expect_decided_as_recorded(const std::vector<Seen>& events, const Plan& plan) {
@@ -72,12 +77,17 @@ void expect_decided_as_recorded(const std::vector<Seen>& events, const Plan& pla
       ASSERT_EQ(event["sequence"], inputs++);
       actions.clear();
       next = 0;
-      scheduler.on({.kind = static_cast<Event::Kind>(event["input"]), .job = job_of(event), .now = Instant(Duration(event["at"])),
-                    .deadline = Instant(Duration(event["deadline"])), .transfer = transfer_of(event), .failed = event["failed"] != 0},
+      scheduler.on({.kind = static_cast<Event::Kind>(event["input"]),
+                    .job = job_of(event),
+                    .now = Instant(Duration(event["at"])),
+                    .deadline = Instant(Duration(event["deadline"])),
+                    .transfer = transfer_of(event),
+                    .failed = event["failed"] != 0},
                    actions);
     } else if (event.name == "scheduler_action") {
       ASSERT_LT(next, actions.all().size()) << "after input " << inputs;
-      const Action recorded{.kind = static_cast<Action::Kind>(event["action"]), .job = job_of(event), .transfer = transfer_of(event)};
+      const Action recorded{
+          .kind = static_cast<Action::Kind>(event["action"]), .job = job_of(event), .transfer = transfer_of(event)};
       EXPECT_EQ(event["sequence"], inputs - 1);
       EXPECT_EQ(recorded, actions.all()[next++]) << "of input " << inputs - 1;
     }
@@ -116,9 +126,11 @@ TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
   HashingTasks hashing = two_tasks();
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
-  Executive executive = made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
+  Executive executive =
+      made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
   begun(executive);
-  const Report report = expect_real_time(executive, [&] { run_until(executive, [&] { return hashing.executions() > 15; }); });
+  const Report report =
+      expect_real_time(executive, [&] { run_until(executive, [&] { return hashing.executions() > 15; }); });
   const auto summary = session->stop();
   ASSERT_TRUE(summary) << problem(summary);
   EXPECT_EQ(summary->lost.events, 0u);
@@ -130,13 +142,16 @@ TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
   for (const TaskReport& task : report.tasks) completed += task.completed;
   expect_executed(events, completed);
   const Seen& release = events.at(first(events, "job_release"));
-  EXPECT_EQ(events.at(first(events, "run_begin"))["start"] + executive.tasks().tasks.at(static_cast<std::size_t>(release["task"])).offset.count(), release["nominal"]);
+  EXPECT_EQ(events.at(first(events, "run_begin"))["start"] +
+                executive.tasks().tasks.at(static_cast<std::size_t>(release["task"])).offset.count(),
+            release["nominal"]);
 }
 
 TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
   const ScratchFolder folder;
   HashingTasks hashing = two_tasks();
-  Executive executive = made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
+  Executive executive =
+      made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 5), hashing.setup());
   auto session = traces::Session::start(folder / "trace", {.buffer = Bytes{1 << 20}});
   if (!session) GTEST_SKIP() << session.error().what;
   simulator::Options options;
@@ -165,11 +180,13 @@ TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
     EXPECT_LE(before, event["at"]) << event.name;
     before = event["at"];
     if (event.name == "cpu_end") {
-      EXPECT_EQ(event["executed"], executive.plan().tasks.at(static_cast<std::size_t>(event["task"])).wcet.before.count());
+      EXPECT_EQ(event["executed"],
+                executive.plan().tasks.at(static_cast<std::size_t>(event["task"])).wcet.before.count());
     }
     executed += event.name == "job_end" ? event["executed"] : 0;
   }
-  EXPECT_EQ(executed, static_cast<std::int64_t>(outcome.tasks[0].completed + outcome.tasks[1].completed) * executive.plan().tasks[0].wcet.after.count());
+  EXPECT_EQ(executed, static_cast<std::int64_t>(outcome.tasks[0].completed + outcome.tasks[1].completed) *
+                          executive.plan().tasks[0].wcet.after.count());
 }
 
 TEST(Trace, MissLeavesASnapshotOfItsJob) {
@@ -196,12 +213,16 @@ TEST(Trace, MissLeavesASnapshotOfItsJob) {
   EXPECT_THAT(snapshots.written.front().reason, testing::StartsWith("miss 1"));
 
   const std::vector<Seen> events = read(snapshots.written.front().folder);
-  for (const char* name : {"run_begin", "plan", "task_info", "admission_test", "probe"}) EXPECT_LT(first(events, name), events.size()) << name;
+  for (const char* name : {"run_begin", "plan", "task_info", "admission_test", "probe"})
+    EXPECT_LT(first(events, name), events.size()) << name;
   const Miss& miss = misses.front();
   const auto of_the_job = [&](std::string_view name) {
-    return std::ranges::any_of(events, [&](const Seen& event) { return event.name == name && job_of(event) == policies::JobId{static_cast<std::uint32_t>(miss.task), miss.job}; });
+    return std::ranges::any_of(events, [&](const Seen& event) {
+      return event.name == name && job_of(event) == policies::JobId{static_cast<std::uint32_t>(miss.task), miss.job};
+    });
   };
-  for (const char* name : {"job_release", "cpu_end", "device_end", "job_end", "job_miss"}) EXPECT_TRUE(of_the_job(name)) << name;
+  for (const char* name : {"job_release", "cpu_end", "device_end", "job_end", "job_miss"})
+    EXPECT_TRUE(of_the_job(name)) << name;
 }
 
 } // namespace

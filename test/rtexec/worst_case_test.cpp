@@ -1,4 +1,5 @@
-// The search for late responses: what it finds is a run that the listed releases repeat, and on small sets it is the worst there is.
+// The search for late responses: what it finds is a run that the listed releases repeat, and on small sets it is the
+// worst there is.
 #include "rtexec/simulator/worst_case.hpp"
 
 #include "policies/admission.hpp"
@@ -80,7 +81,8 @@ TEST(WorstCase, IsWithinTheBoundOfASetThatIsProved) {
 
 TEST(WorstCase, OfAJobThatNeverEndsIsItsAge) {
   Scene scene = scene_of({task_of(50ms, 25ms), task_of(50ms, 25ms), task_of(200ms, 10ms)});
-  for (Task& task : scene.tasks.tasks) task.on_overrun = OnOverrun::catch_up; // what the first two are late by stays: the third gets no turn any more
+  // What the first two are late by stays: the third gets no turn any more
+  for (Task& task : scene.tasks.tasks) task.on_overrun = OnOverrun::catch_up;
   const WorstCase found = search(scene, {.attempts = 20});
   EXPECT_EQ(found.job.task, 2u);
   EXPECT_GT(found.response, 400ms);
@@ -93,14 +95,16 @@ TEST(WorstCase, ComesOutTwiceFromOneSeed) {
     const WorstCase first = search(scene, how), second = search(scene, how);
     EXPECT_EQ(first.response, second.response);
     for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(first.tasks.tasks[i].releases, second.tasks.tasks[i].releases);
-    EXPECT_EQ(simulate(first.tasks, scene.plan, second.run).tasks[first.job.task].longest(), first.response) << "stands alone";
+    EXPECT_EQ(simulate(first.tasks, scene.plan, second.run).tasks[first.job.task].longest(), first.response)
+        << "stands alone";
   }
 }
 
 TEST(WorstCase, IsTheBestSoFarWhereTheSearchIsEnded) {
   const Scene scene = scene_of({task_of(50ms, 10ms), task_of(200ms, 45ms)});
   int asked = 0;
-  const WorstCase found = find_worst_case(scene.tasks, scene.plan, {}, [&](int done) { return asked = done, done < 3; });
+  const WorstCase found =
+      find_worst_case(scene.tasks, scene.plan, {}, [&](int done) { return asked = done, done < 3; });
   EXPECT_EQ(asked, 3);
   EXPECT_GT(found.response, 0ms);
 }

@@ -32,7 +32,8 @@ constexpr Instant after_all = last + Duration(1);
 /// Chooses releases, and how much of the most that is allowed is taken.
 class Rounds {
  public:
-  Rounds(const Claim& claim, Random& random, std::uint64_t jobs) : claim_(claim), random_(random), tasks_(claim.tasks.tasks.size()), left_(jobs) {
+  Rounds(const Claim& claim, Random& random, std::uint64_t jobs)
+      : claim_(claim), random_(random), tasks_(claim.tasks.tasks.size()), left_(jobs) {
     for (const Task& task : claim.tasks.tasks) {
       longest_ = std::max(longest_, task.period.count());
       shortest_ = std::min(shortest_, task.period.count());
@@ -73,7 +74,9 @@ class Rounds {
     int early_percent = 0; // of its parts that take less than their WCET
   };
 
-  std::int64_t chunks(std::size_t task) const { return static_cast<std::int64_t>(claim_.plan.tasks[task].swap_slots.size()); }
+  std::int64_t chunks(std::size_t task) const {
+    return static_cast<std::int64_t>(claim_.plan.tasks[task].swap_slots.size());
+  }
 
   Duration portion(Duration most, int percent) {
     if (percent == 0 || !chance(random_, percent)) return most;
@@ -83,32 +86,42 @@ class Rounds {
   /// Begins another round, after the end of the last one. Tasks that are not yet through with that join late.
   void prepare() {
     ++round_;
-    const auto any = [&] { return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(tasks_.size()) - 1)); };
+    const auto any = [&] {
+      return static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(tasks_.size()) - 1));
+    };
     const std::size_t first = any(), staged = any();
-    const bool alone = chance(random_, 20); // one task comes when the first job ends, and all others at the meeting
+    // One task comes when the first job ends, and all others at the meeting
+    const bool alone = chance(random_, 20);
     const std::size_t latecomer = any();
     const bool evictors = !alone && chance(random_, 50);
-    const Duration in = claim_.plan.swap ? claim_.plan.swap->cost.in_per_chunk : Duration(0), out = claim_.plan.swap ? claim_.plan.swap->cost.out_per_chunk : Duration(0);
+    const Duration in = claim_.plan.swap ? claim_.plan.swap->cost.in_per_chunk : Duration(0),
+                   out = claim_.plan.swap ? claim_.plan.swap->cost.out_per_chunk : Duration(0);
     const std::int64_t device = claim_.tasks.tasks[first].wcet->device.count();
     const bool loads_first = alone || chance(random_, 50);
-    const std::int64_t first_lead = loads_first ? chunks(first) * (alone || chance(random_, 50) ? out : in + out).count() + draw(random_, -1, 3) : draw(random_, 1, device + 1);
+    const std::int64_t first_lead =
+        loads_first ? chunks(first) * (alone || chance(random_, 50) ? out : in + out).count() + draw(random_, -1, 3)
+                    : draw(random_, 1, device + 1);
     const std::int64_t first_end = device + (loads_first ? chunks(first) * in.count() : 0);
     meeting_ = end_ + 2 * longest_;
     const std::int64_t kind = draw(random_, 0, 9);
-    end_ = meeting_ + (kind < 6 ? draw(random_, shortest_, 4 * shortest_) : kind < 9 ? draw(random_, shortest_, longest_) : draw(random_, longest_, 3 * longest_));
+    end_ = meeting_ + (kind < 6   ? draw(random_, shortest_, 4 * shortest_)
+                       : kind < 9 ? draw(random_, shortest_, longest_)
+                                  : draw(random_, longest_, 3 * longest_));
     gaps_ = chance(random_, 60) ? 0 : static_cast<int>(draw(random_, 1, 20));
     transfers_early_ = early_ && chance(random_, 30) ? static_cast<int>(draw(random_, 5, 60)) : 0;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const Wcet& wcet = *claim_.tasks.tasks[i].wcet;
       const std::int64_t period = claim_.tasks.tasks[i].period.count();
       const bool evicts = evictors && chance(random_, 40);
-      const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0; // the device is asked after its first part
+      // The device is asked after its first part
+      const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0;
       std::int64_t lead = -draw(random_, 0, 2);
       if (i == first) lead = first_lead;
       else if (i == staged) lead = draw(random_, 0, 3);
       else if (alone) lead = i == latecomer ? draw(random_, 0, 6) - 4 - first_end : lead;
       else if (evicts) lead = draw(random_, 1, period + 1);
-      else if (chance(random_, 30)) lead = chance(random_, 50) ? -draw(random_, 0, period / 2) : -first_end + draw(random_, -3, 3);
+      else if (chance(random_, 30))
+        lead = chance(random_, 50) ? -draw(random_, 0, period / 2) : -first_end + draw(random_, -3, 3);
       tasks_[i].lead = lead + before;
       tasks_[i].early_percent = early_ && chance(random_, 50) ? static_cast<int>(draw(random_, 5, 50)) : 0;
     }
@@ -126,7 +139,8 @@ class Rounds {
 
 } // namespace
 
-Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs, const std::function<void(const simulator::Step&)>& observe) {
+Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
+              const std::function<void(const simulator::Step&)>& observe) {
   Plan plan = claim.plan;
   fill_frames(plan, random);
   Rounds rounds(claim, random, jobs);
@@ -147,8 +161,11 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs, const std:
     result.jobs += task.completed;
     const auto& bound = plan.tasks[i].response_bound;
     if (!bound || result.broken) continue;
-    if (task.response_max > *bound) result.broken = simulator::BrokenBound{.task = i, .part = Part::after, .took = task.response_max, .bound = *bound};
-    else if (task.missed + task.skipped > 0) result.broken = simulator::BrokenBound{.task = i, .part = {}, .took = task.longest(), .bound = *bound};
+    if (task.response_max > *bound)
+      result.broken =
+          simulator::BrokenBound{.task = i, .part = Part::after, .took = task.response_max, .bound = *bound};
+    else if (task.missed + task.skipped > 0)
+      result.broken = simulator::BrokenBound{.task = i, .part = {}, .took = task.longest(), .bound = *bound};
   }
   return result;
 }

@@ -1,5 +1,6 @@
-// One long run in which jobs are ambushed again and again: in each round all tasks meet while one job executes, or is about to be loaded, and
-// another is staged; then they come as often as they may. Cheap: many rounds for each set, none of them improved.
+// One long run in which jobs are ambushed again and again: in each round all tasks meet while one job executes, or is
+// about to be loaded, and another is staged; then they come as often as they may. Cheap: many rounds for each set, none
+// of them improved.
 #pragma once
 
 #include "rtexec/simulator/adversary.hpp"
@@ -18,6 +19,7 @@ struct Ambush {
 };
 
 /// Of about `jobs` jobs, with random contents of the frames at the start. `observe`: of every step, or none.
-[[nodiscard]] Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs, const std::function<void(const simulator::Step&)>& observe = {});
+[[nodiscard]] Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
+                            const std::function<void(const simulator::Step&)>& observe = {});
 
 } // namespace rtexec::soundness

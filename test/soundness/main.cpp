@@ -1,9 +1,10 @@
-// check-soundness: random sets that the admission tests just accept run in the simulator under adversarial releases, execution and transfer times;
-// tiny ones under every release pattern. No job may respond later than it is promised. Then the same for tests that are broken deliberately, each of
-// which must be refuted. Exits 1 where a promise was broken, or an error was not seen.
+// check-soundness: random sets that the admission tests just accept run in the simulator under adversarial releases,
+// execution and transfer times; tiny ones under every release pattern. No job may respond later than it is promised.
+// Then the same for tests that are broken deliberately, each of which must be refuted. Exits 1 where a promise was
+// broken, or an error was not seen.
 //
-// SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: at least so many; SOUNDNESS_SEED=, SOUNDNESS_THREADS=. SOUNDNESS_ONE="NAME/NUMBER": that set alone,
-// with all its steps. An argument names the file of the summary, in JSON.
+// SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: at least so many; SOUNDNESS_SEED=, SOUNDNESS_THREADS=.
+// SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps. An argument names the file of the summary, in JSON.
 #include "test/rtexec/adversary.hpp"
 #include "test/soundness/ambush.hpp"
 #include "test/soundness/subjects.hpp"
@@ -31,15 +32,18 @@ std::uint64_t asked(const char* name, std::uint64_t otherwise) {
 }
 
 struct Wanted {
-  std::uint64_t sets = asked("SOUNDNESS_SETS", 1'000'000), jobs = asked("SOUNDNESS_JOBS", 1'000'000'000), tiny = asked("SOUNDNESS_TINY", 50'000);
+  std::uint64_t sets = asked("SOUNDNESS_SETS", 1'000'000), jobs = asked("SOUNDNESS_JOBS", 1'000'000'000),
+                tiny = asked("SOUNDNESS_TINY", 50'000);
   std::uint64_t seed = asked("SOUNDNESS_SEED", 1);
-  unsigned threads = static_cast<unsigned>(asked("SOUNDNESS_THREADS", std::max(1U, std::thread::hardware_concurrency())));
+  unsigned threads =
+      static_cast<unsigned>(asked("SOUNDNESS_THREADS", std::max(1U, std::thread::hardware_concurrency())));
 };
 
 /// The same set for the same subject, number and seed.
 Random random_of(std::uint64_t seed, std::size_t subject, std::uint64_t number) {
   std::uint64_t mixed = seed;
-  for (const std::uint64_t each : {std::uint64_t{subject}, number}) mixed = (mixed ^ (mixed >> 29) ^ each) * 0x9e3779b97f4a7c15 + 0xbf58476d1ce4e5b9;
+  for (const std::uint64_t each : {std::uint64_t{subject}, number})
+    mixed = (mixed ^ (mixed >> 29) ^ each) * 0x9e3779b97f4a7c15 + 0xbf58476d1ce4e5b9;
   return Random(mixed ^ (mixed >> 32));
 }
 
@@ -72,8 +76,7 @@ std::optional<std::string> attack(const Claim& claim, Random& random, std::uint6
   return found ? std::optional(test::describe(claim, *found) + test::describe(claim)) : std::nullopt;
 }
 
-template <class Work>
-void on_all_cores(unsigned threads, Work work) {
+template <class Work> void on_all_cores(unsigned threads, Work work) {
   std::vector<std::jthread> running;
   for (unsigned i = 0; i < threads; ++i) running.emplace_back(work);
 }
@@ -82,12 +85,13 @@ void on_all_cores(unsigned threads, Work work) {
 class Progress {
  public:
   template <class Tell>
-  explicit Progress(Tell tell) : thread_([tell](const std::stop_token& stop) {
-    for (int tick = 0; !stop.stop_requested(); ++tick) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      if (tick % 20 == 19 && shown()) tell();
-    }
-  }) {}
+  explicit Progress(Tell tell)
+      : thread_([tell](const std::stop_token& stop) {
+          for (int tick = 0; !stop.stop_requested(); ++tick) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            if (tick % 20 == 19 && shown()) tell();
+          }
+        }) {}
   ~Progress() {
     thread_.request_stop();
     thread_.join();
@@ -100,7 +104,7 @@ class Progress {
   std::jthread thread_;
 };
 
-// ---- the tests that promise -------------------------------------------------------------------------------------------------
+// ---- the tests that promise ----
 
 bool attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
   const std::vector<Subject> subjects = sound_tests();
@@ -110,7 +114,10 @@ bool attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
   std::atomic<std::uint64_t> next = 0, sets = 0, jobs = 0;
   Report report;
   {
-    const Progress progress([&] { std::fprintf(stderr, "\r%12llu sets, %14llu jobs", static_cast<unsigned long long>(sets), static_cast<unsigned long long>(jobs)); });
+    const Progress progress([&] {
+      std::fprintf(stderr, "\r%12llu sets, %14llu jobs", static_cast<unsigned long long>(sets),
+                   static_cast<unsigned long long>(jobs));
+    });
     on_all_cores(wanted.threads, [&] {
       while (sets < wanted.sets || jobs < wanted.jobs) {
         const std::uint64_t number = next++;
@@ -136,18 +143,23 @@ bool attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
   std::printf("%-32s %10s %14s %8s\n", "test", "sets", "jobs", "broken");
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Score& score = scores[i];
-    std::printf("%-32s %10llu %14llu %8llu\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets), static_cast<unsigned long long>(score.jobs),
-                static_cast<unsigned long long>(score.broken));
-    summary["tests"].push_back({{"name", subjects[i].name}, {"drawn", score.drawn.load()}, {"sets", score.sets.load()}, {"jobs", score.jobs.load()}, {"broken", score.broken.load()}});
+    std::printf("%-32s %10llu %14llu %8llu\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets),
+                static_cast<unsigned long long>(score.jobs), static_cast<unsigned long long>(score.broken));
+    summary["tests"].push_back({{"name", subjects[i].name},
+                                {"drawn", score.drawn.load()},
+                                {"sets", score.sets.load()},
+                                {"jobs", score.jobs.load()},
+                                {"broken", score.broken.load()}});
     held = held && score.broken == 0;
   }
-  std::printf("%-32s %10llu %14llu\n", "all", static_cast<unsigned long long>(sets), static_cast<unsigned long long>(jobs));
+  std::printf("%-32s %10llu %14llu\n", "all", static_cast<unsigned long long>(sets),
+              static_cast<unsigned long long>(jobs));
   summary["sets"] = sets.load();
   summary["jobs"] = jobs.load();
   return held;
 }
 
-// ---- tiny sets --------------------------------------------------------------------------------------------------------------
+// ---- tiny sets ----
 
 bool enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
   const std::vector<Way> ways = device_ways();
@@ -162,7 +174,8 @@ bool enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
         const std::uint64_t number = next++;
         const std::size_t which = number % ways.size();
         Random random = random_of(wanted.seed, 1000 + which, number);
-        const auto set = test::random_tiny(random, {ways[which].policy, ways[which].test, ways[which].order, ways[which].copy_engines});
+        const auto set = test::random_tiny(
+            random, {ways[which].policy, ways[which].test, ways[which].order, ways[which].copy_engines});
         if (!set) continue;
         const auto found = test::explore(set->set, 30'000);
         if (!found.complete) continue;
@@ -183,15 +196,20 @@ bool enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
   std::printf("\n%-32s %10s %14s %8s %14s\n", "every release pattern", "sets", "states", "broken", "bounds reached");
   for (std::size_t i = 0; i < ways.size(); ++i) {
     const Score& score = scores[i];
-    std::printf("%-32s %10llu %14llu %8llu %14llu\n", ways[i].name.c_str(), static_cast<unsigned long long>(score.sets), static_cast<unsigned long long>(score.jobs),
-                static_cast<unsigned long long>(score.broken), static_cast<unsigned long long>(exact[i]));
-    summary["tiny"].push_back({{"name", ways[i].name}, {"sets", score.sets.load()}, {"states", score.jobs.load()}, {"broken", score.broken.load()}, {"bounds_reached", exact[i].load()}});
+    std::printf("%-32s %10llu %14llu %8llu %14llu\n", ways[i].name.c_str(), static_cast<unsigned long long>(score.sets),
+                static_cast<unsigned long long>(score.jobs), static_cast<unsigned long long>(score.broken),
+                static_cast<unsigned long long>(exact[i]));
+    summary["tiny"].push_back({{"name", ways[i].name},
+                               {"sets", score.sets.load()},
+                               {"states", score.jobs.load()},
+                               {"broken", score.broken.load()},
+                               {"bounds_reached", exact[i].load()}});
     held = held && score.broken == 0;
   }
   return held;
 }
 
-// ---- deliberate errors --------------------------------------------------------------------------------------------------------
+// ---- deliberate errors ----
 
 bool refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
   constexpr std::uint64_t most_draws = 200'000;
@@ -199,7 +217,8 @@ bool refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
   std::vector<Score> scores(subjects.size());
   std::atomic<std::size_t> next = 0;
   {
-    const Progress progress([&] { std::fprintf(stderr, "\r%zu of %zu errors", std::min(next.load(), subjects.size()), subjects.size()); });
+    const Progress progress(
+        [&] { std::fprintf(stderr, "\r%zu of %zu errors", std::min(next.load(), subjects.size()), subjects.size()); });
     on_all_cores(wanted.threads, [&] {
       for (std::size_t which = next++; which < subjects.size(); which = next++) {
         Score& score = scores[which];
@@ -217,14 +236,18 @@ bool refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
   std::printf("\n%-44s %10s %12s\n", "deliberate error", "sets", "refuted");
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Score& score = scores[i];
-    std::printf("%-44s %10llu %12s\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets), score.broken > 0 ? "yes" : "NO");
-    summary["errors"].push_back({{"name", subjects[i].name}, {"sets", score.sets.load()}, {"jobs", score.jobs.load()}, {"refuted", score.broken > 0}});
+    std::printf("%-44s %10llu %12s\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets),
+                score.broken > 0 ? "yes" : "NO");
+    summary["errors"].push_back({{"name", subjects[i].name},
+                                 {"sets", score.sets.load()},
+                                 {"jobs", score.jobs.load()},
+                                 {"refuted", score.broken > 0}});
     seen = seen && score.broken > 0;
   }
   return seen;
 }
 
-// ---- one set ------------------------------------------------------------------------------------------------------------------
+// ---- one set ----
 
 int show(const std::string& one, const Wanted& wanted) {
   const std::size_t slash = one.rfind('/');
@@ -238,11 +261,15 @@ int show(const std::string& one, const Wanted& wanted) {
     for (int run = 0; run < 4; ++run) {
       std::vector<std::string> history;
       const Ambush found = ambush(*claim, random, 256, [&](const simulator::Step& step) {
-        static constexpr const char* kinds[] = {"release", "skip", "request", "start", "end", "completion", "abort", "stop", "begin", "moved", "fail"};
+        static constexpr const char* kinds[] = {"release", "skip", "request", "start", "end", "completion",
+                                                "abort",   "stop", "begin",   "moved", "fail"};
         const bool in = step.action.kind == policies::Action::Kind::copy_in;
-        const bool moves = step.kind == simulator::Step::Kind::transfer_begin || step.kind == simulator::Step::Kind::transfer_end;
-        history.push_back(std::to_string(step.now.time_since_epoch().count()) + " t" + std::to_string(step.job.task) + "." + std::to_string(step.job.number) + " " +
-                          kinds[static_cast<std::size_t>(step.kind)] + (moves ? std::string(in ? " in" : " out") + " of t" + std::to_string(step.action.transfer.task) : ""));
+        const bool moves =
+            step.kind == simulator::Step::Kind::transfer_begin || step.kind == simulator::Step::Kind::transfer_end;
+        history.push_back(
+            std::to_string(step.now.time_since_epoch().count()) + " t" + std::to_string(step.job.task) + "." +
+            std::to_string(step.job.number) + " " + kinds[static_cast<std::size_t>(step.kind)] +
+            (moves ? std::string(in ? " in" : " out") + " of t" + std::to_string(step.action.transfer.task) : ""));
       });
       if (!found.broken) continue;
       for (const std::string& line : history) std::printf("%s\n", line.c_str());
@@ -269,7 +296,8 @@ int check(const char* file) {
   summary["held"] = held && held_tiny;
   summary["seen"] = seen;
   if (file != nullptr) std::ofstream(file) << summary.dump(2) << "\n";
-  std::printf("\n%s; %s; %.0f s\n", held && held_tiny ? "every promise was kept" : "A PROMISE WAS BROKEN", seen ? "every deliberate error was refuted" : "AN ERROR WAS NOT SEEN", seconds);
+  std::printf("\n%s; %s; %.0f s\n", held && held_tiny ? "every promise was kept" : "A PROMISE WAS BROKEN",
+              seen ? "every deliberate error was refuted" : "AN ERROR WAS NOT SEEN", seconds);
   return held && held_tiny && seen ? 0 : 1;
 }
 

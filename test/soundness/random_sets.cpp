@@ -41,20 +41,48 @@ Shape random_shape(Random& random) {
   Shape shape;
   shape.periods = static_cast<Shape::Periods>(draw(random, 0, 2));
   switch (draw(random, 0, 4)) {
-    case 0: shape = {.tasks = draw(random, 2, 3), .most_chunks = 20, .longest_execution = 20, .periods = shape.periods, .without_chunks = 10}; break; // many chunks
-    case 1: shape = {.tasks = draw(random, 6, 10), .most_chunks = 4, .longest_execution = 20, .periods = shape.periods, .without_chunks = 40}; break; // many tasks
-    case 2: shape = {.tasks = draw(random, 3, 6), .most_chunks = 6, .longest_execution = 60, .periods = shape.periods, .without_chunks = 25}; break;  // device-bound
-    case 3: shape = {.tasks = draw(random, 2, 5), .most_chunks = 3, .longest_execution = 6, .periods = shape.periods, .without_chunks = 25}; break;   // small
-    default: shape.tasks = draw(random, 2, 5);
+  // Many chunks
+  case 0:
+    shape = {.tasks = draw(random, 2, 3),
+             .most_chunks = 20,
+             .longest_execution = 20,
+             .periods = shape.periods,
+             .without_chunks = 10};
+    break;
+  // Many tasks
+  case 1:
+    shape = {.tasks = draw(random, 6, 10),
+             .most_chunks = 4,
+             .longest_execution = 20,
+             .periods = shape.periods,
+             .without_chunks = 40};
+    break;
+  // Device-bound
+  case 2:
+    shape = {.tasks = draw(random, 3, 6),
+             .most_chunks = 6,
+             .longest_execution = 60,
+             .periods = shape.periods,
+             .without_chunks = 25};
+    break;
+  // Small
+  case 3:
+    shape = {.tasks = draw(random, 2, 5),
+             .most_chunks = 3,
+             .longest_execution = 6,
+             .periods = shape.periods,
+             .without_chunks = 25};
+    break;
+  default: shape.tasks = draw(random, 2, 5);
   }
   return shape;
 }
 
 std::int64_t share_of(Random& random, Shape::Periods periods) {
   switch (periods) {
-    case Shape::Periods::narrow: return draw(random, 30, 50);
-    case Shape::Periods::wide: return draw(random, 10, 200);
-    case Shape::Periods::harmonic: return std::int64_t{10} << draw(random, 0, 3);
+  case Shape::Periods::narrow: return draw(random, 30, 50);
+  case Shape::Periods::wide: return draw(random, 10, 200);
+  case Shape::Periods::harmonic: return std::int64_t{10} << draw(random, 0, 3);
   }
   return 1;
 }
@@ -71,7 +99,8 @@ void set_periods(Random& random, const Shape& shape, std::size_t tasks, Cost cos
   const bool short_deadlines = chance(random, 40);
   for (std::size_t i = 0; i < tasks; ++i) {
     const auto period = static_cast<std::int64_t>(sum * static_cast<double>(shares[i])) + 1;
-    set(i, period, short_deadlines && chance(random, 60) ? draw(random, std::max<std::int64_t>(1, period / 2), period) : period);
+    set(i, period,
+        short_deadlines && chance(random, 60) ? draw(random, std::max<std::int64_t>(1, period / 2), period) : period);
   }
 }
 
@@ -83,28 +112,39 @@ std::uint32_t random_overflow(Random& random, std::uint32_t all, std::uint32_t l
 } // namespace
 
 DeviceSet random_hole(Random& random, const Way& way) {
-  DeviceSet set{.tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .guarded = way.policy == SwapPolicy::serial, .cost = {}};
+  DeviceSet set{.tasks = {},
+                .overflow = 0,
+                .copy_engines = way.copy_engines,
+                .guarded = way.policy == SwapPolicy::serial,
+                .cost = {}};
   const auto chunks = static_cast<std::uint32_t>(draw(random, 4, 10));
-  const Nanos in = draw(random, 10, 40), out = in * draw(random, 80, 120) / 100, execution = draw(random, in, chunks * in);
+  const Nanos in = draw(random, 10, 40), out = in * draw(random, 80, 120) / 100,
+              execution = draw(random, in, chunks * in);
   set.cost.in_per_chunk = Duration(in);
   set.cost.out_per_chunk = set.cost.drop_per_chunk = Duration(out);
   const Nanos blocking = chunks * in + execution;
   const Nanos urgent = blocking * 100 / draw(random, 25, 50);
-  const Nanos middle = urgent + blocking + urgent * draw(random, 2, 10) / 100; // due after an urgent job that comes when the blocking is over
+  // Due after an urgent job that comes when the blocking is over
+  const Nanos middle = urgent + blocking + urgent * draw(random, 2, 10) / 100;
   const auto add = [&](Nanos period, Nanos time, std::uint32_t most) {
     set.tasks.push_back({.period = period, .deadline = period, .execution = time, .least = most, .most = most});
   };
   add(urgent, 1, 1);
   // What is left of the middle tasks' time.
   const Nanos rest = middle * (urgent - blocking - 1 - in - out) / urgent - execution / 2;
-  for (Nanos used = 0; used < rest; used += execution) add(middle, std::min(execution, std::max<Nanos>(1, rest - used)), 0);
+  for (Nanos used = 0; used < rest; used += execution)
+    add(middle, std::min(execution, std::max<Nanos>(1, rest - used)), 0);
   for (int i = 0; i < 3; ++i) add(1000 * urgent, execution, chunks);
   set.overflow = 2 * chunks + 1;
   return set;
 }
 
 DeviceSet random_device(Random& random, const Way& way) {
-  DeviceSet set{.tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .guarded = way.policy == SwapPolicy::serial, .cost = random_cost(random)};
+  DeviceSet set{.tasks = {},
+                .overflow = 0,
+                .copy_engines = way.copy_engines,
+                .guarded = way.policy == SwapPolicy::serial,
+                .cost = random_cost(random)};
   if (chance(random, 3)) return random_hole(random, way);
   const Shape shape = random_shape(random);
   const std::int64_t classes = draw(random, 0, 2); // state, constants, both
@@ -112,8 +152,11 @@ DeviceSet random_device(Random& random, const Way& way) {
   std::uint32_t all = 0, largest = 0;
   for (std::int64_t i = 0; i < shape.tasks; ++i) {
     DeviceTask task{.execution = draw(random, 1, shape.longest_execution)};
-    if (!chance(random, shape.without_chunks)) task.most = static_cast<std::uint32_t>(draw(random, 1, shape.most_chunks));
-    task.constants = classes == 0 ? 0 : classes == 1 ? task.most : static_cast<std::uint32_t>(draw(random, 0, task.most));
+    if (!chance(random, shape.without_chunks))
+      task.most = static_cast<std::uint32_t>(draw(random, 1, shape.most_chunks));
+    task.constants = classes == 0   ? 0
+                     : classes == 1 ? task.most
+                                    : static_cast<std::uint32_t>(draw(random, 0, task.most));
     task.least = planned ? 0 : task.most;
     all += task.most;
     largest = std::max(largest, task.most);
@@ -122,7 +165,8 @@ DeviceSet random_device(Random& random, const Way& way) {
   set.overflow = chance(random, 4) ? 0 : random_overflow(random, all, largest);
   const Nanos moved = (set.cost.in_per_chunk + set.cost.out_per_chunk).count();
   set_periods(
-      random, shape, set.tasks.size(), [&](std::size_t i) { return set.tasks[i].execution + moved * set.tasks[i].most; },
+      random, shape, set.tasks.size(),
+      [&](std::size_t i) { return set.tasks[i].execution + moved * set.tasks[i].most; },
       [&](std::size_t i, Nanos period, Nanos deadline) {
         set.tasks[i].period = period;
         set.tasks[i].deadline = deadline;
@@ -136,10 +180,12 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   WholeSet set;
   const Shape shape = random_shape(random);
   const std::int64_t cores = draw(random, 1, 3);
-  const std::int64_t cpu = chance(random, 30) ? 0 : draw(random, 1, shape.longest_execution / 2 + 1); // longest CPU part
+  // Longest CPU part
+  const std::int64_t cpu = chance(random, 30) ? 0 : draw(random, 1, shape.longest_execution / 2 + 1);
   const std::int64_t classes = draw(random, 0, 2);
   const bool given = chance(random, 60);
-  set.tasks.executive = {.order = order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
+  set.tasks.executive = {
+      .order = order, .priorities = PriorityAssignment::explicit_priorities, .duration = {}, .profile = {}};
   set.tasks.swap.policy = policy;
   std::uint64_t all = 0, largest = 0, fixed = 0, scratch = 0;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(shape.tasks, 7); ++i) {
@@ -147,16 +193,27 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     task.name = "t" + std::to_string(i);
     task.core = static_cast<unsigned>(draw(random, 0, cores - 1));
     task.priority = 90 - static_cast<int>(i);
-    task.wcet = Wcet{Duration(draw(random, 0, cpu)), Duration(draw(random, 1, shape.longest_execution)), Duration(draw(random, 0, cpu))};
-    const auto chunks = swaps && !chance(random, shape.without_chunks) ? static_cast<std::uint64_t>(draw(random, 1, shape.most_chunks)) : 0;
-    const std::uint64_t constants = classes == 0 ? 0 : classes == 1 ? chunks : static_cast<std::uint64_t>(draw(random, 0, static_cast<std::int64_t>(chunks)));
-    const auto own_fixed = static_cast<std::uint64_t>(draw(random, 0, 2)), own_scratch = static_cast<std::uint64_t>(chance(random, 30) ? draw(random, 0, 2) : 0);
-    set.memory.push_back({.constant = chunk * constants, .scratch = chunk * own_scratch, .state = chunk * (chunks - constants), .fixed = chunk * own_fixed});
+    task.wcet = Wcet{Duration(draw(random, 0, cpu)), Duration(draw(random, 1, shape.longest_execution)),
+                     Duration(draw(random, 0, cpu))};
+    const auto chunks = swaps && !chance(random, shape.without_chunks)
+                            ? static_cast<std::uint64_t>(draw(random, 1, shape.most_chunks))
+                            : 0;
+    const std::uint64_t constants =
+        classes == 0   ? 0
+        : classes == 1 ? chunks
+                       : static_cast<std::uint64_t>(draw(random, 0, static_cast<std::int64_t>(chunks)));
+    const auto own_fixed = static_cast<std::uint64_t>(draw(random, 0, 2)),
+               own_scratch = static_cast<std::uint64_t>(chance(random, 30) ? draw(random, 0, 2) : 0);
+    set.memory.push_back({.constant = chunk * constants,
+                          .scratch = chunk * own_scratch,
+                          .state = chunk * (chunks - constants),
+                          .fixed = chunk * own_fixed});
     if (given && swaps && policy != SwapPolicy::lru) task.swap_volume = chunk * chunks;
     all += chunks;
     largest = std::max(largest, chunks);
     fixed += own_fixed;
-    scratch = policy == SwapPolicy::pipelined || policy == SwapPolicy::none ? std::max(scratch, own_scratch) : scratch + own_scratch;
+    scratch = policy == SwapPolicy::pipelined || policy == SwapPolicy::none ? std::max(scratch, own_scratch)
+                                                                            : scratch + own_scratch;
   }
   set.board.chunk = chunk;
   set.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
@@ -164,15 +221,19 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   set.board.memory_policies = {MemoryPolicy::device};
   if (chance(random, 25)) set.board.release_latency = Duration(draw(random, 1, 5));
   set.board.swap_costs = {random_cost(random)};
-  const auto overflow = swaps ? random_overflow(random, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(largest)) : 0U;
+  const auto overflow =
+      swaps ? random_overflow(random, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(largest)) : 0U;
   set.board.capacity = chunk * std::max<std::uint64_t>(1, all + fixed + scratch - overflow);
-  if (policy == SwapPolicy::lru && overflow > 0) set.board.capacity = chunk * (all + fixed + scratch - 1); // it swaps everything
-  const Nanos moved = swaps ? (set.board.swap_costs[0].in_per_chunk + set.board.swap_costs[0].out_per_chunk).count() : 0;
+  // It swaps everything
+  if (policy == SwapPolicy::lru && overflow > 0) set.board.capacity = chunk * (all + fixed + scratch - 1);
+  const Nanos moved =
+      swaps ? (set.board.swap_costs[0].in_per_chunk + set.board.swap_costs[0].out_per_chunk).count() : 0;
   set_periods(
       random, shape, set.tasks.tasks.size(),
       [&](std::size_t i) {
         const Wcet& wcet = *set.tasks.tasks[i].wcet;
-        const auto chunks = static_cast<Nanos>((set.memory[i].constant.count + set.memory[i].state.count) / chunk.count);
+        const auto chunks =
+            static_cast<Nanos>((set.memory[i].constant.count + set.memory[i].state.count) / chunk.count);
         return (wcet.before + wcet.device + wcet.after).count() + moved * chunks;
       },
       [&](std::size_t i, Nanos period, Nanos deadline) {

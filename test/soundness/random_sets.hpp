@@ -1,4 +1,5 @@
-// Random sets of many shapes. Periods are such that one resource that does everything would be busy all the time; they are scaled afterwards.
+// Random sets of many shapes. Periods are such that one resource that does everything would be busy all the time; they
+// are scaled afterwards.
 #pragma once
 
 #include "config/board.hpp"
@@ -12,8 +13,8 @@ namespace rtexec::soundness {
 /// Of the device alone; in most sets the volumes are given (least == most).
 [[nodiscard]] policies::DeviceSet random_device(Random& random, const Way& way);
 
-/// Like the set by which RT-Swap's analysis is refuted: much is swapped rarely, a little of an urgent task often, and between them are jobs that keep
-/// the device busy while chunks leave for nobody.
+/// Like the set by which RT-Swap's analysis is refuted: much is swapped rarely, a little of an urgent task often, and
+/// between them are jobs that keep the device busy while chunks leave for nobody.
 [[nodiscard]] policies::DeviceSet random_hole(Random& random, const Way& way);
 
 /// With CPU parts on one to three cores.

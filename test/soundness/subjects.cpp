@@ -43,7 +43,7 @@ std::optional<Accepted> at_the_edge(std::int64_t least, std::int64_t most, Try a
 
 constexpr std::int64_t shortest = 8, longest = 160, whole = 64;
 
-// ---- the device alone -----------------------------------------------------------------------------------------------------
+// ---- the device alone ----
 
 struct Promise {
   Volumes volumes;
@@ -51,14 +51,20 @@ struct Promise {
 };
 using Judge = std::function<std::optional<Promise>(const DeviceSet&)>;
 
-bool exchanges(const DeviceSet& set, const Volumes& volumes) { return set.overflow > 0 && std::ranges::count_if(volumes, [](std::uint32_t each) { return each > 0; }) > 1; }
+bool exchanges(const DeviceSet& set, const Volumes& volumes) {
+  return set.overflow > 0 && std::ranges::count_if(volumes, [](std::uint32_t each) { return each > 0; }) > 1;
+}
 
 Claim claim_of(const DeviceSet& set, const Promise& promise, const Way& way) {
   Claim claim;
   claim.plan.order = claim.tasks.executive.order = way.order;
   if (exchanges(set, promise.volumes))
-    claim.plan.swap = SwapPlan{.policy = way.policy, .frames = std::accumulate(promise.volumes.begin(), promise.volumes.end(), 0U) - set.overflow,
-                               .copy_engines = set.copy_engines, .cost = set.cost, .store = {}};
+    claim.plan.swap =
+        SwapPlan{.policy = way.policy,
+                 .frames = std::accumulate(promise.volumes.begin(), promise.volumes.end(), 0U) - set.overflow,
+                 .copy_engines = set.copy_engines,
+                 .cost = set.cost,
+                 .store = {}};
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& of = set.tasks[i];
     Task& task = claim.tasks.tasks.emplace_back();
@@ -76,7 +82,8 @@ Claim claim_of(const DeviceSet& set, const Promise& promise, const Way& way) {
     planned.device_rank = way.order == Order::static_priority ? planned.core_rank : of.real_time ? 0 : 1;
     planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
     if (of.real_time) planned.response_bound = promise.bounds.empty() ? task.deadline : Duration(promise.bounds[i]);
-    for (std::uint32_t slot = 0; claim.plan.swap && slot < promise.volumes[i]; ++slot) planned.swap_slots.push_back({.slot = slot, .copied_out = slot >= of.constants});
+    for (std::uint32_t slot = 0; claim.plan.swap && slot < promise.volumes[i]; ++slot)
+      planned.swap_slots.push_back({.slot = slot, .copied_out = slot >= of.constants});
   }
   return claim;
 }
@@ -90,7 +97,8 @@ DeviceSet scaled(const DeviceSet& original, std::int64_t scale) {
   return set;
 }
 
-std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judge& unbroken, const DeviceSet& original) {
+std::optional<Claim> device_claim(const Way& way, const Judge& judge, const Judge& unbroken,
+                                  const DeviceSet& original) {
   using Found = std::pair<DeviceSet, Promise>;
   const auto found = at_the_edge<Found>(shortest, longest, [&](std::int64_t scale) -> std::optional<Found> {
     DeviceSet set = scaled(original, scale);
@@ -107,16 +115,20 @@ bool all_given(const DeviceSet& set) {
 }
 
 std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
-  const DeviceVerdict verdict = all_given(set) ? policies::test_device(set, way.test, way.order, policies::most_of(set)) : policies::test_device(set, way.test, way.order);
+  const DeviceVerdict verdict = all_given(set) ? policies::test_device(set, way.test, way.order, policies::most_of(set))
+                                               : policies::test_device(set, way.test, way.order);
   if (!verdict.proved) return std::nullopt;
   return Promise{verdict.volumes, verdict.responses};
 }
 
 Subject device_subject(const Way& way, unsigned weight) {
-  return {way.name, weight, [way](Random& random) { return device_claim(way, [&](const DeviceSet& set) { return by_test(set, way); }, {}, random_device(random, way)); }};
+  return {way.name, weight, [way](Random& random) {
+            return device_claim(
+                way, [&](const DeviceSet& set) { return by_test(set, way); }, {}, random_device(random, way));
+          }};
 }
 
-// ---- deliberate errors ------------------------------------------------------------------------------------------------------
+// ---- deliberate errors ----
 
 std::optional<Promise> by_serial_formula(const DeviceSet& set, const Way& way, const SerialFaults& faults) {
   const Volumes volumes = policies::most_of(set);
@@ -140,43 +152,58 @@ std::optional<Promise> by_pipelined_formula(const DeviceSet& set, const Way& way
   for (std::size_t i = 0; i < volumes.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
     if (!task.real_time) return std::nullopt;
-    const auto once = set.cost.in_fixed.count() + std::min<Nanos>(volumes[i], others) * set.cost.out_fixed.count() + (set.copy_engines > 1 ? std::min(in, out) : 0);
-    reference.tasks.push_back({.period = task.period, .deadline = task.deadline, .device = task.execution,
-                               .load = volumes[i] == 0 ? 0 : once + reference.per_chunk * volumes[i], .chunks = volumes[i]});
+    const auto once = set.cost.in_fixed.count() + std::min<Nanos>(volumes[i], others) * set.cost.out_fixed.count() +
+                      (set.copy_engines > 1 ? std::min(in, out) : 0);
+    reference.tasks.push_back({.period = task.period,
+                               .deadline = task.deadline,
+                               .device = task.execution,
+                               .load = volumes[i] == 0 ? 0 : once + reference.per_chunk * volumes[i],
+                               .chunks = volumes[i]});
   }
   const auto bounds = test::reference_pipelined(reference, way.order, faults);
   if (!bounds) return std::nullopt;
   return Promise{volumes, {bounds->begin(), bounds->end()}};
 }
 
-Subject broken_device(const std::string& name, const Way& way, std::function<std::optional<Promise>(const DeviceSet&, bool broken)> judge) {
+Subject broken_device(const std::string& name, const Way& way,
+                      std::function<std::optional<Promise>(const DeviceSet&, bool broken)> judge) {
   return {name, 1, [way, judge](Random& random) {
-            const auto given = [&](const DeviceSet& set, bool broken) { return all_given(set) && policies::fits(set, policies::most_of(set)) ? judge(set, broken) : std::nullopt; };
+            const auto given = [&](const DeviceSet& set, bool broken) {
+              return all_given(set) && policies::fits(set, policies::most_of(set)) ? judge(set, broken) : std::nullopt;
+            };
             const bool of_rt_swap = way.policy == SwapPolicy::rt_swap;
-            return device_claim(way, [&](const DeviceSet& set) { return given(set, true); }, [&](const DeviceSet& set) { return given(set, false); },
-                                of_rt_swap ? random_hole(random, way) : random_device(random, way));
+            return device_claim(
+                way, [&](const DeviceSet& set) { return given(set, true); },
+                [&](const DeviceSet& set) { return given(set, false); },
+                of_rt_swap ? random_hole(random, way) : random_device(random, way));
           }};
 }
 
 Subject broken_serial(const std::string& name, SwapPolicy policy, DeviceTest test, const SerialFaults& faults) {
   const Way way{name, policy, test, test == DeviceTest::rta ? Order::static_priority : Order::edf};
-  return broken_device(name, way, [way, faults](const DeviceSet& set, bool broken) { return by_serial_formula(set, way, broken ? faults : SerialFaults{}); });
+  return broken_device(name, way, [way, faults](const DeviceSet& set, bool broken) {
+    return by_serial_formula(set, way, broken ? faults : SerialFaults{});
+  });
 }
 
 Subject broken_pipelined(const std::string& name, Order order, unsigned engines, const PipelinedFaults& faults) {
   const Way way{name, SwapPolicy::pipelined, DeviceTest::pipelined, order, engines};
-  return broken_device(name, way, [way, faults](const DeviceSet& set, bool broken) { return by_pipelined_formula(set, way, broken ? faults : PipelinedFaults{}); });
+  return broken_device(name, way, [way, faults](const DeviceSet& set, bool broken) {
+    return by_pipelined_formula(set, way, broken ? faults : PipelinedFaults{});
+  });
 }
 
 Subject theorem1() {
   const Way way{"theorem1", SwapPolicy::rt_swap, DeviceTest::theorem1, Order::edf};
   const auto covered = [](const DeviceTask& task) { return task.real_time && task.deadline == task.period; };
   return broken_device(way.name, way, [way, covered](const DeviceSet& set, bool broken) {
-    return std::ranges::all_of(set.tasks, covered) ? by_test(set, {way.name, way.policy, broken ? DeviceTest::theorem1 : DeviceTest::demand, way.order}) : std::nullopt;
+    return std::ranges::all_of(set.tasks, covered)
+               ? by_test(set, {way.name, way.policy, broken ? DeviceTest::theorem1 : DeviceTest::demand, way.order})
+               : std::nullopt;
   });
 }
 
-// ---- end to end -------------------------------------------------------------------------------------------------------------
+// ---- end to end ----
 
 struct EndToEnd {
   SwapPolicy policy{};
@@ -251,24 +278,33 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
 
 std::vector<Way> device_ways() {
   std::vector<Way> ways;
-  for (const auto& [policy, name] : {std::pair(SwapPolicy::serial, std::string("serial")), std::pair(SwapPolicy::rt_swap, std::string("rt-swap"))})
+  for (const auto& [policy, name] :
+       {std::pair(SwapPolicy::serial, std::string("serial")), std::pair(SwapPolicy::rt_swap, std::string("rt-swap"))})
     for (const DeviceTest test : {DeviceTest::baker, DeviceTest::demand, DeviceTest::rta})
-      ways.push_back({std::string(policies::name_of(test)) + " " + name, policy, test, test == DeviceTest::rta ? Order::static_priority : Order::edf});
+      ways.push_back({std::string(policies::name_of(test)) + " " + name, policy, test,
+                      test == DeviceTest::rta ? Order::static_priority : Order::edf});
   for (const Order order : {Order::edf, Order::static_priority})
     for (const unsigned engines : {1U, 2U})
-      ways.push_back({std::string("pipelined ") + (order == Order::edf ? "edf " : "static ") + std::to_string(engines), SwapPolicy::pipelined, DeviceTest::pipelined, order, engines});
+      ways.push_back({std::string("pipelined ") + (order == Order::edf ? "edf " : "static ") + std::to_string(engines),
+                      SwapPolicy::pipelined, DeviceTest::pipelined, order, engines});
   return ways;
 }
 
 std::vector<Subject> sound_tests() {
   std::vector<Subject> subjects;
-  for (const Way& way : device_ways()) subjects.push_back(device_subject(way, way.test == DeviceTest::pipelined || way.policy == SwapPolicy::serial ? 4 : 3));
-  constexpr std::pair<SwapPolicy, const char*> policies[] = {
-      {SwapPolicy::none, "all fits"}, {SwapPolicy::pipelined, "pipelined"}, {SwapPolicy::serial, "serial"}, {SwapPolicy::rt_swap, "rt-swap"}, {SwapPolicy::lru, "lru"}};
+  for (const Way& way : device_ways())
+    subjects.push_back(
+        device_subject(way, way.test == DeviceTest::pipelined || way.policy == SwapPolicy::serial ? 4 : 3));
+  constexpr std::pair<SwapPolicy, const char*> policies[] = {{SwapPolicy::none, "all fits"},
+                                                             {SwapPolicy::pipelined, "pipelined"},
+                                                             {SwapPolicy::serial, "serial"},
+                                                             {SwapPolicy::rt_swap, "rt-swap"},
+                                                             {SwapPolicy::lru, "lru"}};
   for (const auto& [policy, name] : policies)
     for (const Order order : {Order::edf, Order::static_priority}) {
       const EndToEnd kind{policy, order, policy != SwapPolicy::none};
-      subjects.push_back({std::string("end-to-end ") + (order == Order::edf ? "edf " : "static ") + name, 1, [kind](Random& random) { return whole_claim(random, kind); }});
+      subjects.push_back({std::string("end-to-end ") + (order == Order::edf ? "edf " : "static ") + name, 1,
+                          [kind](Random& random) { return whole_claim(random, kind); }});
     }
   return subjects;
 }

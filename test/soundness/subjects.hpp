@@ -1,5 +1,5 @@
-// What check-soundness attacks: for each admission test random sets at the edge of what it accepts, of many shapes, with the bounds that it claims;
-// and tests that are broken deliberately, which the attack must refute.
+// What check-soundness attacks: for each admission test random sets at the edge of what it accepts, of many shapes,
+// with the bounds that it claims; and tests that are broken deliberately, which the attack must refute.
 #pragma once
 
 #include "config/plan.hpp"
@@ -27,7 +27,8 @@ struct Subject {
 /// Every test that promises: of the device alone, and end to end.
 [[nodiscard]] std::vector<Subject> sound_tests();
 
-/// Each with one deliberate error: sets that it accepts, and the test without the error does not. theorem1 is among them as it was published.
+/// Each with one deliberate error: sets that it accepts, and the test without the error does not. theorem1 is among
+/// them as it was published.
 [[nodiscard]] std::vector<Subject> broken_tests();
 
 /// A device, the rule under which it runs, and the test that promises for it.

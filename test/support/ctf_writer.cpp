@@ -13,9 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<unsigned char, 16> uuid{0x2a, 0x64, 0x22, 0xd0, 0x6c, 0xee, 0x41, 0xe0, 0x8c, 0x08, 0xcb, 0x07, 0xd3, 0x05, 0xb8, 0x46};
+constexpr std::array<unsigned char, 16> uuid{0x2a, 0x64, 0x22, 0xd0, 0x6c, 0xee, 0x41, 0xe0,
+                                             0x8c, 0x08, 0xcb, 0x07, 0xd3, 0x05, 0xb8, 0x46};
 constexpr std::size_t page = 4096;
-constexpr std::size_t head = 84;      // of a packet
+constexpr std::size_t head = 84;       // of a packet
 constexpr std::size_t most_event = 14; // of an event's header
 
 constexpr const char* preamble = R"(/* CTF 1.8 */
@@ -46,7 +47,8 @@ env {
 };
 )";
 
-constexpr const char* layouts = R"(typealias integer { size = 32; align = 8; map = clock.monotonic.value; } := uint32_clock_monotonic_t;
+constexpr const char* layouts =
+    R"(typealias integer { size = 32; align = 8; map = clock.monotonic.value; } := uint32_clock_monotonic_t;
 typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := uint64_clock_monotonic_t;
 struct packet_context {
 	uint64_clock_monotonic_t timestamp_begin;
@@ -73,34 +75,35 @@ struct event_header_large {
 
 std::string declaration(const CtfField& field) {
   const auto integer = [](int size, int sign) {
-    return "integer { size = " + std::to_string(size) + "; align = 8; signed = " + std::to_string(sign) + "; encoding = none; base = 10; }";
+    return "integer { size = " + std::to_string(size) + "; align = 8; signed = " + std::to_string(sign) +
+           "; encoding = none; base = 10; }";
   };
   std::string type;
   switch (field.type) {
-    case CtfField::Type::u8: type = integer(8, 0); break;
-    case CtfField::Type::u32: type = integer(32, 0); break;
-    case CtfField::Type::u64: type = integer(64, 0); break;
-    case CtfField::Type::i64: type = integer(64, 1); break;
-    case CtfField::Type::text: type = "string"; break;
-    case CtfField::Type::enumeration:
-      type = "enum : " + integer(8, 0) + " {";
-      for (const auto& [label, value] : field.labels) type += " \"" + label + "\" = " + std::to_string(value) + ",";
-      type += " }";
-      break;
+  case CtfField::Type::u8: type = integer(8, 0); break;
+  case CtfField::Type::u32: type = integer(32, 0); break;
+  case CtfField::Type::u64: type = integer(64, 0); break;
+  case CtfField::Type::i64: type = integer(64, 1); break;
+  case CtfField::Type::text: type = "string"; break;
+  case CtfField::Type::enumeration:
+    type = "enum : " + integer(8, 0) + " {";
+    for (const auto& [label, value] : field.labels) type += " \"" + label + "\" = " + std::to_string(value) + ",";
+    type += " }";
+    break;
   }
   return "\t\t" + type + " _" + field.name + ";\n";
 }
 
 std::string metadata(const std::vector<CtfChannel>& channels, std::int64_t clock_offset) {
-  std::string text = std::string(preamble) + "clock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset = " + std::to_string(clock_offset) +
-                     ";\n};\n" + layouts;
+  std::string text = std::string(preamble) + "clock {\n\tname = \"monotonic\";\n\tfreq = 1000000000;\n\toffset = " +
+                     std::to_string(clock_offset) + ";\n};\n" + layouts;
   for (std::size_t channel = 0; channel < channels.size(); ++channel) {
     text += "stream {\n\tid = " + std::to_string(channel) +
             ";\n\tevent.header := struct event_header_large;\n\tpacket.context := struct packet_context;\n};\n";
     for (std::size_t id = 0; id < channels[channel].events.size(); ++id) {
       const CtfEvent& event = channels[channel].events[id];
-      text += "event {\n\tname = \"" + event.name + "\";\n\tid = " + std::to_string(id) + ";\n\tstream_id = " + std::to_string(channel) +
-              ";\n\tloglevel = 13;\n\tfields := struct {\n";
+      text += "event {\n\tname = \"" + event.name + "\";\n\tid = " + std::to_string(id) +
+              ";\n\tstream_id = " + std::to_string(channel) + ";\n\tloglevel = 13;\n\tfields := struct {\n";
       for (const CtfField& field : event.fields) text += declaration(field);
       text += "\t};\n};\n";
     }
@@ -111,7 +114,9 @@ std::string metadata(const std::vector<CtfChannel>& channels, std::int64_t clock
 /// LTTng packs its metadata too.
 void write_metadata(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary);
-  const auto word = [&](std::uint32_t value) { out.write(reinterpret_cast<const char*>(&value), sizeof value); }; // NOLINT
+  const auto word = [&](std::uint32_t value) {
+    out.write(reinterpret_cast<const char*>(&value), sizeof value);
+  }; // NOLINT
   constexpr std::size_t own_head = 37;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t part = std::min(text.size() - at, page - own_head);
@@ -134,7 +139,8 @@ std::FILE* open(const fs::path& file) {
 }
 
 void write_bytes(std::FILE* file, const void* bytes, std::size_t count) {
-  if (std::fwrite(bytes, 1, count, file) != count) throw std::system_error(errno, std::generic_category(), "writing a trace");
+  if (std::fwrite(bytes, 1, count, file) != count)
+    throw std::system_error(errno, std::generic_category(), "writing a trace");
 }
 
 struct Close {
@@ -148,7 +154,8 @@ static_assert(std::endian::native == std::endian::little, "the metadata says so"
 
 class CtfWriter::Stream {
  public:
-  Stream(const fs::path& folder, const std::string& name, std::uint32_t id, std::uint32_t core, const CtfOptions& options)
+  Stream(const fs::path& folder, const std::string& name, std::uint32_t id, std::uint32_t core,
+         const CtfOptions& options)
       : id_(id), core_(core), packet_(options.packet_bytes), file_(open(folder / name)) {
     if (!options.index) return;
     index_.reset(open(folder / "index" / (name + ".idx")));
@@ -197,23 +204,22 @@ class CtfWriter::Stream {
     used_ = head;
   }
 
-  template <class T>
-  void put(T value) {
+  template <class T> void put(T value) {
     std::memcpy(packet_.data() + used_, &value, sizeof value);
     used_ += sizeof value;
   }
 
   void put_field(CtfField::Type type, const CtfValue& value) {
     switch (type) {
-      case CtfField::Type::u8:
-      case CtfField::Type::enumeration: return put(static_cast<std::uint8_t>(value.integer));
-      case CtfField::Type::u32: return put(static_cast<std::uint32_t>(value.integer));
-      case CtfField::Type::u64:
-      case CtfField::Type::i64: return put(value.integer);
-      case CtfField::Type::text:
-        std::memcpy(packet_.data() + used_, value.text.data(), value.text.size());
-        used_ += value.text.size();
-        return put(char{0});
+    case CtfField::Type::u8:
+    case CtfField::Type::enumeration: return put(static_cast<std::uint8_t>(value.integer));
+    case CtfField::Type::u32: return put(static_cast<std::uint32_t>(value.integer));
+    case CtfField::Type::u64:
+    case CtfField::Type::i64: return put(value.integer);
+    case CtfField::Type::text:
+      std::memcpy(packet_.data() + used_, value.text.data(), value.text.size());
+      used_ += value.text.size();
+      return put(char{0});
     }
   }
 
@@ -226,15 +232,16 @@ class CtfWriter::Stream {
     put(core_);
   }
 
-  template <class T>
-  void put_index(T value) {
+  template <class T> void put_index(T value) {
     std::array<unsigned char, sizeof(T)> bytes{};
-    for (std::size_t i = 0; i < sizeof(T); ++i) bytes[i] = static_cast<unsigned char>(value >> (8 * (sizeof(T) - 1 - i)));
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      bytes[i] = static_cast<unsigned char>(value >> (8 * (sizeof(T) - 1 - i)));
     write_bytes(index_.get(), bytes.data(), bytes.size());
   }
 
   void put_entry(std::uint64_t time, std::uint64_t content, std::uint64_t size) {
-    for (const std::uint64_t word : {offset_, size * 8, content * 8, begin_, time, discarded_, std::uint64_t{id_}, std::uint64_t{core_}, sequence_})
+    for (const std::uint64_t word : {offset_, size * 8, content * 8, begin_, time, discarded_, std::uint64_t{id_},
+                                     std::uint64_t{core_}, sequence_})
       put_index(word);
   }
 
@@ -245,14 +252,15 @@ class CtfWriter::Stream {
   std::uint64_t begin_ = 0, last_ = 0, sequence_ = 0, discarded_ = 0, offset_ = 0;
 };
 
-CtfWriter::CtfWriter(const fs::path& folder, std::vector<CtfChannel> channels, unsigned cores, const CtfOptions& options)
+CtfWriter::CtfWriter(const fs::path& folder, std::vector<CtfChannel> channels, unsigned cores,
+                     const CtfOptions& options)
     : channels_(std::move(channels)), cores_(cores) {
   fs::create_directories(options.index ? folder / "index" : folder);
   write_metadata(folder / "metadata", metadata(channels_, options.clock_offset));
   for (std::size_t channel = 0; channel < channels_.size(); ++channel)
     for (unsigned core = 0; core < cores; ++core)
-      streams_.push_back(std::make_unique<Stream>(folder, channels_[channel].name + "_" + std::to_string(core), static_cast<std::uint32_t>(channel),
-                                                  core, options));
+      streams_.push_back(std::make_unique<Stream>(folder, channels_[channel].name + "_" + std::to_string(core),
+                                                  static_cast<std::uint32_t>(channel), core, options));
 }
 
 CtfWriter::~CtfWriter() {
@@ -260,12 +268,21 @@ CtfWriter::~CtfWriter() {
     if (stream->pending()) stream->end(stream->last());
 }
 
-void CtfWriter::write(std::size_t channel, unsigned core, std::size_t event, std::int64_t time, std::span<const CtfValue> values) {
-  stream(channel, core).write(channels_[channel].events[event], static_cast<std::uint32_t>(event), static_cast<std::uint64_t>(time), values);
+void CtfWriter::write(std::size_t channel, unsigned core, std::size_t event, std::int64_t time,
+                      std::span<const CtfValue> values) {
+  stream(channel, core)
+      .write(channels_[channel].events[event], static_cast<std::uint32_t>(event), static_cast<std::uint64_t>(time),
+             values);
 }
 
-void CtfWriter::end_packet(std::size_t channel, unsigned core, std::int64_t time) { stream(channel, core).end(static_cast<std::uint64_t>(time)); }
-void CtfWriter::lose_events(std::size_t channel, unsigned core, std::uint64_t count) { stream(channel, core).lose_events(count); }
-void CtfWriter::lose_packets(std::size_t channel, unsigned core, std::uint64_t count) { stream(channel, core).lose_packets(count); }
+void CtfWriter::end_packet(std::size_t channel, unsigned core, std::int64_t time) {
+  stream(channel, core).end(static_cast<std::uint64_t>(time));
+}
+void CtfWriter::lose_events(std::size_t channel, unsigned core, std::uint64_t count) {
+  stream(channel, core).lose_events(count);
+}
+void CtfWriter::lose_packets(std::size_t channel, unsigned core, std::uint64_t count) {
+  stream(channel, core).lose_packets(count);
+}
 
 } // namespace rtexec::test

@@ -7,10 +7,10 @@
 namespace rtexec::test {
 
 /// Waits until `condition` holds: half a minute, on a machine however busy.
-template <class Condition>
-testing::AssertionResult eventually(Condition condition) {
+template <class Condition> testing::AssertionResult eventually(Condition condition) {
   using Clock = std::chrono::steady_clock;
-  for (const auto end = Clock::now() + std::chrono::seconds(30); Clock::now() < end; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+  for (const auto end = Clock::now() + std::chrono::seconds(30); Clock::now() < end;
+       std::this_thread::sleep_for(std::chrono::milliseconds(1)))
     if (condition()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "not within 30 s";
 }

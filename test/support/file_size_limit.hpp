@@ -6,7 +6,8 @@
 
 namespace rtexec::test {
 
-/// While it lives, each write of this process beyond that many bytes of a file fails with EFBIG, as on a full disk with ENOSPC.
+/// While it lives, each write of this process beyond that many bytes of a file fails with EFBIG, as on a full disk with
+/// ENOSPC.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

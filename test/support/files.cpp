@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 ScratchFolder::ScratchFolder() {
   std::string name = fs::temp_directory_path() / "rtexec-test-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), "making the folder " + name);
+  if (::mkdtemp(name.data()) == nullptr)
+    throw std::system_error(errno, std::generic_category(), "making the folder " + name);
   path_ = name;
 }
 

@@ -17,7 +17,9 @@ class ScratchFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// An absolute path is taken under the folder.
-  [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name.relative_path(); }
+  [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const {
+    return path_ / name.relative_path();
+  }
 
  private:
   std::filesystem::path path_;

@@ -37,7 +37,9 @@ Slot& own_slot() {
 }
 
 /// Only the slot's own thread counts in it.
-void count(std::atomic<std::uint64_t>& counter) { counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+void count(std::atomic<std::uint64_t>& counter) {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 } // namespace
 
@@ -63,7 +65,8 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
 #ifdef RTEXEC_SANITIZED
 
 // Of sanitizer/allocator_interface.h, which g++ does not install.
-extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t), void (*released)(const volatile void*));
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),
+                                                         void (*released)(const volatile void*));
 
 namespace {
 void on_allocation(const volatile void*, std::size_t) { count(own_slot().allocations); }

@@ -1,5 +1,6 @@
-// Counts the heap allocations (malloc, calloc, realloc, new...) and mutex locks of each thread of a test program: thread_counts.cpp
-// replaces the functions. Under the sanitizers too, but for aligned_alloc and posix_memalign under ThreadSanitizer.
+// Counts the heap allocations (malloc, calloc, realloc, new...) and mutex locks of each thread of a test program:
+// thread_counts.cpp replaces the functions. Under the sanitizers too, but for aligned_alloc and posix_memalign under
+// ThreadSanitizer.
 #pragma once
 
 #include <cstdint>

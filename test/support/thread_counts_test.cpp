@@ -31,7 +31,7 @@ void allocate_in_each_way() {
   std::free(kept(std::realloc(nullptr, 1)));
   std::free(kept(std::aligned_alloc(64, 64)));
   ::operator delete(kept(::operator new(1)));
-  ::operator delete(kept(::operator new(1, std::align_val_t{64})), std::align_val_t{64});
+  ::operator delete (kept(::operator new (1, std::align_val_t{64})), std::align_val_t{64});
 }
 
 TEST(ThreadCounts, CountEachAllocation) {

@@ -25,7 +25,8 @@ Fields operator+(Fields a, const Fields& b) {
 const Fields job{{"task", Type::u32}, {"job", Type::u64}};
 const Fields at{{"at", Type::i64}};
 const Fields transfer{{"slot", Type::u32}, {"frame", Type::u32}};
-const Fields swap = Fields{{"task", Type::u32}} + transfer + Fields{{"cause_task", Type::u32}, {"cause_job", Type::u64}} + at;
+const Fields swap =
+    Fields{{"task", Type::u32}} + transfer + Fields{{"cause_task", Type::u32}, {"cause_job", Type::u64}} + at;
 const CtfField outcome{"outcome", Type::enumeration, {{"ok", 0}, {"device-fault", 7}, {"io-error", 10}}};
 const CtfField executed{"executed", Type::i64};
 
@@ -50,36 +51,66 @@ void of_layer(const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number),
 
 void of_input(const Record& r, Values& v) {
   const policies::Event& e = r.input;
-  v = {n(r.sequence), static_cast<std::int64_t>(e.kind), n(e.job.task), n(e.job.number), ns(e.now), ns(e.deadline), n(e.transfer.task),
-       n(e.transfer.slot), n(e.transfer.frame), e.failed ? 1 : 0};
+  v = {n(r.sequence),       static_cast<std::int64_t>(e.kind),
+       n(e.job.task),       n(e.job.number),
+       ns(e.now),           ns(e.deadline),
+       n(e.transfer.task),  n(e.transfer.slot),
+       n(e.transfer.frame), e.failed ? 1 : 0};
 }
 void of_action(const Record& r, Values& v) {
   const policies::Action& a = r.action;
-  v = {n(r.sequence), static_cast<std::int64_t>(a.kind), n(a.job.task), n(a.job.number), n(a.transfer.task), n(a.transfer.slot), n(a.transfer.frame)};
+  v = {n(r.sequence),      static_cast<std::int64_t>(a.kind),
+       n(a.job.task),      n(a.job.number),
+       n(a.transfer.task), n(a.transfer.slot),
+       n(a.transfer.frame)};
 }
 
 std::vector<Form> job_forms() {
   using enum RecordKind;
   return {
       {job_release, "job_release", job + Fields{{"nominal", Type::i64}, {"actual", Type::i64}, {"deadline", Type::i64}},
-       [](const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number), ns(r.nominal), ns(r.at), ns(r.deadline)}; }},
+       [](const Record& r, Values& v) {
+         v = {n(r.job.task), n(r.job.number), ns(r.nominal), ns(r.at), ns(r.deadline)};
+       }},
       {job_start, "job_start", job + at, of_job},
-      {cpu_end, "cpu_end", job + at + Fields{executed}, [](const Record& r, Values& v) { of_job(r, v); v.push_back(r.executed.count()); }},
+      {cpu_end, "cpu_end", job + at + Fields{executed},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.push_back(r.executed.count());
+       }},
       {device_request, "device_request", job + at + Fields{{"deadline", Type::i64}},
-       [](const Record& r, Values& v) { of_job(r, v); v.push_back(ns(r.deadline)); }},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.push_back(ns(r.deadline));
+       }},
       {device_begin, "device_begin", job + at, of_job},
-      {device_end, "device_end", job + at + Fields{outcome}, [](const Record& r, Values& v) { of_job(r, v); v.push_back(r.ok ? 0 : 7); }},
+      {device_end, "device_end", job + at + Fields{outcome},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.push_back(r.ok ? 0 : 7);
+       }},
       {after_begin, "after_begin", job + at, of_job},
       {job_end, "job_end", job + at + Fields{{"response", Type::i64}, executed},
-       [](const Record& r, Values& v) { of_job(r, v); v.push_back(r.response.count()); v.push_back(r.executed.count()); }},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.push_back(r.response.count());
+         v.push_back(r.executed.count());
+       }},
       {job_miss, "job_miss", job + at + Fields{{"deadline", Type::i64}, {"lateness", Type::i64}},
-       [](const Record& r, Values& v) { of_job(r, v); v.insert(v.end(), {ns(r.deadline), (r.at - r.deadline).count()}); }},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.insert(v.end(), {ns(r.deadline), (r.at - r.deadline).count()});
+       }},
       {job_overrun, "job_overrun", job + at, of_job},
       {job_skip, "job_skip", Fields{{"task", Type::u32}, {"nominal", Type::i64}} + at,
-       [](const Record& r, Values& v) { v = {n(r.job.task), ns(r.nominal), ns(r.at)}; }},
+       [](const Record& r, Values& v) {
+         v = {n(r.job.task), ns(r.nominal), ns(r.at)};
+       }},
       {job_abort, "job_abort", job + at, of_job},
       {device_fault, "device_fault", job + Fields{{"what", Type::text}},
-       [](const Record& r, Values& v) { v = {n(r.job.task), n(r.job.number), "a fault"}; }},
+       [](const Record& r, Values& v) {
+         v = {n(r.job.task), n(r.job.number), "a fault"};
+       }},
       {layer_begin, "layer_begin", job + Fields{{"layer", Type::u32}} + at, of_layer},
       {layer_end, "layer_end", job + Fields{{"layer", Type::u32}} + at, of_layer},
   };
@@ -89,23 +120,36 @@ std::vector<Form> other_forms() {
   using enum RecordKind;
   const Fields done = swap + Fields{outcome, {"copied_bytes", Type::u64}};
   const Fields moved = Fields{{"moved_task", Type::u32}} + transfer;
-  const CtfField input{"input", Type::enumeration,
-                       {{"job-requested", 0}, {"job-withdrawn", 1}, {"execution-done", 2}, {"copied-in", 3}, {"copied-out", 4}}};
-  const CtfField action{"action", Type::enumeration,
-                        {{"start-execution", 0}, {"copy-in", 1}, {"copy-out", 2}, {"refuse", 3}, {"drop", 4}, {"fail", 5}}};
+  const CtfField input{
+      "input",
+      Type::enumeration,
+      {{"job-requested", 0}, {"job-withdrawn", 1}, {"execution-done", 2}, {"copied-in", 3}, {"copied-out", 4}}};
+  const CtfField action{
+      "action",
+      Type::enumeration,
+      {{"start-execution", 0}, {"copy-in", 1}, {"copy-out", 2}, {"refuse", 3}, {"drop", 4}, {"fail", 5}}};
   return {
       {swap_in_begin, "swap_in_begin", swap, of_swap},
       {swap_in_end, "swap_in_end", done, end_of_swap},
       {swap_out_begin, "swap_out_begin", swap, of_swap},
       {swap_out_end, "swap_out_end", done, end_of_swap},
       {scheduler_input, "scheduler_input",
-       Fields{{"sequence", Type::u64}, input} + job + at + Fields{{"deadline", Type::i64}} + moved + Fields{{"failed", Type::u8}}, of_input},
+       Fields{{"sequence", Type::u64}, input} + job + at + Fields{{"deadline", Type::i64}} + moved +
+           Fields{{"failed", Type::u8}},
+       of_input},
       {scheduler_action, "scheduler_action", Fields{{"sequence", Type::u64}, action} + job + moved, of_action},
       {throttle_begin, "throttle_begin", Fields{{"core", Type::u32}} + at, of_core},
       {throttle_end, "throttle_end", Fields{{"core", Type::u32}} + at, of_core},
-      {bandwidth_budget, "bandwidth_budget", Fields{{"core", Type::u32}} + at + Fields{{"bytes", Type::u64}, {"period", Type::i64}},
-       [](const Record& r, Values& v) { of_core(r, v); v.insert(v.end(), {n(r.bytes), 1'000'000}); }},
-      {run_end, "run_end", at + Fields{{"stopped_by", Type::text}}, [](const Record& r, Values& v) { v = {ns(r.at), "the duration"}; }},
+      {bandwidth_budget, "bandwidth_budget",
+       Fields{{"core", Type::u32}} + at + Fields{{"bytes", Type::u64}, {"period", Type::i64}},
+       [](const Record& r, Values& v) {
+         of_core(r, v);
+         v.insert(v.end(), {n(r.bytes), 1'000'000});
+       }},
+      {run_end, "run_end", at + Fields{{"stopped_by", Type::text}},
+       [](const Record& r, Values& v) {
+         v = {ns(r.at), "the duration"};
+       }},
   };
 }
 
@@ -120,14 +164,27 @@ const std::array<Form, static_cast<std::size_t>(RecordKind::other)>& forms() {
   return all;
 }
 
-template <class Enum>
-CtfField enumeration(const char* name) {
+template <class Enum> CtfField enumeration(const char* name) {
   CtfField field{name, Type::enumeration, {}};
   for (const auto& known : spellings<Enum>()) field.labels.emplace_back(known.text, static_cast<unsigned>(known.value));
   return field;
 }
 
-enum SetupEvent : std::size_t { run_begin, plan, task_info, task_memory, task_workload, task_tuning, layer_info, swap_plan, admission_test, degraded, probe, device_memory, regulated_core };
+enum SetupEvent : std::size_t {
+  run_begin,
+  plan,
+  task_info,
+  task_memory,
+  task_workload,
+  task_tuning,
+  layer_info,
+  swap_plan,
+  admission_test,
+  degraded,
+  probe,
+  device_memory,
+  regulated_core
+};
 
 CtfChannel setup_events() {
   const auto lengths = [](std::initializer_list<const char*> names, Type type = Type::i64) {
@@ -136,47 +193,58 @@ CtfChannel setup_events() {
     return fields;
   };
   const Fields task{{"task", Type::u32}};
-  return {"setup",
-          {{"rtexec:run_begin", {{"version", Type::text}, {"machine", Type::text}, {"simulated", Type::u8}, {"start", Type::i64}}},
-           {"rtexec:plan", Fields{{"proved", Type::u8}, enumeration<Order>("order"), {"tasks", Type::u32}} +
-                               lengths({"demand_bytes", "capacity_bytes", "chunk_bytes"}, Type::u64)},
-           {"rtexec:task_info", task + Fields{{"name", Type::text}, enumeration<Criticality>("criticality"), {"promised", Type::u8}} +
-                                    lengths({"period", "deadline", "offset"}) + lengths({"core", "core_rank", "device_rank"}, Type::u32) +
-                                    lengths({"wcet_before", "wcet_device", "wcet_after", "ready_by", "device_done_by", "response_bound"}) +
-                                    Fields{{"swap_slots", Type::u32}, {"resident_slots", Type::i64}}},
-           {"rtexec:task_memory",
-            task + Fields{{"policy", Type::text}} +
-                lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
-           {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
-           {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
-           {"rtexec:layer_info", task + Fields{{"layer", Type::u32}, {"name", Type::text}}},
-           {"rtexec:swap_plan", Fields{enumeration<SwapPolicy>("policy"), {"frames", Type::u32}, {"copy_engines", Type::u32},
-                                       {"chunk_bytes", Type::u64}, {"store", Type::text}}},
-           {"rtexec:admission_test", Fields{{"name", Type::text}, {"proved", Type::u8}, {"baseline", Type::u8}} +
-                                         lengths({"left", "right", "slack"}) + Fields{{"limiting_task", Type::text}}},
-           {"rtexec:degraded", {{"what", Type::text}}},
-           {"rtexec:probe", {{"service", Type::text}, {"found", Type::text}}},
-           {"rtexec:device_memory", {{"name", Type::text}, {"used_bytes", Type::u64}}},
-           {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
+  return {
+      "setup",
+      {{"rtexec:run_begin",
+        {{"version", Type::text}, {"machine", Type::text}, {"simulated", Type::u8}, {"start", Type::i64}}},
+       {"rtexec:plan", Fields{{"proved", Type::u8}, enumeration<Order>("order"), {"tasks", Type::u32}} +
+                           lengths({"demand_bytes", "capacity_bytes", "chunk_bytes"}, Type::u64)},
+       {"rtexec:task_info",
+        task + Fields{{"name", Type::text}, enumeration<Criticality>("criticality"), {"promised", Type::u8}} +
+            lengths({"period", "deadline", "offset"}) + lengths({"core", "core_rank", "device_rank"}, Type::u32) +
+            lengths({"wcet_before", "wcet_device", "wcet_after", "ready_by", "device_done_by", "response_bound"}) +
+            Fields{{"swap_slots", Type::u32}, {"resident_slots", Type::i64}}},
+       {"rtexec:task_memory",
+        task + Fields{{"policy", Type::text}} +
+            lengths({"constant_bytes", "scratch_bytes", "state_bytes", "fixed_bytes", "swap_volume_bytes"}, Type::u64)},
+       {"rtexec:task_workload", task + Fields{{"workload", Type::text}}},
+       {"rtexec:task_tuning", task + Fields{{"line", Type::text}}},
+       {"rtexec:layer_info", task + Fields{{"layer", Type::u32}, {"name", Type::text}}},
+       {"rtexec:swap_plan", Fields{enumeration<SwapPolicy>("policy"),
+                                   {"frames", Type::u32},
+                                   {"copy_engines", Type::u32},
+                                   {"chunk_bytes", Type::u64},
+                                   {"store", Type::text}}},
+       {"rtexec:admission_test", Fields{{"name", Type::text}, {"proved", Type::u8}, {"baseline", Type::u8}} +
+                                     lengths({"left", "right", "slack"}) + Fields{{"limiting_task", Type::text}}},
+       {"rtexec:degraded", {{"what", Type::text}}},
+       {"rtexec:probe", {{"service", Type::text}, {"found", Type::text}}},
+       {"rtexec:device_memory", {{"name", Type::text}, {"used_bytes", Type::u64}}},
+       {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
 }
 
 std::vector<CtfChannel> channels(TraceVersion version) {
   CtfChannel events{"events", {}};
   for (const Form& form : forms()) {
     Fields fields = form.fields;
-    if (version == TraceVersion::without_executed) std::erase_if(fields, [](const CtfField& field) { return field.name == executed.name; });
+    if (version == TraceVersion::without_executed)
+      std::erase_if(fields, [](const CtfField& field) { return field.name == executed.name; });
     events.events.push_back({std::string("rtexec:") + form.name, std::move(fields)});
   }
   return {setup_events(), events};
 }
 
 void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const traces::TaskSetup& t) {
-  const auto put = [&](SetupEvent event, const Values& values) { ctf.write(TraceWriter::setup_channel, 0, event, time, values); };
-  put(task_info, {index, t.name, static_cast<std::int64_t>(t.criticality), t.promised ? 1 : 0, t.period.count(), t.deadline.count(), t.offset.count(),
-                  t.core, t.core_rank, t.device_rank, t.wcet.before.count(), t.wcet.device.count(), t.wcet.after.count(), t.ready_by.count(),
-                  t.device_done_by.count(), t.response_bound ? t.response_bound->count() : -1, t.swap_slots,
+  const auto put = [&](SetupEvent event, const Values& values) {
+    ctf.write(TraceWriter::setup_channel, 0, event, time, values);
+  };
+  put(task_info, {index, t.name, static_cast<std::int64_t>(t.criticality), t.promised ? 1 : 0, t.period.count(),
+                  t.deadline.count(), t.offset.count(), t.core, t.core_rank, t.device_rank, t.wcet.before.count(),
+                  t.wcet.device.count(), t.wcet.after.count(), t.ready_by.count(), t.device_done_by.count(),
+                  t.response_bound ? t.response_bound->count() : -1, t.swap_slots,
                   t.resident_slots ? std::int64_t{*t.resident_slots} : -1});
-  put(task_memory, {index, t.memory_policy, n(t.constant.count), n(t.scratch.count), n(t.state.count), n(t.fixed.count), n(t.swap_volume.count)});
+  put(task_memory, {index, t.memory_policy, n(t.constant.count), n(t.scratch.count), n(t.state.count), n(t.fixed.count),
+                    n(t.swap_volume.count)});
   put(task_workload, {index, t.workload});
   for (const std::string& line : t.tuning) put(task_tuning, {index, line});
   for (std::size_t layer = 0; layer < t.layers.size(); ++layer) put(layer_info, {index, n(layer), t.layers[layer]});
@@ -184,20 +252,23 @@ void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tra
 
 } // namespace
 
-TraceWriter::TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options, TraceVersion version)
+TraceWriter::TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options,
+                         TraceVersion version)
     : version_(version), ctf_(folder, channels(version), cores, options) {}
 
 void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
-  const auto put = [&](SetupEvent event, const Values& values) { ctf_.write(setup_channel, 0, event, ns(time), values); };
+  const auto put = [&](SetupEvent event, const Values& values) {
+    ctf_.write(setup_channel, 0, event, ns(time), values);
+  };
   put(run_begin, {setup.version, setup.machine, setup.simulated ? 1 : 0, ns(setup.start)});
   if (setup.swap)
-    put(swap_plan, {static_cast<std::int64_t>(setup.swap->policy), setup.swap->frames, setup.swap->copy_engines, n(setup.swap->chunk.count),
-                    setup.swap->store});
-  put(plan, {setup.proved ? 1 : 0, static_cast<std::int64_t>(setup.order), n(setup.tasks.size()), n(setup.demand.count), n(setup.capacity.count),
-             n(setup.chunk.count)});
+    put(swap_plan, {static_cast<std::int64_t>(setup.swap->policy), setup.swap->frames, setup.swap->copy_engines,
+                    n(setup.swap->chunk.count), setup.swap->store});
+  put(plan, {setup.proved ? 1 : 0, static_cast<std::int64_t>(setup.order), n(setup.tasks.size()), n(setup.demand.count),
+             n(setup.capacity.count), n(setup.chunk.count)});
   for (const traces::TestSetup& test : setup.tests)
-    put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(), test.slack.count(),
-                         test.limiting_task});
+    put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(),
+                         test.slack.count(), test.limiting_task});
   for (std::size_t i = 0; i < setup.tasks.size(); ++i) write_task(ctf_, ns(time), n(i), setup.tasks[i]);
   for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});
   for (const std::string& what : setup.degraded) put(degraded, {what});
@@ -209,7 +280,8 @@ void TraceWriter::write(unsigned core, const Record& record) {
   thread_local Values values;
   const Form& form = forms().at(static_cast<std::size_t>(record.kind));
   form.fill(record, values);
-  if (version_ == TraceVersion::without_executed && !form.fields.empty() && form.fields.back().name == executed.name) values.pop_back();
+  if (version_ == TraceVersion::without_executed && !form.fields.empty() && form.fields.back().name == executed.name)
+    values.pop_back();
   ctf_.write(event_channel, core, static_cast<std::size_t>(record.kind), ns(record.time), values);
 }
 

@@ -14,7 +14,8 @@ enum class TraceVersion { current, without_executed };
 
 class TraceWriter {
  public:
-  TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {}, TraceVersion version = TraceVersion::current);
+  TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {},
+              TraceVersion version = TraceVersion::current);
 
   /// The events of the set-up, at `time`, in stream setup_0.
   void write(const traces::RunSetup& setup, Instant time);

@@ -96,7 +96,8 @@ TEST(ConstantImage, OfAPatternTellsChunksApart) {
 }
 
 TEST(ConstantImage, OfAPatternFollowsItsSeed) {
-  const auto one = ConstantImage::pattern(1, mebi), same = ConstantImage::pattern(1, mebi), two = ConstantImage::pattern(2, mebi);
+  const auto one = ConstantImage::pattern(1, mebi), same = ConstantImage::pattern(1, mebi),
+             two = ConstantImage::pattern(2, mebi);
   EXPECT_TRUE(std::ranges::equal(one->bytes(), same->bytes()));
   EXPECT_NE(word_at(one->bytes(), 0), word_at(two->bytes(), 0));
 }
@@ -120,8 +121,12 @@ TEST(ConstantImage, EveryCallThatFailsIsTold) {
   failing.mmap = [](void* address, std::size_t size, int protection, int flags, int file, off_t offset) {
     return fails_now() ? MAP_FAILED : hal::linux_system().mmap(address, size, protection, flags, file, offset);
   };
-  failing.mprotect = [](void* address, std::size_t size, int protection) { return fails_now() ? -1 : hal::linux_system().mprotect(address, size, protection); };
-  failing.memfd_create = [](const char* name, unsigned flags) { return fails_now() ? -1 : hal::linux_system().memfd_create(name, flags); };
+  failing.mprotect = [](void* address, std::size_t size, int protection) {
+    return fails_now() ? -1 : hal::linux_system().mprotect(address, size, protection);
+  };
+  failing.memfd_create = [](const char* name, unsigned flags) {
+    return fails_now() ? -1 : hal::linux_system().memfd_create(name, flags);
+  };
   failing.ftruncate = [](int file, off_t size) { return fails_now() ? -1 : hal::linux_system().ftruncate(file, size); };
   const auto head = some_bytes(10);
   const auto failures = [&](const auto& make) {

@@ -1,5 +1,5 @@
-// Small graphs that together hold every operation, every way a tensor can lie, and the patterns of well-known networks. What the host
-// device computes for them is what a GPU must compute.
+// Small graphs that together hold every operation, every way a tensor can lie, and the patterns of well-known networks.
+// What the host device computes for them is what a GPU must compute.
 #pragma once
 
 #include "test/tasks/dnn_test_graph.hpp"
@@ -17,15 +17,19 @@ struct GpuCase {
 inline void PrintTo(const GpuCase& each, std::ostream* out) { *out << each.name; }
 
 /// y = conv(x), with a bias.
-inline TensorId conv(TestGraph& g, TensorId x, std::int64_t out, std::int64_t kernel, std::int64_t stride = 1, std::int64_t groups = 1, std::int64_t dilation = 1) {
+inline TensorId conv(TestGraph& g, TensorId x, std::int64_t out, std::int64_t kernel, std::int64_t stride = 1,
+                     std::int64_t groups = 1, std::int64_t dilation = 1) {
   const auto in = g.graph.tensors[x].shape;
   const auto pad = (kernel - 1) / 2 * dilation;
   const auto side = [&](std::int64_t size) { return (size + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; };
   const Window window{kernel, kernel, stride, stride, pad, pad, pad, pad, dilation, dilation};
-  return g.node(Conv{window, groups}, {x, g.random({out, in[1] / groups, kernel, kernel}), g.random({out})}, {in[0], out, side(in[2]), side(in[3])});
+  return g.node(Conv{window, groups}, {x, g.random({out, in[1] / groups, kernel, kernel}), g.random({out})},
+                {in[0], out, side(in[2]), side(in[3])});
 }
 
-inline TensorId activated(TestGraph& g, TensorId x, Activation activation) { return g.node(activation, {x}, g.graph.tensors[x].shape); }
+inline TensorId activated(TestGraph& g, TensorId x, Activation activation) {
+  return g.node(activation, {x}, g.graph.tensors[x].shape);
+}
 
 /// A part of the channels.
 inline TensorId slice(TestGraph& g, TensorId x, std::int64_t first, std::int64_t count) {
@@ -42,11 +46,13 @@ inline TensorId shuffle(TestGraph& g, TensorId x, std::int64_t groups) {
   const auto s = g.graph.tensors[x].shape;
   const auto c = s[1] / groups, plane = s[2] * s[3];
   const auto split = reshape(g, x, {s[0], groups, c, s[2], s[3]});
-  const auto turned = g.node(View{0, {s[1] * plane, plane, c * plane, s[3], 1}}, {split}, {s[0], c, groups, s[2], s[3]});
+  const auto turned =
+      g.node(View{0, {s[1] * plane, plane, c * plane, s[3], 1}}, {split}, {s[0], c, groups, s[2], s[3]});
   return reshape(g, turned, s);
 }
 
-inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, std::int64_t out, bool count_padding = false) {
+inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, std::int64_t out,
+                     bool count_padding = false) {
   const auto s = g.graph.tensors[x].shape;
   return g.node(Pool{kind, window, count_padding}, {x}, {s[0], s[1], out, out});
 }
@@ -54,15 +60,34 @@ inline TensorId pool(TestGraph& g, TensorId x, Pool::Kind kind, Window window, s
 inline const std::vector<GpuCase>& gpu_cases() {
   using Kind = Activation::Kind;
   static const std::vector<GpuCase> cases{
-      {"conv_1x1", [](TestGraph& g) { g.output(conv(g, g.input({1, 16, 6, 6}), 24, 1)); }},
-      {"conv_3x3_odd_channels", [](TestGraph& g) { g.output(conv(g, conv(g, g.input({1, 3, 9, 7}), 5, 3), 7, 3, 2)); }},
-      {"conv_without_bias", [](TestGraph& g) { g.output(g.conv(g.input({1, 3, 4, 4}), 8)); }},
-      {"conv_grouped", [](TestGraph& g) { g.output(conv(g, conv(g, g.input({2, 8, 6, 6}), 32, 3, 1, 4), 24, 3, 2, 2)); }},
-      {"conv_dilated_batch", [](TestGraph& g) { g.output(conv(g, g.input({3, 4, 8, 8}), 8, 3, 1, 1, 2)); }},
-      {"conv_depthwise", [](TestGraph& g) { g.output(conv(g, conv(g, conv(g, g.input({1, 4, 8, 8}), 12, 1), 12, 3, 1, 12), 24, 5, 2, 12)); }},
+      {"conv_1x1",
+       [](TestGraph& g) {
+         g.output(conv(g, g.input({1, 16, 6, 6}), 24, 1));
+       }},
+      {"conv_3x3_odd_channels",
+       [](TestGraph& g) {
+         g.output(conv(g, conv(g, g.input({1, 3, 9, 7}), 5, 3), 7, 3, 2));
+       }},
+      {"conv_without_bias",
+       [](TestGraph& g) {
+         g.output(g.conv(g.input({1, 3, 4, 4}), 8));
+       }},
+      {"conv_grouped",
+       [](TestGraph& g) {
+         g.output(conv(g, conv(g, g.input({2, 8, 6, 6}), 32, 3, 1, 4), 24, 3, 2, 2));
+       }},
+      {"conv_dilated_batch",
+       [](TestGraph& g) {
+         g.output(conv(g, g.input({3, 4, 8, 8}), 8, 3, 1, 1, 2));
+       }},
+      {"conv_depthwise",
+       [](TestGraph& g) {
+         g.output(conv(g, conv(g, conv(g, g.input({1, 4, 8, 8}), 12, 1), 12, 3, 1, 12), 24, 5, 2, 12));
+       }},
       {"conv_uneven_padding",
        [](TestGraph& g) {
-         g.output(g.node(Conv{{2, 3, 2, 1, 1, 0, 0, 2, 1, 1}, 1}, {g.input({1, 4, 5, 5}), g.random({8, 4, 2, 3}), g.random({8})}, {1, 8, 3, 5}));
+         g.output(g.node(Conv{{2, 3, 2, 1, 1, 0, 0, 2, 1, 1}, 1},
+                         {g.input({1, 4, 5, 5}), g.random({8, 4, 2, 3}), g.random({8})}, {1, 8, 3, 5}));
        }},
       {"conv_residual_and_activation",
        [](TestGraph& g) {
@@ -72,8 +97,10 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"conv_activations",
        [](TestGraph& g) {
          auto x = g.input({1, 4, 5, 5});
-         for (const auto& activation : {Activation{Kind::leaky_relu, 0.1F, 0}, Activation{Kind::sigmoid, 0, 0}, Activation{Kind::hard_sigmoid, 0.2F, 0.5F}, Activation{Kind::hard_swish, 0, 0},
-                                        Activation{Kind::clip, -1, 2}, Activation{Kind::tanh, 0, 0}, Activation{Kind::swish, 0, 0}})
+         for (const auto& activation :
+              {Activation{Kind::leaky_relu, 0.1F, 0}, Activation{Kind::sigmoid, 0, 0},
+               Activation{Kind::hard_sigmoid, 0.2F, 0.5F}, Activation{Kind::hard_swish, 0, 0},
+               Activation{Kind::clip, -1, 2}, Activation{Kind::tanh, 0, 0}, Activation{Kind::swish, 0, 0}})
            x = activated(g, conv(g, x, 8, 1), activation);
          g.output(x);
        }},
@@ -90,13 +117,18 @@ inline const std::vector<GpuCase>& gpu_cases() {
        }},
       {"scale_shift",
        [](TestGraph& g) {
-         const auto shift = [&](TensorId x) { return g.node(ScaleShift{}, {x, g.random({6}), g.random({6})}, g.graph.tensors[x].shape); };
+         const auto shift = [&](TensorId x) {
+           return g.node(ScaleShift{}, {x, g.random({6}), g.random({6})}, g.graph.tensors[x].shape);
+         };
          g.output(g.relu(shift(g.input({2, 6, 3, 5}))));
          g.output(shift(g.input({2, 6})));
          g.output(shift(g.input({2, 6, 7})));
          g.output(shift(g.input({2, 6, 2, 3, 2})));
        }},
-      {"pool_max", [](TestGraph& g) { g.output(pool(g, g.input({2, 5, 9, 9}), Pool::Kind::max, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5)); }},
+      {"pool_max",
+       [](TestGraph& g) {
+         g.output(pool(g, g.input({2, 5, 9, 9}), Pool::Kind::max, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 5));
+       }},
       {"pool_max_ceil_dilated",
        [](TestGraph& g) {
          g.output(pool(g, g.input({1, 8, 8, 8}), Pool::Kind::max, {3, 3, 2, 2, 0, 0, 0, 0, 1, 1}, 4));
@@ -125,7 +157,10 @@ inline const std::vector<GpuCase>& gpu_cases() {
          g.output(g.node(Softmax{1, 54, 1}, {g.input({1, 6, 3, 3})}, {1, 6, 3, 3}));
          g.output(g.node(Softmax{3, 18, 2}, {g.input({2, 9, 3, 2})}, {2, 9, 3, 2}));
        }},
-      {"lrn", [](TestGraph& g) { g.output(g.node(Lrn{5, 1e-2F, 0.75F, 2}, {g.input({1, 9, 4, 4})}, {1, 9, 4, 4})); }},
+      {"lrn",
+       [](TestGraph& g) {
+         g.output(g.node(Lrn{5, 1e-2F, 0.75F, 2}, {g.input({1, 9, 4, 4})}, {1, 9, 4, 4}));
+       }},
       {"gemm_with_constant",
        [](TestGraph& g) {
          const auto x = g.input({3, 10});
@@ -133,7 +168,10 @@ inline const std::vector<GpuCase>& gpu_cases() {
          y = g.relu(g.node(Gemm{false, false, 1, 1}, {y, g.random({6, 9}), g.random({1})}, {3, 9}));
          g.output(g.node(Gemm{false, false, 1, 1}, {y, g.random({9, 4})}, {3, 4}));
        }},
-      {"gemm_many_rows", [](TestGraph& g) { g.output(g.node(Gemm{false, false, 1, 1}, {g.input({40, 7}), g.random({7, 5}), g.random({1, 5})}, {40, 5})); }},
+      {"gemm_many_rows",
+       [](TestGraph& g) {
+         g.output(g.node(Gemm{false, false, 1, 1}, {g.input({40, 7}), g.random({7, 5}), g.random({1, 5})}, {40, 5}));
+       }},
       {"gemm_of_two_results",
        [](TestGraph& g) {
          const auto a = g.input({4, 6}), b = g.input({6, 5});
@@ -145,7 +183,9 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"binaries",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 3, 5}), 6, 1), y = conv(g, g.input({1, 4, 3, 5}), 6, 3);
-         const auto combine = [&](Binary::Kind kind, TensorId a, TensorId b) { return g.node(Binary{kind}, {a, b}, {1, 6, 3, 5}); };
+         const auto combine = [&](Binary::Kind kind, TensorId a, TensorId b) {
+           return g.node(Binary{kind}, {a, b}, {1, 6, 3, 5});
+         };
          g.output(combine(Binary::Kind::subtract, x, y));
          g.output(combine(Binary::Kind::multiply, x, g.random({1, 6, 1, 1})));
          g.output(combine(Binary::Kind::divide, x, g.constant({}, {4})));
@@ -185,7 +225,8 @@ inline const std::vector<GpuCase>& gpu_cases() {
          for (int i = 0; i < 4; ++i) {
            const auto all = features.size() > 1 ? g.concat(features) : features[0];
            const auto channels = g.graph.tensors[all].shape[1];
-           const auto normal = g.relu(g.node(ScaleShift{}, {all, g.random({channels}), g.random({channels})}, g.graph.tensors[all].shape));
+           const auto normal = g.relu(
+               g.node(ScaleShift{}, {all, g.random({channels}), g.random({channels})}, g.graph.tensors[all].shape));
            features.push_back(conv(g, g.relu(conv(g, normal, 16, 1)), 8, 3));
          }
          const auto last = g.concat(features);
@@ -195,7 +236,8 @@ inline const std::vector<GpuCase>& gpu_cases() {
        [](TestGraph& g) {
          const auto x = g.relu(conv(g, g.input({1, 3, 8, 8}), 24, 3, 2));
          const auto mean = g.node(Mean{24, 16, 1}, {x}, {1, 24, 1, 1});
-         const auto gate = activated(g, conv(g, g.relu(conv(g, mean, 6, 1)), 24, 1), {Kind::hard_sigmoid, 1.0F / 6, 0.5F});
+         const auto gate =
+             activated(g, conv(g, g.relu(conv(g, mean, 6, 1)), 24, 1), {Kind::hard_sigmoid, 1.0F / 6, 0.5F});
          g.output(conv(g, g.node(Binary{Binary::Kind::multiply}, {x, gate}, {1, 24, 4, 4}), 16, 1));
        }},
       {"shuffle",
@@ -237,11 +279,13 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"views",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 4, 6}), 6, 1);
-         g.output(g.node(View{0, {144, 1, 24, 6}}, {x}, {1, 6, 6, 4}));                     // NHWC of the same
-         g.output(g.node(View{3 * 24 + 5, {144, 24, 12, -2}}, {x}, {1, 3, 2, 3}));           // steps, backwards
-         g.output(g.node(View{0, {0, 24, 6, 0}}, {x}, {2, 6, 4, 3}));                        // expanded
-         g.output(g.node(View{1, {7}}, {x}, {20}));                                           // carries from row to row
-         g.output(conv(g, g.node(View{0, {144, 6, 24, 1}}, {x}, {1, 4, 6, 6}), 8, 3));        // channels and rows change places
+         g.output(g.node(View{0, {144, 1, 24, 6}}, {x}, {1, 6, 6, 4}));            // NHWC of the same
+         g.output(g.node(View{3 * 24 + 5, {144, 24, 12, -2}}, {x}, {1, 3, 2, 3})); // steps, backwards
+         g.output(g.node(View{0, {0, 24, 6, 0}}, {x}, {2, 6, 4, 3}));              // expanded
+         /// Carries from row to row
+         g.output(g.node(View{1, {7}}, {x}, {20}));
+         /// Channels and rows change places
+         g.output(conv(g, g.node(View{0, {144, 6, 24, 1}}, {x}, {1, 4, 6, 6}), 8, 3));
        }},
       {"gathers",
        [](TestGraph& g) {
@@ -260,7 +304,9 @@ inline const std::vector<GpuCase>& gpu_cases() {
       {"resizes",
        [](TestGraph& g) {
          const auto x = conv(g, g.input({1, 4, 3, 4}), 6, 1);
-         const auto up = g.node(Resize{{{0, 0, 0}, {0, 0, 0}, {1, 1, 0}, {1, 1, 0}, {2, 2, 0}, {2, 2, 0}}, {{0, 1, 0.25F}, {1, 2, 0.75F}, {3, 3, 0}}}, {x}, {1, 6, 6, 3});
+         const auto up = g.node(Resize{{{0, 0, 0}, {0, 0, 0}, {1, 1, 0}, {1, 1, 0}, {2, 2, 0}, {2, 2, 0}},
+                                       {{0, 1, 0.25F}, {1, 2, 0.75F}, {3, 3, 0}}},
+                                {x}, {1, 6, 6, 3});
          g.output(up);
          g.output(conv(g, g.concat({up, g.relu(up)}), 4, 1));
        }},

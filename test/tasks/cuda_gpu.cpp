@@ -34,8 +34,10 @@ void add_all(hal::test::FakeCudaDriver& driver) {
   for (const auto& variant : conv_variants()) add(driver, variant.kernel, sizeof(ConvArguments));
   add(driver, "clear", sizeof(ClearArguments));
   for (const std::string storage : {"_f", "_h"}) {
-    for (const auto* name : {"depthwise", "conv_direct", "conv_rows"}) add(driver, name + storage, sizeof(ConvArguments));
-    for (const auto* name : {"reduce_mean_rows", "reduce_mean_columns", "softmax_rows", "softmax_columns"}) add(driver, name + storage, sizeof(ReduceArguments));
+    for (const auto* name : {"depthwise", "conv_direct", "conv_rows"})
+      add(driver, name + storage, sizeof(ConvArguments));
+    for (const auto* name : {"reduce_mean_rows", "reduce_mean_columns", "softmax_rows", "softmax_columns"})
+      add(driver, name + storage, sizeof(ReduceArguments));
     add(driver, "scale_shift" + storage, sizeof(ScaleShiftArguments));
     add(driver, "binary" + storage, sizeof(BinaryArguments));
     add(driver, "lrn" + storage, sizeof(LrnArguments));
@@ -66,7 +68,8 @@ cuda::Executor::Options EmulatedGpu::launching() {
   return {{&image, 1}, false, false};
 }
 
-BoundNetwork::BoundNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network) : device_(device), network_(std::move(network)) {
+BoundNetwork::BoundNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network)
+    : device_(device), network_(std::move(network)) {
   if (const auto placed = place(); !placed) error_ = placed.error().what;
 }
 
@@ -83,7 +86,8 @@ Result<> BoundNetwork::place() {
     buffers_.push_back(*buffer);
   }
   if (!constants.empty())
-    if (const auto copied = device_.copy(buffers_[0].device, constants.data(), Bytes{constants.size()}); !copied) return fail(copied.error(), "copying the constants failed");
+    if (const auto copied = device_.copy(buffers_[0].device, constants.data(), Bytes{constants.size()}); !copied)
+      return fail(copied.error(), "copying the constants failed");
   return network_->bind(device_, {buffers_[0].device, buffers_[1].device, nullptr});
 }
 
@@ -96,7 +100,8 @@ std::vector<float> BoundNetwork::run(const std::vector<float>& input) {
   return outputs_of(*network_);
 }
 
-GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision, const cuda::Executor::Options& launching, const std::vector<float>& input) {
+GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision,
+              const cuda::Executor::Options& launching, const std::vector<float>& input) {
   auto built = CudaNetwork::build(graph, precision, {launching, true});
   if (!built) return {{}, built.error().what};
   BoundNetwork bound(device, std::move(*built));

@@ -52,7 +52,8 @@ struct GpuRun {
   std::string error;
 };
 /// Builds, binds and runs.
-[[nodiscard]] GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision, const cuda::Executor::Options& launching = {}, const std::vector<float>& input = {});
+[[nodiscard]] GpuRun run_on(hal::CudaDevice& device, const Graph& graph, Precision precision,
+                            const cuda::Executor::Options& launching = {}, const std::vector<float>& input = {});
 
 /// Largest distance as a share of the largest value; infinite where one is no number and the other is, or sizes differ.
 [[nodiscard]] double relative_error(const std::vector<float>& values, const std::vector<float>& reference);

@@ -1,4 +1,5 @@
-// Every variant of the tuned convolutions on the emulation: whole and partial tiles, sums split through memory and through clusters.
+// Every variant of the tuned convolutions on the emulation: whole and partial tiles, sums split through memory and
+// through clusters.
 #include "tasks/dnn/cuda/conv_plan.hpp"
 #include "test/tasks/cuda_emulation/kernel_check.hpp"
 
@@ -16,7 +17,8 @@ bool is_half(const ConvVariant& variant) { return variant.math == ConvMath::simt
 /// Of one product, relative to it, for sums of up to a few hundred terms.
 double error_of(ConvMath math) { return math == ConvMath::tf32 ? 0x1p-10 : math == ConvMath::tf32x3 ? 2e-6 : 1e-6; }
 
-/// A convolution that the tiles take (16-byte pixels, channels and weights), with tiles that are not full in any direction.
+/// A convolution that the tiles take (16-byte pixels, channels and weights), with tiles that are not full in any
+/// direction.
 ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   const int chunk = is_half(variant) ? 8 : 4;
   ConvArguments c;
@@ -34,7 +36,8 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
     c.pad_left = random.whole(0, 2);
     c.out_height = (c.height + c.pad_top + random.whole(0, 2) - (c.kernel_h - 1) * c.dilation_h - 1) / c.stride_h + 1;
     c.out_width = (c.width + c.pad_left + random.whole(0, 2) - (c.kernel_w - 1) * c.dilation_w - 1) / c.stride_w + 1;
-  } while (c.out_height < 1 || c.out_width < 1 || c.height + c.pad_top <= (c.kernel_h - 1) * c.dilation_h || c.width + c.pad_left <= (c.kernel_w - 1) * c.dilation_w);
+  } while (c.out_height < 1 || c.out_width < 1 || c.height + c.pad_top <= (c.kernel_h - 1) * c.dilation_h ||
+           c.width + c.pad_left <= (c.kernel_w - 1) * c.dilation_w);
   c.groups = random.one_of({1, 1, 2});
   c.channels = chunk * random.one_of({1, 3, 8, 20});
   c.out_channels = random.one_of({3, 8, 24, variant.columns, variant.columns + 5});
@@ -43,7 +46,9 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   c.residual_stride = c.groups * c.out_channels + random.one_of({0, 1, 8});
   const auto activations = all_activations();
   do c.activation = activations[static_cast<std::size_t>(random.whole(0, static_cast<int>(activations.size()) - 1))];
-  while (c.activation.kind == ActivationArguments::sqrt || (c.activation.kind == ActivationArguments::exp && c.channels > 40)); // no bound on errors
+  // No bound on errors
+  while (c.activation.kind == ActivationArguments::sqrt ||
+         (c.activation.kind == ActivationArguments::exp && c.channels > 40));
   return c;
 }
 
@@ -56,7 +61,9 @@ void check_choice(const ConvChoice& choice, ConvArguments conv, ConvCheck check)
   check.per_product = error_of(choice.variant->math);
   check.partials = planned.partial;
   check.counters = planned.counters;
-  check_conv({planned.kernel, planned.grid_x, planned.grid_y, planned.grid_z, planned.threads, planned.shared, planned.cluster_z}, conv, check);
+  check_conv({planned.kernel, planned.grid_x, planned.grid_y, planned.grid_z, planned.threads, planned.shared,
+              planned.cluster_z},
+             conv, check);
 }
 
 class CudaConvTile : public ::testing::TestWithParam<ConvVariant> {};
@@ -69,7 +76,8 @@ TEST_P(CudaConvTile, AgreesWithItsDefinition) {
   for (unsigned i = 0; i < 4 && !HasFailure(); ++i) {
     const auto conv = random_conv(random, variant);
     ConvCheck check{.bias = random.chance(0.5), .residual = random.chance(0.5), .seed = i};
-    for (auto* offset : {&check.residual_offset, &check.y_offset}) *offset = random.chance(0.2) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
+    for (auto* offset : {&check.residual_offset, &check.y_offset})
+      *offset = random.chance(0.2) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
     ASSERT_TRUE(applies(variant, conv));
     check_choice({&variant, 1, false}, conv, check);
     const int splits = std::min(random.whole(2, most_in_cluster), most_splits(variant, conv));

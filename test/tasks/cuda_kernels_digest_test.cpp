@@ -35,7 +35,8 @@ TEST(CudaDigestKernel, ComputesWhatTheHostComputes) {
     for (const unsigned blocks : {1U, 2U, 3U, 7U, 40U})
       for (const auto order : {emulation::Order::forward, emulation::Order::reverse}) {
         emulation::set_order(order);
-        EXPECT_EQ(digest_by_kernel(contents, size, blocks, sums), expected) << size << " bytes, " << blocks << " blocks";
+        EXPECT_EQ(digest_by_kernel(contents, size, blocks, sums), expected)
+            << size << " bytes, " << blocks << " blocks";
         EXPECT_TRUE(sums.low == 0 && sums.high == 0 && sums.blocks == 0) << "as the next launch needs them";
       }
   }

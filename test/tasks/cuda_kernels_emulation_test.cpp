@@ -1,5 +1,5 @@
-// The emulation itself: what kernels may rely on works as on a device, what they may not is caught. And the element functions, whose accuracy
-// is tested here over their whole range.
+// The emulation itself: what kernels may rely on works as on a device, what they may not is caught. And the element
+// functions, whose accuracy is tested here over their whole range.
 #define RTEXEC_EMULATION
 #include "test/tasks/cuda_emulation/emulation.hpp"
 
@@ -105,7 +105,8 @@ using namespace tasks::cuda;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-void run(const char* kernel, unsigned blocks, unsigned threads, ProbeArguments arguments, unsigned shared = 64, unsigned cluster = 1) {
+void run(const char* kernel, unsigned blocks, unsigned threads, ProbeArguments arguments, unsigned shared = 64,
+         unsigned cluster = 1) {
   void* pointers[] = {&arguments};
   Launch launch{kernel, blocks, 1, 1, threads, shared, cluster};
   if (cluster > 1) std::swap(launch.grid_x, launch.grid_z);
@@ -133,7 +134,9 @@ TEST(CudaEmulation, AMissingBarrierIsSeen) {
 TEST(CudaEmulation, FaultsOfAKernelAreReported) {
   SKIP_WITHOUT_EMULATION();
   alignas(16) std::array<float, 8> x{};
-  const auto fault = [&](int mode, unsigned threads = 64) { return [&, mode, threads] { run("probe_faults", 1, threads, {nullptr, x.data(), mode}); }; };
+  const auto fault = [&](int mode, unsigned threads = 64) {
+    return [&, mode, threads] { run("probe_faults", 1, threads, {nullptr, x.data(), mode}); };
+  };
   EXPECT_THAT(fault(0), ThrowsMessage<std::logic_error>(HasSubstr("has not waited for the kernel before")));
   EXPECT_THAT(fault(1), ThrowsMessage<std::logic_error>(HasSubstr("63 of 64 are at a barrier, 1 have ended")));
   EXPECT_THAT(fault(2), ThrowsMessage<std::logic_error>(HasSubstr("wait for others that never come")));
@@ -177,7 +180,8 @@ TEST(CudaEmulation, MatrixInstructionsMultiply) {
     for (int row = 0; row < 16; ++row)
       for (int column = 0; column < 8; ++column) {
         float sum = 1;
-        for (int k = 0; k < terms; ++k) sum += a[static_cast<std::size_t>(row * terms + k)] * a[static_cast<std::size_t>((16 + column) * terms + k)];
+        for (int k = 0; k < terms; ++k)
+          sum += a[static_cast<std::size_t>(row * terms + k)] * a[static_cast<std::size_t>((16 + column) * terms + k)];
         EXPECT_EQ(y[static_cast<std::size_t>(row * 8 + column)], sum) << row << " " << column << " " << mode;
       }
   }
@@ -188,7 +192,11 @@ TEST(CudaEmulation, ClustersShareTheirMemory) {
   std::array<float, 6 * 32> y{};
   run("probe_cluster", 6, 32, {y.data(), nullptr, 0}, 512, 3);
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], (i < 96 ? 3000 : 12000) + 3 * static_cast<float>(i % 32));
-  EXPECT_THAT([&] { run("probe_cluster", 3, 32, {y.data(), nullptr, 1}, 512, 3); }, ThrowsMessage<std::logic_error>(HasSubstr("has ended")));
+  EXPECT_THAT(
+      [&] {
+        run("probe_cluster", 3, 32, {y.data(), nullptr, 1}, 512, 3);
+      },
+      ThrowsMessage<std::logic_error>(HasSubstr("has ended")));
 }
 
 TEST(CudaEmulation, HalvesRoundAsIeeeSays) {
@@ -209,15 +217,17 @@ TEST(CudaEmulation, HalvesRoundAsIeeeSays) {
   for (int i = 0; i < 100000; ++i) {
     const double value = std::ldexp(random.real(-2, 2), random.whole(-28, 16));
     buffer.set(0, static_cast<double>(static_cast<float>(value)));
-    ASSERT_EQ(static_cast<double>(half_bits_to_float(float_to_half_bits(static_cast<float>(value)))), buffer.get(0)) << value;
+    ASSERT_EQ(static_cast<double>(half_bits_to_float(float_to_half_bits(static_cast<float>(value)))), buffer.get(0))
+        << value;
   }
 }
 
-double relative_error(float got, double want) { return want == 0 ? std::abs(static_cast<double>(got)) : std::abs(static_cast<double>(got) / want - 1); }
+double relative_error(float got, double want) {
+  return want == 0 ? std::abs(static_cast<double>(got)) : std::abs(static_cast<double>(got) / want - 1);
+}
 
 /// The worst relative error of f over [low, high], where results are normal numbers.
-template <class F, class G>
-double worst_error(F f, G exact, double low, double high, int steps = 200000) {
+template <class F, class G> double worst_error(F f, G exact, double low, double high, int steps = 200000) {
   double worst = 0;
   for (int i = 0; i <= steps; ++i) {
     const auto x = static_cast<float>(low + (high - low) * i / steps);
@@ -227,18 +237,30 @@ double worst_error(F f, G exact, double low, double high, int steps = 200000) {
   return worst;
 }
 
-float activate(float x, ActivationArguments::Kind kind) { return tasks::cuda::activated(x, ActivationArguments{kind, 0, 0}); }
+float activate(float x, ActivationArguments::Kind kind) {
+  return tasks::cuda::activated(x, ActivationArguments{kind, 0, 0});
+}
 
 TEST(CudaActivations, AreAccurate) {
   constexpr double bound = 3e-7;
   const auto exp = [](float x) { return activate(x, ActivationArguments::exp); };
   const auto sigmoid = [](float x) { return activate(x, ActivationArguments::sigmoid); };
   const auto tanh = [](float x) { return activate(x, ActivationArguments::tanh); };
-  EXPECT_LT(worst_error(exp, [](double x) { return std::exp(x); }, -87, 88.7), bound);
-  EXPECT_LT(worst_error(exp, [](double x) { return std::exp(x); }, -1e-3, 1e-3), bound);
-  EXPECT_LT(worst_error(sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -85, 85), bound);
-  EXPECT_LT(worst_error(tanh, [](double x) { return std::tanh(x); }, -10, 10), bound);
-  EXPECT_LT(worst_error(tanh, [](double x) { return std::tanh(x); }, -1e-3, 1e-3), bound);
+  EXPECT_LT(worst_error(
+                exp, [](double x) { return std::exp(x); }, -87, 88.7),
+            bound);
+  EXPECT_LT(worst_error(
+                exp, [](double x) { return std::exp(x); }, -1e-3, 1e-3),
+            bound);
+  EXPECT_LT(worst_error(
+                sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -85, 85),
+            bound);
+  EXPECT_LT(worst_error(
+                tanh, [](double x) { return std::tanh(x); }, -10, 10),
+            bound);
+  EXPECT_LT(worst_error(
+                tanh, [](double x) { return std::tanh(x); }, -1e-3, 1e-3),
+            bound);
 }
 
 TEST(CudaActivations, AreRightAtTheEdges) {
@@ -246,7 +268,8 @@ TEST(CudaActivations, AreRightAtTheEdges) {
   EXPECT_EQ(activate(inf, ActivationArguments::exp), inf);
   EXPECT_EQ(activate(89.0F, ActivationArguments::exp), inf);
   EXPECT_LT(activate(-inf, ActivationArguments::exp), 1e-44F);
-  EXPECT_NEAR(static_cast<double>(activate(-95.0F, ActivationArguments::exp)), std::exp(-95.0), 2e-45); // subnormal
+  // Subnormal
+  EXPECT_NEAR(static_cast<double>(activate(-95.0F, ActivationArguments::exp)), std::exp(-95.0), 2e-45);
   EXPECT_EQ(activate(inf, ActivationArguments::sigmoid), 1);
   EXPECT_LT(activate(-inf, ActivationArguments::sigmoid), 1e-38F);
   EXPECT_EQ(activate(inf, ActivationArguments::tanh), 1);
@@ -256,7 +279,8 @@ TEST(CudaActivations, AreRightAtTheEdges) {
     for (const float x : {-3.5F, -0.25F, 0.0F, 0.1F, 2.75F, 7.0F}) {
       if (f.kind == ActivationArguments::sqrt && x < 0) continue;
       const double want = activated(static_cast<double>(x), f);
-      EXPECT_NEAR(static_cast<double>(tasks::cuda::activated(x, f)), want, 3e-7 * std::max(1.0, want)) << f.kind << " " << x;
+      EXPECT_NEAR(static_cast<double>(tasks::cuda::activated(x, f)), want, 3e-7 * std::max(1.0, want))
+          << f.kind << " " << x;
     }
     const float x = 1.75F;
     EXPECT_EQ(tasks::cuda::activated(x, f), activated_quickly(x, f)) << f.kind;
@@ -267,7 +291,9 @@ TEST(CudaActivations, PowersAreAccurate) {
   double worst = 0;
   for (const float y : {-3.0F, -0.75F, -0.5F, 0.33F, 0.5F, 0.74F, 0.75F, 1.0F, 2.0F, 5.5F})
     for (const auto& [low, high] : {std::pair{1e-6, 1e-3}, {1e-3, 4.0}, {4.0, 1e5}, {1e-40, 1e-37}})
-      worst = std::max(worst, worst_error([=](float x) { return power(x, y); }, [=](double x) { return std::pow(x, static_cast<double>(y)); }, low, high, 20000));
+      worst =
+          std::max(worst, worst_error([=](float x) { return power(x, y); },
+                                      [=](double x) { return std::pow(x, static_cast<double>(y)); }, low, high, 20000));
   EXPECT_LT(worst, 5e-7);
   for (const float y : {-0.6F, 0.6F})
     for (const float x : {0.0F, 1.0F, HUGE_VALF}) EXPECT_EQ(power(x, y), std::pow(x, y)) << x << " " << y;

@@ -18,10 +18,13 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 const double nan = std::nan("");
 
 std::size_t at(long long offset) { return static_cast<std::size_t>(offset); }
-std::size_t random_offset(Random& random) { return random.chance(0.25) ? static_cast<std::size_t>(random.whole(1, 7)) : 0; }
+std::size_t random_offset(Random& random) {
+  return random.chance(0.25) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
+}
 ActivationArguments random_activation(Random& random) {
   const auto all = all_activations();
-  return random.chance(0.4) ? ActivationArguments{} : all[static_cast<std::size_t>(random.whole(0, static_cast<int>(all.size()) - 1))];
+  return random.chance(0.4) ? ActivationArguments{}
+                            : all[static_cast<std::size_t>(random.whole(0, static_cast<int>(all.size()) - 1))];
 }
 /// Of an activation near x, for an error of `slack` in x.
 double slack_of(double x, double slack, const ActivationArguments& f) {
@@ -56,8 +59,10 @@ TEST(CudaScaleShift, AgreesWithItsDefinition) {
       std::vector<Expected> expected;
       for (long long pixel = 0; pixel < p.pixels; ++pixel)
         for (int c = 0; c < p.channels; ++c) {
-          const double scaled = x.get(at(pixel * p.x_stride + c)) * (p.scale ? scale.get(at(c)) : 1), value = scaled + (p.shift ? shift.get(at(c)) : 0);
-          expected.push_back({at(pixel * p.y_stride + c), activated(value, p.activation), slack_of(value, 2e-7 * std::abs(scaled) + 1e-7, p.activation)});
+          const double scaled = x.get(at(pixel * p.x_stride + c)) * (p.scale ? scale.get(at(c)) : 1),
+                       value = scaled + (p.shift ? shift.get(at(c)) : 0);
+          expected.push_back({at(pixel * p.y_stride + c), activated(value, p.activation),
+                              slack_of(value, 2e-7 * std::abs(scaled) + 1e-7, p.activation)});
         }
       SCOPED_TRACE(i);
       check_kernel(launch_of(p, storage), &p, y, expected);
@@ -67,8 +72,10 @@ TEST(CudaScaleShift, AgreesWithItsDefinition) {
 TEST(CudaScaleShift, KeepsNanAndInfinities) {
   SKIP_WITHOUT_EMULATION();
   const double special[] = {nan, inf, -inf, 0};
-  for (const auto& f : {ActivationArguments{}, ActivationArguments{ActivationArguments::relu, 0, 0}, ActivationArguments{ActivationArguments::sigmoid, 0, 0},
-                        ActivationArguments{ActivationArguments::clip, -1, 1}, ActivationArguments{ActivationArguments::tanh, 0, 0}})
+  for (const auto& f :
+       {ActivationArguments{}, ActivationArguments{ActivationArguments::relu, 0, 0},
+        ActivationArguments{ActivationArguments::sigmoid, 0, 0}, ActivationArguments{ActivationArguments::clip, -1, 1},
+        ActivationArguments{ActivationArguments::tanh, 0, 0}})
     for (const auto storage : storages) {
       ScaleShiftArguments p;
       p.pixels = 2;
@@ -88,10 +95,10 @@ TEST(CudaScaleShift, KeepsNanAndInfinities) {
 
 double combined(double a, double b, int kind) {
   switch (kind) {
-    case BinaryArguments::add: return a + b;
-    case BinaryArguments::subtract: return a - b;
-    case BinaryArguments::multiply: return a * b;
-    default: return a / b;
+  case BinaryArguments::add: return a + b;
+  case BinaryArguments::subtract: return a - b;
+  case BinaryArguments::multiply: return a * b;
+  default: return a / b;
   }
 }
 
@@ -130,7 +137,8 @@ TEST(CudaBinary, AgreesWithItsDefinition) {
       p.kind = random.whole(0, 3);
       do p.activation = random_activation(random);
       while (p.activation.kind == ActivationArguments::sqrt);
-      Buffer a(storage, view_size(p.a_view), random_offset(random)), b(storage, view_size(p.b_view), random_offset(random));
+      Buffer a(storage, view_size(p.a_view), random_offset(random)),
+          b(storage, view_size(p.b_view), random_offset(random));
       Buffer y(storage, view_size(p.y_view), random_offset(random));
       random.fill(a, -3, 3);
       random.fill(b, 0.5, 3);
@@ -141,8 +149,10 @@ TEST(CudaBinary, AgreesWithItsDefinition) {
       p.y = y.data();
       std::vector<Expected> expected;
       each_view_index(p.y_view, [&](const std::vector<int>& index) {
-        const double value = combined(a.get(at(view_offset(p.a_view, index))), b.get(at(view_offset(p.b_view, index))), p.kind);
-        expected.push_back({at(view_offset(p.y_view, index)), activated(value, p.activation), slack_of(value, 2e-7 * std::abs(value) + 2e-7, p.activation)});
+        const double value =
+            combined(a.get(at(view_offset(p.a_view, index))), b.get(at(view_offset(p.b_view, index))), p.kind);
+        expected.push_back({at(view_offset(p.y_view, index)), activated(value, p.activation),
+                            slack_of(value, 2e-7 * std::abs(value) + 2e-7, p.activation)});
       });
       SCOPED_TRACE(i);
       check_kernel(launch_of(p, storage), &p, y, expected);
@@ -165,7 +175,9 @@ TEST(CudaBinary, InPlace) {
     }
     p.b = b.data();
     p.a = p.y = y.data();
-    check_kernel(launch_of(p, storage), &p, y, expected, [&] { for (std::size_t i = 0; i < 80; ++i) y.set(i, static_cast<double>(i)); });
+    check_kernel(launch_of(p, storage), &p, y, expected, [&] {
+      for (std::size_t i = 0; i < 80; ++i) y.set(i, static_cast<double>(i));
+    });
   }
 }
 
@@ -183,7 +195,8 @@ TEST(CudaLrn, AgreesWithItsDefinition) {
       p.alpha = static_cast<float>(random.real(0.01, 2));
       p.beta = random.one_of({0.75F, 0.5F, 1.3F});
       p.bias = static_cast<float>(random.real(0.5, 2));
-      Buffer x(storage, pixels_size(p.pixels, p.channels, p.x_stride)), y(storage, pixels_size(p.pixels, p.channels, p.y_stride));
+      Buffer x(storage, pixels_size(p.pixels, p.channels, p.x_stride)),
+          y(storage, pixels_size(p.pixels, p.channels, p.y_stride));
       random.fill_pixels(x, p.channels, p.x_stride, -4, 4);
       x.protect();
       p.x = x.data();
@@ -192,7 +205,8 @@ TEST(CudaLrn, AgreesWithItsDefinition) {
       for (long long pixel = 0; pixel < p.pixels; ++pixel)
         for (int c = 0; c < p.channels; ++c) {
           double sum = 0;
-          for (int other = std::max(c - (p.size - 1) / 2, 0); other <= std::min(c + p.size / 2, p.channels - 1); ++other)
+          for (int other = std::max(c - (p.size - 1) / 2, 0); other <= std::min(c + p.size / 2, p.channels - 1);
+               ++other)
             sum += std::pow(x.get(at(pixel * p.x_stride + other)), 2);
           const double base = static_cast<double>(p.bias) + static_cast<double>(p.alpha) / p.size * sum;
           const double value = x.get(at(pixel * p.x_stride + c)) / std::pow(base, static_cast<double>(p.beta));
@@ -238,18 +252,22 @@ void check_reduction(bool softmax, unsigned seed, Launch (*launch)(const ReduceA
       each_view_index(p.kept, [&](const std::vector<int>& kept) {
         double most = -inf, sum = 0, total = 0;
         long long count = 0;
-        const auto value = [&](const std::vector<int>& reduced) { return x.get(at(view_offset(p.kept, kept) + view_offset(p.reduced, reduced))); };
+        const auto value = [&](const std::vector<int>& reduced) {
+          return x.get(at(view_offset(p.kept, kept) + view_offset(p.reduced, reduced)));
+        };
         each_view_index(p.reduced, [&](const std::vector<int>& reduced) { most = std::max(most, value(reduced)); });
         each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
           sum += value(reduced);
           total += std::exp(value(reduced) - most);
           ++count;
         });
-        if (!softmax) return expected.push_back({at(view_offset(p.y_kept, kept)), sum / static_cast<double>(count), 2e-6});
+        if (!softmax)
+          return expected.push_back({at(view_offset(p.y_kept, kept)), sum / static_cast<double>(count), 2e-6});
         each_view_index(p.reduced, [&](const std::vector<int>& reduced) {
           const double share = std::exp(value(reduced) - most) / total;
           const double rounded = 2e-6 + 1.2e-7 * (most - value(reduced)); // the exponent is a float as well
-          expected.push_back({at(view_offset(p.y_kept, kept) + view_offset(p.y_reduced, reduced)), share, share * rounded + 1e-44});
+          expected.push_back(
+              {at(view_offset(p.y_kept, kept) + view_offset(p.y_reduced, reduced)), share, share * rounded + 1e-44});
         });
       });
       SCOPED_TRACE(i);
@@ -313,12 +331,14 @@ TEST(CudaGemm, AgreesWithItsDefinition) {
         column = transposed ? rows + gap : 1;
         return at((rows - 1) * row + (columns - 1) * column + 1);
       };
-      Buffer a(storage, layout(p.m, p.k, p.a_row, p.a_column), random_offset(random)), b(storage, layout(p.k, p.n, p.b_row, p.b_column), random_offset(random));
+      Buffer a(storage, layout(p.m, p.k, p.a_row, p.a_column), random_offset(random)),
+          b(storage, layout(p.k, p.n, p.b_row, p.b_column), random_offset(random));
       p.c_row = random.chance(0.5) ? p.n : 0;
       p.c_column = random.whole(0, 1);
       p.residual_row = p.n + random.one_of({0, 5});
       p.y_row = p.n + random.one_of({0, 5});
-      Buffer c(storage, at(p.m * p.c_row + p.n)), residual(storage, pixels_size(p.m, p.n, static_cast<int>(p.residual_row)));
+      Buffer c(storage, at(p.m * p.c_row + p.n)),
+          residual(storage, pixels_size(p.m, p.n, static_cast<int>(p.residual_row)));
       Buffer y(storage, pixels_size(p.m, p.n, static_cast<int>(p.y_row)));
       for (auto* operand : {&a, &b, &c, &residual}) {
         random.fill(*operand);
@@ -338,14 +358,16 @@ TEST(CudaGemm, AgreesWithItsDefinition) {
         for (int column = 0; column < p.n; ++column) {
           double sum = 0, magnitude = 1;
           for (int k = 0; k < p.k; ++k) {
-            const double product = a.get(at(row * p.a_row + k * p.a_column)) * b.get(at(k * p.b_row + column * p.b_column));
+            const double product =
+                a.get(at(row * p.a_row + k * p.a_column)) * b.get(at(k * p.b_row + column * p.b_column));
             sum += product;
             magnitude += std::abs(product);
           }
           double value = static_cast<double>(p.alpha) * sum;
           if (p.c) value += static_cast<double>(p.beta) * c.get(at(row * p.c_row + column * p.c_column));
           if (p.residual) value += residual.get(at(row * p.residual_row + column));
-          expected.push_back({at(row * p.y_row + column), activated(value, p.activation), slack_of(value, 4e-7 * magnitude, p.activation)});
+          expected.push_back({at(row * p.y_row + column), activated(value, p.activation),
+                              slack_of(value, 4e-7 * magnitude, p.activation)});
         }
       SCOPED_TRACE(i);
       check_kernel(launch_of(p, storage), &p, y, expected);

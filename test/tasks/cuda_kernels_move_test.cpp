@@ -28,7 +28,8 @@ TEST(CudaImageIn, PutsChannelsLast) {
       p.width = random.whole(1, 12);
       p.y_stride = p.channels + random.one_of({0, 1, 5, (12 - p.channels) % 4, 16 - p.channels});
       const auto offset = random.chance(0.2) ? 2 : 0;
-      Buffer x(Storage::f32, at(p.batch * p.channels * p.height * p.width)), y(storage, at(p.batch * p.height * p.width * p.y_stride), at(offset));
+      Buffer x(Storage::f32, at(p.batch * p.channels * p.height * p.width)),
+          y(storage, at(p.batch * p.height * p.width * p.y_stride), at(offset));
       random.fill(x);
       x.protect();
       p.x = static_cast<const float*>(x.data());
@@ -37,7 +38,9 @@ TEST(CudaImageIn, PutsChannelsLast) {
       const int plane = p.height * p.width;
       for (int pixel = 0; pixel < p.batch * plane; ++pixel)
         for (int c = 0; c < p.y_stride; ++c)
-          expected.push_back({at(pixel * p.y_stride + c), c < p.channels ? x.get(at((pixel / plane * p.channels + c) * plane + pixel % plane)) : 0, 0});
+          expected.push_back({at(pixel * p.y_stride + c),
+                              c < p.channels ? x.get(at((pixel / plane * p.channels + c) * plane + pixel % plane)) : 0,
+                              0});
       check_kernel(launch_of(p, storage), &p, y, expected);
     }
 }
@@ -88,14 +91,16 @@ TEST(CudaCopy, AgreesWithItsDefinition) {
         p.y_view = random_view(random, random_shape(random), false);
         p.x_view = random_view(random, p.y_view, true);
         if (random.chance(0.3)) p.activation = {ActivationArguments::leaky_relu, 0.25F, 0};
-        Buffer x(from, view_size(p.x_view), random.chance(0.2) ? 4 : 0), y(to, view_size(p.y_view), random.chance(0.2) ? 2 : 0);
+        Buffer x(from, view_size(p.x_view), random.chance(0.2) ? 4 : 0),
+            y(to, view_size(p.y_view), random.chance(0.2) ? 2 : 0);
         random.fill(x);
         x.protect();
         p.x = x.data();
         p.y = y.data();
         std::vector<Expected> expected;
         each_view_index(p.y_view, [&](const std::vector<int>& index) {
-          expected.push_back({at(view_offset(p.y_view, index)), activated(x.get(at(view_offset(p.x_view, index))), p.activation), 0});
+          expected.push_back(
+              {at(view_offset(p.y_view, index)), activated(x.get(at(view_offset(p.x_view, index))), p.activation), 0});
         });
         SCOPED_TRACE(i);
         check_kernel(launch_of(p, from, to), &p, y, expected);
@@ -131,7 +136,8 @@ TEST(CudaCopy, ReversedDimensions) { // a slice with a negative step
 
 TEST(CudaCopy, ConversionsRoundAndOverflowAsIeeeSays) {
   SKIP_WITHOUT_EMULATION();
-  const double values[] = {0.1, 65504, 65519, 65520, -1e6, 1e-8, 3e-8, 6.1e-5, HUGE_VAL, std::nan(""), -0.0, 2049, 2051, 1, 2, 3};
+  const double values[] = {0.1,      65504,        65519, 65520, -1e6, 1e-8, 3e-8, 6.1e-5,
+                           HUGE_VAL, std::nan(""), -0.0,  2049,  2051, 1,    2,    3};
   constexpr std::size_t count = std::size(values);
   CopyArguments p;
   p.x_view = p.y_view = dense_view({static_cast<int>(count)});
@@ -150,7 +156,8 @@ TEST(CudaCopy, ConversionsRoundAndOverflowAsIeeeSays) {
   p.y = back.data();
   void* pointers[] = {&p};
   emulation::launch(launch_of(p, Storage::f16, Storage::f32), pointers);
-  for (std::size_t i = 0; i < count; ++i) EXPECT_TRUE(back.get(i) == rounded.get(i) || std::isnan(values[i])) << values[i];
+  for (std::size_t i = 0; i < count; ++i)
+    EXPECT_TRUE(back.get(i) == rounded.get(i) || std::isnan(values[i])) << values[i];
 }
 
 TEST(CudaGather, AgreesWithItsDefinition) {
@@ -265,11 +272,14 @@ TEST(CudaSimplify, MergesWhatIsContiguous) {
 TEST(CudaLaunches, EveryNameHasAKernelOfThatManyThreads) {
   SKIP_WITHOUT_EMULATION();
   for (const auto storage : storages)
-    for (const auto& launch : {launch_of(ImageInArguments{}, storage), launch_of(ClearArguments{}), launch_of(PoolArguments{}, storage), launch_of(GlobalAverageArguments{}, storage),
-                               launch_of(ScaleShiftArguments{}, storage), launch_of(BinaryArguments{}, storage), launch_of(CopyArguments{}, storage, Storage::f32),
-                               launch_of(CopyArguments{}, storage, Storage::f16), launch_of(GatherArguments{}, storage), launch_of(PadArguments{}, storage),
-                               launch_of(ResizeArguments{}, storage), reduce_mean_launch({}, storage), softmax_launch({}, storage), launch_of(LrnArguments{}, storage),
-                               launch_of(GemmArguments{}, storage), launch_of(ConvArguments{}, storage), conv_rows_launch({}, storage), conv_direct_launch({}, storage)}) {
+    for (const auto& launch :
+         {launch_of(ImageInArguments{}, storage), launch_of(ClearArguments{}), launch_of(PoolArguments{}, storage),
+          launch_of(GlobalAverageArguments{}, storage), launch_of(ScaleShiftArguments{}, storage),
+          launch_of(BinaryArguments{}, storage), launch_of(CopyArguments{}, storage, Storage::f32),
+          launch_of(CopyArguments{}, storage, Storage::f16), launch_of(GatherArguments{}, storage),
+          launch_of(PadArguments{}, storage), launch_of(ResizeArguments{}, storage), reduce_mean_launch({}, storage),
+          softmax_launch({}, storage), launch_of(LrnArguments{}, storage), launch_of(GemmArguments{}, storage),
+          launch_of(ConvArguments{}, storage), conv_rows_launch({}, storage), conv_direct_launch({}, storage)}) {
       EXPECT_NE(emulation::find_kernel(launch.name), nullptr) << launch.name;
       EXPECT_GE(launch.grid_x, 1U);
       EXPECT_GE(launch.threads, 32U) << launch.name;

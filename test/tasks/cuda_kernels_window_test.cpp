@@ -16,7 +16,9 @@ using namespace tasks::cuda;
 constexpr Storage storages[] = {Storage::f32, Storage::f16};
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-int out_size(int size, int before, int after, int kernel, int dilation, int stride) { return (size + before + after - (kernel - 1) * dilation - 1) / stride + 1; }
+int out_size(int size, int before, int after, int kernel, int dilation, int stride) {
+  return (size + before + after - (kernel - 1) * dilation - 1) / stride + 1;
+}
 
 /// Any geometry whose output is not empty.
 ConvArguments random_conv(Random& random, bool depthwise) {
@@ -40,7 +42,9 @@ ConvArguments random_conv(Random& random, bool depthwise) {
   c.channels = depthwise ? 1 : random.one_of({1, 3, 4, 8, 17, 40});
   c.out_channels = depthwise ? random.one_of({1, 1, 1, 2, 3}) : random.one_of({1, 3, 8, 33, 40});
   const int unit = random.one_of({1, 1, 8}), in = c.groups * c.channels, out = c.groups * c.out_channels;
-  const auto stride = [&](int channels) { return (channels + unit - 1) / unit * unit + (random.chance(0.3) ? unit : 0); };
+  const auto stride = [&](int channels) {
+    return (channels + unit - 1) / unit * unit + (random.chance(0.3) ? unit : 0);
+  };
   c.x_stride = stride(in);
   c.y_stride = stride(out);
   c.residual_stride = stride(out);
@@ -50,7 +54,8 @@ ConvArguments random_conv(Random& random, bool depthwise) {
   return c;
 }
 
-void check_random_convs(bool depthwise, Launch (*launch_of)(const ConvArguments&, Storage), unsigned seed, unsigned count) {
+void check_random_convs(bool depthwise, Launch (*launch_of)(const ConvArguments&, Storage), unsigned seed,
+                        unsigned count) {
   Random random(seed);
   for (unsigned i = 0; i < count && !::testing::Test::HasFailure(); ++i)
     for (const auto storage : storages) {
@@ -86,7 +91,8 @@ TEST(CudaConv, TheDefaultFitsEveryShape) {
   ConvArguments linear;
   linear.channels = linear.x_stride = 520;
   linear.out_channels = linear.y_stride = linear.residual_stride = 37;
-  for (const auto storage : storages) check_conv(launch_of(linear, storage), linear, {.storage = storage, .residual = true});
+  for (const auto storage : storages)
+    check_conv(launch_of(linear, storage), linear, {.storage = storage, .residual = true});
   EXPECT_STREQ(launch_of(linear, Storage::f16).name, "conv_rows_h");
 }
 
@@ -99,7 +105,8 @@ TEST(CudaConv, DepthwiseWithKernelsOfAnySize) {
       c.kernel_h = c.kernel_w = kernel;
       c.pad_top = c.pad_left = kernel / 2;
       c.groups = c.x_stride = c.y_stride = c.residual_stride = groups;
-      for (const auto storage : storages) check_conv(depthwise_launch(c, storage), c, {.storage = storage, .residual = true});
+      for (const auto storage : storages)
+        check_conv(depthwise_launch(c, storage), c, {.storage = storage, .residual = true});
     }
 }
 
@@ -122,25 +129,28 @@ double pooled(const PoolArguments& p, const Buffer& x, int n, int h, int w, int 
   int counted = 0;
   for (int kh = 0; kh < p.kernel_h; ++kh)
     for (int kw = 0; kw < p.kernel_w; ++kw) {
-      const int from_h = h * p.stride_h - p.pad_top + kh * p.dilation_h, from_w = w * p.stride_w - p.pad_left + kw * p.dilation_w;
+      const int from_h = h * p.stride_h - p.pad_top + kh * p.dilation_h,
+                from_w = w * p.stride_w - p.pad_left + kw * p.dilation_w;
       const bool inside = from_h >= 0 && from_h < p.height && from_w >= 0 && from_w < p.width;
-      if (inside || (p.count_padding != 0 && from_h < p.height + p.pad_bottom && from_w < p.width + p.pad_right)) ++counted;
+      if (inside || (p.count_padding != 0 && from_h < p.height + p.pad_bottom && from_w < p.width + p.pad_right))
+        ++counted;
       if (!inside) continue;
-      const double value = x.get(static_cast<std::size_t>(((1LL * n * p.height + from_h) * p.width + from_w) * p.x_stride + c));
+      const double value =
+          x.get(static_cast<std::size_t>(((1LL * n * p.height + from_h) * p.width + from_w) * p.x_stride + c));
       most = std::max(most, value);
       sum += value;
     }
   return p.average != 0 ? sum / counted : most;
 }
 
-template <class Arguments, class F>
-std::vector<Expected> expected_pixels(const Arguments& p, F value, double slack) {
+template <class Arguments, class F> std::vector<Expected> expected_pixels(const Arguments& p, F value, double slack) {
   std::vector<Expected> all;
   for (int n = 0; n < p.batch; ++n)
     for (int h = 0; h < p.out_height; ++h)
       for (int w = 0; w < p.out_width; ++w)
         for (int c = 0; c < p.channels; ++c)
-          all.push_back({static_cast<std::size_t>(((1LL * n * p.out_height + h) * p.out_width + w) * p.y_stride + c), value(n, h, w, c), slack});
+          all.push_back({static_cast<std::size_t>(((1LL * n * p.out_height + h) * p.out_width + w) * p.y_stride + c),
+                         value(n, h, w, c), slack});
   return all;
 }
 
@@ -149,7 +159,9 @@ int random_stride(Random& random, int channels) {
   if (random.chance(0.15)) return channels + random.whole(1, 3);
   return random.chance(0.5) ? channels : (channels + 7) / 8 * 8 + 8 * random.whole(0, 1);
 }
-std::size_t random_offset(Random& random) { return random.chance(0.1) ? static_cast<std::size_t>(random.whole(1, 7)) : 0; }
+std::size_t random_offset(Random& random) {
+  return random.chance(0.1) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;
+}
 
 PoolArguments random_pool(Random& random) {
   PoolArguments p;
@@ -170,7 +182,8 @@ PoolArguments random_pool(Random& random) {
     const int more = random.whole(0, 1); // ceil_mode: the last window may hang over
     p.out_height = out_size(p.height, p.pad_top, p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h) + more;
     p.out_width = out_size(p.width, p.pad_left, p.pad_right, p.kernel_w, p.dilation_w, p.stride_w) + more;
-  } while (p.height + p.pad_top + p.pad_bottom <= (p.kernel_h - 1) * p.dilation_h || p.width + p.pad_left + p.pad_right <= (p.kernel_w - 1) * p.dilation_w);
+  } while (p.height + p.pad_top + p.pad_bottom <= (p.kernel_h - 1) * p.dilation_h ||
+           p.width + p.pad_left + p.pad_right <= (p.kernel_w - 1) * p.dilation_w);
   p.channels = random_channels(random);
   p.x_stride = random_stride(random, p.channels);
   p.y_stride = random_stride(random, p.channels);
@@ -179,14 +192,17 @@ PoolArguments random_pool(Random& random) {
   return p;
 }
 
-void check_pool(PoolArguments p, Storage storage, std::size_t x_offset, std::size_t y_offset, const std::function<void(Buffer&)>& fill) {
+void check_pool(PoolArguments p, Storage storage, std::size_t x_offset, std::size_t y_offset,
+                const std::function<void(Buffer&)>& fill) {
   Buffer x(storage, pixels_size(1LL * p.batch * p.height * p.width, p.channels, p.x_stride), x_offset);
   Buffer y(storage, pixels_size(1LL * p.batch * p.out_height * p.out_width, p.channels, p.y_stride), y_offset);
   fill(x);
   x.protect();
   p.x = x.data();
   p.y = y.data();
-  check_kernel(launch_of(p, storage), &p, y, expected_pixels(p, [&](int n, int h, int w, int c) { return pooled(p, x, n, h, w, c); }, p.average != 0 ? 1e-5 : 0));
+  check_kernel(launch_of(p, storage), &p, y,
+               expected_pixels(
+                   p, [&](int n, int h, int w, int c) { return pooled(p, x, n, h, w, c); }, p.average != 0 ? 1e-5 : 0));
 }
 
 TEST(CudaPool, AgreesWithItsDefinition) { // windows that lie outside of x altogether included: -inf, 0 or NaN
@@ -196,7 +212,8 @@ TEST(CudaPool, AgreesWithItsDefinition) { // windows that lie outside of x altog
     for (const auto storage : storages) {
       const auto p = random_pool(random);
       SCOPED_TRACE(i);
-      check_pool(p, storage, random_offset(random), random_offset(random), [&](Buffer& x) { random.fill_pixels(x, p.channels, p.x_stride, -5, 5); });
+      check_pool(p, storage, random_offset(random), random_offset(random),
+                 [&](Buffer& x) { random.fill_pixels(x, p.channels, p.x_stride, -5, 5); });
     }
 }
 
@@ -209,9 +226,13 @@ TEST(CudaPool, KeepsInfinities) {
   p.channels = p.x_stride = p.y_stride = 8;
   for (const auto storage : storages) {
     p.average = 0;
-    check_pool(p, storage, 0, 0, [](Buffer& x) { for (std::size_t i = 0; i < x.count(); ++i) x.set(i, i % 3 == 0 ? inf : -inf); });
+    check_pool(p, storage, 0, 0, [](Buffer& x) {
+      for (std::size_t i = 0; i < x.count(); ++i) x.set(i, i % 3 == 0 ? inf : -inf);
+    });
     p.average = 1;
-    check_pool(p, storage, 0, 0, [](Buffer& x) { for (std::size_t i = 0; i < x.count(); ++i) x.set(i, i % 5 == 0 ? inf : 1); });
+    check_pool(p, storage, 0, 0, [](Buffer& x) {
+      for (std::size_t i = 0; i < x.count(); ++i) x.set(i, i % 5 == 0 ? inf : 1);
+    });
   }
 }
 
@@ -238,7 +259,8 @@ void check_global_average(GlobalAverageArguments p, Storage storage, unsigned se
   for (int n = 0; n < p.batch; ++n)
     for (int c = 0; c < p.channels; ++c) {
       double sum = 0;
-      for (int i = 0; i < p.pixels; ++i) sum += x.get(static_cast<std::size_t>((1LL * n * p.pixels + i) * p.x_stride + c));
+      for (int i = 0; i < p.pixels; ++i)
+        sum += x.get(static_cast<std::size_t>((1LL * n * p.pixels + i) * p.x_stride + c));
       expected.push_back({static_cast<std::size_t>(1LL * n * p.y_stride + c), sum / p.pixels, 2e-6});
     }
   check_kernel(launch_of(p, storage), &p, y, expected, [&] { partial.clear(); });
@@ -289,26 +311,38 @@ TEST(CudaResize, AgreesWithItsDefinition) {
       p.y_stride = random_stride(random, p.channels);
       const auto taps = [&](int from, int to) {
         std::vector<ResizeTap> all(static_cast<std::size_t>(to));
-        for (auto& tap : all) tap = {random.whole(0, from - 1), random.whole(0, from - 1), random.chance(0.4) ? 0 : static_cast<float>(random.real(0, 1))};
+        for (auto& tap : all)
+          tap = {random.whole(0, from - 1), random.whole(0, from - 1),
+                 random.chance(0.4) ? 0 : static_cast<float>(random.real(0, 1))};
         return all;
       };
       const auto rows = taps(p.height, p.out_height), columns = taps(p.width, p.out_width);
       Buffer x(storage, pixels_size(1LL * p.batch * p.height * p.width, p.channels, p.x_stride), random_offset(random));
-      Buffer y(storage, pixels_size(1LL * p.batch * p.out_height * p.out_width, p.channels, p.y_stride), random_offset(random));
+      Buffer y(storage, pixels_size(1LL * p.batch * p.out_height * p.out_width, p.channels, p.y_stride),
+               random_offset(random));
       random.fill_pixels(x, p.channels, p.x_stride, -5, 5);
       x.protect();
       p.x = x.data();
       p.y = y.data();
       p.rows = rows.data();
       p.columns = columns.data();
-      check_kernel(launch_of(p, storage), &p, y, expected_pixels(p, [&](int n, int h, int w, int c) {
-                     const auto& row = rows[static_cast<std::size_t>(h)];
-                     const auto& column = columns[static_cast<std::size_t>(w)];
-                     const auto at = [&](int r, int q) { return x.get(static_cast<std::size_t>(((1LL * n * p.height + r) * p.width + q) * p.x_stride + c)); };
-                     const auto blend = [](double low, double high, float weight) { return low + (high - low) * static_cast<double>(weight); };
-                     return blend(blend(at(row.low, column.low), at(row.high, column.low), row.weight),
-                                  blend(at(row.low, column.high), at(row.high, column.high), row.weight), column.weight);
-                   }, 4e-6));
+      check_kernel(
+          launch_of(p, storage), &p, y,
+          expected_pixels(
+              p,
+              [&](int n, int h, int w, int c) {
+                const auto& row = rows[static_cast<std::size_t>(h)];
+                const auto& column = columns[static_cast<std::size_t>(w)];
+                const auto at = [&](int r, int q) {
+                  return x.get(static_cast<std::size_t>(((1LL * n * p.height + r) * p.width + q) * p.x_stride + c));
+                };
+                const auto blend = [](double low, double high, float weight) {
+                  return low + (high - low) * static_cast<double>(weight);
+                };
+                return blend(blend(at(row.low, column.low), at(row.high, column.low), row.weight),
+                             blend(at(row.low, column.high), at(row.high, column.high), row.weight), column.weight);
+              },
+              4e-6));
     }
 }
 
@@ -326,7 +360,9 @@ TEST(CudaResize, WholeWeightsAreExact) { // an infinity beside what is taken mus
     p.y = y.data();
     p.rows = rows;
     p.columns = columns;
-    check_kernel(launch_of(p, storage), &p, y, expected_pixels(p, [](int, int h, int, int c) { return static_cast<double>(h * 8 + 4 + c); }, 0));
+    check_kernel(launch_of(p, storage), &p, y,
+                 expected_pixels(
+                     p, [](int, int h, int, int c) { return static_cast<double>(h * 8 + 4 + c); }, 0));
   }
 }
 

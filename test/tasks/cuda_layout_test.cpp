@@ -35,12 +35,15 @@ TEST(CudaStrides, AReshapeThatNeedsNoCopyFindsTheSameElementsInOrder) {
   std::size_t free = 0;
   for (const auto& from : shapes)
     for (const auto& to : shapes)
-      for (const auto& strides : {dense_strides(from), from.size() > 1 ? channels_last(from, round_up(from[1], 4)) : Strides{3}})
+      for (const auto& strides :
+           {dense_strides(from), from.size() > 1 ? channels_last(from, round_up(from[1], 4)) : Strides{3}})
         if (const auto found = reshape(from, strides, to)) {
           ++free;
-          EXPECT_EQ(addresses(to, *found), addresses(from, strides)) << tasks::to_string(from) << " as " << tasks::to_string(to);
+          EXPECT_EQ(addresses(to, *found), addresses(from, strides))
+              << tasks::to_string(from) << " as " << tasks::to_string(to);
         }
-  EXPECT_GT(free, shapes.size() * shapes.size()) << "every dense tensor can be reshaped without a copy, and some images";
+  EXPECT_GT(free, shapes.size() * shapes.size())
+      << "every dense tensor can be reshaped without a copy, and some images";
 }
 
 TEST(CudaStrides, ReshapesOfImages) {
@@ -60,13 +63,14 @@ TEST(CudaStrides, AViewWithoutACopyFindsTheElementsThatTheFormulaNames) {
     const auto found = view_of(view, to, from, strides);
     ASSERT_TRUE(found);
     std::vector<std::int64_t> named;
-    for (const auto index : addresses(to, view.strides, view.offset)) named.push_back(all[static_cast<std::size_t>(index)]);
+    for (const auto index : addresses(to, view.strides, view.offset))
+      named.push_back(all[static_cast<std::size_t>(index)]);
     EXPECT_EQ(addresses(to, found->strides, found->offset), named);
   };
-  expect({0, {1, 12, 4}}, {4, 2, 3});   // transposed
-  expect({5, {12, 4, 1}}, {2, 2, 3});   // cut
+  expect({0, {1, 12, 4}}, {4, 2, 3});     // transposed
+  expect({5, {12, 4, 1}}, {2, 2, 3});     // cut
   expect({23, {-12, -4, -1}}, {2, 3, 4}); // backwards
-  expect({4, {0, 12}}, {5, 2});         // expanded
+  expect({4, {0, 12}}, {5, 2});           // expanded
   EXPECT_FALSE(view_of({1, {3}}, {5}, from, strides)) << "carries";
   EXPECT_FALSE(view_of({2, {1}}, {3}, from, strides)) << "runs over the end of a row";
 }
@@ -141,7 +145,8 @@ TEST(CudaConcat, ADenseChainIsOneBuffer) {
 
 // ---- programs
 
-/// A call must not write over what a later call still reads: buffers that live at the same time never overlap in scratch.
+/// A call must not write over what a later call still reads: buffers that live at the same time never overlap in
+/// scratch.
 TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
   for (const auto& each : gpu_cases()) {
     TestGraph g;
@@ -151,7 +156,8 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
       ASSERT_TRUE(program) << each.name << ": " << test::problem(program);
       std::vector<ConvMethod> methods(program->calls.size());
       for (std::size_t i = 0; i < methods.size(); ++i)
-        if (const auto* call = std::get_if<ConvCall>(&program->calls[i].what)) methods[i] = default_conv_method(precision, *call);
+        if (const auto* call = std::get_if<ConvCall>(&program->calls[i].what))
+          methods[i] = default_conv_method(precision, *call);
       const auto plan = plan_scratch(*program, methods);
       struct Life {
         std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
@@ -167,7 +173,9 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
         if (const auto* kernel = std::get_if<KernelCall>(&program->calls[i].what))
           for (const auto& pointer : kernel->pointers) touch(pointer.place, i + 1);
         else
-          for (const auto* place : {&std::get<ConvCall>(program->calls[i].what).x, &std::get<ConvCall>(program->calls[i].what).y, &std::get<ConvCall>(program->calls[i].what).residual})
+          for (const auto* place :
+               {&std::get<ConvCall>(program->calls[i].what).x, &std::get<ConvCall>(program->calls[i].what).y,
+                &std::get<ConvCall>(program->calls[i].what).residual})
             touch(*place, i + 1);
       }
       for (const auto& output : program->outputs) touch(output.place, program->calls.size() + 1);
@@ -176,8 +184,11 @@ TEST(CudaScratch, BuffersThatLiveTogetherNeverOverlap) {
         EXPECT_EQ(plan.offsets[a] % ScratchPlan::alignment, 0U);
         EXPECT_LE(plan.offsets[a] + program->buffers[a], plan.size);
         for (std::size_t b = 1; b < a; ++b) {
-          if (lives[a].first > lives[b].last || lives[b].first > lives[a].last || lives[b].first > lives[b].last) continue;
-          EXPECT_TRUE(plan.offsets[a] + program->buffers[a] <= plan.offsets[b] || plan.offsets[b] + program->buffers[b] <= plan.offsets[a]) << each.name << ": " << a << " and " << b;
+          if (lives[a].first > lives[b].last || lives[b].first > lives[a].last || lives[b].first > lives[b].last)
+            continue;
+          EXPECT_TRUE(plan.offsets[a] + program->buffers[a] <= plan.offsets[b] ||
+                      plan.offsets[b] + program->buffers[b] <= plan.offsets[a])
+              << each.name << ": " << a << " and " << b;
         }
       }
     }
@@ -242,16 +253,20 @@ TEST(CudaMethod, TextAndBack) {
 
 TEST(CudaMethod, OtherTextIsRefused) {
   for (const auto* splits : {" splits 0", " splits -1", " splits", ""})
-    EXPECT_TRUE(test::fails(parse_conv_method(std::string("own ") + conv_variants()[0].kernel + splits), Errc::bad_input, conv_variants()[0].kernel)) << splits;
+    EXPECT_TRUE(test::fails(parse_conv_method(std::string("own ") + conv_variants()[0].kernel + splits),
+                            Errc::bad_input, conv_variants()[0].kernel))
+        << splits;
   for (const auto* text : {"", " ", "simple 1", "own", "own conv_none splits 1", "cudnn", "cudnn 8 workspace 0",
-                           "cudnn -1 workspace 0", "cudnn 1 fused", "cudnn 1 workspace", "cudnn 1 workspace -5", "cudnn 1 workspace 99999999999999999999", "cublas", "cublas workspace x", "nccl 1"})
+                           "cudnn -1 workspace 0", "cudnn 1 fused", "cudnn 1 workspace", "cudnn 1 workspace -5",
+                           "cudnn 1 workspace 99999999999999999999", "cublas", "cublas workspace x", "nccl 1"})
     EXPECT_TRUE(test::fails(parse_conv_method(text), Errc::bad_input, "'")) << text;
 }
 
 TEST(CudaMethod, ComputesOnlyWhatItsArithmeticAndShapesAllow) {
   const auto call = small_conv();
   for (const auto& variant : conv_variants()) {
-    const bool half = variant.math == ConvMath::half || variant.math == ConvMath::simt_h, exact = variant.math != ConvMath::tf32;
+    const bool half = variant.math == ConvMath::half || variant.math == ConvMath::simt_h,
+               exact = variant.math != ConvMath::tf32;
     EXPECT_EQ(computes(own(variant), Precision::fp32, call), !half && exact) << variant.kernel;
     EXPECT_EQ(computes(own(variant), Precision::tf32, call), !half) << variant.kernel;
     EXPECT_EQ(computes(own(variant), Precision::fp16, call), half) << variant.kernel;

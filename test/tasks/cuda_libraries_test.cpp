@@ -1,5 +1,5 @@
-// cuDNN and cuBLAS: our declarations against NVIDIA's headers where those are installed (the compiler is the test), and what is asked of
-// the libraries, with functions in their place that note it.
+// cuDNN and cuBLAS: our declarations against NVIDIA's headers where those are installed (the compiler is the test), and
+// what is asked of the libraries, with functions in their place that note it.
 #include "tasks/dnn/cuda/cublas.hpp"
 #include "tasks/dnn/cuda/cudnn.hpp"
 #include "tasks/dnn/cuda/library.hpp"
@@ -31,13 +31,15 @@ namespace {
 
 /// Passed in the same way: both pointers, or both numbers of one size and kind.
 template <class Ours, class Theirs>
-constexpr bool same_argument =
-    sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+constexpr bool same_argument = sizeof(Ours) == sizeof(Theirs) &&
+                               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>&& std::is_floating_point_v<Ours> ==
+                                   std::is_floating_point_v<Theirs>;
 template <class Ours, class Theirs> constexpr bool same_function = false;
 template <class Our, class... Ours, class Their, class... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool same_function<Our (*)(Ours...), Their (*)(Theirs...)> = same_argument<Our, Their> && (same_argument<Ours, Theirs> && ...);
-static_assert(!same_function<int (*)(int), int (*)(float)> && !same_function<int (*)(int), int (*)(int, int)> && !same_function<int (*)(int*), int (*)(int)>);
+requires(sizeof...(Ours) == sizeof...(Theirs)) constexpr bool same_function<Our (*)(Ours...), Their (*)(Theirs...)> =
+    same_argument<Our, Their> && (same_argument<Ours, Theirs> && ...);
+static_assert(!same_function<int (*)(int), int (*)(float)> && !same_function<int (*)(int), int (*)(int, int)> &&
+              !same_function<int (*)(int*), int (*)(int)>);
 
 #ifdef HAVE_CUDNN
 #define SAME(member, function) static_assert(same_function<decltype(CudnnFunctions::member), decltype(&function)>)
@@ -65,15 +67,19 @@ SAME(forward, cudnnConvolutionForward);
 SAME(forward_fused, cudnnConvolutionBiasActivationForward);
 #undef SAME
 static_assert(CudnnFunctions::data_float == CUDNN_DATA_FLOAT && CudnnFunctions::data_half == CUDNN_DATA_HALF);
-static_assert(CudnnFunctions::channels_last == CUDNN_TENSOR_NHWC && CudnnFunctions::cross_correlation == CUDNN_CROSS_CORRELATION);
-static_assert(CudnnFunctions::default_math == CUDNN_DEFAULT_MATH && CudnnFunctions::tensor_math == CUDNN_TENSOR_OP_MATH && CudnnFunctions::multiply_add == CUDNN_FMA_MATH);
+static_assert(CudnnFunctions::channels_last == CUDNN_TENSOR_NHWC &&
+              CudnnFunctions::cross_correlation == CUDNN_CROSS_CORRELATION);
+static_assert(CudnnFunctions::default_math == CUDNN_DEFAULT_MATH &&
+              CudnnFunctions::tensor_math == CUDNN_TENSOR_OP_MATH && CudnnFunctions::multiply_add == CUDNN_FMA_MATH);
 static_assert(CudnnFunctions::relu == CUDNN_ACTIVATION_RELU && CudnnFunctions::identity == CUDNN_ACTIVATION_IDENTITY);
-static_assert(CudnnFunctions::algorithms == CUDNN_CONVOLUTION_FWD_ALGO_COUNT && CudnnFunctions::implicit_precomputed_gemm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+static_assert(CudnnFunctions::algorithms == CUDNN_CONVOLUTION_FWD_ALGO_COUNT &&
+              CudnnFunctions::implicit_precomputed_gemm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
 #pragma GCC diagnostic pop
 #endif
 
 #ifdef HAVE_CUBLAS
-#define SAME(member, function) static_assert(same_function<decltype(CublasFunctions::member), std::add_pointer_t<decltype(function)>>)
+#define SAME(member, function) \
+  static_assert(same_function<decltype(CublasFunctions::member), std::add_pointer_t<decltype(function)>>)
 SAME(create, cublasCreate_v2);
 SAME(destroy, cublasDestroy_v2);
 SAME(version, cublasGetVersion_v2);
@@ -82,14 +88,17 @@ SAME(set_workspace, cublasSetWorkspace_v2);
 SAME(set_math, cublasSetMathMode);
 #undef SAME
 /// cublasGemmEx is overloaded in C++: the one that C has.
-using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*, cudaDataType, int, const void*, cudaDataType, int,
-                                  const void*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
+                                  const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
+                                  cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
 [[maybe_unused]] constexpr GemmEx there = cublasGemmEx;
 static_assert(same_function<decltype(CublasFunctions::multiply), GemmEx>);
 static_assert(CublasFunctions::plain == CUBLAS_OP_N && CublasFunctions::transposed == CUBLAS_OP_T);
 static_assert(CublasFunctions::data_float == CUDA_R_32F && CublasFunctions::data_half == CUDA_R_16F);
-static_assert(CublasFunctions::default_math == CUBLAS_DEFAULT_MATH && CublasFunctions::tensor_math == CUBLAS_TENSOR_OP_MATH);
-static_assert(CublasFunctions::compute_float == CUBLAS_COMPUTE_32F && CublasFunctions::compute_pedantic == CUBLAS_COMPUTE_32F_PEDANTIC &&
+static_assert(CublasFunctions::default_math == CUBLAS_DEFAULT_MATH &&
+              CublasFunctions::tensor_math == CUBLAS_TENSOR_OP_MATH);
+static_assert(CublasFunctions::compute_float == CUBLAS_COMPUTE_32F &&
+              CublasFunctions::compute_pedantic == CUBLAS_COMPUTE_32F_PEDANTIC &&
               CublasFunctions::compute_tf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
 static_assert(CublasFunctions::default_algorithm == CUBLAS_GEMM_DEFAULT);
 #endif
@@ -104,7 +113,8 @@ TEST(CudaLibrary, TheFirstThatIsThereIsTaken) {
   double (*square_root)(double) = nullptr;
   ASSERT_TRUE(library->find(square_root, "sqrt"));
   EXPECT_EQ(square_root(4.0), 2.0);
-  EXPECT_TRUE(test::fails(library->find(square_root, "no_such_function"), Errc::unsupported, "libm.so.6 has no function no_such_function"));
+  EXPECT_TRUE(test::fails(library->find(square_root, "no_such_function"), Errc::unsupported,
+                          "libm.so.6 has no function no_such_function"));
 }
 
 TEST(CudaLibrary, WhatIsMissingIsNamedWithTheAdvice) {
@@ -145,16 +155,25 @@ CudnnFunctions noting_cudnn() {
   f.create = f.create_tensor = f.create_filter = f.create_convolution = f.create_activation = make;
   f.destroy = f.destroy_tensor = f.destroy_filter = f.destroy_convolution = f.destroy_activation = destroy;
   f.set_stream = [](void*, hal::cuda::Stream) { return answer(); };
-  f.set_tensor = [](void*, int type, int n, int c, int h, int w, int sn, int sc, int sh, int sw) { return asked.tensors.push_back({type, n, c, h, w, sn, sc, sh, sw}), answer(); };
-  f.set_filter = [](void*, int type, int format, int k, int c, int h, int w) { return asked.filter = {type, format, k, c, h, w}, answer(); };
-  f.set_convolution = [](void*, int ph, int pw, int sh, int sw, int dh, int dw, int mode, int type) { return asked.convolution = {ph, pw, sh, sw, dh, dw, mode, type}, answer(); };
+  f.set_tensor = [](void*, int type, int n, int c, int h, int w, int sn, int sc, int sh, int sw) {
+    return asked.tensors.push_back({type, n, c, h, w, sn, sc, sh, sw}), answer();
+  };
+  f.set_filter = [](void*, int type, int format, int k, int c, int h, int w) {
+    return asked.filter = {type, format, k, c, h, w}, answer();
+  };
+  f.set_convolution = [](void*, int ph, int pw, int sh, int sw, int dh, int dw, int mode, int type) {
+    return asked.convolution = {ph, pw, sh, sw, dh, dw, mode, type}, answer();
+  };
   f.set_groups = [](void*, int groups) { return asked.groups = groups, answer(); };
   f.set_math = [](void*, int math) { return asked.math = math, answer(); };
   f.set_activation = [](void*, int mode, int, double) { return asked.activation = mode, answer(); };
-  f.workspace = [](void*, void*, void*, void*, void*, int algorithm, std::size_t* bytes) { return *bytes = 100U * static_cast<unsigned>(algorithm), answer(); };
-  f.forward = [](void*, const void*, void*, const void*, void*, const void*, void*, int, void*, std::size_t, const void*, void*, void*) { return answer(); };
-  f.forward_fused = [](void*, const void*, void*, const void*, void*, const void*, void*, int, void*, std::size_t, const void* factor, void*, const void* residual, void*, const void*,
-                       void*, void*, void*) {
+  f.workspace = [](void*, void*, void*, void*, void*, int algorithm, std::size_t* bytes) {
+    return *bytes = 100U * static_cast<unsigned>(algorithm), answer();
+  };
+  f.forward = [](void*, const void*, void*, const void*, void*, const void*, void*, int, void*, std::size_t,
+                 const void*, void*, void*) { return answer(); };
+  f.forward_fused = [](void*, const void*, void*, const void*, void*, const void*, void*, int, void*, std::size_t,
+                       const void* factor, void*, const void* residual, void*, const void*, void*, void*, void*) {
     asked.residual = residual;
     asked.residual_factor = *static_cast<const float*>(factor);
     return answer();
@@ -242,7 +261,8 @@ TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
     asked.status = 4000; // CUDNN_STATUS_INTERNAL_ERROR
     {
       const auto cudnn = Cudnn::open(noting_cudnn(), nullptr);
-      const auto done = cudnn ? (*cudnn)->convolve_fused(grouped(), Precision::fp32, 1, {}, nullptr) : Result<>(std::unexpected(cudnn.error()));
+      const auto done = cudnn ? (*cudnn)->convolve_fused(grouped(), Precision::fp32, 1, {}, nullptr)
+                              : Result<>(std::unexpected(cudnn.error()));
       if (asked.calls < nth) break; // there are no more calls
       EXPECT_TRUE(test::fails(done, Errc::device_fault, "SOME_STATUS (4000)")) << "call " << nth;
       ++failures;
@@ -253,14 +273,19 @@ TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
 }
 
 TEST_F(CudaCudnn, WhatItDoesNotSupportIsUnsupported) {
-  for (const auto& [version, status, code] : {std::tuple<std::size_t, int, Errc>{91900, 3000, Errc::unsupported}, {91900, 3011, Errc::unsupported}, {91900, 5000, Errc::device_fault},
-                                             {8906, 9, Errc::unsupported}, {8906, 8, Errc::device_fault}, {7605, 3, Errc::unsupported}}) {
+  for (const auto& [version, status, code] : {std::tuple<std::size_t, int, Errc>{91900, 3000, Errc::unsupported},
+                                              {91900, 3011, Errc::unsupported},
+                                              {91900, 5000, Errc::device_fault},
+                                              {8906, 9, Errc::unsupported},
+                                              {8906, 8, Errc::device_fault},
+                                              {7605, 3, Errc::unsupported}}) {
     asked = {};
     asked.version = version;
     const auto cudnn = Cudnn::open(noting_cudnn(), nullptr);
     asked.failing = asked.calls + 1;
     asked.status = status;
-    EXPECT_TRUE(test::fails((*cudnn)->convolve(grouped(), Precision::fp32, 1, {}), code, "cuDNN")) << version << " " << status;
+    EXPECT_TRUE(test::fails((*cudnn)->convolve(grouped(), Precision::fp32, 1, {}), code, "cuDNN"))
+        << version << " " << status;
   }
 }
 
@@ -283,7 +308,8 @@ CublasFunctions noting_cublas() {
   f.set_stream = [](void*, hal::cuda::Stream) { return 0; };
   f.set_workspace = [](void*, void*, std::size_t bytes) { return product.workspace = bytes, 0; };
   f.set_math = [](void*, int math) { return product.math = math, 0; };
-  f.multiply = [](void*, int ta, int tb, int m, int n, int k, const void*, const void*, int type, int lda, const void*, int, int ldb, const void*, void*, int, int ldc, int compute, int) {
+  f.multiply = [](void*, int ta, int tb, int m, int n, int k, const void*, const void*, int type, int lda, const void*,
+                  int, int ldb, const void*, void*, int, int ldc, int compute, int) {
     product.shape = {ta, tb, m, n, k};
     product.leading = {lda, ldb, ldc};
     product.type = type;

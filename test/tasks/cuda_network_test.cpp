@@ -1,4 +1,5 @@
-// Networks on a GPU that is emulated: every operation gives what the host device gives, at every precision, by every kernel.
+// Networks on a GPU that is emulated: every operation gives what the host device gives, at every precision, by every
+// kernel.
 #include "tasks/dnn/cuda/cuda_network.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -39,9 +40,9 @@ class OnEmulatedGpu : public testing::Test {
 
 double bound(Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 1e-5;
-    case Precision::tf32: return 2e-3; // weights are rounded, whatever multiplies them
-    case Precision::fp16: return 1e-2;
+  case Precision::fp32: return 1e-5;
+  case Precision::tf32: return 2e-3; // weights are rounded, whatever multiplies them
+  case Precision::fp16: return 1e-2;
   }
   return 0;
 }
@@ -79,7 +80,8 @@ TEST_P(EveryOperation, LeavesNothingOnTheDevice) {
   EXPECT_EQ(driver().objects(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, EveryOperation, testing::ValuesIn(gpu_cases()), [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Cuda, EveryOperation, testing::ValuesIn(gpu_cases()),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 // ---- what a run needs
 
@@ -124,13 +126,18 @@ TEST_F(OnEmulatedGpu, RandomGraphsComputeWhatTheHostComputes) {
     for (int i = 0; i < 14; ++i) {
       const auto a = pick(), b = pick();
       switch (engine() % 7) {
-        case 0: ids.push_back(g.relu(a)); break;
-        case 1: ids.push_back(conv(g, a, 4 + static_cast<std::int64_t>(engine() % 3) * 2, engine() % 2 ? 1 : 3)); break;
-        case 2: ids.push_back(channels(a) == channels(b) ? g.add(a, b) : activated(g, a, {Activation::Kind::tanh, 0, 0})); break;
-        case 3: ids.push_back(channels(a) + channels(b) <= 48 ? g.concat({a, b}) : activated(g, b, {Activation::Kind::clip, -1, 1})); break;
-        case 4: ids.push_back(slice(g, a, channels(a) / 2, channels(a) - channels(a) / 2)); break;
-        case 5: ids.push_back(channels(a) % 2 == 0 ? shuffle(g, a, 2) : g.relu(a)); break;
-        default: ids.push_back(activated(g, a, {Activation::Kind::sigmoid, 0, 0})); break;
+      case 0: ids.push_back(g.relu(a)); break;
+      case 1: ids.push_back(conv(g, a, 4 + static_cast<std::int64_t>(engine() % 3) * 2, engine() % 2 ? 1 : 3)); break;
+      case 2:
+        ids.push_back(channels(a) == channels(b) ? g.add(a, b) : activated(g, a, {Activation::Kind::tanh, 0, 0}));
+        break;
+      case 3:
+        ids.push_back(channels(a) + channels(b) <= 48 ? g.concat({a, b})
+                                                      : activated(g, b, {Activation::Kind::clip, -1, 1}));
+        break;
+      case 4: ids.push_back(slice(g, a, channels(a) / 2, channels(a) - channels(a) / 2)); break;
+      case 5: ids.push_back(channels(a) % 2 == 0 ? shuffle(g, a, 2) : g.relu(a)); break;
+      default: ids.push_back(activated(g, a, {Activation::Kind::sigmoid, 0, 0})); break;
       }
     }
     g.output(ids.back());
@@ -153,13 +160,19 @@ TEST_F(OnEmulatedGpu, TheObserverIsToldEachLayerWithItsTime) {
       at.push_back(when);
     }
   } seen;
-  network->observe({[](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(static_cast<int>(layer) + 1, at); },
-                    [](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(-static_cast<int>(layer) - 1, at); }, &seen});
+  network->observe({[](void* self, std::uint32_t layer, Instant at) noexcept {
+                      static_cast<Seen*>(self)->note(static_cast<int>(layer) + 1, at);
+                    },
+                    [](void* self, std::uint32_t layer, Instant at) noexcept {
+                      static_cast<Seen*>(self)->note(-static_cast<int>(layer) - 1, at);
+                    },
+                    &seen});
   BoundNetwork bound(device(), std::move(network));
   ASSERT_EQ(bound.error(), "");
   EXPECT_LT(relative_error(bound.run(), run(graph)), 1e-5);
   std::vector<int> expected;
-  for (int layer = 1; layer <= static_cast<int>(bound.network().layers().size()); ++layer) expected.insert(expected.end(), {layer, -layer});
+  for (int layer = 1; layer <= static_cast<int>(bound.network().layers().size()); ++layer)
+    expected.insert(expected.end(), {layer, -layer});
   EXPECT_EQ(seen.layers, expected);
   EXPECT_TRUE(std::ranges::is_sorted(seen.at));
   EXPECT_LE(seen.at.back(), hal::now());
@@ -214,7 +227,8 @@ TEST_F(OnEmulatedGpu, OtherDevicesAreRefused) {
 TEST_F(OnEmulatedGpu, ABuildWithoutKernelsSaysSo) {
   auto options = EmulatedGpu::launching();
   options.images = {};
-  EXPECT_THAT(run_on(device(), small_network(), Precision::fp32, options).error, HasSubstr("built without a compiler for GPU kernels"));
+  EXPECT_THAT(run_on(device(), small_network(), Precision::fp32, options).error,
+              HasSubstr("built without a compiler for GPU kernels"));
   static constexpr cuda::KernelImage newer{"newer", 100, true, "", 1};
   options.images = {&newer, 1};
   EXPECT_THAT(run_on(device(), small_network(), Precision::fp32, options).error, HasSubstr("sm_90"));
@@ -229,11 +243,14 @@ TEST_P(Tuning, ChoosesOnceForEachGeometryAndGivesTheSameResults) {
   auto network = build(graph, GetParam());
   const auto before = driver().objects();
   std::vector<std::pair<std::size_t, std::size_t>> steps;
-  const auto lines = network->tune(device(), [&](std::size_t done, std::size_t wanted) { return steps.emplace_back(done, wanted), true; });
+  const auto lines = network->tune(
+      device(), [&](std::size_t done, std::size_t wanted) { return steps.emplace_back(done, wanted), true; });
   ASSERT_TRUE(lines.has_value()) << lines.error().what;
   EXPECT_EQ(driver().objects(), before) << "nothing is left on the device";
-  EXPECT_EQ(std::ranges::count_if(*lines, [](const auto& line) { return line.starts_with("conv "); }), 3) << "two convolutions of one geometry, another, and the product";
-  EXPECT_EQ(std::ranges::count_if(*lines, [](const auto& line) { return line.starts_with("# not measured: cu"); }), 2) << "the libraries";
+  EXPECT_EQ(std::ranges::count_if(*lines, [](const auto& line) { return line.starts_with("conv "); }), 3)
+      << "two convolutions of one geometry, another, and the product";
+  EXPECT_EQ(std::ranges::count_if(*lines, [](const auto& line) { return line.starts_with("# not measured: cu"); }), 2)
+      << "the libraries";
   EXPECT_EQ(steps.front(), (std::pair<std::size_t, std::size_t>(0, 3)));
   EXPECT_EQ(steps.back(), (std::pair<std::size_t, std::size_t>(3, 3)));
   const auto scratch = network->scratch();
@@ -257,11 +274,14 @@ TEST_F(OnEmulatedGpu, EveryOwnKernelComputesTheSame) {
     const auto shape = build(graph, precision);
     const cuda::ConvCall* conv = nullptr;
     for (const auto& call : shape->program().calls)
-      if (const auto* found = std::get_if<cuda::ConvCall>(&call.what); found && found->arguments.kernel_h == 3 && found->arguments.channels == 16) conv = found;
+      if (const auto* found = std::get_if<cuda::ConvCall>(&call.what);
+          found && found->arguments.kernel_h == 3 && found->arguments.channels == 16)
+        conv = found;
     ASSERT_TRUE(conv);
     int tried = 0;
     for (const auto& variant : cuda::conv_variants())
-      for (const auto& choice : {cuda::ConvChoice{&variant, 1, false}, cuda::ConvChoice{&variant, 2, false}, cuda::ConvChoice{&variant, 2, true}}) {
+      for (const auto& choice : {cuda::ConvChoice{&variant, 1, false}, cuda::ConvChoice{&variant, 2, false},
+                                 cuda::ConvChoice{&variant, 2, true}}) {
         cuda::ConvMethod method;
         method.kind = cuda::ConvMethod::Kind::own;
         method.own = choice;
@@ -289,11 +309,13 @@ TEST_F(OnEmulatedGpu, ForeignTuningIsRefusedAndTheDefaultsStay) {
   const auto graph = small_network();
   const auto network = build(graph);
   const auto scratch = network->scratch();
-  const auto geometry = cuda::geometry_of(std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& call) {
-                                                                    return std::holds_alternative<cuda::ConvCall>(call.what);
-                                                                  })->what));
-  for (const auto& line : {std::string("nonsense"), geometry + " = nonsense", std::string("conv of another network = simple"), geometry + " = own conv_half_64x64 splits 1",
-                                 geometry + " = cublas workspace 1000000"}) {
+  const auto geometry =
+      cuda::geometry_of(std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& call) {
+                                                   return std::holds_alternative<cuda::ConvCall>(call.what);
+                                                 })->what));
+  for (const auto& line :
+       {std::string("nonsense"), geometry + " = nonsense", std::string("conv of another network = simple"),
+        geometry + " = own conv_half_64x64 splits 1", geometry + " = cublas workspace 1000000"}) {
     const auto used = network->use({{line}});
     ASSERT_FALSE(used.has_value()) << line;
     EXPECT_EQ(used.error().code, Errc::bad_input) << line;
@@ -305,7 +327,9 @@ TEST_F(OnEmulatedGpu, ForeignTuningIsRefusedAndTheDefaultsStay) {
 TEST_F(OnEmulatedGpu, ALibraryThatTheProfileChoseAndThatIsMissingIsTold) {
   const auto graph = small_network();
   auto network = build(graph);
-  const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) { return std::holds_alternative<cuda::ConvCall>(each.what); })->what);
+  const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) {
+                                                return std::holds_alternative<cuda::ConvCall>(each.what);
+                                              })->what);
   const auto scratch = network->scratch();
   ASSERT_TRUE(network->use({{cuda::geometry_of(call) + " = cudnn 1 workspace 1048576"}}).has_value());
   EXPECT_GE(network->scratch(), Bytes{1048576}) << "the workspace is scratch";

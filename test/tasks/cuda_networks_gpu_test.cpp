@@ -1,4 +1,5 @@
-// Every operation and well-known networks on the GPU of this machine against the host device; skipped where there is none.
+// Every operation and well-known networks on the GPU of this machine against the host device; skipped where there is
+// none.
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/models/models.hpp"
 #include "tasks/dnn/onnx_reader.hpp"
@@ -34,9 +35,9 @@ class OnGpu : public testing::Test {
 
   static double bound(Precision precision) {
     switch (precision) {
-      case Precision::fp32: return 1e-4;
-      case Precision::tf32: return 1e-2;
-      case Precision::fp16: return 3e-2;
+    case Precision::fp32: return 1e-4;
+    case Precision::tf32: return 1e-2;
+    case Precision::fp16: return 3e-2;
     }
     return 0;
   }
@@ -61,7 +62,8 @@ TEST_P(OperationOnGpu, GivesWhatTheHostGives) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, OperationOnGpu, testing::ValuesIn(gpu_cases()), [](const auto& each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(Cuda, OperationOnGpu, testing::ValuesIn(gpu_cases()),
+                         [](const auto& each) { return std::string(each.param.name); });
 
 /// Each library's every way to compute it, bias, residual and activation with it or after it.
 TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
@@ -77,7 +79,8 @@ TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
     ASSERT_TRUE(shape.has_value());
     for (const auto& each : (*shape)->program().calls) {
       const auto* call = std::get_if<cuda::ConvCall>(&each.what);
-      for (const std::string method : {"cudnn 0", "cudnn 1", "cudnn 1 fused", "cudnn 2", "cudnn 6", "cudnn 7", "cublas"}) {
+      for (const std::string method :
+           {"cudnn 0", "cudnn 1", "cudnn 1 fused", "cudnn 2", "cudnn 6", "cudnn 7", "cublas"}) {
         const auto parsed = cuda::parse_conv_method(method + " workspace 67108864");
         if (!call || !cuda::computes(*parsed, precision, *call)) continue;
         auto network = CudaNetwork::build(g.graph, precision);
@@ -97,7 +100,8 @@ TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
 class Copying {
  public:
   Copying(hal::CudaDevice& device, hal::EngineKind engine) : device_(device) {
-    for (const auto kind : {hal::BufferKind::device, hal::BufferKind::host}) buffers_.push_back(*device.allocate(kind, size));
+    for (const auto kind : {hal::BufferKind::device, hal::BufferKind::host})
+      buffers_.push_back(*device.allocate(kind, size));
     auto *to = buffers_[0].device, *from = buffers_[1].device;
     if (engine == hal::EngineKind::copy_out) std::swap(to, from);
     thread_ = std::thread([this, engine, to, from] {
@@ -105,10 +109,13 @@ class Copying {
       const auto stream = device_.stream(engine);
       std::array<hal::cuda::Event, 2> events{};
       bool good = device_.enter().has_value();
-      for (auto& event : events) good = good && driver.event_create(&event, hal::cuda::event_disable_timing) == hal::cuda::Code::success;
+      for (auto& event : events)
+        good = good && driver.event_create(&event, hal::cuda::event_disable_timing) == hal::cuda::Code::success;
       for (std::size_t i = 0; good && !ending_; ++i) {
         if (i >= 2) good = driver.event_synchronize(events[i % 2]) == hal::cuda::Code::success;
-        good = good && driver.copy_async(reinterpret_cast<hal::cuda::DevicePointer>(to), reinterpret_cast<hal::cuda::DevicePointer>(from), size.count, stream) == hal::cuda::Code::success;
+        good = good && driver.copy_async(reinterpret_cast<hal::cuda::DevicePointer>(to),
+                                         reinterpret_cast<hal::cuda::DevicePointer>(from), size.count,
+                                         stream) == hal::cuda::Code::success;
         good = good && driver.event_record(events[i % 2], stream) == hal::cuda::Code::success;
       }
       good = good && driver.stream_synchronize(stream) == hal::cuda::Code::success;
@@ -191,14 +198,16 @@ TEST_P(NetworkOnGpu, GivesWhatTheHostGivesTunedAndNot) {
     BoundNetwork tuned(*device_, std::move(*network));
     ASSERT_EQ(tuned.error(), "");
     const auto outputs = tuned.run(input);
-    EXPECT_LT(relative_error(outputs, expected), bound(precision)) << "tuned, precision " << static_cast<int>(precision);
+    EXPECT_LT(relative_error(outputs, expected), bound(precision))
+        << "tuned, precision " << static_cast<int>(precision);
     EXPECT_EQ(tuned.run(input), outputs) << "a second run gives other bits";
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, NetworkOnGpu, testing::ValuesIn(models().begin(), models().end()), [](const auto& each) {
   std::string name(each.param.name);
-  std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 });
 

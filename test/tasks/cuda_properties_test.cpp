@@ -1,5 +1,6 @@
-// What holds for every network on a GPU, however it is computed: random networks by random methods, kernels that start while the one before
-// still runs, choices that are carried from one network to another, failures at every call of the driver.
+// What holds for every network on a GPU, however it is computed: random networks by random methods, kernels that start
+// while the one before still runs, choices that are carried from one network to another, failures at every call of the
+// driver.
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/passes.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
@@ -46,7 +47,8 @@ class CudaProperties : public testing::Test {
 /// A network over memory that the test sees: scratch is that of the kernels.
 class SeenNetwork {
  public:
-  SeenNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network) : network_(std::move(network)), scratch_(network_->scratch().count + 256, std::byte{0xff}) {
+  SeenNetwork(hal::CudaDevice& device, std::unique_ptr<CudaNetwork> network)
+      : network_(std::move(network)), scratch_(network_->scratch().count + 256, std::byte{0xff}) {
     constants_ = allocate_aligned(network_->constants().size() + 1);
     std::ranges::copy(network_->constants(), constants_.get());
     auto* begin = scratch_.data() + (256 - reinterpret_cast<std::uintptr_t>(scratch_.data()) % 256) % 256;
@@ -88,7 +90,9 @@ TEST_F(CudaProperties, RandomNetworksByRandomMethodsGiveWhatTheHostGives) {
       BoundNetwork placed(device(), std::move(network));
       ASSERT_EQ(placed.error(), "") << "seed " << seed;
       const auto first = placed.run();
-      EXPECT_LT(relative_error(first, expected), bound(precision)) << "seed " << seed << ", precision " << static_cast<int>(precision) << "\n" << testing::PrintToString(lines);
+      EXPECT_LT(relative_error(first, expected), bound(precision))
+          << "seed " << seed << ", precision " << static_cast<int>(precision) << "\n"
+          << testing::PrintToString(lines);
       EXPECT_EQ(placed.run(), first) << "seed " << seed;
     }
   }
@@ -103,7 +107,8 @@ TEST_F(CudaProperties, KernelsTouchNothingOfOthersBeforeTheyHaveWaited) {
     for (const auto precision : precisions) {
       auto network = build(random.graph(), precision);
       ASSERT_TRUE(network->use(random_choices(network->program(), seed)).has_value());
-      EXPECT_LT(relative_error(SeenNetwork(device(), std::move(network)).run_too_early(), expected), bound(precision)) << "seed " << seed;
+      EXPECT_LT(relative_error(SeenNetwork(device(), std::move(network)).run_too_early(), expected), bound(precision))
+          << "seed " << seed;
     }
   }
 }
@@ -114,7 +119,9 @@ TEST_F(CudaProperties, EveryOperationWaitsForTheKernelBefore) {
     each.build(g);
     const auto expected = run(g.graph);
     for (const auto precision : {Precision::fp32, Precision::fp16})
-      EXPECT_LT(relative_error(SeenNetwork(device(), build(g.graph, precision)).run_too_early(), expected), bound(precision)) << each.name;
+      EXPECT_LT(relative_error(SeenNetwork(device(), build(g.graph, precision)).run_too_early(), expected),
+                bound(precision))
+          << each.name;
   }
 }
 
@@ -138,9 +145,11 @@ TEST_F(CudaProperties, BindingAgainMovesTheNetwork) {
   const auto before = driver().objects();
   std::vector<hal::Buffer> buffers;
   const auto place = [&] {
-    for (const auto size : {network->constants().size(), static_cast<std::size_t>(network->scratch().count)}) buffers.push_back(*device().allocate(hal::BufferKind::device, Bytes{size + 256}));
+    for (const auto size : {network->constants().size(), static_cast<std::size_t>(network->scratch().count)})
+      buffers.push_back(*device().allocate(hal::BufferKind::device, Bytes{size + 256}));
     const auto &constants = buffers[buffers.size() - 2], &scratch = buffers.back();
-    ASSERT_TRUE(device().copy(constants.device, network->constants().data(), Bytes{network->constants().size()}).has_value());
+    ASSERT_TRUE(
+        device().copy(constants.device, network->constants().data(), Bytes{network->constants().size()}).has_value());
     ASSERT_TRUE(network->bind(device(), {constants.device, scratch.device, nullptr}).has_value());
   };
   place();
@@ -210,7 +219,9 @@ TEST_F(CudaProperties, ChoicesForANewerDeviceAreRefused) {
   gpu_ = std::make_unique<EmulatedGpu>(hal::test::FakeCudaProperties{.architecture = 75, .memory = {512 << 20}});
   for (const auto* method : {"own conv_tf32_64x64_2x2 splits 1", "own conv_simt_f_64x64 splits 2 clustered"}) {
     auto network = build(g.graph, Precision::tf32);
-    const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) { return std::holds_alternative<cuda::ConvCall>(each.what); })->what);
+    const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) {
+                                                  return std::holds_alternative<cuda::ConvCall>(each.what);
+                                                })->what);
     ASSERT_TRUE(network->use({{cuda::geometry_of(call) + " = " + method}}).has_value());
     BoundNetwork bound(device(), std::move(network));
     EXPECT_THAT(bound.error(), testing::AllOf(HasSubstr("sm_75"), HasSubstr("profile")));
@@ -226,7 +237,8 @@ TEST_F(CudaProperties, TuningLinesThatAreCutOffOrContinuedAreRefused) {
     for (std::size_t length = 0; length < line.size(); ++length) {
       const auto part = line.substr(0, length);
       const auto used = network->use({{part}});
-      const bool names_a_method = length > line.rfind(" = ") + 2 && cuda::parse_conv_method(part.substr(line.rfind(" = ") + 3)).has_value();
+      const bool names_a_method =
+          length > line.rfind(" = ") + 2 && cuda::parse_conv_method(part.substr(line.rfind(" = ") + 3)).has_value();
       EXPECT_EQ(used.has_value(), names_a_method) << part;
     }
   }
@@ -248,7 +260,8 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
       EXPECT_TRUE(fits(launch.grid_y, launch.grid_z)) << cuda::to_string(choice);
     }
     for (const auto& variant : cuda::conv_variants()) {
-      const int splits = cuda::applies(variant, conv) ? cuda::most_splits(variant, conv) : 0; // that a profile may choose
+      // That a profile may choose
+      const int splits = cuda::applies(variant, conv) ? cuda::most_splits(variant, conv) : 0;
       EXPECT_LE(conv.groups * splits, cuda::most_blocks) << variant.kernel;
     }
     return choices.size();
@@ -281,25 +294,31 @@ class HarmfulKernels : public CudaProperties {
     const auto kernel = test::emulation::find_kernel(name);
     driver().add_kernel(name, {sizeof(cuda::ConvArguments)}, [kernel, then](auto grid, auto block, void** arguments) {
       const auto& conv = *static_cast<const cuda::ConvArguments*>(arguments[0]);
-      kernel({"", grid.x, grid.y, grid.z, block.x, 227 << 10, conv.in_cluster ? static_cast<unsigned>(conv.splits) : 1}, arguments);
+      kernel({"", grid.x, grid.y, grid.z, block.x, 227 << 10, conv.in_cluster ? static_cast<unsigned>(conv.splits) : 1},
+             arguments);
       then(conv);
     });
   }
 
-  /// For a convolution whose result is a slice: whether tuning keeps the default, which is slow, where all other tiles do `harm`.
+  /// For a convolution whose result is a slice: whether tuning keeps the default, which is slow, where all other tiles
+  /// do `harm`.
   bool keeps_the_default(const Also& harm) {
     TestGraph g;
     const auto x = g.input({1, 8, 6, 6});
     g.output(g.concat({conv(g, x, 16, 3), conv(g, x, 16, 1)}));
     auto network = build(g.graph);
-    const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) { return std::holds_alternative<cuda::ConvCall>(each.what); })->what);
+    const auto& call = std::get<cuda::ConvCall>(std::ranges::find_if(network->program().calls, [](const auto& each) {
+                                                  return std::holds_alternative<cuda::ConvCall>(each.what);
+                                                })->what);
     const auto standard = cuda::default_conv_method(Precision::fp32, call);
     const Also slow = [](const cuda::ConvArguments&) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
-    for (const auto& variant : cuda::conv_variants()) also(variant.kernel, &variant == standard.own.variant ? slow : harm);
+    for (const auto& variant : cuda::conv_variants())
+      also(variant.kernel, &variant == standard.own.variant ? slow : harm);
     also("conv_direct_f", slow);
     const auto lines = network->tune(device(), {});
     EXPECT_TRUE(lines.has_value()) << lines.error().what;
-    const auto line = std::ranges::find_if(*lines, [&](const auto& each) { return each.starts_with(cuda::geometry_of(call)); });
+    const auto line =
+        std::ranges::find_if(*lines, [&](const auto& each) { return each.starts_with(cuda::geometry_of(call)); });
     return line->contains(standard.own.variant->kernel) || line->ends_with(" = simple");
   }
 };
@@ -309,11 +328,13 @@ TEST_F(HarmfulKernels, WhatIsHarmlessIsTaken) {
 }
 
 TEST_F(HarmfulKernels, AWrongSumIsNotTaken) {
-  EXPECT_TRUE(keeps_the_default([](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[35 * conv.y_stride + 15] += 1; }));
+  EXPECT_TRUE(keeps_the_default(
+      [](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[35 * conv.y_stride + 15] += 1; }));
 }
 
 TEST_F(HarmfulKernels, WhatWritesIntoTheNeighbouringSliceIsNotTaken) {
-  EXPECT_TRUE(keeps_the_default([](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[12 * conv.y_stride + 16] = 0; }));
+  EXPECT_TRUE(keeps_the_default(
+      [](const cuda::ConvArguments& conv) { static_cast<float*>(conv.y)[12 * conv.y_stride + 16] = 0; }));
 }
 
 // ---- failures
@@ -355,12 +376,15 @@ TEST_F(TuningFailures, LeaveNothingBehindAndTheNetworkAsItWas) {
     EXPECT_FALSE(device_->fault().has_value());
     if (!lines) {
       ++failures;
-      EXPECT_THAT(lines.error().what, testing::AnyOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr(name(Errc::out_of_memory)))) << driver_->failed();
+      EXPECT_THAT(lines.error().what,
+                  testing::AnyOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr(name(Errc::out_of_memory))))
+          << driver_->failed();
       EXPECT_EQ(network->scratch(), scratch) << driver_->failed();
     }
     const std::string failed = driver_->failed();
     const auto gives_back = [&](const char* what) { return failed.contains(what); };
-    if (gives_back("free") || gives_back("destroy") || gives_back("unload") || gives_back("end_capture")) start(); // that one thing is left
+    // That one thing is left
+    if (gives_back("free") || gives_back("destroy") || gives_back("unload") || gives_back("end_capture")) start();
     else EXPECT_EQ(after, before) << failed << ", call " << nth;
   }
   EXPECT_GT(failures, 10);
@@ -378,7 +402,8 @@ TEST_F(TuningFailures, ALostDeviceEndsTuningWhereverItHappens) {
     if (!device_->fault() || std::string_view(driver_->failed()) == "free") continue; // it was over by then
     ++failures;
     ASSERT_FALSE(lines.has_value()) << driver_->failed() << ", call " << nth;
-    EXPECT_TRUE(lines.error().code == Errc::device_fault || lines.error().code == Errc::device_lost) << lines.error().what;
+    EXPECT_TRUE(lines.error().code == Errc::device_fault || lines.error().code == Errc::device_lost)
+        << lines.error().what;
   }
   EXPECT_GT(failures, 20);
 }

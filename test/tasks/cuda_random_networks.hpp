@@ -1,5 +1,5 @@
-// Random networks of every operation and every way to lie in memory, and random choices of how to compute them. Values keep their size from
-// layer to layer, so that half precision can hold them.
+// Random networks of every operation and every way to lie in memory, and random choices of how to compute them. Values
+// keep their size from layer to layer, so that half precision can hold them.
 #pragma once
 
 #include "tasks/dnn/cuda/conv_method.hpp"
@@ -30,7 +30,9 @@ class RandomNetwork {
   using Kind = Activation::Kind;
   static constexpr std::int64_t most_channels = 48, longest_side = 12;
 
-  std::int64_t up_to(std::int64_t most) { return 1 + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most)); }
+  std::int64_t up_to(std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most));
+  }
   bool maybe() { return engine_() % 2 == 0; }
   TensorId pick() { return images_[engine_() % images_.size()]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return g_.graph.tensors[id].shape; }
@@ -39,7 +41,8 @@ class RandomNetwork {
   TensorId beside(TensorId id) {
     std::vector<TensorId> found;
     for (const auto other : images_)
-      if (shape(other)[0] == shape(id)[0] && shape(other)[2] == shape(id)[2] && shape(other)[3] == shape(id)[3]) found.push_back(other);
+      if (shape(other)[0] == shape(id)[0] && shape(other)[2] == shape(id)[2] && shape(other)[3] == shape(id)[3])
+        found.push_back(other);
     return found[engine_() % found.size()];
   }
   TensorId like(TensorId id) {
@@ -52,26 +55,26 @@ class RandomNetwork {
   TensorId next() {
     const auto x = pick();
     switch (engine_() % 20) {
-      case 0: return convolution(x, 1);
-      case 1: return convolution(x, divisor(shape(x)[1]));
-      case 2: return convolution(x, shape(x)[1]);
-      case 3: return same_convolution(x);
-      case 4: return g_.add(same_convolution(like(x)), x);
-      case 5: return g_.relu(g_.add(x, same_convolution(x)));
-      case 6: return concatenation(x);
-      case 7: return slice(g_, x, shape(x)[1] / 3, shape(x)[1] - shape(x)[1] / 3);
-      case 8: return slice(g_, x, 0, up_to(shape(x)[1]));
-      case 9: return shuffle(g_, x, divisor(shape(x)[1]));
-      case 10: return padding(x);
-      case 11: return resizing(x);
-      case 12: return pooling(x);
-      case 13: return gated(x);
-      case 14: return activated(g_, x, {Kind::clip, -2, 3});
-      case 15: return activated(g_, x, {Kind::leaky_relu, 0.25F, 0});
-      case 16: return gathering(x);
-      case 17: return g_.node(Binary{maybe() ? Binary::Kind::add : Binary::Kind::subtract}, {x, like(x)}, shape(x));
-      case 18: return turned(x);
-      default: return g_.node(ScaleShift{}, {x, g_.random({shape(x)[1]}), g_.random({shape(x)[1]})}, shape(x));
+    case 0: return convolution(x, 1);
+    case 1: return convolution(x, divisor(shape(x)[1]));
+    case 2: return convolution(x, shape(x)[1]);
+    case 3: return same_convolution(x);
+    case 4: return g_.add(same_convolution(like(x)), x);
+    case 5: return g_.relu(g_.add(x, same_convolution(x)));
+    case 6: return concatenation(x);
+    case 7: return slice(g_, x, shape(x)[1] / 3, shape(x)[1] - shape(x)[1] / 3);
+    case 8: return slice(g_, x, 0, up_to(shape(x)[1]));
+    case 9: return shuffle(g_, x, divisor(shape(x)[1]));
+    case 10: return padding(x);
+    case 11: return resizing(x);
+    case 12: return pooling(x);
+    case 13: return gated(x);
+    case 14: return activated(g_, x, {Kind::clip, -2, 3});
+    case 15: return activated(g_, x, {Kind::leaky_relu, 0.25F, 0});
+    case 16: return gathering(x);
+    case 17: return g_.node(Binary{maybe() ? Binary::Kind::add : Binary::Kind::subtract}, {x, like(x)}, shape(x));
+    case 18: return turned(x);
+    default: return g_.node(ScaleShift{}, {x, g_.random({shape(x)[1]}), g_.random({shape(x)[1]})}, shape(x));
     }
   }
 
@@ -99,13 +102,15 @@ class RandomNetwork {
   }
 
   TensorId convolution(TensorId x, std::int64_t groups) {
-    const auto side = [&](std::int64_t& kernel, std::int64_t& stride, std::int64_t& before, std::int64_t& after, std::int64_t& dilation, std::int64_t size) {
+    const auto side = [&](std::int64_t& kernel, std::int64_t& stride, std::int64_t& before, std::int64_t& after,
+                          std::int64_t& dilation, std::int64_t size) {
       kernel = up_to(3);
       dilation = up_to(2);
       stride = up_to(2);
       before = up_to(3) - 1;
       after = up_to(3) - 1;
-      if (size + before + after < dilation * (kernel - 1) + 1 || size + before + after > longest_side) kernel = dilation = 1, before = after = 0;
+      if (size + before + after < dilation * (kernel - 1) + 1 || size + before + after > longest_side)
+        kernel = dilation = 1, before = after = 0;
     };
     Window w;
     side(w.kernel_h, w.stride_h, w.pad_top, w.pad_bottom, w.dilation_h, shape(x)[2]);
@@ -166,7 +171,8 @@ class RandomNetwork {
     const auto s = shape(x);
     const auto stride = up_to(2);
     const Window w{3, 3, stride, stride, 1, 1, 1, 1, 1, 1};
-    return g_.node(Pool{maybe() ? Pool::Kind::max : Pool::Kind::average, w, maybe()}, {x}, {s[0], s[1], (s[2] - 1) / stride + 1, (s[3] - 1) / stride + 1});
+    return g_.node(Pool{maybe() ? Pool::Kind::max : Pool::Kind::average, w, maybe()}, {x},
+                   {s[0], s[1], (s[2] - 1) / stride + 1, (s[3] - 1) / stride + 1});
   }
 
   TensorId gated(TensorId x) {
@@ -200,7 +206,8 @@ class RandomNetwork {
   std::vector<TensorId> parts_; // of the last concatenation
 };
 
-/// For each convolution of `program` any method of ours that may compute it, as lines of tuning; half of those that can be split are.
+/// For each convolution of `program` any method of ours that may compute it, as lines of tuning; half of those that can
+/// be split are.
 inline std::vector<std::string> random_choices(const cuda::Program& program, unsigned seed) {
   std::mt19937 engine(seed);
   std::map<std::string, std::string> lines;
@@ -214,7 +221,8 @@ inline std::vector<std::string> random_choices(const cuda::Program& program, uns
           cuda::ConvMethod method;
           method.kind = cuda::ConvMethod::Kind::own;
           method.own = {&variant, splits, in_cluster};
-          if (cuda::computes(method, program.precision, *call)) (splits > 1 && !in_cluster ? split : methods).push_back(method);
+          if (cuda::computes(method, program.precision, *call))
+            (splits > 1 && !in_cluster ? split : methods).push_back(method);
         }
     const auto& chosen = split.empty() || engine() % 2 == 0 ? methods : split;
     lines.emplace(cuda::geometry_of(*call), cuda::to_text(chosen[engine() % chosen.size()]));

@@ -9,14 +9,16 @@
 namespace rtexec::tasks {
 namespace {
 
-std::vector<Lifetime> random_lifetimes(std::mt19937& engine, std::size_t count, std::uint32_t steps, std::uint32_t longest) {
+std::vector<Lifetime> random_lifetimes(std::mt19937& engine, std::size_t count, std::uint32_t steps,
+                                       std::uint32_t longest) {
   std::vector<Lifetime> lifetimes;
   for (std::size_t i = 0; i < count; ++i) {
     const auto first = std::uniform_int_distribution<std::uint32_t>(0, steps)(engine);
     const auto length = std::uniform_int_distribution<std::uint32_t>(0, longest)(engine);
     // Sizes over several orders of magnitude, 0 included.
     const auto bits = std::uniform_int_distribution<unsigned>(0, 20)(engine);
-    lifetimes.push_back({std::uniform_int_distribution<std::size_t>(0, std::size_t{1} << bits)(engine), first, first + length});
+    lifetimes.push_back(
+        {std::uniform_int_distribution<std::size_t>(0, std::size_t{1} << bits)(engine), first, first + length});
   }
   return lifetimes;
 }
@@ -31,7 +33,8 @@ void expect_sound(const std::vector<Lifetime>& lifetimes, const MemoryPlan& plan
     for (std::size_t j = 0; j < i; ++j) {
       const auto& b = lifetimes[j];
       if (a.size == 0 || b.size == 0 || a.last < b.first || b.last < a.first) continue;
-      EXPECT_TRUE(plan.offsets[i] + a.size <= plan.offsets[j] || plan.offsets[j] + b.size <= plan.offsets[i]) << "buffers " << j << " and " << i << " overlap";
+      EXPECT_TRUE(plan.offsets[i] + a.size <= plan.offsets[j] || plan.offsets[j] + b.size <= plan.offsets[i])
+          << "buffers " << j << " and " << i << " overlap";
     }
   }
 }
@@ -41,7 +44,8 @@ std::size_t largest_sum_at_once(const std::vector<Lifetime>& lifetimes) {
   for (const auto& at : lifetimes) {
     std::size_t sum = 0;
     for (const auto& other : lifetimes)
-      if (other.first <= at.first && at.first <= other.last) sum += (other.size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
+      if (other.first <= at.first && at.first <= other.last)
+        sum += (other.size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
     most = std::max(most, sum);
   }
   return most;
@@ -50,7 +54,8 @@ std::size_t largest_sum_at_once(const std::vector<Lifetime>& lifetimes) {
 TEST(MemoryPlan, NothingThatLivesAtOnceOverlaps) {
   std::mt19937 engine(7);
   for (int round = 0; round < 300; ++round) {
-    const auto lifetimes = random_lifetimes(engine, 1 + engine() % 60, 1 + static_cast<std::uint32_t>(engine() % 40), static_cast<std::uint32_t>(engine() % 12));
+    const auto lifetimes = random_lifetimes(engine, 1 + engine() % 60, 1 + static_cast<std::uint32_t>(engine() % 40),
+                                            static_cast<std::uint32_t>(engine() % 12));
     const auto plan = plan_memory(lifetimes);
     expect_sound(lifetimes, plan);
     EXPECT_EQ(plan.lower_bound, largest_sum_at_once(lifetimes));

@@ -1,4 +1,5 @@
-// Layout and execution: tensors share memory only where it is safe, small cases computed by hand, no allocation while running.
+// Layout and execution: tensors share memory only where it is safe, small cases computed by hand, no allocation while
+// running.
 #include "tasks/dnn/host_network.hpp"
 
 #include "tasks/dnn/layout.hpp"
@@ -118,7 +119,8 @@ TEST(Layout, AnOverwritingStepNeverTouchesAConcatenation) {
   EXPECT_EQ(run(g.graph, {-4, 4}), (std::vector<float>{0, 4, 0, 4, 0, 2}));
 }
 
-/// Random graphs of element-wise steps, sums, concatenations and reshapes: what shares memory must not show in the results.
+/// Random graphs of element-wise steps, sums, concatenations and reshapes: what shares memory must not show in the
+/// results.
 TEST(Layout, RandomGraphsComputeWhatTheyComputeWithoutSharing) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 engine(seed);
@@ -163,7 +165,8 @@ TEST(Layout, RandomGraphsComputeWhatTheyComputeWithoutSharing) {
 TEST(Network, RunsWithoutAllocating) {
   TestGraph g;
   auto x = g.conv(g.input({1, 3, 20, 20}), 32);
-  x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({32, 32, 3, 3})}, {1, 32, 20, 20}); // Winograd
+  // Winograd
+  x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({32, 32, 3, 3})}, {1, 32, 20, 20});
   x = g.node(Conv{{3, 3, 2, 2, 1, 1, 1, 1, 1, 1}, 1}, {x, g.random({16, 32, 3, 3})}, {1, 16, 10, 10}); // im2col
   x = g.node(Conv{{3, 3, 1, 1, 1, 1, 1, 1, 1, 1}, 16}, {x, g.random({16, 1, 3, 3})}, {1, 16, 10, 10}); // direct
   x = g.node(Mean{16, 100, 1}, {x}, {1, 16, 1, 1});
@@ -185,7 +188,8 @@ TEST(Network, ObserverSeesEachLayerInOrder) {
   g.output(g.node(Reshape{}, {g.relu(g.conv(g.input({1, 3, 2, 2}), 4))}, {16}));
   auto network = HostNetwork::build(g.graph);
   ASSERT_TRUE(network.has_value());
-  EXPECT_EQ(std::vector<std::string>((*network)->layers().begin(), (*network)->layers().end()), (std::vector<std::string>{"node0", "node1"}));
+  EXPECT_EQ(std::vector<std::string>((*network)->layers().begin(), (*network)->layers().end()),
+            (std::vector<std::string>{"node0", "node1"}));
   const auto scratch = allocate_aligned((*network)->scratch().count);
   (*network)->bind((*network)->constants().data(), scratch.get());
   struct Seen {
@@ -196,8 +200,13 @@ TEST(Network, ObserverSeesEachLayerInOrder) {
       at.push_back(when);
     }
   } seen;
-  (*network)->observe({[](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(static_cast<int>(layer) + 1, at); },
-                       [](void* self, std::uint32_t layer, Instant at) noexcept { static_cast<Seen*>(self)->note(-static_cast<int>(layer) - 1, at); }, &seen});
+  (*network)->observe({[](void* self, std::uint32_t layer, Instant at) noexcept {
+                         static_cast<Seen*>(self)->note(static_cast<int>(layer) + 1, at);
+                       },
+                       [](void* self, std::uint32_t layer, Instant at) noexcept {
+                         static_cast<Seen*>(self)->note(-static_cast<int>(layer) - 1, at);
+                       },
+                       &seen});
   const auto before = hal::now();
   EXPECT_TRUE((*network)->run().has_value());
   EXPECT_EQ(seen.layers, (std::vector<int>{1, -1, 2, -2}));

@@ -1,4 +1,5 @@
-// Models whose constants lie in other files, as PyTorch's default exporter writes them; and models that name files which they must not read.
+// Models whose constants lie in other files, as PyTorch's default exporter writes them; and models that name files
+// which they must not read.
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
@@ -26,14 +27,20 @@ std::string bytes_of(const std::vector<float>& values) {
   return bytes;
 }
 
-std::string key(const std::string& name, const std::string& value) { return " external_data { key: \"" + name + "\" value: \"" + value + "\" }"; }
+std::string key(const std::string& name, const std::string& value) {
+  return " external_data { key: \"" + name + "\" value: \"" + value + "\" }";
+}
 
 /// A constant "w" of two floats in another file.
-std::string constant(const std::string& keys) { return " name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL" + keys; }
+std::string constant(const std::string& keys) {
+  return " name: \"w\" data_type: 1 dims: 2 data_location: EXTERNAL" + keys;
+}
 
 /// y = x + w.
 std::string model_of(const std::string& w) {
-  const auto bytes = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "initializer {" + w + " }" + onnx_node("Add", {"x", "w"}, {"y"}) + "output { name: \"y\" }", 20);
+  const auto bytes = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "initializer {" + w + " }" +
+                                    onnx_node("Add", {"x", "w"}, {"y"}) + "output { name: \"y\" }",
+                                20);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -82,8 +89,11 @@ TEST_F(ExternalData, OfTheCurrentFolder) {
 
 TEST_F(ExternalData, OfOtherTypesAndInAttributes) {
   test::write_text(folder_ / "net/shape", std::string("\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0", 16));
-  const auto model = onnx_bytes(onnx_value("input", "x", {"1", "2"}) + "node { op_type: \"Constant\" output: \"s\" attribute { name: \"value\" type: TENSOR t { data_type: 7 dims: 2 data_location: EXTERNAL" +
-                                key("location", "shape") + " } } }" + onnx_node("Reshape", {"x", "s"}, {"y"}) + "output { name: \"y\" }");
+  const auto model = onnx_bytes(onnx_value("input", "x", {"1", "2"}) +
+                                "node { op_type: \"Constant\" output: \"s\" attribute { name: \"value\" type: TENSOR t "
+                                "{ data_type: 7 dims: 2 data_location: EXTERNAL" +
+                                key("location", "shape") + " } } }" + onnx_node("Reshape", {"x", "s"}, {"y"}) +
+                                "output { name: \"y\" }");
   const auto graph = parse_onnx(model, "net", folder_ / "net");
   ASSERT_TRUE(graph.has_value()) << graph.error().what;
   EXPECT_EQ(graph->tensors[graph->outputs[0]].shape, (Shape{2, 1}));
@@ -94,10 +104,12 @@ TEST_F(ExternalData, OutsideOfTheFolderIsRefused) {
   test::write_text(folder_ / "network/secret", bytes_of({1, 2})); // a name that begins as the folder's
   fs::create_symlink("../secret", folder_ / "net/link");
   fs::create_directory_symlink("..", folder_ / "net/up");
-  for (const std::string location : {"../secret", "deep/../../secret", "/etc/passwd", "..", "../network/secret", "deep/../net.onnx.data"})
+  for (const std::string location :
+       {"../secret", "deep/../../secret", "/etc/passwd", "..", "../network/secret", "deep/../net.onnx.data"})
     expect_refused(key("location", location), {location, "only files of that folder"});
   expect_refused(key("location", (folder_ / "secret").string()), {"only files of that folder"});
-  for (const std::string location : {"link", "up/secret", "up/network/secret"}) expect_refused(key("location", location), {location, "link", "model's folder"});
+  for (const std::string location : {"link", "up/secret", "up/network/secret"})
+    expect_refused(key("location", location), {location, "link", "model's folder"});
 }
 
 TEST_F(ExternalData, ALinkWithinTheFolderIsFollowed) {
@@ -114,7 +126,8 @@ TEST_F(ExternalData, OfNoRegularFileIsRefused) {
 }
 
 TEST_F(ExternalData, BeyondTheFileIsRefused) {
-  expect_refused(here + key("offset", "12") + key("length", "8"), {"net.onnx.data", "8 bytes from byte 12", "has 16 bytes"});
+  expect_refused(here + key("offset", "12") + key("length", "8"),
+                 {"net.onnx.data", "8 bytes from byte 12", "has 16 bytes"});
   expect_refused(here + key("offset", "17") + key("length", "8"), {"byte 17", "has 16 bytes"});
   expect_refused(here + key("offset", "18446744073709551615") + key("length", "8"), {"byte 18446744073709551615"});
   expect_refused(here + key("offset", "9223372036854775807") + key("length", "8"), {"byte 9223372036854775807"});
@@ -161,7 +174,9 @@ TEST_F(ExternalData, AboveTheLimitIsRefused) { // a small file can name one piec
 TEST_F(ExternalData, IsShownToTheObserver) {
   ASSERT_TRUE(read(constant(here + key("offset", "4") + key("length", "8"))).has_value());
   std::vector<std::string> seen;
-  const auto graph = read_onnx(folder_ / "net/net.onnx", [&](std::span<const std::byte> bytes) { seen.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size()); });
+  const auto graph = read_onnx(folder_ / "net/net.onnx", [&](std::span<const std::byte> bytes) {
+    seen.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
   ASSERT_TRUE(graph.has_value());
   EXPECT_THAT(seen, testing::ElementsAre(test::read_text(folder_ / "net/net.onnx"), bytes_of({3, -5})));
 }

@@ -45,117 +45,399 @@ std::string conv(const std::string& attributes, const Shape& weights = {4, 3, 3,
 }
 
 const Refused refusals[] = {
-    {"Operator", with_x(onnx_node("NonMaxSuppression", {"x"}, {"y"})), Errc::unsupported, {"the_NonMaxSuppression", "writes 'y'", "supported: Add, ", "Conv"}},
-    {"Domain", with_x("node { name: \"n\" op_type: \"Gelu\" domain: \"com.microsoft\" input: \"x\" output: \"y\" }"), Errc::unsupported, {"'n'", "com.microsoft.Gelu"}},
+    {"Operator",
+     with_x(onnx_node("NonMaxSuppression", {"x"}, {"y"})),
+     Errc::unsupported,
+     {"the_NonMaxSuppression", "writes 'y'", "supported: Add, ", "Conv"}},
+    {"Domain",
+     with_x("node { name: \"n\" op_type: \"Gelu\" domain: \"com.microsoft\" input: \"x\" output: \"y\" }"),
+     Errc::unsupported,
+     {"'n'", "com.microsoft.Gelu"}},
     {"OpsetOld", with_x(onnx_node("Relu", {"x"}, {"y"})), Errc::unsupported, {"opset 9", "11 to 23"}, 9},
     {"OpsetNew", with_x(onnx_node("Relu", {"x"}, {"y"})), Errc::unsupported, {"opset 24", "11 to 23"}, 24},
-    {"UnknownAttribute", with_x(onnx_node("Relu", {"x"}, {"y"}, onnx_attribute("fast", 1))), Errc::unsupported, {"the_Relu", "attribute 'fast'"}},
-    {"AttributeType", with_x(onnx_node("LeakyRelu", {"x"}, {"y"}, onnx_attribute("alpha", 1))), Errc::bad_input, {"attribute 'alpha' is of the wrong type"}},
-    {"AttributeTwice", with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", 1) + onnx_attribute("axis", 2))), Errc::bad_input, {"'axis'", "given twice"}},
-    {"SizeNotFixed", onnx_value("input", "x", {"1", "3", "height", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported,
+    {"UnknownAttribute",
+     with_x(onnx_node("Relu", {"x"}, {"y"}, onnx_attribute("fast", 1))),
+     Errc::unsupported,
+     {"the_Relu", "attribute 'fast'"}},
+    {"AttributeType",
+     with_x(onnx_node("LeakyRelu", {"x"}, {"y"}, onnx_attribute("alpha", 1))),
+     Errc::bad_input,
+     {"attribute 'alpha' is of the wrong type"}},
+    {"AttributeTwice",
+     with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", 1) + onnx_attribute("axis", 2))),
+     Errc::bad_input,
+     {"'axis'", "given twice"}},
+    {"SizeNotFixed",
+     onnx_value("input", "x", {"1", "3", "height", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
+     Errc::unsupported,
      {"input 'x'", "dimension 2", "'height'", "not fixed", "export"}},
-    {"SizeZero", onnx_value("input", "x", {"1", "0", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::bad_input, {"input 'x'", "dimension of 0"}},
-    {"InputTooLarge", onnx_value("input", "x", {"1", "3", "100000", "100000"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported, {"input 'x'", "elements"}},
-    {"InputOverflows", onnx_value("input", "x", {"4294967296", "4294967296", "4294967296"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported, {"elements"}},
-    {"InputType", "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 } } } } }" + onnx_node("Relu", {"x"}, {"y"}) + y_out, Errc::unsupported,
+    {"SizeZero",
+     onnx_value("input", "x", {"1", "0", "8"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
+     Errc::bad_input,
+     {"input 'x'", "dimension of 0"}},
+    {"InputTooLarge",
+     onnx_value("input", "x", {"1", "3", "100000", "100000"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
+     Errc::unsupported,
+     {"input 'x'", "elements"}},
+    {"InputOverflows",
+     onnx_value("input", "x", {"4294967296", "4294967296", "4294967296"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out,
+     Errc::unsupported,
+     {"elements"}},
+    {"InputType",
+     "input { name: \"x\" type { tensor_type { elem_type: 7 shape { dim { dim_value: 1 } } } } }" +
+         onnx_node("Relu", {"x"}, {"y"}) + y_out,
+     Errc::unsupported,
      {"input 'x'", "INT64", "FLOAT"}},
-    {"HalfPrecision", with_x("initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 0 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported, {"'w'", "FLOAT16", "supported"}},
-    {"External", with_x("initializer { name: \"w\" data_type: 1 dims: 1 data_location: EXTERNAL external_data { key: \"location\" value: \"w.bin\" } }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported,
+    {"HalfPrecision",
+     with_x("initializer { name: \"w\" data_type: 10 dims: 1 int32_data: 0 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::unsupported,
+     {"'w'", "FLOAT16", "supported"}},
+    {"External",
+     with_x("initializer { name: \"w\" data_type: 1 dims: 1 data_location: EXTERNAL external_data { key: \"location\" "
+            "value: \"w.bin\" } }" +
+            onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::unsupported,
      {"'w'", "another file"}},
-    {"BytesMissing", with_x("initializer { name: \"w\" data_type: 1 dims: 2 raw_data: \"12345\" }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "8 bytes", "5"}},
-    {"ValuesMissing", with_x("initializer { name: \"w\" data_type: 1 dims: 2 float_data: 1 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "2 values", "1"}},
-    {"NegativeDimension", with_x("initializer { name: \"w\" data_type: 1 dims: -2 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::bad_input, {"'w'", "-2"}},
-    {"ConstantTooLarge", with_x("initializer { name: \"w\" data_type: 1 dims: 65536 dims: 65536 }" + onnx_node("Add", {"x", "w"}, {"y"})), Errc::unsupported, {"'w'", "elements"}},
+    {"BytesMissing",
+     with_x("initializer { name: \"w\" data_type: 1 dims: 2 raw_data: \"12345\" }" +
+            onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::bad_input,
+     {"'w'", "8 bytes", "5"}},
+    {"ValuesMissing",
+     with_x("initializer { name: \"w\" data_type: 1 dims: 2 float_data: 1 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::bad_input,
+     {"'w'", "2 values", "1"}},
+    {"NegativeDimension",
+     with_x("initializer { name: \"w\" data_type: 1 dims: -2 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::bad_input,
+     {"'w'", "-2"}},
+    {"ConstantTooLarge",
+     with_x("initializer { name: \"w\" data_type: 1 dims: 65536 dims: 65536 }" + onnx_node("Add", {"x", "w"}, {"y"})),
+     Errc::unsupported,
+     {"'w'", "elements"}},
     {"MissingInput", with_x(onnx_node("Relu", {"nowhere"}, {"y"})), Errc::bad_input, {"the_Relu", "'nowhere'"}},
-    {"Cycle", with_x(onnx_node("Add", {"x", "b"}, {"a"}) + onnx_node("Relu", {"a"}, {"b"}) + onnx_node("Relu", {"b"}, {"y"})), Errc::bad_input, {"the_Add", "'b'", "cycle"}},
+    {"Cycle",
+     with_x(onnx_node("Add", {"x", "b"}, {"a"}) + onnx_node("Relu", {"a"}, {"b"}) + onnx_node("Relu", {"b"}, {"y"})),
+     Errc::bad_input,
+     {"the_Add", "'b'", "cycle"}},
     {"ReadsItself", with_x(onnx_node("Add", {"x", "y"}, {"y"})), Errc::bad_input, {"'y'", "cycle"}},
-    {"WrittenTwice", with_x(onnx_node("Relu", {"x"}, {"y"}) + onnx_node("Sigmoid", {"x"}, {"y"})), Errc::bad_input, {"the_Sigmoid", "written already"}},
+    {"WrittenTwice",
+     with_x(onnx_node("Relu", {"x"}, {"y"}) + onnx_node("Sigmoid", {"x"}, {"y"})),
+     Errc::bad_input,
+     {"the_Sigmoid", "written already"}},
     {"WritesAnInput", with_x(onnx_node("Relu", {"x"}, {"x"})), Errc::bad_input, {"'x'", "written already"}},
     {"NoOutput", x4 + onnx_node("Relu", {"x"}, {"y"}), Errc::bad_input, {"no output"}},
     {"OutputMissing", x4 + onnx_node("Relu", {"x"}, {"z"}) + y_out, Errc::bad_input, {"output 'y'"}},
     {"IntegerOutput", with_x(onnx_node("Shape", {"x"}, {"y"})), Errc::unsupported, {"output 'y'", "float"}},
-    {"IntegerData", with_x(onnx_ints("i", {1}, {3}) + onnx_node("Add", {"x", "i"}, {"y"})), Errc::unsupported, {"'i'", "shape arithmetic"}},
+    {"IntegerData",
+     with_x(onnx_ints("i", {1}, {3}) + onnx_node("Add", {"x", "i"}, {"y"})),
+     Errc::unsupported,
+     {"'i'", "shape arithmetic"}},
     {"ConvChannels", conv("", {4, 5, 3, 3}), Errc::bad_input, {"the_Conv", "1x3x8x8", "4x5x3x3"}},
     {"ConvGroups", conv(onnx_attribute("group", 0)), Errc::bad_input, {"0 groups"}},
     {"ConvGroupsOverflow", conv(onnx_attribute("group", INT64_MIN)), Errc::bad_input, {"groups"}},
-    {"ConvRank", with_x(onnx_floats("w", {4, 3, 3}) + onnx_node("Conv", {"x", "w"}, {"y"})), Errc::unsupported, {"4x3x3", "4 dimensions"}},
+    {"ConvRank",
+     with_x(onnx_floats("w", {4, 3, 3}) + onnx_node("Conv", {"x", "w"}, {"y"})),
+     Errc::unsupported,
+     {"4x3x3", "4 dimensions"}},
     {"ConvComputedWeights", with_x(onnx_node("Conv", {"x", "x"}, {"y"})), Errc::unsupported, {"weights", "constant"}},
-    {"ConvStrideZero", conv(onnx_attribute("strides", std::vector<std::int64_t>{0, 1})), Errc::unsupported, {"stride of 0"}},
-    {"ConvStrideHuge", conv(onnx_attribute("strides", std::vector<std::int64_t>{INT64_MAX, 1})), Errc::unsupported, {"stride of 9223372036854775807"}},
-    {"ConvPadsHuge", conv(onnx_attribute("pads", std::vector<std::int64_t>{0, 0, INT64_MAX, 0})), Errc::unsupported, {"padding of 9223372036854775807"}},
-    {"ConvPadsNegative", conv(onnx_attribute("pads", std::vector<std::int64_t>{-1, 0, 0, 0})), Errc::unsupported, {"padding of -1"}},
-    {"ConvPadsCount", conv(onnx_attribute("pads", std::vector<std::int64_t>{1, 1})), Errc::unsupported, {"pads has 2 values", "4"}},
-    {"ConvDilationHuge", conv(onnx_attribute("dilations", std::vector<std::int64_t>{1, INT64_MAX})), Errc::unsupported, {"dilation"}},
-    {"ConvKernelShape", conv(onnx_attribute("kernel_shape", std::vector<std::int64_t>{5, 5})), Errc::bad_input, {"kernel_shape", "4x3x3x3"}},
+    {"ConvStrideZero",
+     conv(onnx_attribute("strides", std::vector<std::int64_t>{0, 1})),
+     Errc::unsupported,
+     {"stride of 0"}},
+    {"ConvStrideHuge",
+     conv(onnx_attribute("strides", std::vector<std::int64_t>{INT64_MAX, 1})),
+     Errc::unsupported,
+     {"stride of 9223372036854775807"}},
+    {"ConvPadsHuge",
+     conv(onnx_attribute("pads", std::vector<std::int64_t>{0, 0, INT64_MAX, 0})),
+     Errc::unsupported,
+     {"padding of 9223372036854775807"}},
+    {"ConvPadsNegative",
+     conv(onnx_attribute("pads", std::vector<std::int64_t>{-1, 0, 0, 0})),
+     Errc::unsupported,
+     {"padding of -1"}},
+    {"ConvPadsCount",
+     conv(onnx_attribute("pads", std::vector<std::int64_t>{1, 1})),
+     Errc::unsupported,
+     {"pads has 2 values", "4"}},
+    {"ConvDilationHuge",
+     conv(onnx_attribute("dilations", std::vector<std::int64_t>{1, INT64_MAX})),
+     Errc::unsupported,
+     {"dilation"}},
+    {"ConvKernelShape",
+     conv(onnx_attribute("kernel_shape", std::vector<std::int64_t>{5, 5})),
+     Errc::bad_input,
+     {"kernel_shape", "4x3x3x3"}},
     {"ConvTooSmall", conv("", {4, 3, 9, 9}), Errc::bad_input, {"dimension of 0", "too small"}},
-    {"ConvAutoPad", conv("attribute { name: \"auto_pad\" type: STRING s: \"SAME\" }"), Errc::bad_input, {"auto_pad", "SAME"}},
-    {"PoolPads", with_x(onnx_node("MaxPool", {"x"}, {"y"}, onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2}) + onnx_attribute("pads", std::vector<std::int64_t>{2, 0, 0, 0}))),
-     Errc::unsupported, {"padding", "window"}},
+    {"ConvAutoPad",
+     conv("attribute { name: \"auto_pad\" type: STRING s: \"SAME\" }"),
+     Errc::bad_input,
+     {"auto_pad", "SAME"}},
+    {"PoolPads",
+     with_x(onnx_node("MaxPool", {"x"}, {"y"},
+                      onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2}) +
+                          onnx_attribute("pads", std::vector<std::int64_t>{2, 0, 0, 0}))),
+     Errc::unsupported,
+     {"padding", "window"}},
     {"PoolKernelMissing", with_x(onnx_node("MaxPool", {"x"}, {"y"})), Errc::bad_input, {"kernel_shape", "missing"}},
-    {"PoolIndices", with_x(onnx_node("MaxPool", {"x"}, {"z", "indices"}, onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2})) + onnx_node("Relu", {"indices"}, {"y"})), Errc::unsupported, {"the_MaxPool", "'indices'"}},
-    {"Broadcast", with_x(onnx_floats("w", {5}) + onnx_node("Mul", {"x", "w"}, {"y"})), Errc::bad_input, {"1x3x8x8 and 5", "broadcast"}},
-    {"AxisOutside", with_x(onnx_node("Softmax", {"x"}, {"y"}, onnx_attribute("axis", 4))), Errc::bad_input, {"axis 4", "4 dimensions"}},
-    {"AxisMin", with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", INT64_MIN))), Errc::bad_input, {"axis -9223372036854775808"}},
-    {"ReshapeCount", with_x(onnx_ints("s", {2}, {5, 5}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"1x3x8x8", "5x5"}},
-    {"ReshapeTwoFree", with_x(onnx_ints("s", {2}, {-1, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"more than one"}},
-    {"ReshapeHuge", with_x(onnx_ints("s", {3}, {1LL << 40, 1LL << 40, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})), Errc::bad_input, {"1099511627776"}},
-    {"ReshapeComputed", with_x(onnx_node("Reshape", {"x", "x"}, {"y"})), Errc::unsupported, {"shape", "known when the model is loaded"}},
-    {"TransposePerm", with_x(onnx_node("Transpose", {"x"}, {"y"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 1, 1, 3}))), Errc::bad_input, {"perm"}},
-    {"SliceStepZero", with_x(onnx_ints("a", {1}, {0}) + onnx_node("Slice", {"x", "a", "a", "a", "a"}, {"y"})), Errc::bad_input, {"step is 0"}},
-    {"SliceEmpty", with_x(onnx_ints("a", {1}, {5}) + onnx_node("Slice", {"x", "a", "a"}, {"y"})), Errc::bad_input, {"dimension of 0"}},
-    {"GatherOutside", with_x(onnx_ints("i", {}, {3}) + onnx_node("Gather", {"x", "i"}, {"y"}, onnx_attribute("axis", 1))), Errc::bad_input, {"index 3"}},
-    {"ConcatShapes", with_x(onnx_floats("w", {1, 3, 8, 7}) + onnx_node("Concat", {"x", "w"}, {"y"}, onnx_attribute("axis", 1))), Errc::bad_input, {"1x3x8x8 and 1x3x8x7"}},
-    {"PadMode", with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) + onnx_node("Pad", {"x", "p"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"reflect\" }")), Errc::unsupported,
+    {"PoolIndices",
+     with_x(onnx_node("MaxPool", {"x"}, {"z", "indices"},
+                      onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2})) +
+            onnx_node("Relu", {"indices"}, {"y"})),
+     Errc::unsupported,
+     {"the_MaxPool", "'indices'"}},
+    {"Broadcast",
+     with_x(onnx_floats("w", {5}) + onnx_node("Mul", {"x", "w"}, {"y"})),
+     Errc::bad_input,
+     {"1x3x8x8 and 5", "broadcast"}},
+    {"AxisOutside",
+     with_x(onnx_node("Softmax", {"x"}, {"y"}, onnx_attribute("axis", 4))),
+     Errc::bad_input,
+     {"axis 4", "4 dimensions"}},
+    {"AxisMin",
+     with_x(onnx_node("Flatten", {"x"}, {"y"}, onnx_attribute("axis", INT64_MIN))),
+     Errc::bad_input,
+     {"axis -9223372036854775808"}},
+    {"ReshapeCount",
+     with_x(onnx_ints("s", {2}, {5, 5}) + onnx_node("Reshape", {"x", "s"}, {"y"})),
+     Errc::bad_input,
+     {"1x3x8x8", "5x5"}},
+    {"ReshapeTwoFree",
+     with_x(onnx_ints("s", {2}, {-1, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})),
+     Errc::bad_input,
+     {"more than one"}},
+    {"ReshapeHuge",
+     with_x(onnx_ints("s", {3}, {1LL << 40, 1LL << 40, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"})),
+     Errc::bad_input,
+     {"1099511627776"}},
+    {"ReshapeComputed",
+     with_x(onnx_node("Reshape", {"x", "x"}, {"y"})),
+     Errc::unsupported,
+     {"shape", "known when the model is loaded"}},
+    {"TransposePerm",
+     with_x(onnx_node("Transpose", {"x"}, {"y"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 1, 1, 3}))),
+     Errc::bad_input,
+     {"perm"}},
+    {"SliceStepZero",
+     with_x(onnx_ints("a", {1}, {0}) + onnx_node("Slice", {"x", "a", "a", "a", "a"}, {"y"})),
+     Errc::bad_input,
+     {"step is 0"}},
+    {"SliceEmpty",
+     with_x(onnx_ints("a", {1}, {5}) + onnx_node("Slice", {"x", "a", "a"}, {"y"})),
+     Errc::bad_input,
+     {"dimension of 0"}},
+    {"GatherOutside",
+     with_x(onnx_ints("i", {}, {3}) + onnx_node("Gather", {"x", "i"}, {"y"}, onnx_attribute("axis", 1))),
+     Errc::bad_input,
+     {"index 3"}},
+    {"ConcatShapes",
+     with_x(onnx_floats("w", {1, 3, 8, 7}) + onnx_node("Concat", {"x", "w"}, {"y"}, onnx_attribute("axis", 1))),
+     Errc::bad_input,
+     {"1x3x8x8 and 1x3x8x7"}},
+    {"PadMode",
+     with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) +
+            onnx_node("Pad", {"x", "p"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"reflect\" }")),
+     Errc::unsupported,
      {"reflect", "constant"}},
-    {"PadHuge", with_x(onnx_ints("p", {8}, {0, 0, INT64_MAX, INT64_MAX, 0, 0, INT64_MAX, 0}) + onnx_node("Pad", {"x", "p"}, {"y"})), Errc::unsupported, {"padding of 9223372036854775807"}},
-    {"PadNegative", with_x(onnx_ints("p", {8}, {0, 0, -1, 0, 0, 0, 0, 0}) + onnx_node("Pad", {"x", "p"}, {"y"})), Errc::unsupported, {"padding of -1"}},
-    {"ResizeCubic", with_x(onnx_ints("s", {4}, {1, 3, 16, 16}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"cubic\" }")), Errc::unsupported,
+    {"PadHuge",
+     with_x(onnx_ints("p", {8}, {0, 0, INT64_MAX, INT64_MAX, 0, 0, INT64_MAX, 0}) +
+            onnx_node("Pad", {"x", "p"}, {"y"})),
+     Errc::unsupported,
+     {"padding of 9223372036854775807"}},
+    {"PadNegative",
+     with_x(onnx_ints("p", {8}, {0, 0, -1, 0, 0, 0, 0, 0}) + onnx_node("Pad", {"x", "p"}, {"y"})),
+     Errc::unsupported,
+     {"padding of -1"}},
+    {"ResizeCubic",
+     with_x(onnx_ints("s", {4}, {1, 3, 16, 16}) +
+            onnx_node("Resize", {"x", "", "", "s"}, {"y"}, "attribute { name: \"mode\" type: STRING s: \"cubic\" }")),
+     Errc::unsupported,
      {"cubic", "nearest, linear"}},
-    {"ResizeChannels", with_x(onnx_ints("s", {4}, {1, 6, 8, 8}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"})), Errc::unsupported, {"height and width"}},
-    {"ResizeHuge", with_x("initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: 30000 float_data: 30000 }" + onnx_node("Resize", {"x", "", "s"}, {"y"})),
-     Errc::unsupported, {"elements"}},
-    {"ResizeNaN", with_x("initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: nan float_data: 2 }" + onnx_node("Resize", {"x", "", "s"}, {"y"})), Errc::bad_input,
+    {"ResizeChannels",
+     with_x(onnx_ints("s", {4}, {1, 6, 8, 8}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"})),
+     Errc::unsupported,
+     {"height and width"}},
+    {"ResizeHuge",
+     with_x("initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: 30000 float_data: "
+            "30000 }" +
+            onnx_node("Resize", {"x", "", "s"}, {"y"})),
+     Errc::unsupported,
+     {"elements"}},
+    {"ResizeNaN",
+     with_x(
+         "initializer { name: \"s\" data_type: 1 dims: 4 float_data: 1 float_data: 1 float_data: nan float_data: 2 }" +
+         onnx_node("Resize", {"x", "", "s"}, {"y"})),
+     Errc::bad_input,
      {"scale"}},
-    {"ResizeAntialias", with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("antialias", 1) + onnx_text("mode", "linear"))), Errc::unsupported,
-     {"antialias"}, 18},
-    {"ResizeAspect", with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_text("keep_aspect_ratio_policy", "not_larger"))), Errc::unsupported,
-     {"keep_aspect_ratio_policy", "not_larger", "stretch"}, 18},
-    {"ResizeSymmetric", with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_text("coordinate_transformation_mode", "half_pixel_symmetric"))), Errc::unsupported,
-     {"half_pixel_symmetric", "half_pixel, "}, 19},
-    {"ResizeAxesTwice", with_x(onnx_ints("s", {2}, {4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, -2}))), Errc::bad_input, {"axis twice"}, 18},
-    {"ResizeAxesCount", with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, 3}))), Errc::bad_input, {"one size"}, 18},
-    {"ResizeAxesTooEarly", with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) + onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{0, 1, 2, 3}))), Errc::unsupported,
-     {"attribute 'axes'"}, 17},
-    {"PadWrap", with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) + onnx_node("Pad", {"x", "p"}, {"y"}, onnx_text("mode", "wrap"))), Errc::unsupported, {"wrap", "constant"}, 19},
-    {"PadAxesTwice", with_x(onnx_ints("p", {4}, {1, 1, 1, 1}) + onnx_ints("a", {2}, {2, -2}) + onnx_node("Pad", {"x", "p", "", "a"}, {"y"})), Errc::bad_input, {"axis twice"}, 18},
-    {"PadAxesOutside", with_x(onnx_ints("p", {2}, {1, 1}) + onnx_ints("a", {1}, {4}) + onnx_node("Pad", {"x", "p", "", "a"}, {"y"})), Errc::bad_input, {"axis 4"}, 18},
-    {"PadAxesCount", with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) + onnx_ints("a", {2}, {2, 3}) + onnx_node("Pad", {"x", "p", "", "a"}, {"y"})), Errc::bad_input, {"two pads"}, 18},
-    {"MeanAxesAttribute", with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, 3}))), Errc::unsupported, {"attribute 'axes'"}, 18},
-    {"MeanNoopTooEarly", with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))), Errc::unsupported, {"noop_with_empty_axes"}, 17},
-    {"MeanAxesComputed", with_x(onnx_node("ReduceMean", {"x", "x"}, {"y"})), Errc::unsupported, {"axes", "known when the model is loaded"}, 18},
-    {"SplitNeither", with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2))), Errc::bad_input, {"num_outputs"}, 18},
-    {"SplitBoth", with_x(onnx_ints("s", {2}, {4, 4}) + onnx_node("Split", {"x", "s"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 2))), Errc::bad_input, {"num_outputs"}, 18},
-    {"SplitCount", with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 3))), Errc::bad_input, {"num_outputs"}, 18},
-    {"SplitTooEarly", with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 2))), Errc::unsupported, {"'num_outputs'"}, 17},
-    {"SplitUneven", with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 1))), Errc::bad_input, {"evenly"}, 17},
-    {"SplitNothingLeft", with_x(onnx_node("Split", {"x"}, {"y", "a", "b", "c", "d"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 5))), Errc::bad_input, {"do not fit"}, 18},
-    {"SplitAttributeTooLate", with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("split", std::vector<std::int64_t>{4, 4}))), Errc::unsupported, {"'split'"}, 13},
-    {"AverageDilationsTooEarly", with_x(onnx_node("AveragePool", {"x"}, {"y"}, onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2}) + onnx_attribute("dilations", std::vector<std::int64_t>{2, 2}))),
-     Errc::unsupported, {"'dilations'"}, 18},
-    {"ReshapeToZero", with_x(onnx_ints("s", {2}, {0, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"}, onnx_attribute("allowzero", 1))), Errc::bad_input, {"dimension of 0"}, 20},
-    {"FillHuge", with_x(onnx_ints("s", {2}, {16384, 16384}) + onnx_node("ConstantOfShape", {"s"}, {"a"}) + onnx_node("Add", {"x", "a"}, {"y"})), Errc::unsupported, {"computed at load"}},
-    {"DivisionByZero", with_x(onnx_ints("a", {1}, {1}) + onnx_ints("b", {1}, {0}) + onnx_node("Div", {"a", "b"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input, {"division by zero"}},
-    {"DivisionOverflow", with_x(onnx_ints("a", {1}, {INT64_MIN}) + onnx_ints("b", {1}, {-1}) + onnx_node("Div", {"a", "b"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input,
+    {"ResizeAntialias",
+     with_x(
+         onnx_ints("s", {4}, {1, 3, 4, 4}) +
+         onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("antialias", 1) + onnx_text("mode", "linear"))),
+     Errc::unsupported,
+     {"antialias"},
+     18},
+    {"ResizeAspect",
+     with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) +
+            onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_text("keep_aspect_ratio_policy", "not_larger"))),
+     Errc::unsupported,
+     {"keep_aspect_ratio_policy", "not_larger", "stretch"},
+     18},
+    {"ResizeSymmetric",
+     with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) +
+            onnx_node("Resize", {"x", "", "", "s"}, {"y"},
+                      onnx_text("coordinate_transformation_mode", "half_pixel_symmetric"))),
+     Errc::unsupported,
+     {"half_pixel_symmetric", "half_pixel, "},
+     19},
+    {"ResizeAxesTwice",
+     with_x(onnx_ints("s", {2}, {4, 4}) +
+            onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, -2}))),
+     Errc::bad_input,
+     {"axis twice"},
+     18},
+    {"ResizeAxesCount",
+     with_x(onnx_ints("s", {4}, {1, 3, 4, 4}) +
+            onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, 3}))),
+     Errc::bad_input,
+     {"one size"},
+     18},
+    {"ResizeAxesTooEarly",
+     with_x(
+         onnx_ints("s", {4}, {1, 3, 4, 4}) +
+         onnx_node("Resize", {"x", "", "", "s"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{0, 1, 2, 3}))),
+     Errc::unsupported,
+     {"attribute 'axes'"},
+     17},
+    {"PadWrap",
+     with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) +
+            onnx_node("Pad", {"x", "p"}, {"y"}, onnx_text("mode", "wrap"))),
+     Errc::unsupported,
+     {"wrap", "constant"},
+     19},
+    {"PadAxesTwice",
+     with_x(onnx_ints("p", {4}, {1, 1, 1, 1}) + onnx_ints("a", {2}, {2, -2}) +
+            onnx_node("Pad", {"x", "p", "", "a"}, {"y"})),
+     Errc::bad_input,
+     {"axis twice"},
+     18},
+    {"PadAxesOutside",
+     with_x(onnx_ints("p", {2}, {1, 1}) + onnx_ints("a", {1}, {4}) + onnx_node("Pad", {"x", "p", "", "a"}, {"y"})),
+     Errc::bad_input,
+     {"axis 4"},
+     18},
+    {"PadAxesCount",
+     with_x(onnx_ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}) + onnx_ints("a", {2}, {2, 3}) +
+            onnx_node("Pad", {"x", "p", "", "a"}, {"y"})),
+     Errc::bad_input,
+     {"two pads"},
+     18},
+    {"MeanAxesAttribute",
+     with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("axes", std::vector<std::int64_t>{2, 3}))),
+     Errc::unsupported,
+     {"attribute 'axes'"},
+     18},
+    {"MeanNoopTooEarly",
+     with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))),
+     Errc::unsupported,
+     {"noop_with_empty_axes"},
+     17},
+    {"MeanAxesComputed",
+     with_x(onnx_node("ReduceMean", {"x", "x"}, {"y"})),
+     Errc::unsupported,
+     {"axes", "known when the model is loaded"},
+     18},
+    {"SplitNeither",
+     with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2))),
+     Errc::bad_input,
+     {"num_outputs"},
+     18},
+    {"SplitBoth",
+     with_x(onnx_ints("s", {2}, {4, 4}) +
+            onnx_node("Split", {"x", "s"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 2))),
+     Errc::bad_input,
+     {"num_outputs"},
+     18},
+    {"SplitCount",
+     with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 3))),
+     Errc::bad_input,
+     {"num_outputs"},
+     18},
+    {"SplitTooEarly",
+     with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 2))),
+     Errc::unsupported,
+     {"'num_outputs'"},
+     17},
+    {"SplitUneven",
+     with_x(onnx_node("Split", {"x"}, {"y", "z"}, onnx_attribute("axis", 1))),
+     Errc::bad_input,
+     {"evenly"},
+     17},
+    {"SplitNothingLeft",
+     with_x(onnx_node("Split", {"x"}, {"y", "a", "b", "c", "d"},
+                      onnx_attribute("axis", 2) + onnx_attribute("num_outputs", 5))),
+     Errc::bad_input,
+     {"do not fit"},
+     18},
+    {"SplitAttributeTooLate",
+     with_x(onnx_node("Split", {"x"}, {"y", "z"},
+                      onnx_attribute("axis", 2) + onnx_attribute("split", std::vector<std::int64_t>{4, 4}))),
+     Errc::unsupported,
+     {"'split'"},
+     13},
+    {"AverageDilationsTooEarly",
+     with_x(onnx_node("AveragePool", {"x"}, {"y"},
+                      onnx_attribute("kernel_shape", std::vector<std::int64_t>{2, 2}) +
+                          onnx_attribute("dilations", std::vector<std::int64_t>{2, 2}))),
+     Errc::unsupported,
+     {"'dilations'"},
+     18},
+    {"ReshapeToZero",
+     with_x(onnx_ints("s", {2}, {0, -1}) + onnx_node("Reshape", {"x", "s"}, {"y"}, onnx_attribute("allowzero", 1))),
+     Errc::bad_input,
+     {"dimension of 0"},
+     20},
+    {"FillHuge",
+     with_x(onnx_ints("s", {2}, {16384, 16384}) + onnx_node("ConstantOfShape", {"s"}, {"a"}) +
+            onnx_node("Add", {"x", "a"}, {"y"})),
+     Errc::unsupported,
+     {"computed at load"}},
+    {"DivisionByZero",
+     with_x(onnx_ints("a", {1}, {1}) + onnx_ints("b", {1}, {0}) + onnx_node("Div", {"a", "b"}, {"c"}) +
+            onnx_node("Reshape", {"x", "c"}, {"y"})),
+     Errc::bad_input,
+     {"division by zero"}},
+    {"DivisionOverflow",
+     with_x(onnx_ints("a", {1}, {INT64_MIN}) + onnx_ints("b", {1}, {-1}) + onnx_node("Div", {"a", "b"}, {"c"}) +
+            onnx_node("Reshape", {"x", "c"}, {"y"})),
+     Errc::bad_input,
      {"overflows"}},
-    {"ProductOverflow", with_x(onnx_ints("a", {1}, {INT64_MAX}) + onnx_node("Mul", {"a", "a"}, {"c"}) + onnx_node("Reshape", {"x", "c"}, {"y"})), Errc::bad_input, {"overflow"}},
-    {"Training", with_x(onnx_floats("v", {3}) + onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"}, onnx_attribute("training_mode", 1))), Errc::unsupported, {"training"}, 15},
-    {"BatchNormChannels", with_x(onnx_floats("v", {4}) + onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"})), Errc::bad_input, {"channel"}},
-    {"GemmShapes", with_x(onnx_floats("a", {2, 3}) + onnx_floats("b", {4, 2}) + onnx_node("Gemm", {"a", "b"}, {"y"})), Errc::bad_input, {"2x3 and 4x2"}},
+    {"ProductOverflow",
+     with_x(onnx_ints("a", {1}, {INT64_MAX}) + onnx_node("Mul", {"a", "a"}, {"c"}) +
+            onnx_node("Reshape", {"x", "c"}, {"y"})),
+     Errc::bad_input,
+     {"overflow"}},
+    {"Training",
+     with_x(onnx_floats("v", {3}) +
+            onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"}, onnx_attribute("training_mode", 1))),
+     Errc::unsupported,
+     {"training"},
+     15},
+    {"BatchNormChannels",
+     with_x(onnx_floats("v", {4}) + onnx_node("BatchNormalization", {"x", "v", "v", "v", "v"}, {"y"})),
+     Errc::bad_input,
+     {"channel"}},
+    {"GemmShapes",
+     with_x(onnx_floats("a", {2, 3}) + onnx_floats("b", {4, 2}) + onnx_node("Gemm", {"a", "b"}, {"y"})),
+     Errc::bad_input,
+     {"2x3 and 4x2"}},
 };
-INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals), [](const auto& refused) { return refused.param.name; });
+INSTANTIATE_TEST_SUITE_P(Onnx, Refusals, testing::ValuesIn(refusals),
+                         [](const auto& refused) { return refused.param.name; });
 
 TEST(OnnxReader, ASymbolicBatchIsOne) {
-  const auto graph = parse_onnx(onnx_bytes(onnx_value("input", "x", {"batch", "3"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out));
+  const auto graph =
+      parse_onnx(onnx_bytes(onnx_value("input", "x", {"batch", "3"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out));
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{1, 3}));
 }
@@ -172,28 +454,36 @@ TEST(OnnxReader, OutputsThatNobodyReadAreNoObstacle) {
 
 TEST(OnnxReader, ShapeArithmeticIsEvaluated) {
   // Reshape to [batch, channels * height, -1], computed as exporters do.
-  const auto graph = parse_onnx(onnx_bytes(with_x(
-      onnx_ints("zero", {}, {0}) + onnx_ints("one", {1}, {1}) + onnx_ints("three", {1}, {3}) + onnx_ints("free", {1}, {-1}) + onnx_ints("axis", {1}, {0}) +
-      onnx_node("Shape", {"x"}, {"s"}) + onnx_node("Gather", {"s", "zero"}, {"batch"}) + onnx_node("Unsqueeze", {"batch", "axis"}, {"batch1"}) +
-      onnx_node("Slice", {"s", "one", "three"}, {"ch"}) + onnx_node("Gather", {"ch", "zero"}, {"c"}) + onnx_node("Mul", {"c", "three"}, {"ch3"}) +
-      onnx_node("Concat", {"batch1", "ch3", "free"}, {"shape"}, onnx_attribute("axis", 0)) + onnx_node("Reshape", {"x", "shape"}, {"y"}))));
+  const auto graph = parse_onnx(onnx_bytes(
+      with_x(onnx_ints("zero", {}, {0}) + onnx_ints("one", {1}, {1}) + onnx_ints("three", {1}, {3}) +
+             onnx_ints("free", {1}, {-1}) + onnx_ints("axis", {1}, {0}) + onnx_node("Shape", {"x"}, {"s"}) +
+             onnx_node("Gather", {"s", "zero"}, {"batch"}) + onnx_node("Unsqueeze", {"batch", "axis"}, {"batch1"}) +
+             onnx_node("Slice", {"s", "one", "three"}, {"ch"}) + onnx_node("Gather", {"ch", "zero"}, {"c"}) +
+             onnx_node("Mul", {"c", "three"}, {"ch3"}) +
+             onnx_node("Concat", {"batch1", "ch3", "free"}, {"shape"}, onnx_attribute("axis", 0)) +
+             onnx_node("Reshape", {"x", "shape"}, {"y"}))));
   ASSERT_FALSE(graph.has_value()); // 3 * 3 rows do not divide 192 elements
   EXPECT_THAT(graph.error().what, HasSubstr("1x9x1"));
-  const auto good = parse_onnx(onnx_bytes(with_x(onnx_node("Shape", {"x"}, {"s"}) + onnx_node("Reshape", {"x", "s"}, {"y"}))));
+  const auto good =
+      parse_onnx(onnx_bytes(with_x(onnx_node("Shape", {"x"}, {"s"}) + onnx_node("Reshape", {"x", "s"}, {"y"}))));
   ASSERT_TRUE(good.has_value());
   EXPECT_EQ(good->tensors[good->outputs[0]].shape, (Shape{1, 3, 8, 8}));
 }
 
 TEST(OnnxReader, ConstantSubgraphsAreRunAtLoad) {
-  const auto graph = parse_onnx(onnx_bytes(with_x(onnx_floats("a", {3, 1, 1}) + onnx_node("Mul", {"a", "a"}, {"b"}) + onnx_node("Sqrt", {"b"}, {"c"}) + onnx_node("Add", {"x", "c"}, {"y"}))));
+  const auto graph =
+      parse_onnx(onnx_bytes(with_x(onnx_floats("a", {3, 1, 1}) + onnx_node("Mul", {"a", "a"}, {"b"}) +
+                                   onnx_node("Sqrt", {"b"}, {"c"}) + onnx_node("Add", {"x", "c"}, {"y"}))));
   ASSERT_TRUE(graph.has_value());
   ASSERT_EQ(graph->nodes.size(), 1U);
   EXPECT_EQ(graph->tensors[graph->nodes[0].inputs[1]].values, (std::vector<float>{1, 2, 3}));
 }
 
-TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) { // PyTorch's newer exporter writes the former: nothing may be added for it
+// PyTorch's newer exporter writes the former: nothing may be added for it
+TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) {
   const auto pool = parse_onnx(onnx_bytes(with_x(onnx_node("GlobalAveragePool", {"x"}, {"y"}))));
-  const auto mean = parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2}, {-1, -2}) + onnx_node("ReduceMean", {"x", "a"}, {"y"})), 20));
+  const auto mean =
+      parse_onnx(onnx_bytes(with_x(onnx_ints("a", {2}, {-1, -2}) + onnx_node("ReduceMean", {"x", "a"}, {"y"})), 20));
   ASSERT_TRUE(pool.has_value());
   ASSERT_TRUE(mean.has_value());
   ASSERT_EQ(mean->nodes.size(), 1U);
@@ -203,17 +493,21 @@ TEST(OnnxReader, ReduceMeanOfAPlaneIsAGlobalAveragePool) { // PyTorch's newer ex
 }
 
 TEST(OnnxReader, AMeanOverNoAxisLeavesTheInputItsName) {
-  const auto graph = parse_onnx(onnx_bytes(with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))), 18));
+  const auto graph = parse_onnx(
+      onnx_bytes(with_x(onnx_node("ReduceMean", {"x"}, {"y"}, onnx_attribute("noop_with_empty_axes", 1))), 18));
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(graph->tensors[graph->inputs[0]].name, "x");
   EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y");
 }
 
 TEST(OnnxReader, FieldsOfNewerVersionsOfTheFormatAreNoObstacle) {
-  const auto model = "ir_version: 11 producer_name: \"pytorch\" opset_import { domain: \"pkg.onnxscript.torch_lib\" version: 1 } opset_import { version: 20 } graph { " +
-                     with_x(onnx_node("Relu", {"x"}, {"y"})) + " }";
+  const auto model =
+      "ir_version: 11 producer_name: \"pytorch\" opset_import { domain: \"pkg.onnxscript.torch_lib\" version: 1 } "
+      "opset_import { version: 20 } graph { " +
+      with_x(onnx_node("Relu", {"x"}, {"y"})) + " }";
   auto bytes = onnx_model_bytes(model);
-  for (const int unknown : {0xa2, 0x06, 0x02, 0x68, 0x69}) bytes.push_back(static_cast<std::byte>(unknown)); // field 100 of ModelProto
+  // Field 100 of ModelProto
+  for (const int unknown : {0xa2, 0x06, 0x02, 0x68, 0x69}) bytes.push_back(static_cast<std::byte>(unknown));
   EXPECT_TRUE(parse_onnx(bytes).has_value());
 }
 
@@ -224,20 +518,26 @@ TEST(OnnxReader, NotAModelAtAll) {
   EXPECT_THAT(read_onnx("/nonexistent/model.onnx").error().what, HasSubstr("/nonexistent/model.onnx"));
 }
 
-// ---- damaged files --------------------------------------------------------------------------------------------------
+// ---- damaged files ----
 
 /// Small, valid, and with many kinds of nodes.
 std::vector<std::byte> sound_model() {
   const std::vector<std::int64_t> three{3, 3}, one{1, 1, 1, 1}, two{2, 2};
   return onnx_bytes(with_x(
-      onnx_floats("w", {4, 3, 3, 3}) + onnx_floats("b", {4}) + onnx_floats("v", {4}) + onnx_floats("m", {4, 5}) + onnx_ints("s", {2}, {0, -1}) +
-      onnx_ints("from", {1}, {1}) + onnx_ints("to", {1}, {INT64_MAX}) + onnx_ints("axes", {1}, {1}) + onnx_ints("p", {8}, {0, 0, 0, 1, 0, 0, 0, 1}) +
-      onnx_node("Conv", {"x", "w", "b"}, {"c"}, onnx_attribute("kernel_shape", three) + onnx_attribute("pads", one) + onnx_attribute("group", 1)) +
+      onnx_floats("w", {4, 3, 3, 3}) + onnx_floats("b", {4}) + onnx_floats("v", {4}) + onnx_floats("m", {4, 5}) +
+      onnx_ints("s", {2}, {0, -1}) + onnx_ints("from", {1}, {1}) + onnx_ints("to", {1}, {INT64_MAX}) +
+      onnx_ints("axes", {1}, {1}) + onnx_ints("p", {8}, {0, 0, 0, 1, 0, 0, 0, 1}) +
+      onnx_node("Conv", {"x", "w", "b"}, {"c"},
+                onnx_attribute("kernel_shape", three) + onnx_attribute("pads", one) + onnx_attribute("group", 1)) +
       onnx_node("BatchNormalization", {"c", "v", "v", "v", "v"}, {"n"}) + onnx_node("Relu", {"n"}, {"r"}) +
-      onnx_node("MaxPool", {"r"}, {"q"}, onnx_attribute("kernel_shape", two) + onnx_attribute("strides", two) + onnx_attribute("ceil_mode", 1)) +
-      onnx_node("Concat", {"q", "q"}, {"k"}, onnx_attribute("axis", 1)) + onnx_node("Slice", {"k", "from", "to", "axes"}, {"l"}) + onnx_node("Pad", {"l", "p"}, {"d"}) +
-      onnx_node("Transpose", {"d"}, {"t"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 2, 1, 3})) + onnx_node("Softmax", {"t"}, {"z"}, onnx_attribute("axis", 1)) +
-      onnx_node("GlobalAveragePool", {"z"}, {"g"}) + onnx_node("Shape", {"g"}, {"gs"}) + onnx_node("Reshape", {"g", "s"}, {"f"}) + onnx_node("MatMul", {"f", "m"}, {"y"})));
+      onnx_node("MaxPool", {"r"}, {"q"},
+                onnx_attribute("kernel_shape", two) + onnx_attribute("strides", two) + onnx_attribute("ceil_mode", 1)) +
+      onnx_node("Concat", {"q", "q"}, {"k"}, onnx_attribute("axis", 1)) +
+      onnx_node("Slice", {"k", "from", "to", "axes"}, {"l"}) + onnx_node("Pad", {"l", "p"}, {"d"}) +
+      onnx_node("Transpose", {"d"}, {"t"}, onnx_attribute("perm", std::vector<std::int64_t>{0, 2, 1, 3})) +
+      onnx_node("Softmax", {"t"}, {"z"}, onnx_attribute("axis", 1)) + onnx_node("GlobalAveragePool", {"z"}, {"g"}) +
+      onnx_node("Shape", {"g"}, {"gs"}) + onnx_node("Reshape", {"g", "s"}, {"f"}) +
+      onnx_node("MatMul", {"f", "m"}, {"y"})));
 }
 
 /// A graph that can be simplified and built, or an error with words.
@@ -272,7 +572,8 @@ TEST(DamagedOnnx, RandomFlipsAreSurvived) {
   constexpr std::size_t rounds = 6000;
   for (std::size_t round = 0; round < rounds; ++round) {
     auto bytes = sound;
-    for (auto flips = 1 + engine() % 4; flips > 0; --flips) bytes[engine() % bytes.size()] ^= static_cast<std::byte>(1U << engine() % 8);
+    for (auto flips = 1 + engine() % 4; flips > 0; --flips)
+      bytes[engine() % bytes.size()] ^= static_cast<std::byte>(1U << engine() % 8);
     if (survives(bytes)) ++accepted;
   }
   EXPECT_GT(accepted, 0U); // else nothing but the encoding was tested

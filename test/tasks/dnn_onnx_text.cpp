@@ -21,7 +21,8 @@ std::string shape_text(const Shape& shape) {
 
 std::vector<std::byte> onnx_model_bytes(const std::string& text) {
   onnx::ModelProto model;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &model)) throw std::invalid_argument("not the text of a model: " + text);
+  if (!google::protobuf::TextFormat::ParseFromString(text, &model))
+    throw std::invalid_argument("not the text of a model: " + text);
   const auto encoded = model.SerializeAsString();
   std::vector<std::byte> bytes(encoded.size());
   std::ranges::transform(encoded, bytes.begin(), [](char c) { return static_cast<std::byte>(c); });
@@ -29,7 +30,8 @@ std::vector<std::byte> onnx_model_bytes(const std::string& text) {
 }
 
 std::vector<std::byte> onnx_bytes(std::string_view graph, int opset) {
-  return onnx_model_bytes("ir_version: 8 opset_import { version: " + std::to_string(opset) + " } graph { name: \"test\" " + std::string(graph) + " }");
+  return onnx_model_bytes("ir_version: 8 opset_import { version: " + std::to_string(opset) +
+                          " } graph { name: \"test\" " + std::string(graph) + " }");
 }
 
 std::string onnx_value(std::string_view role, std::string_view name, const std::vector<std::string>& dimensions) {
@@ -38,7 +40,8 @@ std::string onnx_value(std::string_view role, std::string_view name, const std::
     const bool number = dimension.find_first_not_of("-0123456789") == std::string::npos;
     shape += " dim { " + (number ? "dim_value: " + dimension : "dim_param: " + in_quotes(dimension)) + " }";
   }
-  return std::string(role) + " { name: " + in_quotes(name) + " type { tensor_type { elem_type: 1 shape {" + shape + " } } } }\n";
+  return std::string(role) + " { name: " + in_quotes(name) + " type { tensor_type { elem_type: 1 shape {" + shape +
+         " } } } }\n";
 }
 
 std::string onnx_floats(std::string_view name, const Shape& shape) {
@@ -53,7 +56,8 @@ std::string onnx_ints(std::string_view name, const Shape& shape, const std::vect
   return text + " }\n";
 }
 
-std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, std::string_view attributes) {
+std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs,
+                      const std::vector<std::string>& outputs, std::string_view attributes) {
   std::string text = "node { name: " + in_quotes("the_" + std::string(type)) + " op_type: " + in_quotes(type);
   for (const auto& input : inputs) text += " input: " + in_quotes(input);
   for (const auto& output : outputs) text += " output: " + in_quotes(output);

@@ -16,12 +16,14 @@ namespace rtexec::tasks {
 [[nodiscard]] std::vector<std::byte> onnx_model_bytes(const std::string& model);
 
 /// A float input or output.
-[[nodiscard]] std::string onnx_value(std::string_view role, std::string_view name, const std::vector<std::string>& dimensions);
+[[nodiscard]] std::string onnx_value(std::string_view role, std::string_view name,
+                                     const std::vector<std::string>& dimensions);
 /// A float initialiser that counts up from 1, and an int64 one.
 [[nodiscard]] std::string onnx_floats(std::string_view name, const Shape& shape);
 [[nodiscard]] std::string onnx_ints(std::string_view name, const Shape& shape, const std::vector<std::int64_t>& values);
 /// `attributes`: protobuf text.
-[[nodiscard]] std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, std::string_view attributes = "");
+[[nodiscard]] std::string onnx_node(std::string_view type, const std::vector<std::string>& inputs,
+                                    const std::vector<std::string>& outputs, std::string_view attributes = "");
 [[nodiscard]] std::string onnx_attribute(std::string_view name, const std::vector<std::int64_t>& values);
 [[nodiscard]] std::string onnx_attribute(std::string_view name, std::int64_t value);
 [[nodiscard]] std::string onnx_text(std::string_view name, std::string_view value); // an attribute that is text

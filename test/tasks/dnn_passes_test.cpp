@@ -6,9 +6,9 @@
 namespace rtexec::tasks {
 namespace {
 
-template <class Operation>
-std::size_t count(const Graph& graph) {
-  return static_cast<std::size_t>(std::ranges::count_if(graph.nodes, [](const Node& node) { return std::holds_alternative<Operation>(node.operation); }));
+template <class Operation> std::size_t count(const Graph& graph) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      graph.nodes, [](const Node& node) { return std::holds_alternative<Operation>(node.operation); }));
 }
 
 void expect_same_after_optimise(TestGraph g, std::size_t nodes) {
@@ -21,11 +21,13 @@ void expect_same_after_optimise(TestGraph g, std::size_t nodes) {
 TEST(Passes, ScaleAfterConvGoesIntoItsWeights) {
   TestGraph g;
   const auto x = g.input({1, 2, 1, 2});
-  const auto conv = g.node(Conv{}, {x, g.constant({2, 2, 1, 1}, {1, 2, 3, 4}), g.constant({2}, {10, 20})}, {1, 2, 1, 2});
+  const auto conv =
+      g.node(Conv{}, {x, g.constant({2, 2, 1, 1}, {1, 2, 3, 4}), g.constant({2}, {10, 20})}, {1, 2, 1, 2});
   g.output(g.node(ScaleShift{}, {conv, g.constant({2}, {2, -1}), g.constant({2}, {0.5F, 1})}, {1, 2, 1, 2}));
   optimise(g.graph);
   ASSERT_EQ(g.graph.nodes.size(), 1U);
-  // Channels (1, 2) and (3, 4): 1*1+2*3+10 = 17 -> 34.5, 1*2+2*4+10 = 20 -> 40.5; 3*1+4*3+20 = 35 -> -34, 3*2+4*4+20 = 42 -> -41.
+  // Channels (1, 2) and (3, 4): 1*1+2*3+10 = 17 -> 34.5, 1*2+2*4+10 = 20 -> 40.5; 3*1+4*3+20 = 35 -> -34, 3*2+4*4+20 =
+  // 42 -> -41.
   expect_near(run(g.graph, {1, 2, 3, 4}), {34.5F, 40.5F, -34, -41});
 }
 
@@ -103,7 +105,8 @@ TEST(Passes, ActivationComesAfterTheResidual) {
 TensorId swish(TestGraph& g, TensorId x, bool gate_first = false) {
   const auto& shape = g.graph.tensors[x].shape;
   const auto gate = g.node(Activation{Activation::Kind::sigmoid}, {x}, shape);
-  return g.node(Binary{Binary::Kind::multiply}, gate_first ? std::vector{gate, x} : std::vector{x, gate}, g.graph.tensors[x].shape);
+  return g.node(Binary{Binary::Kind::multiply}, gate_first ? std::vector{gate, x} : std::vector{x, gate},
+                g.graph.tensors[x].shape);
 }
 
 TEST(Passes, SwishGoesIntoTheConvolution) {

@@ -24,7 +24,9 @@ struct TestGraph {
     graph.inputs.push_back(id);
     return id;
   }
-  TensorId constant(Shape shape, std::vector<float> values) { return add("constant", std::move(shape), std::move(values)); }
+  TensorId constant(Shape shape, std::vector<float> values) {
+    return add("constant", std::move(shape), std::move(values));
+  }
   TensorId random(Shape shape) {
     std::vector<float> values(static_cast<std::size_t>(element_count(shape)));
     for (auto& value : values) value = std::uniform_real_distribution<float>(-1, 1)(engine_);
@@ -63,7 +65,8 @@ struct TestGraph {
 inline void fill_inputs(const Network& network, const std::vector<float>& input) {
   for (const auto& port : network.inputs()) {
     if (!input.empty()) std::ranges::copy(input, port.buffer.begin());
-    else for (std::size_t i = 0; i < port.buffer.size(); ++i) port.buffer[i] = -8.0F + 0.25F * static_cast<float>(i % 64);
+    else
+      for (std::size_t i = 0; i < port.buffer.size(); ++i) port.buffer[i] = -8.0F + 0.25F * static_cast<float>(i % 64);
   }
 }
 
@@ -73,7 +76,8 @@ inline std::vector<float> outputs_of(const Network& network) {
   return outputs;
 }
 
-/// The outputs of a graph, one behind the other, on the host device, for inputs as fill_inputs() has them. Scratch starts as NaN.
+/// The outputs of a graph, one behind the other, on the host device, for inputs as fill_inputs() has them. Scratch
+/// starts as NaN.
 inline std::vector<float> run(const Graph& graph, const std::vector<float>& input = {}) {
   auto built = HostNetwork::build(graph);
   EXPECT_TRUE(built.has_value()) << (built ? "" : built.error().what);
@@ -89,7 +93,8 @@ inline std::vector<float> run(const Graph& graph, const std::vector<float>& inpu
 
 inline void expect_near(const std::vector<float>& got, const std::vector<float>& expected, float tolerance = 1e-5F) {
   ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0F, std::abs(expected[i]))) << "at " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0F, std::abs(expected[i]))) << "at " << i;
 }
 
 } // namespace rtexec::tasks

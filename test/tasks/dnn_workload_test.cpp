@@ -22,13 +22,15 @@ namespace {
 
 using testing::HasSubstr;
 
-std::filesystem::path write(const test::ScratchFolder& folder, const std::string& name, const std::vector<std::byte>& bytes) {
+std::filesystem::path write(const test::ScratchFolder& folder, const std::string& name,
+                            const std::vector<std::byte>& bytes) {
   test::write_text(folder / name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return folder / name;
 }
 
 std::vector<std::byte> small_model(const std::string& activation = "Relu") {
-  return onnx_bytes(onnx_value("input", "x", {"n", "3", "8", "8"}) + onnx_floats("w", {4, 3, 3, 3}) + onnx_node("Conv", {"x", "w"}, {"c"}) + onnx_node(activation, {"c"}, {"y"}) +
+  return onnx_bytes(onnx_value("input", "x", {"n", "3", "8", "8"}) + onnx_floats("w", {4, 3, 3, 3}) +
+                    onnx_node("Conv", {"x", "w"}, {"c"}) + onnx_node(activation, {"c"}, {"y"}) +
                     "output { name: \"y\" }");
 }
 
@@ -83,7 +85,8 @@ TEST(DnnWorkload, FingerprintFollowsPrecisionOnAGpu) {
     const auto workload = DnnWorkload::load(model, "", kind, precision);
     return workload ? (*workload)->fingerprint() : workload.error().what;
   };
-  EXPECT_EQ(print(DeviceKind::host, Precision::fp32), print(DeviceKind::host, Precision::tf32)); // the host computes in fp32
+  // The host computes in fp32
+  EXPECT_EQ(print(DeviceKind::host, Precision::fp32), print(DeviceKind::host, Precision::tf32));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::fp32), testing::StartsWith("dnn-cuda-fp32-"));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::tf32), testing::StartsWith("dnn-cuda-tf32-"));
   EXPECT_THAT(print(DeviceKind::cuda, Precision::fp16), testing::StartsWith("dnn-cuda-fp16-"));
@@ -93,7 +96,8 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
   const test::ScratchFolder folder;
   const auto workload = make_workload(dnn_task(write(folder, "odd.onnx", small_model("Einsum"))), DeviceKind::host);
   ASSERT_FALSE(workload.has_value());
-  for (const auto* word : {"task 'front'", "odd.onnx", "the_Einsum"}) EXPECT_THAT(workload.error().what, HasSubstr(word));
+  for (const auto* word : {"task 'front'", "odd.onnx", "the_Einsum"})
+    EXPECT_THAT(workload.error().what, HasSubstr(word));
   const auto missing = make_workload(dnn_task(folder / "absent.onnx"), DeviceKind::host);
   ASSERT_FALSE(missing.has_value());
   EXPECT_THAT(missing.error().what, HasSubstr("absent.onnx"));
@@ -101,7 +105,8 @@ TEST(DnnWorkload, ErrorsNameTaskFileAndNode) {
 
 TEST(DnnWorkload, OneInputIsFed) {
   const test::ScratchFolder folder;
-  const auto two = onnx_bytes(onnx_value("input", "a", {"2"}) + onnx_value("input", "b", {"2"}) + onnx_node("Add", {"a", "b"}, {"y"}) + "output { name: \"y\" }");
+  const auto two = onnx_bytes(onnx_value("input", "a", {"2"}) + onnx_value("input", "b", {"2"}) +
+                              onnx_node("Add", {"a", "b"}, {"y"}) + "output { name: \"y\" }");
   const auto workload = DnnWorkload::load(write(folder, "two.onnx", two), "");
   ASSERT_FALSE(workload.has_value());
   EXPECT_THAT(workload.error().what, HasSubstr("2 inputs"));
@@ -122,7 +127,8 @@ class Footprint : public testing::Test {
     task.model = model_;
     return make_workload(task, DeviceKind::host);
   }
-  static Task asked(std::optional<Bytes> footprint, std::optional<Bytes> swappable = {}, MemoryClass kind = MemoryClass::state) {
+  static Task asked(std::optional<Bytes> footprint, std::optional<Bytes> swappable = {},
+                    MemoryClass kind = MemoryClass::state) {
     Task task;
     task.footprint = footprint;
     task.swappable = swappable;
@@ -141,9 +147,11 @@ constexpr Bytes mebi{1 << 20};
 TEST_F(Footprint, AddsOneObjectOfTheClass) {
   struct Case {
     MemoryClass kind;
-    Bytes MemoryDemand::* size;
+    Bytes MemoryDemand::*size;
   };
-  for (const auto& [kind, size] : {Case{MemoryClass::constant, &MemoryDemand::constant}, {MemoryClass::scratch, &MemoryDemand::scratch}, {MemoryClass::state, &MemoryDemand::state}}) {
+  for (const auto& [kind, size] : {Case{MemoryClass::constant, &MemoryDemand::constant},
+                                   {MemoryClass::scratch, &MemoryDemand::scratch},
+                                   {MemoryClass::state, &MemoryDemand::state}}) {
     const auto workload = load(asked(needed() + mebi * 5, needed() + mebi * 3, kind));
     auto expected = own_;
     expected.*size += mebi * 3;
@@ -180,13 +188,16 @@ TEST_F(Footprint, OfWhatTheNetworkNeedsAddsNothing) {
 TEST_F(Footprint, RefusalsGiveTheNumbers) {
   const auto small = tried(asked(needed() - Bytes{1}));
   EXPECT_TRUE(test::fails(small, Errc::bad_input, "task 'front'"));
-  for (const auto& number : {"footprint = " + to_string(needed() - Bytes{1}), to_string(needed()), to_string(own_.constant), to_string(own_.scratch)})
+  for (const auto& number : {"footprint = " + to_string(needed() - Bytes{1}), to_string(needed()),
+                             to_string(own_.constant), to_string(own_.scratch)})
     EXPECT_THAT(test::problem(small), HasSubstr(number));
   const auto fixed = tried(asked(needed() + mebi, needed() - Bytes{64}));
   EXPECT_TRUE(test::fails(fixed, Errc::bad_input, "task 'front'"));
-  for (const auto& number : {"swappable = " + to_string(needed() - Bytes{64}), to_string(mebi + Bytes{64}), to_string(needed() + mebi), to_string(needed())})
+  for (const auto& number : {"swappable = " + to_string(needed() - Bytes{64}), to_string(mebi + Bytes{64}),
+                             to_string(needed() + mebi), to_string(needed())})
     EXPECT_THAT(test::problem(fixed), HasSubstr(number));
-  EXPECT_TRUE(test::fails(tried(asked(needed(), needed() + mebi)), Errc::bad_input, "more than its footprint, " + to_string(needed())));
+  EXPECT_TRUE(test::fails(tried(asked(needed(), needed() + mebi)), Errc::bad_input,
+                          "more than its footprint, " + to_string(needed())));
   EXPECT_TRUE(test::fails(tried(asked({}, mebi)), Errc::bad_input, "which is not given"));
 }
 
@@ -197,19 +208,24 @@ TEST_F(Footprint, HoldsForTheNetworkAsItIsTuned) {
   const auto network = CudaNetwork::build(*graph, Precision::fp32);
   ASSERT_TRUE(network);
   const auto& calls = (*network)->program().calls;
-  const auto conv = std::ranges::find_if(calls, [](const cuda::Call& call) { return std::holds_alternative<cuda::ConvCall>(call.what); });
+  const auto conv = std::ranges::find_if(
+      calls, [](const cuda::Call& call) { return std::holds_alternative<cuda::ConvCall>(call.what); });
   ASSERT_NE(conv, calls.end());
-  const std::vector<std::string> tuning{cuda::geometry_of(std::get<cuda::ConvCall>(conv->what)) + " = cudnn 1 workspace 1048576"};
+  const std::vector<std::string> tuning{cuda::geometry_of(std::get<cuda::ConvCall>(conv->what)) +
+                                        " = cudnn 1 workspace 1048576"};
   const auto own = (*network)->memory();
   const auto used = [&](Bytes beside) {
-    auto workload = DnnWorkload::load(model_, "", DeviceKind::cuda, Precision::fp32, DnnWorkload::Footprint{own.constant + own.scratch + beside, own.constant + own.scratch + beside});
+    auto workload = DnnWorkload::load(
+        model_, "", DeviceKind::cuda, Precision::fp32,
+        DnnWorkload::Footprint{own.constant + own.scratch + beside, own.constant + own.scratch + beside});
     EXPECT_EQ(test::problem(workload), "none");
     EXPECT_EQ((*workload)->memory().state, beside);
     const auto result = (*workload)->use(tuning);
     if (result) {
       const auto demand = (*workload)->memory();
       EXPECT_GT(demand.scratch, own.scratch);
-      EXPECT_EQ(demand.constant + demand.scratch + demand.state, own.constant + own.scratch + beside) << "the footprint stays";
+      EXPECT_EQ(demand.constant + demand.scratch + demand.state, own.constant + own.scratch + beside)
+          << "the footprint stays";
     }
     return result;
   };

@@ -29,8 +29,7 @@ using test::read_text;
 using test::write_text;
 using Rgb = std::array<std::uint8_t, 3>;
 
-template <class Colour>
-Picture paint(Extent size, Colour&& colour) {
+template <class Colour> Picture paint(Extent size, Colour&& colour) {
   Picture picture{size, {}};
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
@@ -103,7 +102,10 @@ TEST_F(Inputs, PicturesAreNormalised) {
 
 TEST_F(Inputs, AGradientStaysOneThroughScaling) {
   const Extent size{64, 32};
-  ASSERT_TRUE(write_png(paint(size, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(4 * x), static_cast<std::uint8_t>(8 * y), 0}; }),
+  ASSERT_TRUE(write_png(paint(size,
+                              [](int x, int y) {
+                                return Rgb{static_cast<std::uint8_t>(4 * x), static_cast<std::uint8_t>(8 * y), 0};
+                              }),
                         folder_ / "g.png"));
   for (const int network : {16, 64, 200}) {
     const auto n = static_cast<std::size_t>(network);
@@ -114,7 +116,9 @@ TEST_F(Inputs, AGradientStaysOneThroughScaling) {
     for (int y = 0; y < box.inner.height; ++y)
       for (int x = 0; x < network; ++x) {
         const auto at = static_cast<std::size_t>(y + box.top) * n + static_cast<std::size_t>(x);
-        const auto source_position = [&](int position, int limit) { return std::clamp((position + 0.5) * ratio - 0.5, 0.0, limit - 1.0); };
+        const auto source_position = [&](int position, int limit) {
+          return std::clamp((position + 0.5) * ratio - 0.5, 0.0, limit - 1.0);
+        };
         ASSERT_NEAR(tensor[at], 4 * source_position(x, 64) / 255, 1e-4);
         ASSERT_NEAR(tensor[n * n + at], 8 * source_position(y, 32) / 255, 1e-4);
         ASSERT_EQ(tensor[2 * n * n + at], 0);
@@ -133,7 +137,8 @@ TEST_F(Inputs, JpegIsDecoded) {
 
 TEST_F(Inputs, AFolderIsTakenInTheOrderOfItsNames) {
   for (int i = 0; i < 3; ++i)
-    ASSERT_TRUE(write_png(solid({2, 2}, {static_cast<std::uint8_t>(51 * i), 0, 0}), folder_ / (std::string(1, static_cast<char>('c' - i)) + ".PNG")));
+    ASSERT_TRUE(write_png(solid({2, 2}, {static_cast<std::uint8_t>(51 * i), 0, 0}),
+                          folder_ / (std::string(1, static_cast<char>('c' - i)) + ".PNG")));
   write_text(folder_ / "notes.txt", "ignored");
   const auto source = make(folder_.path(), {1, 3, 2, 2});
   for (std::uint64_t job = 0; job < 7; ++job)
@@ -174,9 +179,12 @@ TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
   EXPECT_NE(error(folder_.path()).find("holds no .jpg, .jpeg or .png file"), std::string::npos);
   write_text(folder_ / "text.png", "no picture");
   EXPECT_NE(error(folder_ / "text.png").find("is no JPEG or PNG picture"), std::string::npos);
-  EXPECT_NE(error(folder_ / "text.png", {1, 4, 8, 8}).find("pictures need an input of shape [1, 3, height, width]"), std::string::npos);
+  EXPECT_NE(error(folder_ / "text.png", {1, 4, 8, 8}).find("pictures need an input of shape [1, 3, height, width]"),
+            std::string::npos);
 
-  const Picture noisy = paint({64, 64}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x * x), 7}; });
+  const Picture noisy = paint({64, 64}, [](int x, int y) {
+    return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x * x), 7};
+  });
   ASSERT_TRUE(write_png(noisy, folder_ / "whole.png"));
   const std::string png = read_text(folder_ / "whole.png");
   write_text(folder_ / "cut.png", png.substr(0, png.size() / 2));
@@ -211,7 +219,9 @@ TEST_F(Inputs, NoPrefixOfAJpegIsTakenForAPicture) {
 }
 
 TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
-  const Picture picture = paint({40, 30}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y)}; });
+  const Picture picture = paint({40, 30}, [](int x, int y) {
+    return Rgb{static_cast<std::uint8_t>(x * y), static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y)};
+  });
   ASSERT_TRUE(write_png(picture, folder_ / "p.png"));
   write_jpeg(picture, folder_ / "p.jpg");
   std::mt19937 random(1);
@@ -223,19 +233,20 @@ TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
       PictureDecoder decoder;
       const auto bytes = std::as_bytes(std::span(mutant));
       const auto prepared = decoder.prepare(bytes, name);
-      if (prepared) {
-        EXPECT_TRUE(decoder.decode(bytes));
-      }
+      if (prepared) { EXPECT_TRUE(decoder.decode(bytes)); }
     }
   }
 }
 
 TEST_F(Inputs, FetchDoesNotAllocate) {
-  const Picture picture = paint({300, 200}, [](int x, int y) { return Rgb{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y), 9}; });
+  const Picture picture = paint({300, 200}, [](int x, int y) {
+    return Rgb{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y), 9};
+  });
   fs::create_directory(folder_ / "pictures");
   ASSERT_TRUE(write_png(picture, folder_ / "pictures/a.png"));
   write_jpeg(picture, folder_ / "pictures/b.jpg");
-  ASSERT_TRUE(write_png(solid({900, 700}, {1, 2, 3}), folder_ / "pictures/c.png")); // larger than the first arena
+  // Larger than the first arena
+  ASSERT_TRUE(write_png(solid({900, 700}, {1, 2, 3}), folder_ / "pictures/c.png"));
   ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 64, 64}, std::vector<float>(3 * 64 * 64)));
   std::vector<float> tensor(3 * 64 * 64);
   for (const fs::path& path : {fs::path(), folder_ / "pictures", folder_ / "t.npy"}) {
@@ -282,8 +293,9 @@ TEST(Letterbox, FitsCentresAndMapsBack) {
 
     // The picture's own corners, and a box inside it, come back as they were.
     const auto forth = [&](float x, float y) {
-      return std::pair{static_cast<float>(box.left) + x * static_cast<float>(box.inner.width) / static_cast<float>(picture.width),
-                       static_cast<float>(box.top) + y * static_cast<float>(box.inner.height) / static_cast<float>(picture.height)};
+      return std::pair{
+          static_cast<float>(box.left) + x * static_cast<float>(box.inner.width) / static_cast<float>(picture.width),
+          static_cast<float>(box.top) + y * static_cast<float>(box.inner.height) / static_cast<float>(picture.height)};
     };
     const float right = static_cast<float>(picture.width), bottom = static_cast<float>(picture.height);
     const auto [l, t] = forth(right / 4, bottom / 3);

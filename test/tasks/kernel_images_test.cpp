@@ -19,15 +19,14 @@ using Names = std::set<std::string, std::less<>>;
 const std::vector<KernelImage>& all_images() {
   static const std::vector<KernelImage> images = [] {
     std::vector<KernelImage> all;
-    for (const auto& room : {hal::cuda::kernel_images(), kernel_images()}) all.insert(all.end(), room.begin(), room.end());
+    for (const auto& room : {hal::cuda::kernel_images(), kernel_images()})
+      all.insert(all.end(), room.begin(), room.end());
     return all;
   }();
   return images;
 }
 
-std::string_view bytes(const KernelImage& image) {
-  return {static_cast<const char*>(image.data), image.size};
-}
+std::string_view bytes(const KernelImage& image) { return {static_cast<const char*>(image.data), image.size}; }
 
 std::string label(const KernelImage& image) {
   return std::string(image.name) + ".sm_" + std::to_string(image.architecture) + (image.ptx ? " (PTX)" : " (cubin)");
@@ -67,7 +66,8 @@ TEST_F(KernelImages, AreWhatTheyAreSaidToBe) {
     }
     EXPECT_EQ(static_cast<const char*>(image.data)[image.size], '\0') << label(image);
     EXPECT_EQ(bytes(image).find('\0'), std::string_view::npos) << label(image);
-    EXPECT_TRUE(words(bytes(image), ".target ", ",\n").contains("sm_" + std::to_string(image.architecture))) << label(image);
+    EXPECT_TRUE(words(bytes(image), ".target ", ",\n").contains("sm_" + std::to_string(image.architecture)))
+        << label(image);
   }
 }
 
@@ -95,7 +95,8 @@ TEST_F(KernelImages, OfOneFileHaveTheSameKernels) {
 TEST_F(KernelImages, OfEveryArchitectureComeFromEveryFile) {
   std::map<std::pair<int, bool>, Names> files;
   for (const auto& image : all_images()) files[{image.architecture, image.ptx}].emplace(image.name);
-  for (const auto& [architecture, names] : files) EXPECT_EQ(names, files.begin()->second) << "sm_" << architecture.first;
+  for (const auto& [architecture, names] : files)
+    EXPECT_EQ(names, files.begin()->second) << "sm_" << architecture.first;
 }
 
 TEST_F(KernelImages, NameAKernelOnce) {

@@ -70,7 +70,8 @@ Count count(const onnx::ModelProto& model) {
 
 /// Twice the multiply-adds of all convolutions and matrix products, in 10^9.
 double gflop(onnx::ModelProto model) {
-  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), onnx::ShapeInferenceOptions{true, 1, true});
+  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                     onnx::ShapeInferenceOptions{true, 1, true});
   const auto volume = [](const auto& shape) {
     double product = 1;
     for (const auto& dimension : shape.dim()) product *= static_cast<double>(dimension.dim_value());
@@ -112,7 +113,8 @@ TEST_F(Models, TorchvisionNetworksHaveTheirParametersAndCost) {
   expect("efficientnet_b0", 5'288'548, 386);
 }
 
-// darknet's weight files hold the running statistics as well, after a header of 20 bytes; of 16 in those of YOLOv2's time.
+// darknet's weight files hold the running statistics as well, after a header of 20 bytes; of 16 in those of YOLOv2's
+// time.
 TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
   const auto expect = [&](std::string_view name, std::int64_t header, std::int64_t file_size, std::int64_t cost) {
     const auto model = build(name, {.size = 416});
@@ -126,7 +128,8 @@ TEST_F(Models, DarknetNetworksHaveTheFloatsOfTheirWeightFilesAndTheirCost) {
   expect("resnext152-32x4d", 20, 226'923'700, 74'458);
 }
 
-// GoogLeNet has 6,998,552 parameters without its auxiliary classifiers, 1,025,000 of them in its last layer; in its place come two heads.
+// GoogLeNet has 6,998,552 parameters without its auxiliary classifiers, 1,025,000 of them in its last layer; in its
+// place come two heads.
 TEST_F(Models, DetectNetHasTheParametersOfGoogLeNetAndOfItsHeads) {
   const auto model = build("detectnet");
   EXPECT_EQ(count(model).parameters, 6'998'552 - 1'025'000 + (1 + 4) * (1024 + 1));
@@ -139,7 +142,8 @@ TEST_F(Models, PassTheOnnxCheckerAndHaveTheShapesThatInferenceFinds) {
     auto model = build(info.name, {.size = info.size == 416 ? 96 : 97, .classes = 7, .seed = 3});
     EXPECT_NO_THROW(onnx::checker::check_model(model));
     EXPECT_NO_THROW(onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                                       onnx::ShapeInferenceOptions{true, 1, true})); // strict: a wrong output shape throws
+                                                       // Strict: a wrong output shape throws
+                                                       onnx::ShapeInferenceOptions{true, 1, true}));
     EXPECT_EQ(model.opset_import(0).version(), 14);
     EXPECT_EQ(model.ir_version(), 8);
   }
@@ -197,7 +201,8 @@ TEST_F(Models, ReorgOrdersAsDarknetDoes) {
       for (int i = 0; i < w; ++i) {
         const int c2 = k % out_c, offset = k / out_c;
         const int w2 = i * stride + offset % stride, h2 = j * stride + offset / stride;
-        EXPECT_EQ(values[static_cast<std::size_t>(i + w * (j + h * k))], static_cast<float>(w2 + w * stride * (h2 + h * stride * c2)));
+        EXPECT_EQ(values[static_cast<std::size_t>(i + w * (j + h * k))],
+                  static_cast<float>(w2 + w * stride * (h2 + h * stride * c2)));
       }
 }
 
@@ -225,7 +230,8 @@ TEST_F(Models, RefuseWhatCannotBe) {
     return result.error().what;
   };
   EXPECT_NE(message("yolov9", {}).find("known are yolov3-tiny, yolov3, yolov2"), std::string::npos);
-  EXPECT_NE(message("yolov3", {.size = 100}).find("size 100 is not possible; it takes multiples of 32"), std::string::npos);
+  EXPECT_NE(message("yolov3", {.size = 100}).find("size 100 is not possible; it takes multiples of 32"),
+            std::string::npos);
   EXPECT_NE(message("resnet18", {.size = 31}).find("size 31"), std::string::npos);
   EXPECT_NE(message("resnet18", {.size = 1 << 20}).find("to 4096"), std::string::npos);
   EXPECT_NE(message("resnet18", {.classes = -1}).find("-1 classes"), std::string::npos);
@@ -245,7 +251,9 @@ TEST_F(Models, AFileThatCannotBeWrittenIsAnErrorAndLeavesTheOldOne) {
   }();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Errc::refused);
-  EXPECT_NE(full.error().what.find("kept.onnx: error: cannot write it, the old one stays as it was: File too large"), std::string::npos) << full.error().what;
+  EXPECT_NE(full.error().what.find("kept.onnx: error: cannot write it, the old one stays as it was: File too large"),
+            std::string::npos)
+      << full.error().what;
   EXPECT_EQ(fs::file_size(path), 3u);
   EXPECT_EQ(std::distance(fs::directory_iterator(path.parent_path()), {}), 1);
 }

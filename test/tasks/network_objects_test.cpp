@@ -17,7 +17,8 @@ constexpr Bytes alignment{256}; // the largest of the back ends
 
 std::vector<MemoryObject> of_class(const std::vector<MemoryObject>& objects, MemoryClass kind) {
   std::vector<MemoryObject> found;
-  std::ranges::copy_if(objects, std::back_inserter(found), [&](const MemoryObject& object) { return object.kind == kind; });
+  std::ranges::copy_if(objects, std::back_inserter(found),
+                       [&](const MemoryObject& object) { return object.kind == kind; });
   std::ranges::sort(found, {}, &MemoryObject::offset);
   return found;
 }
@@ -54,7 +55,8 @@ void expect_objects_of(const Graph& graph, const std::string& name) {
     const auto network = make_network(graph, kind, precision);
     ASSERT_EQ(test::problem(network), "none");
     const auto demand = (*network)->memory();
-    const auto constants = of_class(demand.objects, MemoryClass::constant), scratch = of_class(demand.objects, MemoryClass::scratch);
+    const auto constants = of_class(demand.objects, MemoryClass::constant),
+               scratch = of_class(demand.objects, MemoryClass::scratch);
     EXPECT_EQ(constants.size() + scratch.size(), demand.objects.size());
     expect_cover(constants, demand.constant);
     expect_plan(scratch, demand.scratch);

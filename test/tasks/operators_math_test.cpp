@@ -42,7 +42,8 @@ Cases activation_cases() {
                         {"Dropout", "Dropout", {}, {-3, 3}, 13}};
   Cases cases;
   for (const Kind& kind : kinds)
-    for (const Ints& shape : {Ints{1, 3, 7, 5}, Ints{2, 16, 8, 9}, Ints{1}, Ints{3, 11}, Ints{1, 1031}, Ints{2, 3, 2, 3, 2}})
+    for (const Ints& shape :
+         {Ints{1, 3, 7, 5}, Ints{2, 16, 8, 9}, Ints{1}, Ints{3, 11}, Ints{1, 1031}, Ints{2, 3, 2, 3, 2}})
       cases.push_back({kind.name + "_" + to_text(shape), [=] {
                          Model model(3, kind.opset);
                          model.output(model.node(kind.type, {model.input(shape, kind.range)}, kind.attributes));
@@ -62,14 +63,16 @@ Cases clip_cases() {
     for (const bool low : {false, true})
       for (const bool high : {false, true})
         for (const bool named : {false, true}) // an absent input may be named "" or left out
-          cases.push_back({"opset" + std::to_string(opset) + (low ? "_min" : "") + (high ? "_max" : "") + (named ? "_named" : ""), [=] {
-                             Model model(5, opset);
-                             std::vector<std::string> from{model.input({1, 4, 5, 6}, {-9, 9})};
-                             if (low || high || named) from.push_back(low ? model.floats({}, {-0.75F}) : "");
-                             if (high || named) from.push_back(high ? model.floats({}, {6}) : "");
-                             model.output(model.node("Clip", from));
-                             return model;
-                           }});
+          cases.push_back(
+              {"opset" + std::to_string(opset) + (low ? "_min" : "") + (high ? "_max" : "") + (named ? "_named" : ""),
+               [=] {
+                 Model model(5, opset);
+                 std::vector<std::string> from{model.input({1, 4, 5, 6}, {-9, 9})};
+                 if (low || high || named) from.push_back(low ? model.floats({}, {-0.75F}) : "");
+                 if (high || named) from.push_back(high ? model.floats({}, {6}) : "");
+                 model.output(model.node("Clip", from));
+                 return model;
+               }});
   return cases;
 }
 
@@ -97,12 +100,24 @@ Cases dropout_cases() {
 }
 
 Cases binary_cases() {
-  const std::pair<Ints, Ints> shapes[] = {{{1, 3, 5, 7}, {1, 3, 5, 7}},   {{2, 16, 8, 8}, {2, 16, 8, 8}}, {{1, 3, 5, 7}, {1, 3, 1, 1}},
-                                          {{1, 3, 1, 1}, {1, 3, 5, 7}},   {{1, 3, 5, 7}, {3, 1, 1}},      {{1, 3, 5, 7}, {7}},
-                                          {{1, 3, 5, 7}, {5, 1}},         {{1, 3, 5, 7}, {}},             {{}, {1, 3, 5, 7}},
-                                          {{1, 3, 5, 7}, {1}},            {{2, 3, 5, 7}, {1, 3, 5, 7}},   {{2, 1, 5, 1}, {1, 3, 1, 7}},
-                                          {{1, 3, 5, 1}, {1, 3, 1, 7}},   {{4, 1}, {1, 9}},               {{33}, {33}},
-                                          {{5, 1, 4, 1, 3}, {2, 1, 6, 1}}, {{1, 64, 13, 13}, {1, 64, 1, 1}}, {{1, 1, 9, 9}, {1, 8, 9, 9}}};
+  const std::pair<Ints, Ints> shapes[] = {{{1, 3, 5, 7}, {1, 3, 5, 7}},
+                                          {{2, 16, 8, 8}, {2, 16, 8, 8}},
+                                          {{1, 3, 5, 7}, {1, 3, 1, 1}},
+                                          {{1, 3, 1, 1}, {1, 3, 5, 7}},
+                                          {{1, 3, 5, 7}, {3, 1, 1}},
+                                          {{1, 3, 5, 7}, {7}},
+                                          {{1, 3, 5, 7}, {5, 1}},
+                                          {{1, 3, 5, 7}, {}},
+                                          {{}, {1, 3, 5, 7}},
+                                          {{1, 3, 5, 7}, {1}},
+                                          {{2, 3, 5, 7}, {1, 3, 5, 7}},
+                                          {{2, 1, 5, 1}, {1, 3, 1, 7}},
+                                          {{1, 3, 5, 1}, {1, 3, 1, 7}},
+                                          {{4, 1}, {1, 9}},
+                                          {{33}, {33}},
+                                          {{5, 1, 4, 1, 3}, {2, 1, 6, 1}},
+                                          {{1, 64, 13, 13}, {1, 64, 1, 1}},
+                                          {{1, 1, 9, 9}, {1, 8, 9, 9}}};
   Cases cases;
   for (const std::string type : {"Add", "Sub", "Mul", "Div"})
     for (const auto& [a, b] : shapes)
@@ -110,8 +125,10 @@ Cases binary_cases() {
         cases.push_back({type + "_" + to_text(a) + "_with_" + to_text(b) + "_constant_" + constant, [=, a = a, b = b] {
                            Model model(11, 13);
                            const Range range{0.5, 2}; // away from a division by nothing
-                           const std::string left = constant == "left" ? model.constant(a, range) : model.input(a, range);
-                           const std::string right = constant == "right" ? model.constant(b, range) : model.input(b, range);
+                           const std::string left =
+                               constant == "left" ? model.constant(a, range) : model.input(a, range);
+                           const std::string right =
+                               constant == "right" ? model.constant(b, range) : model.input(b, range);
                            model.output(model.node(type, {left, right}));
                            return model;
                          }});
@@ -127,7 +144,8 @@ Cases binary_cases() {
 
 Cases gemm_cases() {
   Cases cases;
-  const Index sizes[][3] = {{1, 10, 7}, {1, 1000, 512}, {4, 33, 65}, {16, 16, 16}, {7, 1, 9}, {1, 1, 1}, {5, 8, 5000}, {3, 17, 1}};
+  const Index sizes[][3] = {{1, 10, 7}, {1, 1000, 512}, {4, 33, 65},  {16, 16, 16},
+                            {7, 1, 9},  {1, 1, 1},      {5, 8, 5000}, {3, 17, 1}};
   for (const auto& [rows, columns, inner] : sizes)
     for (const bool a_turned : {false, true})
       for (const bool b_turned : {false, true})
@@ -168,25 +186,28 @@ Cases gemm_cases() {
                      }});
   for (const auto& [rows, columns, inner] : sizes)
     for (const bool constant : {true, false})
-      cases.push_back({"MatMul_" + to_text({rows, columns, inner}) + (constant ? "" : "_variable"), [=, m = rows, n = columns, k = inner] {
-                         Model model(23, 13);
-                         const std::string a = model.input({m, k});
-                         model.output(model.node("MatMul", {a, constant ? model.constant({k, n}) : model.input({k, n})}));
-                         return model;
-                       },
-                       inner > 4096 ? many_terms : one_operator});
+      cases.push_back(
+          {"MatMul_" + to_text({rows, columns, inner}) + (constant ? "" : "_variable"),
+           [=, m = rows, n = columns, k = inner] {
+             Model model(23, 13);
+             const std::string a = model.input({m, k});
+             model.output(model.node("MatMul", {a, constant ? model.constant({k, n}) : model.input({k, n})}));
+             return model;
+           },
+           inner > 4096 ? many_terms : one_operator});
   cases.push_back({"MatMul_constant_left", [] {
                      Model model(23, 13);
                      const std::string a = model.constant({9, 12});
                      model.output(model.node("MatMul", {a, model.input({12, 10})}));
                      return model;
                    }});
-  cases.push_back({"MatMul_plus_bias", [] {
-                     Model model(23, 13);
-                     const std::string x = model.input({3, 12}), y = model.node("MatMul", {x, model.constant({12, 10})});
-                     model.output(model.node("Relu", {model.node("Add", {y, model.constant({10})})}));
-                     return model;
-                   }});
+  cases.push_back(
+      {"MatMul_plus_bias", [] {
+         Model model(23, 13);
+         const std::string x = model.input({3, 12}), y = model.node("MatMul", {x, model.constant({12, 10})});
+         model.output(model.node("Relu", {model.node("Add", {y, model.constant({10})})}));
+         return model;
+       }});
   return cases;
 }
 
@@ -201,13 +222,15 @@ Cases softmax_cases() {
       for (Index axis = -rank; axis <= rank; ++axis) {
         const bool given = axis < rank; // the last round leaves the axis out
         if (!given && opset < 13 && rank == 1) continue;
-        cases.push_back({"opset" + std::to_string(opset) + "_" + to_text(shape) + "_axis_" + (given ? axis_name(axis) : "default"), [=] {
-                           Model model(29, opset);
-                           Attributes attributes;
-                           if (given) attributes["axis"] = axis;
-                           model.output(model.node("Softmax", {model.input(shape, {-8, 8})}, attributes));
-                           return model;
-                         }});
+        cases.push_back(
+            {"opset" + std::to_string(opset) + "_" + to_text(shape) + "_axis_" + (given ? axis_name(axis) : "default"),
+             [=] {
+               Model model(29, opset);
+               Attributes attributes;
+               if (given) attributes["axis"] = axis;
+               model.output(model.node("Softmax", {model.input(shape, {-8, 8})}, attributes));
+               return model;
+             }});
       }
     }
   cases.push_back({"FarApart", [] {
@@ -229,33 +252,39 @@ Cases mean_cases() {
         cases.push_back({name + (keep == 1 ? "_kept" : "_dropped") + "_opset" + std::to_string(opset), [=] {
                            Model model(31, opset);
                            const std::string x = model.input({2, 5, 7, 9});
-                           model.output(opset < 18 ? model.node("ReduceMean", {x}, {{"axes", list}, {"keepdims", keep}})
-                                                   : model.node("ReduceMean", {x, model.integers(list)}, {{"keepdims", keep}}));
+                           model.output(
+                               opset < 18 ? model.node("ReduceMean", {x}, {{"axes", list}, {"keepdims", keep}})
+                                          : model.node("ReduceMean", {x, model.integers(list)}, {{"keepdims", keep}}));
                            return model;
                          }});
       }
   for (const Index keep : {0, 1}) // from opset 18 on, an attribute says what no axis means
     for (const Index noop : {0, 1})
       for (const bool given : {false, true})
-        cases.push_back({std::string(given ? "empty" : "absent") + (keep == 1 ? "_kept" : "_dropped") + (noop == 1 ? "_noop" : ""), [=] {
-                           Model model(31, 18);
-                           std::vector<std::string> from{model.input({2, 5, 7, 9})};
-                           if (given) from.push_back(model.integers({}));
-                           model.output(model.node("ReduceMean", from, {{"keepdims", keep}, {"noop_with_empty_axes", noop}}));
-                           return model;
-                         }});
+        cases.push_back(
+            {std::string(given ? "empty" : "absent") + (keep == 1 ? "_kept" : "_dropped") + (noop == 1 ? "_noop" : ""),
+             [=] {
+               Model model(31, 18);
+               std::vector<std::string> from{model.input({2, 5, 7, 9})};
+               if (given) from.push_back(model.integers({}));
+               model.output(model.node("ReduceMean", from, {{"keepdims", keep}, {"noop_with_empty_axes", noop}}));
+               return model;
+             }});
   for (const Index keep : {0, 1})
-    cases.push_back({"all" + std::to_string(keep), [=] {
-                       Model model(31, 13);
-                       model.output(model.node("ReduceMean", {model.input({2, 5, 7, 9}, {0, 1})}, {{"keepdims", keep}}));
-                       return model;
-                     }});
-  cases.push_back({"large", [=] {
-                     Model model(31, 13);
-                     model.output(model.node("ReduceMean", {model.input({1, 4, 150, 150}, {0, 1})}, {{"axes", Ints{2, 3}}}));
-                     return model;
-                   },
-                   many_terms});
+    cases.push_back(
+        {"all" + std::to_string(keep), [=] {
+           Model model(31, 13);
+           model.output(model.node("ReduceMean", {model.input({2, 5, 7, 9}, {0, 1})}, {{"keepdims", keep}}));
+           return model;
+         }});
+  cases.push_back(
+      {"large",
+       [=] {
+         Model model(31, 13);
+         model.output(model.node("ReduceMean", {model.input({1, 4, 150, 150}, {0, 1})}, {{"axes", Ints{2, 3}}}));
+         return model;
+       },
+       many_terms});
   return cases;
 }
 
@@ -272,17 +301,19 @@ Cases normalization_cases() {
   for (const int opset : {11, 13, 14, 15, 17, 20})
     for (const Ints& shape : {Ints{1, 3, 5, 7}, Ints{2, 17, 8, 8}, Ints{4, 9}, Ints{2, 3, 11}})
       for (const float epsilon : {1e-5F, 0.1F})
-        cases.push_back({"opset" + std::to_string(opset) + "_" + to_text(shape) + (epsilon > 0.01F ? "_epsilon" : ""), [=] {
-                           Model model(37, opset);
-                           model.output(batch_normalization(model, model.input(shape), {{"epsilon", epsilon}}));
-                           return model;
-                         }});
+        cases.push_back(
+            {"opset" + std::to_string(opset) + "_" + to_text(shape) + (epsilon > 0.01F ? "_epsilon" : ""), [=] {
+               Model model(37, opset);
+               model.output(batch_normalization(model, model.input(shape), {{"epsilon", epsilon}}));
+               return model;
+             }});
   for (const Index groups : {1, 2, 8})
     for (const bool bias : {false, true})
       for (const std::string then : {"", "Relu", "LeakyRelu", "Sigmoid", "HardSwish"})
         cases.push_back({"after_conv_groups" + std::to_string(groups) + (bias ? "_bias" : "") + "_" + then, [=] {
                            Model model(41, 14);
-                           std::vector<std::string> from{model.input({1, 8, 9, 10}), model.constant({16, 8 / groups, 3, 3}, {-0.3, 0.3})};
+                           std::vector<std::string> from{model.input({1, 8, 9, 10}),
+                                                         model.constant({16, 8 / groups, 3, 3}, {-0.3, 0.3})};
                            if (bias) from.push_back(model.constant({16}));
                            std::string y = model.node("Conv", from, {{"group", groups}, {"pads", Ints{1, 1, 1, 1}}});
                            y = batch_normalization(model, y);
@@ -293,15 +324,17 @@ Cases normalization_cases() {
   cases.push_back({"before_conv", [] { // as DenseNet has it: padding stays zero
                      Model model(43, 14);
                      const std::string x = model.node("Relu", {batch_normalization(model, model.input({1, 8, 9, 10}))});
-                     model.output(model.node("Conv", {x, model.constant({16, 8, 3, 3}, {-0.3, 0.3})}, {{"pads", Ints{1, 1, 1, 1}}}));
+                     model.output(model.node("Conv", {x, model.constant({16, 8, 3, 3}, {-0.3, 0.3})},
+                                             {{"pads", Ints{1, 1, 1, 1}}}));
                      return model;
                    }});
-  cases.push_back({"twice_after_conv", [] {
-                     Model model(43, 14);
-                     const std::string x = model.node("Conv", {model.input({1, 8, 9, 10}), model.constant({16, 8, 1, 1})});
-                     model.output(batch_normalization(model, batch_normalization(model, x)));
-                     return model;
-                   }});
+  cases.push_back(
+      {"twice_after_conv", [] {
+         Model model(43, 14);
+         const std::string x = model.node("Conv", {model.input({1, 8, 9, 10}), model.constant({16, 8, 1, 1})});
+         model.output(batch_normalization(model, batch_normalization(model, x)));
+         return model;
+       }});
   return cases;
 }
 

@@ -16,8 +16,9 @@ Model conv_model(std::uint64_t seed, const ConvShape& s, Attributes attributes, 
   Model model(seed, opset);
   const Index terms = s.channels / s.groups * s.kernel_h * s.kernel_w;
   const double scale = 2 / std::sqrt(static_cast<double>(terms));
-  std::vector<std::string> from{model.input({s.batch, s.channels, s.height, s.width}),
-                                model.constant({s.filters, s.channels / s.groups, s.kernel_h, s.kernel_w}, {-scale, scale})};
+  std::vector<std::string> from{
+      model.input({s.batch, s.channels, s.height, s.width}),
+      model.constant({s.filters, s.channels / s.groups, s.kernel_h, s.kernel_w}, {-scale, scale})};
   if (bias) from.push_back(model.constant({s.filters}));
   if (s.groups != 1) attributes["group"] = s.groups;
   model.output(model.node("Conv", from, attributes));
@@ -30,10 +31,12 @@ Ints paddings(Index kernel) { return kernel == 1 ? Ints{0} : Ints{0, kernel / 2}
 
 Cases conv_cases() {
   Cases cases;
-  const auto add = [&](const std::string& name, const ConvShape& shape, const Attributes& attributes, bool bias = true) {
+  const auto add = [&](const std::string& name, const ConvShape& shape, const Attributes& attributes,
+                       bool bias = true) {
     const Index terms = shape.channels / shape.groups * shape.kernel_h * shape.kernel_w;
     const std::uint64_t seed = cases.size() + 1;
-    cases.push_back({name, [=] { return conv_model(seed, shape, attributes, bias); }, terms > 4096 ? many_terms : one_operator});
+    cases.push_back(
+        {name, [=] { return conv_model(seed, shape, attributes, bias); }, terms > 4096 ? many_terms : one_operator});
   };
 
   // Every kernel, stride, dilation and padding together, over odd sizes.
@@ -42,8 +45,8 @@ Cases conv_cases() {
       for (const Index dilation : {1, 2})
         for (const Index pad : paddings(kernel)) {
           if (dilation > 1 && kernel == 1) continue;
-          const std::string name = "k" + std::to_string(kernel) + "s" + std::to_string(stride) + "d" + std::to_string(dilation) +
-                                   "p" + std::to_string(pad);
+          const std::string name = "k" + std::to_string(kernel) + "s" + std::to_string(stride) + "d" +
+                                   std::to_string(dilation) + "p" + std::to_string(pad);
           const Attributes attributes{
               {"strides", Ints{stride, stride}}, {"dilations", Ints{dilation, dilation}}, {"pads", even_pads(pad)}};
           add("Few_" + name, {1, 3, 17, 15, 5, kernel, kernel, 1}, attributes);
@@ -54,8 +57,8 @@ Cases conv_cases() {
   for (const char* mode : {"SAME_UPPER", "SAME_LOWER", "VALID"})
     for (const Index kernel : {1, 2, 3, 4, 5})
       for (const Index stride : {1, 2, 3})
-        add(std::string(mode) + "_k" + std::to_string(kernel) + "s" + std::to_string(stride), {1, 4, 13, 10, 6, kernel, kernel, 1},
-            {{"auto_pad", mode}, {"strides", Ints{stride, stride}}});
+        add(std::string(mode) + "_k" + std::to_string(kernel) + "s" + std::to_string(stride),
+            {1, 4, 13, 10, 6, kernel, kernel, 1}, {{"auto_pad", mode}, {"strides", Ints{stride, stride}}});
   add("SAME_UPPER_dilated", {1, 4, 13, 10, 6, 3, 3, 1}, {{"auto_pad", "SAME_UPPER"}, {"dilations", Ints{2, 3}}});
   add("SAME_LOWER_dilated", {1, 4, 13, 10, 6, 3, 2, 1}, {{"auto_pad", "SAME_LOWER"}, {"dilations", Ints{2, 3}}});
   add("NotSetWithPads", {1, 4, 13, 10, 6, 3, 3, 1}, {{"auto_pad", "NOTSET"}, {"pads", Ints{1, 0, 2, 1}}});
@@ -76,7 +79,8 @@ Cases conv_cases() {
   add("OneColumn", {1, 8, 37, 1, 8, 5, 1, 1}, {{"pads", Ints{2, 0, 2, 0}}});
   add("RowKernel", {1, 16, 12, 17, 24, 1, 7, 1}, {{"pads", Ints{0, 3, 0, 3}}}, false);
   add("ColumnKernel", {1, 16, 17, 12, 24, 7, 1, 1}, {{"pads", Ints{3, 0, 3, 0}}}, false);
-  add("TallAndWide", {1, 4, 9, 40, 5, 2, 5, 1}, {{"strides", Ints{1, 3}}, {"dilations", Ints{3, 1}}, {"pads", Ints{2, 1, 0, 4}}});
+  add("TallAndWide", {1, 4, 9, 40, 5, 2, 5, 1},
+      {{"strides", Ints{1, 3}}, {"dilations", Ints{3, 1}}, {"pads", Ints{2, 1, 0, 4}}});
   add("OneChannelIn", {1, 1, 20, 21, 16, 3, 3, 1}, {{"pads", even_pads(1)}});
   add("OneChannelOut", {1, 40, 20, 21, 1, 3, 3, 1}, {{"pads", even_pads(1)}});
   add("OneChannelBoth", {1, 1, 9, 9, 1, 3, 3, 1}, {});
@@ -103,7 +107,9 @@ Cases random_conv_cases() {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     cases.push_back({"Seed" + std::to_string(seed), [seed] {
                        std::mt19937_64 random(seed);
-                       const auto between = [&](Index low, Index high) { return std::uniform_int_distribution<Index>(low, high)(random); };
+                       const auto between = [&](Index low, Index high) {
+                         return std::uniform_int_distribution<Index>(low, high)(random);
+                       };
                        ConvShape s;
                        s.groups = between(0, 2) == 0 ? between(2, 9) : 1;
                        s.channels = s.groups * between(1, s.groups == 1 ? 70 : 9);
@@ -115,9 +121,11 @@ Cases random_conv_cases() {
                        s.height = between(1, 24);
                        s.width = between(1, 24);
                        Ints pads{between(0, 3), between(0, 3), between(0, 3), between(0, 3)};
-                       pads[2] += std::max<Index>(0, (s.kernel_h - 1) * dilations[0] + 1 - s.height - pads[0] - pads[2]);
+                       pads[2] +=
+                           std::max<Index>(0, (s.kernel_h - 1) * dilations[0] + 1 - s.height - pads[0] - pads[2]);
                        pads[3] += std::max<Index>(0, (s.kernel_w - 1) * dilations[1] + 1 - s.width - pads[1] - pads[3]);
-                       Attributes attributes{{"pads", pads}, {"dilations", dilations}, {"strides", Ints{between(1, 3), between(1, 3)}}};
+                       Attributes attributes{
+                           {"pads", pads}, {"dilations", dilations}, {"strides", Ints{between(1, 3), between(1, 3)}}};
                        if (between(0, 1) == 0) attributes["kernel_shape"] = Ints{s.kernel_h, s.kernel_w};
                        const bool bias = between(0, 1) == 0;
                        return conv_model(seed, s, attributes, bias, static_cast<int>(between(11, 23)));
@@ -128,13 +136,15 @@ Cases random_conv_cases() {
 
 Model pool_model(const std::string& type, const Ints& shape, const Attributes& attributes, int opset = 13) {
   Model model(7, opset);
-  model.output(model.node(type, {model.input(shape, {-3, -0.5})}, attributes)); // negative: padding must never be the maximum
+  // Negative: padding must never be the maximum
+  model.output(model.node(type, {model.input(shape, {-3, -0.5})}, attributes));
   return model;
 }
 
 Cases pool_cases() {
   Cases cases;
-  const auto add = [&](const std::string& type, const std::string& name, const Ints& shape, const Attributes& attributes, int opset = 13) {
+  const auto add = [&](const std::string& type, const std::string& name, const Ints& shape,
+                       const Attributes& attributes, int opset = 13) {
     cases.push_back({type + "_" + name, [=] { return pool_model(type, shape, attributes, opset); }});
   };
   for (const std::string type : {"MaxPool", "AveragePool"})
@@ -149,8 +159,9 @@ Cases pool_cases() {
                                     {"pads", even_pads(pad)},
                                     {"ceil_mode", ceil}};
               if (padding_counts == 1) attributes["count_include_pad"] = Index{1};
-              const std::string name = "k" + std::to_string(kernel) + "s" + std::to_string(stride) + "p" + std::to_string(pad) +
-                                       (ceil == 1 ? "_ceil" : "") + (padding_counts == 1 ? "_counting" : "");
+              const std::string name = "k" + std::to_string(kernel) + "s" + std::to_string(stride) + "p" +
+                                       std::to_string(pad) + (ceil == 1 ? "_ceil" : "") +
+                                       (padding_counts == 1 ? "_counting" : "");
               add(type, name, {2, 5, 13, 10}, attributes);
             }
   for (const std::string type : {"MaxPool", "AveragePool"}) {
@@ -161,15 +172,20 @@ Cases pool_cases() {
               {{"auto_pad", mode}, {"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}});
     add(type, "DefaultStrides", {1, 3, 9, 12}, {{"kernel_shape", Ints{2, 3}}}, 11);
     add(type, "AsymmetricPads", {1, 3, 9, 12}, {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{0, 1, 2, 2}}}, 17);
-    add(type, "YoloSamePool", {1, 17, 13, 13}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{0, 0, 1, 1}}, {"strides", Ints{1, 1}}});
+    add(type, "YoloSamePool", {1, 17, 13, 13},
+        {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{0, 0, 1, 1}}, {"strides", Ints{1, 1}}});
     add(type, "Whole", {2, 7, 6, 5}, {{"kernel_shape", Ints{6, 5}}});
     add(type, "Rows", {1, 3, 9, 33}, {{"kernel_shape", Ints{1, 4}}, {"strides", Ints{1, 2}}});
     add(type, "Columns", {1, 3, 33, 9}, {{"kernel_shape", Ints{4, 1}}, {"strides", Ints{3, 1}}});
     add(type, "Spatial5", {1, 32, 13, 13}, {{"kernel_shape", Ints{5, 5}}, {"pads", even_pads(2)}});
-    add(type, "ResNetStem", {1, 16, 56, 55}, {{"kernel_shape", Ints{3, 3}}, {"pads", even_pads(1)}, {"strides", Ints{2, 2}}});
+    add(type, "ResNetStem", {1, 16, 56, 55},
+        {{"kernel_shape", Ints{3, 3}}, {"pads", even_pads(1)}, {"strides", Ints{2, 2}}});
   }
   add("AveragePool", "SAME_UPPER_counting", {1, 3, 9, 12},
-      {{"auto_pad", "SAME_UPPER"}, {"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"count_include_pad", Index{1}}});
+      {{"auto_pad", "SAME_UPPER"},
+       {"kernel_shape", Ints{3, 3}},
+       {"strides", Ints{2, 2}},
+       {"count_include_pad", Index{1}}});
   for (const Index dilation : {2, 3})
     for (const Index ceil : {0, 1})
       add("MaxPool", "d" + std::to_string(dilation) + (ceil == 1 ? "_ceil" : ""), {1, 4, 14, 15},
@@ -182,7 +198,10 @@ Cases pool_cases() {
     for (const Index dilation : {2, 3})
       for (const Index ceil : {0, 1})
         for (const Index padding_counts : {0, 1})
-          add("AveragePool", "d" + std::to_string(dilation) + (ceil == 1 ? "_ceil" : "") + (padding_counts == 1 ? "_counting" : "") + "_opset" + std::to_string(opset), {2, 4, 14, 15},
+          add("AveragePool",
+              "d" + std::to_string(dilation) + (ceil == 1 ? "_ceil" : "") + (padding_counts == 1 ? "_counting" : "") +
+                  "_opset" + std::to_string(opset),
+              {2, 4, 14, 15},
               {{"kernel_shape", Ints{3, 2}},
                {"dilations", Ints{dilation, dilation}},
                {"strides", Ints{2, 1}},
@@ -194,8 +213,10 @@ Cases pool_cases() {
     for (const int opset : {18, 19, 21, 22, 23})
       for (const Index ceil : {0, 1})
         add(type, std::string(ceil == 1 ? "ceil" : "floor") + "_opset" + std::to_string(opset), {1, 3, 13, 10},
-            {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{3, 2}}, {"pads", Ints{1, 0, 1, 1}}, {"ceil_mode", ceil}}, opset);
-  for (const Ints& shape : {Ints{1, 1, 1, 1}, Ints{2, 3, 4, 5}, Ints{1, 65, 7, 7}, Ints{1, 5, 41, 39}, Ints{3, 16, 1, 9}})
+            {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{3, 2}}, {"pads", Ints{1, 0, 1, 1}}, {"ceil_mode", ceil}},
+            opset);
+  for (const Ints& shape :
+       {Ints{1, 1, 1, 1}, Ints{2, 3, 4, 5}, Ints{1, 65, 7, 7}, Ints{1, 5, 41, 39}, Ints{3, 16, 1, 9}})
     add("GlobalAveragePool", to_text(shape), shape, {});
   return cases;
 }

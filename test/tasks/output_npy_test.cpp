@@ -11,8 +11,7 @@
 namespace rtexec::tasks {
 namespace {
 
-template <class T>
-std::string raw(const std::vector<T>& values) {
+template <class T> std::string raw(const std::vector<T>& values) {
   std::string bytes(values.size() * sizeof(T), '\0');
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
@@ -52,7 +51,8 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
     ASSERT_TRUE(back) << back.error().what;
     EXPECT_EQ(back->shape, shape);
     EXPECT_EQ(back->values, values);
-    EXPECT_EQ((std::filesystem::file_size(folder / "t.npy") - values.size() * 4) % 64, 0u); // as the format asks
+    // As the format asks
+    EXPECT_EQ((std::filesystem::file_size(folder / "t.npy") - values.size() * 4) % 64, 0u);
   }
 }
 
@@ -76,13 +76,17 @@ TEST(Npy, RefusesWhatItCannotRead) {
   EXPECT_NE(error(npy(dictionary("<f4", "(3,)", "True"), data)).find("Fortran order"), std::string::npos);
   EXPECT_NE(error(npy(dictionary("<f4", "(4,)"), data)).find("not what its shape says"), std::string::npos);
   EXPECT_NE(error(npy(dictionary("<f4", "(2,)"), data)).find("not what its shape says"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387904, 4)"), data)).find("not what its shape says"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387907,)"), data)).find("not what its shape says"), std::string::npos);
-  for (const std::string shape : {"(-3,)", "(3", "(99999999999999999999,)", "(1,1,1,1,1,1,1,1,3)", "3", "('a',)", "(1 3)"})
+  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387904, 4)"), data)).find("not what its shape says"),
+            std::string::npos);
+  EXPECT_NE(error(npy(dictionary("<f4", "(4611686018427387907,)"), data)).find("not what its shape says"),
+            std::string::npos);
+  for (const std::string shape :
+       {"(-3,)", "(3", "(99999999999999999999,)", "(1,1,1,1,1,1,1,1,3)", "3", "('a',)", "(1 3)"})
     EXPECT_NE(error(npy(dictionary("<f4", shape), data)).find("names no plain tensor"), std::string::npos) << shape;
   EXPECT_NE(error(npy(dictionary("[('a', '<f4')]", "(3,)"), data)).find("names no plain tensor"), std::string::npos);
   EXPECT_NE(error(npy("{'descr': '<f4', 'shape': (3,), }\n", data)).find("names no plain tensor"), std::string::npos);
-  EXPECT_NE(error(npy(dictionary("<f4", "(3,)") + "__import__('os')\n", data)).find("names no plain tensor"), std::string::npos);
+  EXPECT_NE(error(npy(dictionary("<f4", "(3,)") + "__import__('os')\n", data)).find("names no plain tensor"),
+            std::string::npos);
 }
 
 TEST(Npy, NoPrefixAndNoMutationOfAFileIsDangerous) {
@@ -93,19 +97,19 @@ TEST(Npy, NoPrefixAndNoMutationOfAFileIsDangerous) {
     std::string mutant = whole;
     for (int k = 0; k < 3; ++k) mutant[random() % mutant.size()] = static_cast<char>(random());
     const auto result = parse(mutant);
-    if (result) {
-      EXPECT_LE(result->values.size(), mutant.size());
-    }
+    if (result) { EXPECT_LE(result->values.size(), mutant.size()); }
   }
 }
 
 TEST(Npy, ErrorsNameTheFile) {
   const test::ScratchFolder folder;
-  EXPECT_NE(read_npy(folder / "none.npy").error().what.find("none.npy: cannot be opened: No such file"), std::string::npos);
+  EXPECT_NE(read_npy(folder / "none.npy").error().what.find("none.npy: cannot be opened: No such file"),
+            std::string::npos);
   EXPECT_NE(read_npy(folder.path()).error().what.find("is not a regular file"), std::string::npos);
   const std::vector<float> value{1};
   const std::vector<std::int64_t> shape{1};
-  EXPECT_NE(write_npy(folder / "no/where.npy", shape, value).error().what.find("where.npy: error: cannot write it"), std::string::npos);
+  EXPECT_NE(write_npy(folder / "no/where.npy", shape, value).error().what.find("where.npy: error: cannot write it"),
+            std::string::npos);
 }
 
 } // namespace

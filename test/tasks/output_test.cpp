@@ -117,12 +117,17 @@ TEST(Detector, IsBoundedAndDoesNotAllocateWhenEveryCellHoldsABox) {
   EXPECT_EQ((*decoder)->boxes().size(), Detector::kMostBoxes);
 }
 
-/// The definition, in double precision: again and again the best box that is left is kept, and what it covers is dropped.
+/// The definition, in double precision: again and again the best box that is left is kept, and what it covers is
+/// dropped.
 std::vector<float> suppressed_scores(std::vector<Box> left, double most) {
   const auto cover = [&](const Box& a, const Box& b) {
-    const auto span = [](double a1, double a2, double b1, double b2) { return std::max(0.0, std::min(a2, b2) - std::max(a1, b1)); };
+    const auto span = [](double a1, double a2, double b1, double b2) {
+      return std::max(0.0, std::min(a2, b2) - std::max(a1, b1));
+    };
     const double both = span(a.left, a.right, b.left, b.right) * span(a.top, a.bottom, b.top, b.bottom);
-    const auto area = [](const Box& box) { return (double{box.right} - double{box.left}) * (double{box.bottom} - double{box.top}); };
+    const auto area = [](const Box& box) {
+      return (double{box.right} - double{box.left}) * (double{box.bottom} - double{box.top});
+    };
     return a.label == b.label && both > most * (area(a) + area(b) - both);
   };
   std::vector<float> kept;
@@ -141,7 +146,8 @@ TEST(Suppression, AgreesWithItsDefinition) {
     std::vector<Box> boxes;
     for (int i = 0; i < round % 60; ++i) {
       const float x = 50 * unit(random), y = 50 * unit(random);
-      boxes.push_back({x, y, x + 5 + 30 * unit(random), y + 5 + 30 * unit(random), unit(random), static_cast<std::uint32_t>(random() % 3)});
+      boxes.push_back({x, y, x + 5 + 30 * unit(random), y + 5 + 30 * unit(random), unit(random),
+                       static_cast<std::uint32_t>(random() % 3)});
     }
     const auto expected = suppressed_scores(boxes, 0.45);
     const std::size_t kept = suppress(boxes, 0.45f);
@@ -192,7 +198,8 @@ TEST(Metadata, ThatDoesNotFitIsRefused) {
   const auto anchors = [&](const std::string& text) {
     return error({{"rtexec.task", "detect"}, {"rtexec.anchors", text}}, {{1, 16, 2, 4}});
   };
-  EXPECT_EQ(error({{"rtexec.task", "segment"}}, {{1, 7}}), "metadata rtexec.task = \"segment\": is neither \"detect\" nor \"classify\"");
+  EXPECT_EQ(error({{"rtexec.task", "segment"}}, {{1, 7}}),
+            "metadata rtexec.task = \"segment\": is neither \"detect\" nor \"classify\"");
   EXPECT_NE(error({{"rtexec.task", "classify"}}, {{1, 7}, {1, 7}}).find("needs one output, not 2"), std::string::npos);
   EXPECT_NE(anchors("").find("has anchors for 0 of the 1 outputs"), std::string::npos);
   EXPECT_NE(anchors("1,2;3,4").find("has anchors for 2 of the 1 outputs"), std::string::npos);
@@ -224,7 +231,7 @@ TEST(Draw, FramesBoxesAndClipsToThePicture) {
   const auto red = [&](int x, int y) { return picture.rgb[static_cast<std::size_t>(y * 100 + x) * 3 + 1]; };
   EXPECT_EQ(red(40, 30), 230); // the frame, in the colour of class 1
   EXPECT_EQ(red(59, 40), 230);
-  EXPECT_EQ(red(40, 40), 9);   // not its inside
+  EXPECT_EQ(red(40, 40), 9); // not its inside
   const std::vector<RankedClass> classes(5, RankedClass{999, 0.25f});
   draw(picture, classes);
   Picture tiny{{1, 1}, {0, 0, 0}};

@@ -34,7 +34,8 @@ Task task_of(MemoryClass kind, Bytes footprint, std::optional<Bytes> swappable =
 /// The workload with its swappable memory, and nothing else, mapped from chunks of a host device.
 class Placed {
  public:
-  explicit Placed(const Task& task, std::size_t chunks = 4) : chunks_(*device_->create_chunks(chunks + 2)), range_(*device_->reserve(chunk * chunks)) {
+  explicit Placed(const Task& task, std::size_t chunks = 4)
+      : chunks_(*device_->create_chunks(chunks + 2)), range_(*device_->reserve(chunk * chunks)) {
     workload_ = *make_workload(task, DeviceKind::host);
     const auto constants = workload_->constants();
     for (std::size_t i = 0; i < chunks; ++i) {
@@ -101,9 +102,11 @@ TEST(SyntheticWorkload, NeedsAWcet) {
 TEST(SyntheticWorkload, DividesItsFootprint) {
   struct Case {
     MemoryClass kind;
-    Bytes MemoryDemand::* size;
+    Bytes MemoryDemand::*size;
   };
-  for (const auto& [kind, size] : {Case{MemoryClass::constant, &MemoryDemand::constant}, {MemoryClass::scratch, &MemoryDemand::scratch}, {MemoryClass::state, &MemoryDemand::state}}) {
+  for (const auto& [kind, size] : {Case{MemoryClass::constant, &MemoryDemand::constant},
+                                   {MemoryClass::scratch, &MemoryDemand::scratch},
+                                   {MemoryClass::state, &MemoryDemand::state}}) {
     const auto workload = make_workload(task_of(kind, Bytes{5000}, Bytes{3000}), DeviceKind::host);
     ASSERT_TRUE(workload);
     const auto demand = (*workload)->memory();
@@ -124,7 +127,8 @@ TEST(SyntheticWorkload, DividesItsFootprint) {
   ASSERT_TRUE(none);
   EXPECT_EQ((*none)->memory().fixed, chunk);
   EXPECT_TRUE((*none)->memory().objects.empty());
-  EXPECT_TRUE(test::fails(make_workload(task_of(MemoryClass::state, chunk, chunk * 2), DeviceKind::host), Errc::bad_input, "swappable = 128KiB"));
+  EXPECT_TRUE(test::fails(make_workload(task_of(MemoryClass::state, chunk, chunk * 2), DeviceKind::host),
+                          Errc::bad_input, "swappable = 128KiB"));
 }
 
 TEST(SyntheticWorkload, FingerprintFollowsWhatItsTimeDependsOn) {
@@ -165,7 +169,8 @@ TEST(SyntheticState, DoesNotAllocateInItsJobs) {
   EXPECT_EQ(test::allocations(), before);
 }
 
-/// What can go wrong with chunks. Each is noticed, and again as long as it lasts; with what was there before, the jobs go on.
+/// What can go wrong with chunks. Each is noticed, and again as long as it lasts; with what was there before, the jobs
+/// go on.
 class DamagedState : public testing::Test {
  protected:
   Placed placed_{state_task()};
@@ -233,7 +238,8 @@ TEST(SyntheticConstants, AreThoseOfTheTask) {
 TEST(SyntheticScratch, IsWrittenAndMayBeLost) {
   Placed placed(task_of(MemoryClass::scratch, chunk * 4));
   for (int n = 0; n < 20; ++n) {
-    for (std::size_t i = 0; i < 4; ++i) placed.put(i, std::vector<std::byte>(chunk.count, static_cast<std::byte>(n + 100)));
+    for (std::size_t i = 0; i < 4; ++i)
+      placed.put(i, std::vector<std::byte>(chunk.count, static_cast<std::byte>(n + 100)));
     placed.execute_until_changed(3);
   }
 }
@@ -259,7 +265,9 @@ class SyntheticOnGpu : public testing::Test {
 
   void place(MemoryClass kind) {
     ASSERT_TRUE(device_->enter());
-    for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(device_->map(range_, i, chunks_[i], kind == MemoryClass::constant ? hal::Access::read : hal::Access::read_write));
+    for (std::size_t i = 0; i < 3; ++i)
+      ASSERT_TRUE(device_->map(range_, i, chunks_[i],
+                               kind == MemoryClass::constant ? hal::Access::read : hal::Access::read_write));
     Task task = task_of(kind, chunk * 4, chunk * 2 + Bytes{1});
     task.wcet->device = 100ms; // half of it is for what takes microseconds
     workload_ = *make_workload(task, DeviceKind::cuda);

@@ -27,7 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Bytes kibi{1024}, line{64};
-constexpr TrafficPattern patterns[]{TrafficPattern::write, TrafficPattern::read, TrafficPattern::copy, TrafficPattern::latency};
+constexpr TrafficPattern patterns[]{TrafficPattern::write, TrafficPattern::read, TrafficPattern::copy,
+                                    TrafficPattern::latency};
 
 std::unique_ptr<LineGenerator> lines_of(TrafficPattern pattern, Bytes buffer = kibi * 64, Bytes size = line) {
   auto generator = LineGenerator::make(pattern, buffer, size);
@@ -99,7 +100,8 @@ TEST(TrafficLines, ACopyIsOfWholeLines) {
   const auto half = generator->buffer().size() / 2;
   EXPECT_FALSE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)));
   generator->run(kibi * 64 - line * 2);
-  EXPECT_FALSE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)) && generator->position() == Bytes{0});
+  EXPECT_FALSE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)) &&
+               generator->position() == Bytes{0});
   generator->run(line * 2);
   EXPECT_TRUE(std::ranges::equal(generator->buffer().first(half), generator->buffer().last(half)));
 }
@@ -131,7 +133,8 @@ TEST(TrafficLines, AChaseIsRandomAndAlwaysTheSame) {
   const auto positions = steps();
   EXPECT_EQ(positions, steps());
   std::size_t neighbours = 0;
-  for (std::size_t i = 1; i < positions.size(); ++i) neighbours += positions[i] == positions[i - 1] + line.count ? 1U : 0U;
+  for (std::size_t i = 1; i < positions.size(); ++i)
+    neighbours += positions[i] == positions[i - 1] + line.count ? 1U : 0U;
   EXPECT_LT(neighbours, positions.size() / 50) << "nothing that a prefetcher could guess";
 }
 
@@ -146,7 +149,8 @@ TEST(TrafficLines, RunWithoutAllocation) {
 
 TEST(TrafficLines, ImpossibleSizesAreRefused) {
   const auto make = [](Bytes buffer, Bytes size) { return LineGenerator::make(TrafficPattern::write, buffer, size); };
-  for (const Bytes size : {Bytes{0}, Bytes{4}, Bytes{48}, hal::page_size() * 2}) EXPECT_TRUE(test::fails(make(kibi * 64, size), Errc::bad_input, "power of two"));
+  for (const Bytes size : {Bytes{0}, Bytes{4}, Bytes{48}, hal::page_size() * 2})
+    EXPECT_TRUE(test::fails(make(kibi * 64, size), Errc::bad_input, "power of two"));
   EXPECT_TRUE(test::fails(make(Bytes{0}, line), Errc::bad_input, "two lines"));
   EXPECT_TRUE(test::fails(make(hal::page_size(), hal::page_size()), Errc::bad_input, "two lines"));
   EXPECT_EQ(make(Bytes{1}, line).value()->buffer().size(), hal::page_size().count);
@@ -154,7 +158,8 @@ TEST(TrafficLines, ImpossibleSizesAreRefused) {
 
 TEST(TrafficLines, AMachineWithoutMemoryIsTold) {
   const hal::test::Failing<&hal::System::mmap> none(ENOMEM);
-  EXPECT_TRUE(test::fails(LineGenerator::make(TrafficPattern::write, kibi * 64, line), Errc::out_of_memory, "traffic generator"));
+  EXPECT_TRUE(test::fails(LineGenerator::make(TrafficPattern::write, kibi * 64, line), Errc::out_of_memory,
+                          "traffic generator"));
 }
 
 TEST(TrafficLines, MemoryThatCannotBeLockedIsSweptAllTheSame) {
@@ -248,7 +253,8 @@ class VirtualGenerator final : public Generator {
     const Bytes moved = std::min(whole, left);
     left = left - moved;
     total += moved;
-    time_.now += Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(moved.count) / static_cast<double>(speed_.bytes_per_second)));
+    time_.now += Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(moved.count) /
+                                                    static_cast<double>(speed_.bytes_per_second)));
     if (stall > Duration(0) && total >= stall_at) time_.now += std::exchange(stall, Duration(0));
     burst_ = time_.sleeps == sleeps_ ? burst_ + moved : moved;
     sleeps_ = time_.sleeps;
@@ -305,7 +311,8 @@ TEST(TrafficGreedy, EndsWhereItCannotGoOn) {
 
 TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
   for (const Bytes unit : {Bytes{64}, Bytes{128}, Bytes{4096}})
-    for (const std::uint64_t rate : {std::uint64_t{100'000}, std::uint64_t{1'000'001}, std::uint64_t{123'456'789}, std::uint64_t{5'000'000'000}})
+    for (const std::uint64_t rate :
+         {std::uint64_t{100'000}, std::uint64_t{1'000'001}, std::uint64_t{123'456'789}, std::uint64_t{5'000'000'000}})
       for (const Duration late : {0us, 57us, 1500us}) {
         VirtualTime time;
         time.late = late;
@@ -316,8 +323,10 @@ TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
         const double wanted = static_cast<double>(rate) * 10;
         // Never more than the rate gives, and less only by what a sleep at the end missed.
         EXPECT_LE(static_cast<double>(generator.total.count), wanted);
-        EXPECT_GE(static_cast<double>(generator.total.count), wanted * (1 - 2e-4) - static_cast<double>(unit.count)) << rate << " " << unit.count;
-        const double most = static_cast<double>(rate) * std::chrono::duration<double>(Pacer::grid + late * 1.1).count() * 1.2;
+        EXPECT_GE(static_cast<double>(generator.total.count), wanted * (1 - 2e-4) - static_cast<double>(unit.count))
+            << rate << " " << unit.count;
+        const double most =
+            static_cast<double>(rate) * std::chrono::duration<double>(Pacer::grid + late * 1.1).count() * 1.2;
         EXPECT_LE(static_cast<double>(generator.largest_burst.count), most + static_cast<double>(unit.count)) << rate;
       }
 }
@@ -384,9 +393,12 @@ TEST(TrafficPacer, KeepsTheGridWhereItDrops) {
 
 class TrafficCaches : public testing::Test {
  protected:
-  void cache(unsigned core, unsigned index, const char* level, const char* type, const char* size, const char* line_size) {
-    const std::string at = "sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(index) + "/";
-    for (const auto& [name, value] : {std::pair("level", level), {"type", type}, {"size", size}, {"coherency_line_size", line_size}})
+  void cache(unsigned core, unsigned index, const char* level, const char* type, const char* size,
+             const char* line_size) {
+    const std::string at =
+        "sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(index) + "/";
+    for (const auto& [name, value] :
+         {std::pair("level", level), {"type", type}, {"size", size}, {"coherency_line_size", line_size}})
       test::write_text(folder_ / (at + name), std::string(value) + "\n");
   }
   void cores(const std::string& list) { test::write_text(folder_ / "sys/devices/system/cpu/online", list + "\n"); }

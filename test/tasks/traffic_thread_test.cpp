@@ -16,7 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr Bytes line{64};
 
-std::unique_ptr<Generator> lines_of(TrafficPattern pattern) { return std::move(*LineGenerator::make(pattern, Bytes{1 << 16}, line)); }
+std::unique_ptr<Generator> lines_of(TrafficPattern pattern) {
+  return std::move(*LineGenerator::make(pattern, Bytes{1 << 16}, line));
+}
 
 hal::ThreadSettings settings() {
   hal::ThreadSettings settings;
@@ -32,7 +34,8 @@ Traffic wait_for_more(const GeneratorThread& thread, Bytes than) {
 }
 
 TEST(TrafficThread, RunsUntilItIsStopped) {
-  for (const auto pattern : {TrafficPattern::write, TrafficPattern::read, TrafficPattern::copy, TrafficPattern::latency}) {
+  for (const auto pattern :
+       {TrafficPattern::write, TrafficPattern::read, TrafficPattern::copy, TrafficPattern::latency}) {
     auto thread = GeneratorThread::start(lines_of(pattern), settings());
     ASSERT_EQ(test::problem(thread), "none");
     EXPECT_GT(thread->kernel_id(), 0);
@@ -72,7 +75,8 @@ TEST(TrafficThread, DoesNotAllocateWhileItRuns) {
 }
 
 TEST(TrafficThread, StopsInTheMiddleOfASleep) {
-  auto thread = GeneratorThread::start(lines_of(TrafficPattern::write), settings(), Bandwidth{1}); // the first line is due after a minute
+  // The first line is due after a minute
+  auto thread = GeneratorThread::start(lines_of(TrafficPattern::write), settings(), Bandwidth{1});
   ASSERT_EQ(test::problem(thread), "none");
   EXPECT_EQ(thread->stop().moved, Bytes{0});
 }
@@ -92,7 +96,8 @@ TEST(TrafficThread, HooksRunOnTheThread) {
   hooks.begin = [&]() -> Result<> {
     begin = ++order;
     cpu_set_t cores;
-    if (::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) != 1) return fail(Errc::refused, "it is not pinned yet");
+    if (::sched_getaffinity(0, sizeof cores, &cores) != 0 || CPU_COUNT(&cores) != 1)
+      return fail(Errc::refused, "it is not pinned yet");
     return {};
   };
   hooks.end = [&] { end = ++order; };
@@ -108,7 +113,8 @@ TEST(TrafficThread, ARefusalOfItsHookEndsIt) {
   GeneratorHooks hooks;
   hooks.begin = []() -> Result<> { return fail(Errc::unsupported, "no counter here"); };
   hooks.end = [&] { ended = true; };
-  EXPECT_TRUE(test::fails(GeneratorThread::start(lines_of(TrafficPattern::read), settings(), {}, hooks), Errc::unsupported, "no counter"));
+  EXPECT_TRUE(test::fails(GeneratorThread::start(lines_of(TrafficPattern::read), settings(), {}, hooks),
+                          Errc::unsupported, "no counter"));
   EXPECT_FALSE(ended);
 }
 
@@ -116,7 +122,8 @@ TEST(TrafficThread, SettingsThatAreRefusedAreTold) {
   auto impossible = settings();
   impossible.core = 1000;
   EXPECT_FALSE(GeneratorThread::start(lines_of(TrafficPattern::read), impossible));
-  EXPECT_TRUE(test::fails(GeneratorThread::start(lines_of(TrafficPattern::read), settings(), Bandwidth{0}), Errc::bad_input, "0B/s"));
+  EXPECT_TRUE(test::fails(GeneratorThread::start(lines_of(TrafficPattern::read), settings(), Bandwidth{0}),
+                          Errc::bad_input, "0B/s"));
 }
 
 TEST(TrafficThread, MovesAndIsReplaced) {

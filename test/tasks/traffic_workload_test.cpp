@@ -29,7 +29,9 @@ Task traffic_task() {
 /// No machine: lines of 64 bytes.
 class TrafficTask : public testing::Test {
  protected:
-  [[nodiscard]] Result<std::unique_ptr<TrafficWorkload>> tried(const Task& task) const { return TrafficWorkload::make(task, hal::Machine(folder_.path())); }
+  [[nodiscard]] Result<std::unique_ptr<TrafficWorkload>> tried(const Task& task) const {
+    return TrafficWorkload::make(task, hal::Machine(folder_.path()));
+  }
   [[nodiscard]] std::unique_ptr<TrafficWorkload> made(const Task& task) const {
     auto workload = tried(task);
     EXPECT_EQ(test::problem(workload), "none");
@@ -86,7 +88,8 @@ TEST_F(TrafficTask, FingerprintFollowsItsSettings) {
 
 TEST_F(TrafficTask, BufferAndLineAreTheMachines) {
   const std::string cache = "sys/devices/system/cpu/cpu0/cache/index3/";
-  for (const auto& [name, value] : {std::pair("level", "3"), {"type", "Unified"}, {"size", "5120K"}, {"coherency_line_size", "128"}})
+  for (const auto& [name, value] :
+       {std::pair("level", "3"), {"type", "Unified"}, {"size", "5120K"}, {"coherency_line_size", "128"}})
     test::write_text(folder_ / (cache + name), value);
   Task task = traffic_task();
   task.buffer.reset();
@@ -109,7 +112,8 @@ TEST_F(TrafficTask, RefusesWhatMovesNothing) {
 }
 
 TEST_F(TrafficTask, IsMadeByName) {
-  for (const auto kind : {DeviceKind::host, DeviceKind::cuda}) EXPECT_EQ(test::problem(make_workload(traffic_task(), kind)), "none");
+  for (const auto kind : {DeviceKind::host, DeviceKind::cuda})
+    EXPECT_EQ(test::problem(make_workload(traffic_task(), kind)), "none");
   Task task = traffic_task();
   task.footprint = page;
   EXPECT_TRUE(test::fails(make_workload(task, DeviceKind::host), Errc::bad_input, "task 'load': footprint"));

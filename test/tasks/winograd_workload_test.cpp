@@ -32,7 +32,8 @@ std::vector<float> convolved(std::span<const float> x, std::span<const float> fi
         for (std::int64_t c = 0; c < channels; ++c)
           for (std::int64_t i = std::max<std::int64_t>(row - 1, 0); i <= std::min(row + 1, n - 1); ++i)
             for (std::int64_t j = std::max<std::int64_t>(column - 1, 0); j <= std::min(column + 1, n - 1); ++j)
-              sum += at(x, (c * n + i) * n + j) * at(filters, ((k * channels + c) * 3 + i - row + 1) * 3 + j - column + 1);
+              sum +=
+                  at(x, (c * n + i) * n + j) * at(filters, ((k * channels + c) * 3 + i - row + 1) * 3 + j - column + 1);
         y[static_cast<std::size_t>((k * n + row) * n + column)] = static_cast<float>(sum);
       }
   return y;
@@ -70,7 +71,9 @@ TEST(WinogradWorkload, ComputesTheConvolution) {
     const auto& input = workload.network().inputs().front().buffer;
     const auto& output = workload.network().outputs().front().buffer;
     EXPECT_TRUE(std::ranges::any_of(input, [](float value) { return value > 0; }));
-    EXPECT_LT(relative_error({output.begin(), output.end()}, convolved(input, graph.tensors[1].values, resolution)), 1e-5) << resolution;
+    EXPECT_LT(relative_error({output.begin(), output.end()}, convolved(input, graph.tensors[1].values, resolution)),
+              1e-5)
+        << resolution;
   }
 }
 
@@ -81,7 +84,8 @@ TEST(WinogradWorkload, IsWinogradsOnTheHostAtEveryResolution) {
   }
   const auto workload = WinogradWorkload::make(16, DeviceKind::host);
   ASSERT_TRUE(workload);
-  EXPECT_EQ((*workload)->constants().size(), static_cast<std::size_t>(16 * channels * channels) * sizeof(float)) << "16 points of each filter, not 9";
+  EXPECT_EQ((*workload)->constants().size(), static_cast<std::size_t>(16 * channels * channels) * sizeof(float))
+      << "16 points of each filter, not 9";
 }
 
 TEST(WinogradWorkload, MemoryIsPictureResultAndWorkspace) {
@@ -93,11 +97,14 @@ TEST(WinogradWorkload, MemoryIsPictureResultAndWorkspace) {
 }
 
 TEST(WinogradWorkload, FlopsAreThoseOfTheDefinition) {
-  EXPECT_DOUBLE_EQ(WinogradWorkload::make(100, DeviceKind::host).value()->flops(), 2.0 * 9 * channels * channels * 100 * 100);
+  EXPECT_DOUBLE_EQ(WinogradWorkload::make(100, DeviceKind::host).value()->flops(),
+                   2.0 * 9 * channels * channels * 100 * 100);
 }
 
 TEST(WinogradWorkload, FingerprintFollowsResolutionAndDevice) {
-  const auto print = [](unsigned resolution, DeviceKind kind) { return WinogradWorkload::make(resolution, kind).value()->fingerprint(); };
+  const auto print = [](unsigned resolution, DeviceKind kind) {
+    return WinogradWorkload::make(resolution, kind).value()->fingerprint();
+  };
   EXPECT_EQ(print(32, DeviceKind::host), print(32, DeviceKind::host));
   EXPECT_NE(print(32, DeviceKind::host), print(33, DeviceKind::host));
   EXPECT_NE(print(32, DeviceKind::host), print(32, DeviceKind::cuda));
@@ -131,7 +138,8 @@ TEST(WinogradWorkload, HasNothingToTuneOnTheHost) {
   const auto lines = (*workload)->tune(**device, {});
   ASSERT_TRUE(lines);
   EXPECT_TRUE(lines->empty());
-  EXPECT_TRUE(test::fails(WinogradWorkload::make(16, DeviceKind::cuda).value()->tune(**device, {}), Errc::unsupported, "NVIDIA"));
+  EXPECT_TRUE(test::fails(WinogradWorkload::make(16, DeviceKind::cuda).value()->tune(**device, {}), Errc::unsupported,
+                          "NVIDIA"));
 }
 
 // ---- on a GPU
@@ -173,7 +181,9 @@ const cuda::CudnnFunctions& cudnn() {
     f.create = f.create_tensor = f.create_filter = f.create_convolution = make;
     f.destroy = f.destroy_tensor = f.destroy_filter = f.destroy_convolution = destroy;
     f.set_stream = [](void*, hal::cuda::Stream) { return answer(); };
-    f.set_tensor = [](void*, int, int, int, int, int, int n, int c, int h, int w) { return given.strides = {n, c, h, w}, answer(); };
+    f.set_tensor = [](void*, int, int, int, int, int, int n, int c, int h, int w) {
+      return given.strides = {n, c, h, w}, answer();
+    };
     f.set_filter = [](void*, int, int format, int, int, int, int) { return given.format = format, answer(); };
     f.set_convolution = [](void*, int, int, int, int, int, int, int, int) { return answer(); };
     f.set_math = [](void*, int math) { return given.math = math, answer(); };
@@ -181,7 +191,8 @@ const cuda::CudnnFunctions& cudnn() {
       *bytes = given.needed;
       return std::ranges::find(given.had, algorithm) == given.had.end() ? 3000 : 0;
     };
-    f.forward = [](void*, const void*, void*, const void* x, void*, const void* filters, void*, int algorithm, void* workspace, std::size_t bytes, const void*, void*, void* y) {
+    f.forward = [](void*, const void*, void*, const void* x, void*, const void* filters, void*, int algorithm,
+                   void* workspace, std::size_t bytes, const void*, void*, void* y) {
       given.algorithm = algorithm;
       given.x = x;
       given.filters = filters;
@@ -238,7 +249,8 @@ TEST_F(WinogradByCudnn, SaysWhyThereIsNoneAndLeavesItToTheEngine) {
   const auto own = workload_->memory().scratch;
   const auto line = tuned({0, 1});
   EXPECT_TRUE(line.starts_with("# computed by the engine's own convolution")) << line;
-  for (const auto* part : {"algorithm 6", "algorithm 7", "SOME_STATUS"}) EXPECT_NE(line.find(part), std::string::npos) << line;
+  for (const auto* part : {"algorithm 6", "algorithm 7", "SOME_STATUS"})
+    EXPECT_NE(line.find(part), std::string::npos) << line;
   EXPECT_NE(tuned({6, 7}, std::size_t{5} << 30).find("workspace of 5"), std::string::npos);
   given.failing = given.calls + 1;
   EXPECT_TRUE(tuned({6}).starts_with("# ")) << "no handle";
@@ -302,7 +314,8 @@ TEST_F(WinogradByCudnn, UsesWhatAProfileSays) {
   const auto use = [&](const std::string& line) { return workload_->use(std::vector{line}); };
   const auto own = workload_->memory().scratch;
   EXPECT_EQ(test::problem(use("# a note")), "none");
-  for (const auto* line : {"winograd 33 = cudnn 7 workspace 0", "winograd 32 = cudnn 1 workspace 0", "winograd 32 = cublas workspace 0", "nonsense"})
+  for (const auto* line : {"winograd 33 = cudnn 7 workspace 0", "winograd 32 = cudnn 1 workspace 0",
+                           "winograd 32 = cublas workspace 0", "nonsense"})
     EXPECT_TRUE(test::fails(use(line), Errc::bad_input, "no choice")) << line;
   EXPECT_EQ(workload_->memory().scratch, own);
   EXPECT_EQ(test::problem(use("winograd 32 = cudnn 7 workspace 1048576")), "none");

@@ -24,7 +24,8 @@ Script one(Duration deadline = 100us) {
 
 TEST(Analyzer, CountsAndStatisticsOfAStage) {
   Script script = one();
-  for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10 + static_cast<std::int64_t>(job) % 5, 1);
+  for (std::uint64_t job = 0; job < 10; ++job)
+    script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10 + static_cast<std::int64_t>(job) % 5, 1);
   script.add(RecordKind::run_end, 1000);
   const auto analysis = script.analyze();
   ASSERT_THAT(analysis.tasks, SizeIs(1));
@@ -60,7 +61,8 @@ TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
   std::ranges::sort(all);
   const auto found = builder.distribution();
   const auto near = [&](Duration percentile, double share) {
-    const auto exact = static_cast<double>(all[static_cast<std::size_t>(share * static_cast<double>(all.size())) - 1].count());
+    const auto exact =
+        static_cast<double>(all[static_cast<std::size_t>(share * static_cast<double>(all.size())) - 1].count());
     EXPECT_GE(static_cast<double>(percentile.count()), exact);
     EXPECT_LE(static_cast<double>(percentile.count()), exact * (1 + 1.0 / 64) + 1);
   };
@@ -120,7 +122,7 @@ TEST(Analyzer, ARecordingThatBeginsInTheMiddleLeavesOutWhatItDidNotSeeBegin) {
   EXPECT_FALSE(analysis.ended);
 }
 
-// ---- what is missing --------------------------------------------------------------------------------------------------
+// ---- what is missing ----
 
 Script ten() {
   Script script = one();
@@ -134,7 +136,8 @@ TEST(Losses, AnyRecordOfAJobThatIsMissingMakesItsTaskInvalid) {
   for (std::size_t gone = 0; gone < records; ++gone) {
     Script script = ten();
     const RecordKind kind = script.records[gone].kind;
-    if (script.records[gone].job.number == 0 && kind == RecordKind::job_release) continue; // as if the recording began later
+    // As if the recording began later
+    if (script.records[gone].job.number == 0 && kind == RecordKind::job_release) continue;
     script.records.erase(script.records.begin() + static_cast<std::ptrdiff_t>(gone));
     const auto found = script.analyze().tasks[0];
     EXPECT_EQ(found.unknown, 1u) << gone;
@@ -191,7 +194,8 @@ TEST(Losses, WhatANeverEndingExecutionHidesIsNotBlamedForEver) {
 TEST(Losses, JobsOfTasksThatAreNotThereAndTimesThatAreNoneDoNoHarm) {
   Script script = one(10us); // so that jobs are late, and explained
   for (std::uint64_t job = 0; job < 10; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100, 5, 10, 1);
-  for (const auto kind : {RecordKind::device_begin, RecordKind::swap_in_begin, RecordKind::swap_out_begin, RecordKind::job_release, RecordKind::job_start})
+  for (const auto kind : {RecordKind::device_begin, RecordKind::swap_in_begin, RecordKind::swap_out_begin,
+                          RecordKind::job_release, RecordKind::job_start})
     script.add(kind, {77, 3}, 1);
   script.add(RecordKind::throttle_begin, 2).core = 4'000'000'000;
   script.add(RecordKind::device_end, {0, 5}, 0).at = Instant::max();
@@ -207,7 +211,7 @@ TEST(Losses, AMissingStreamKeepsTheFiguresAndMarksThem) {
   EXPECT_THAT(analysis.tasks[0].invalid, HasSubstr("the events of a core are missing"));
 }
 
-// ---- promises ---------------------------------------------------------------------------------------------------------
+// ---- promises ----
 
 TEST(Promise, EachPartAboveItsWcetAndResponsesAboveTheBound) {
   Script script = one();
@@ -234,7 +238,8 @@ TEST(Promise, APartOfWhichNothingIsConfiguredBreaksNoPromise) {
 
 TEST(Replay, NumbersOfChunksThatCannotBeAreNotReplayed) {
   Script script = one();
-  script.setup.swap = SwapSetup{.policy = SwapPolicy::pipelined, .frames = UINT32_MAX, .copy_engines = 2, .chunk = {4096}, .store = {}};
+  script.setup.swap =
+      SwapSetup{.policy = SwapPolicy::pipelined, .frames = UINT32_MAX, .copy_engines = 2, .chunk = {4096}, .store = {}};
   EXPECT_THAT(script.analyze().replay.not_replayed, HasSubstr("more than there can be"));
   script.setup.swap->frames = 4;
   script.setup.tasks[0].swap_slots = UINT32_MAX;
@@ -252,13 +257,14 @@ TEST(Promise, AMissOfATaskThatWasPromisedNothingIsNoBreach) {
   EXPECT_EQ(analysis.misses, 1u);
 }
 
-// ---- pictures ---------------------------------------------------------------------------------------------------------
+// ---- pictures ----
 
 TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
   Script script = ten();
   PieceCounter counter;
   const auto analysis = script.analyze({&counter});
-  EXPECT_EQ(counter.count(), 10u * (4 + 2)); // two CPU parts, one execution, one response, its release and its deadline
+  // Two CPU parts, one execution, one response, its release and its deadline
+  EXPECT_EQ(counter.count(), 10u * (4 + 2));
   const auto windows = windows_of(analysis, counter.count());
   ASSERT_THAT(windows, SizeIs(1));
   GanttCollector collector(windows, analysis.from);
@@ -269,13 +275,16 @@ TEST(GanttWindows, TheWholeOfAShortRecordingWithEveryPart) {
   for (const GanttBar& bar : gantt.bars) {
     ASSERT_LT(bar.lane, gantt.lanes.size());
     const auto kind = gantt.lanes[bar.lane].kind;
-    EXPECT_EQ(kind, bar.kind == GanttBar::Kind::response ? GanttLane::Kind::task : bar.kind == GanttBar::Kind::device ? GanttLane::Kind::device : GanttLane::Kind::core);
+    EXPECT_EQ(kind, bar.kind == GanttBar::Kind::response ? GanttLane::Kind::task
+                    : bar.kind == GanttBar::Kind::device ? GanttLane::Kind::device
+                                                         : GanttLane::Kind::core);
   }
 }
 
 TEST(GanttWindows, ALongRecordingIsShownAtItsMissesAndLongestJobsAndItsBeginning) {
   Script script = one();
-  for (std::uint64_t job = 0; job < 12'000; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 100 + (job > 7000 ? 100 : 0), 5, job == 7000 ? 120 : 10, 1);
+  for (std::uint64_t job = 0; job < 12'000; ++job)
+    script.run({0, job}, static_cast<std::int64_t>(job) * 100 + (job > 7000 ? 100 : 0), 5, job == 7000 ? 120 : 10, 1);
   PieceCounter counter;
   const auto analysis = script.analyze({&counter});
   const auto windows = windows_of(analysis, counter.count());

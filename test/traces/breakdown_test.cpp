@@ -127,7 +127,8 @@ TEST(Breakdown, EarlierDeadlinesAreMoreUrgentAtTheSameRank) {
 
 Script swapping() {
   Script script(two());
-  script.setup.swap = SwapSetup{.policy = SwapPolicy::pipelined, .frames = 2, .copy_engines = 2, .chunk = Bytes{4096}, .store = "test"};
+  script.setup.swap =
+      SwapSetup{.policy = SwapPolicy::pipelined, .frames = 2, .copy_engines = 2, .chunk = Bytes{4096}, .store = "test"};
   for (TaskSetup& task : script.setup.tasks) task.swap_slots = 2;
   return script;
 }
@@ -137,9 +138,9 @@ TEST(Breakdown, RoomIsMadeThenChunksComeAndTheCopyEngineIsWaitedFor) {
   script.release(front, 0, 0);
   script.ready(front, 1, 1);
   script.order(Action::Kind::copy_out, front, {1, 0, 0}, 1);
-  script.move(false, front, {1, 0, 0}, 3, 10);           // 2 us until the engine begins
+  script.move(false, front, {1, 0, 0}, 3, 10); // 2 us until the engine begins
   script.order(Action::Kind::copy_in, front, {0, 0, 0}, 10);
-  script.move(true, front, {0, 0, 0}, 15, 30);           // 5 us
+  script.move(true, front, {0, 0, 0}, 15, 30); // 5 us
   script.begin(front, 31);
   script.end(front, 40);
   script.finish(front, 40, 40, 0);
@@ -178,7 +179,7 @@ TEST(Breakdown, AnothersTransferBlocksOrIsQueuedBehind) {
   script.ready(rear, 0, 0);
   script.release(front, 1, 1);
   script.ready(front, 2, 1);
-  script.move(true, rear, {1, 0, 0}, 0, 12);  // front is not staged: it waits for the less urgent one's swap
+  script.move(true, rear, {1, 0, 0}, 0, 12); // front is not staged: it waits for the less urgent one's swap
   script.order(Action::Kind::copy_in, front, {0, 0, 1}, 12);
   script.move(true, front, {0, 0, 1}, 12, 20);
   script.begin(front, 20);
@@ -194,7 +195,9 @@ TEST(Breakdown, AnothersTransferBlocksOrIsQueuedBehind) {
   EXPECT_EQ(took(jobs.of(rear), Cause::swap_in), 12us);
   EXPECT_EQ(took(jobs.of(rear), Cause::queueing), 13us);
   const auto& shares = jobs.of(rear).shares;
-  EXPECT_TRUE(std::ranges::any_of(shares, [](const Share& share) { return share.culprit == front && share.where == Share::Where::swap_in && share.time == 8us; }));
+  EXPECT_TRUE(std::ranges::any_of(shares, [](const Share& share) {
+    return share.culprit == front && share.where == Share::Where::swap_in && share.time == 8us;
+  }));
 }
 
 TEST(Breakdown, AnEngineThatServesAnotherMakesTheCopyWait) {
@@ -268,7 +271,7 @@ TEST(Breakdown, ALateJobDelaysItsSuccessor) {
   EXPECT_EQ(job.shares.front().culprit, (JobId{0, 0}));
 }
 
-// ---- blame ------------------------------------------------------------------------------------------------------------
+// ---- blame ----
 
 /// Twenty jobs of `rear` that keep their deadline, each 10 us behind `front`; then what `disturb` adds to both.
 Analysis after_twenty(const std::function<void(Script&, JobId front, JobId rear, std::int64_t at)>& disturb) {
@@ -307,7 +310,9 @@ TEST(Blame, ALongJobOfAnother) {
   EXPECT_EQ(job.shares[0].time, 80us);
   EXPECT_EQ(job.shares[0].usual, 10us);
   EXPECT_EQ(job.shares[0].overrun, 70us);
-  EXPECT_EQ(job.blame, "job 20 of rear was 11.0 us late (111 us of 100 us): 80.0 us behind the execution of front (job 20), 70.0 us over its WCET (usually 10.0 us)");
+  EXPECT_EQ(job.blame,
+            "job 20 of rear was 11.0 us late (111 us of 100 us): 80.0 us behind the execution of front (job 20), 70.0 "
+            "us over its WCET (usually 10.0 us)");
 }
 
 TEST(Blame, ADelayedSwapThatIsShorterThanTheUsualExecution) {
@@ -341,16 +346,18 @@ TEST(Blame, AThrottledCore) {
 }
 
 TEST(Blame, ItsOwnLongExecution) {
-  const auto analysis = after_twenty([](Script& script, JobId, JobId late, std::int64_t at) { script.run(late, at, 1, 120, 1); });
+  const auto analysis =
+      after_twenty([](Script& script, JobId, JobId late, std::int64_t at) { script.run(late, at, 1, 120, 1); });
   ASSERT_EQ(analysis.missed_jobs.size(), 1u);
   const auto& share = analysis.missed_jobs[0].shares[0];
   EXPECT_EQ(share.cause, Cause::execution);
   EXPECT_EQ(share.overrun, 90us);
-  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("120 us its own execution, 90.0 us over its WCET (usually 29.0 us)"));
+  EXPECT_THAT(analysis.missed_jobs[0].blame,
+              HasSubstr("120 us its own execution, 90.0 us over its WCET (usually 29.0 us)"));
   EXPECT_THAT(analysis.breaches, testing::SizeIs(2)); // its promised deadline, and its WCET
 }
 
-// ---- all together -----------------------------------------------------------------------------------------------------
+// ---- all together ----
 
 /// Records in a possible order, of instants that are not: whatever happened, the parts sum to the response time.
 TEST(Breakdown, PartsSumToTheResponseWhateverHappens) {
@@ -366,10 +373,12 @@ TEST(Breakdown, PartsSumToTheResponseWhateverHappens) {
         std::int64_t at = nominal + number(30);
         script.release(id, nominal, at);
         script.ready(id, at += number(30), number(40));
-        if (number(1) == 0) script.order(number(1) == 0 ? Action::Kind::copy_in : Action::Kind::copy_out, id, {task, 0, 0}, at);
+        if (number(1) == 0)
+          script.order(number(1) == 0 ? Action::Kind::copy_in : Action::Kind::copy_out, id, {task, 0, 0}, at);
         for (int i = number(4); i > 0; --i) {
           const std::int64_t begin = at + number(30);
-          script.move(number(1) == 0, number(1) == 0 ? id : JobId{1 - task, job}, {task, 0, 0}, begin, begin + number(30));
+          script.move(number(1) == 0, number(1) == 0 ? id : JobId{1 - task, job}, {task, 0, 0}, begin,
+                      begin + number(30));
         }
         script.begin(id, at += number(60));
         script.end(id, at += number(30));

@@ -24,7 +24,8 @@ Instant at(std::int64_t ns) { return Instant(Duration(ns)); }
 
 void emit_swapping() {
   for (const auto& policy : spellings<SwapPolicy>())
-    swap_plan({.policy = policy.value, .frames = 90'000, .copy_engines = 2, .cost = {.chunk = chunk}, .store = {}}, "page-locked host memory");
+    swap_plan({.policy = policy.value, .frames = 90'000, .copy_engines = 2, .cost = {.chunk = chunk}, .store = {}},
+              "page-locked host memory");
   swap_begin(loaded, at(140));
   swap_end(loaded, at(141), {}, chunk);
   swap_begin(saved, at(142));
@@ -39,7 +40,8 @@ void emit_swapping() {
 std::vector<ExpectedEvent> swapping() {
   std::vector<ExpectedEvent> events;
   for (const auto& policy : spellings<SwapPolicy>())
-    events.push_back({"swap_plan", {{"frames", 90'000}, {"copy_engines", 2}, {"chunk_bytes", 6'000'000'000}},
+    events.push_back({"swap_plan",
+                      {{"frames", 90'000}, {"copy_engines", 2}, {"chunk_bytes", 6'000'000'000}},
                       {{"policy", std::string(policy.text)}, {"store", "page-locked host memory"}}});
   const auto transfer = [](Integers more) {
     more.insert({{"task", 6}, {"slot", 11}, {"frame", 70'000}, {"cause_task", 3}, {"cause_job", number}});
@@ -55,7 +57,10 @@ std::vector<ExpectedEvent> swapping() {
       {"swap_in_end", transfer({{"at", 146}, {"copied_bytes", 6'000'000'000}}), {{"outcome", "corrupted"}}},
       {"swap_out_end", transfer({{"at", 147}, {"copied_bytes", 0}}), {{"outcome", "io-error"}}},
       {"swap_totals",
-       {{"in_bytes", 4'000'000'001}, {"out_bytes", 4'000'000'002}, {"skipped_bytes", 4'000'000'003}, {"dropped_bytes", 4'000'000'004}},
+       {{"in_bytes", 4'000'000'001},
+        {"out_bytes", 4'000'000'002},
+        {"skipped_bytes", 4'000'000'003},
+        {"dropped_bytes", 4'000'000'004}},
        {}}};
   events.insert(events.end(), transfers.begin(), transfers.end());
   return events;
@@ -65,14 +70,21 @@ constexpr std::uint64_t sequence = 7'000'000'000;
 
 policies::Event input(policies::Event::Kind kind) {
   const bool moves = kind == policies::Event::Kind::copied_in || kind == policies::Event::Kind::copied_out;
-  return {.kind = kind, .job = moves ? policies::JobId{} : job, .now = at(500), .deadline = at(580), .transfer = moves ? moved : policies::Transfer{}, .failed = moves};
+  return {.kind = kind,
+          .job = moves ? policies::JobId{} : job,
+          .now = at(500),
+          .deadline = at(580),
+          .transfer = moves ? moved : policies::Transfer{},
+          .failed = moves};
 }
 
 constexpr policies::Event::Kind inputs[] = {policies::Event::Kind::job_requested, policies::Event::Kind::job_withdrawn,
-                                            policies::Event::Kind::execution_done, policies::Event::Kind::copied_in, policies::Event::Kind::copied_out};
+                                            policies::Event::Kind::execution_done, policies::Event::Kind::copied_in,
+                                            policies::Event::Kind::copied_out};
 constexpr const char* input_names[] = {"job-requested", "job-withdrawn", "execution-done", "copied-in", "copied-out"};
-constexpr policies::Action::Kind actions[] = {policies::Action::Kind::start_execution, policies::Action::Kind::copy_in, policies::Action::Kind::copy_out,
-                                              policies::Action::Kind::refuse,          policies::Action::Kind::drop,    policies::Action::Kind::fail};
+constexpr policies::Action::Kind actions[] = {
+    policies::Action::Kind::start_execution, policies::Action::Kind::copy_in, policies::Action::Kind::copy_out,
+    policies::Action::Kind::refuse,          policies::Action::Kind::drop,    policies::Action::Kind::fail};
 constexpr const char* action_names[] = {"start-execution", "copy-in", "copy-out", "refuse", "drop", "fail"};
 
 void emit_scheduling() {
@@ -85,13 +97,25 @@ std::vector<ExpectedEvent> scheduling() {
   for (std::size_t i = 0; i < std::size(inputs); ++i) {
     const bool moves = i >= 3;
     events.push_back({"scheduler_input",
-                      {{"sequence", static_cast<std::int64_t>(sequence)}, {"task", moves ? 0 : 3}, {"job", moves ? 0 : number}, {"at", 500}, {"deadline", i == 0 ? 580 : 0},
-                       {"moved_task", moves ? 6 : 0}, {"slot", moves ? 11 : 0}, {"frame", moves ? 70'000 : 0}, {"failed", moves}},
+                      {{"sequence", static_cast<std::int64_t>(sequence)},
+                       {"task", moves ? 0 : 3},
+                       {"job", moves ? 0 : number},
+                       {"at", 500},
+                       {"deadline", i == 0 ? 580 : 0},
+                       {"moved_task", moves ? 6 : 0},
+                       {"slot", moves ? 11 : 0},
+                       {"frame", moves ? 70'000 : 0},
+                       {"failed", moves}},
                       {{"input", input_names[i]}}});
   }
   for (const char* action : action_names)
     events.push_back({"scheduler_action",
-                      {{"sequence", static_cast<std::int64_t>(sequence)}, {"task", 3}, {"job", number}, {"moved_task", 6}, {"slot", 11}, {"frame", 70'000}},
+                      {{"sequence", static_cast<std::int64_t>(sequence)},
+                       {"task", 3},
+                       {"job", number},
+                       {"moved_task", 6},
+                       {"slot", 11},
+                       {"frame", 70'000}},
                       {{"action", action}}});
   return events;
 }
@@ -112,7 +136,8 @@ std::vector<ExpectedEvent> bandwidth() {
 
 /// As often as there are memory policies.
 void emit_memory_policies(const Task& task, PlannedTask planned) {
-  planned.memory = {.constant = {5'000'000'001}, .scratch = {5'000'000'002}, .state = {5'000'000'003}, .fixed = {5'000'000'004}};
+  planned.memory = {
+      .constant = {5'000'000'001}, .scratch = {5'000'000'002}, .state = {5'000'000'003}, .fixed = {5'000'000'004}};
   planned.swap_volume = {5'000'000'005};
   planned.swap_slots.resize(9);
   planned.resident_slots = 4;
@@ -127,10 +152,15 @@ void emit_memory_policies(const Task& task, PlannedTask planned) {
 std::vector<ExpectedEvent> memory_policies() {
   std::vector<ExpectedEvent> events;
   for (const auto& policy : spellings<MemoryPolicy>()) {
-    events.push_back({"task_info", {{"task", 5}, {"swap_slots", 9}, {"resident_slots", 4}}, {{"criticality", "best-effort"}}});
+    events.push_back(
+        {"task_info", {{"task", 5}, {"swap_slots", 9}, {"resident_slots", 4}}, {{"criticality", "best-effort"}}});
     events.push_back({"task_memory",
-                      {{"task", 5}, {"constant_bytes", 5'000'000'001}, {"scratch_bytes", 5'000'000'002}, {"state_bytes", 5'000'000'003},
-                       {"fixed_bytes", 5'000'000'004}, {"swap_volume_bytes", 5'000'000'005}},
+                      {{"task", 5},
+                       {"constant_bytes", 5'000'000'001},
+                       {"scratch_bytes", 5'000'000'002},
+                       {"state_bytes", 5'000'000'003},
+                       {"fixed_bytes", 5'000'000'004},
+                       {"swap_volume_bytes", 5'000'000'005}},
                       {{"policy", std::string(policy.text)}}});
     events.push_back({"task_workload", {{"task", 5}}, {{"workload", "dnn-5f3a"}}});
     events.push_back({"task_tuning", {{"task", 5}}, {{"line", "conv_1 = winograd"}}});
@@ -214,11 +244,22 @@ std::vector<ExpectedEvent> each_event() {
     more.insert({{"task", 3}, {"job", number}});
     return more;
   };
-  const Integers info{{"promised", 1}, {"period", 100'000'000}, {"deadline", 90'000'000}, {"offset", 7'000'000}, {"core", 1},
-                      {"core_rank", 4}, {"device_rank", 5}, {"wcet_before", 2'000'000}, {"wcet_device", 31'000'000},
-                      {"wcet_after", 1'000'000}, {"ready_by", 10'000'000}, {"device_done_by", 80'000'000},
-                      {"swap_slots", 0}, {"resident_slots", -1}};
-  const Integers nothing{{"constant_bytes", 0}, {"scratch_bytes", 0}, {"state_bytes", 0}, {"fixed_bytes", 0}, {"swap_volume_bytes", 0}};
+  const Integers info{{"promised", 1},
+                      {"period", 100'000'000},
+                      {"deadline", 90'000'000},
+                      {"offset", 7'000'000},
+                      {"core", 1},
+                      {"core_rank", 4},
+                      {"device_rank", 5},
+                      {"wcet_before", 2'000'000},
+                      {"wcet_device", 31'000'000},
+                      {"wcet_after", 1'000'000},
+                      {"ready_by", 10'000'000},
+                      {"device_done_by", 80'000'000},
+                      {"swap_slots", 0},
+                      {"resident_slots", -1}};
+  const Integers nothing{
+      {"constant_bytes", 0}, {"scratch_bytes", 0}, {"state_bytes", 0}, {"fixed_bytes", 0}, {"swap_volume_bytes", 0}};
   Integers unbounded = info, bounded = info;
   unbounded.insert({{"task", 3}, {"response_bound", -1}});
   bounded.insert({{"task", 4}, {"response_bound", 60'000'000}});
@@ -230,10 +271,20 @@ std::vector<ExpectedEvent> each_event() {
   std::vector<ExpectedEvent> events{
       {"run_begin", {{"simulated", 0}, {"start", 90}}, {{"version", "1.2.3"}, {"machine", "a board"}}},
       {"run_begin", {{"simulated", 1}, {"start", 0}}, {{"version", "1.2.3"}, {"machine", "simulation"}}},
-      {"plan", {{"proved", 1}, {"order", 1}, {"tasks", 1}, {"demand_bytes", 1000}, {"capacity_bytes", 2000}, {"chunk_bytes", 500},
-                {"slack", 3'000'000}}, {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
-      {"admission_test", {{"proved", 0}, {"baseline", 1}, {"left", 0}, {"right", 0}, {"slack", 9'000'000}}, {{"name", "demand"}, {"limiting_task", ""}}},
-      {"admission_test", {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
+      {"plan",
+       {{"proved", 1},
+        {"order", 1},
+        {"tasks", 1},
+        {"demand_bytes", 1000},
+        {"capacity_bytes", 2000},
+        {"chunk_bytes", 500},
+        {"slack", 3'000'000}},
+       {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
+      {"admission_test",
+       {{"proved", 0}, {"baseline", 1}, {"left", 0}, {"right", 0}, {"slack", 9'000'000}},
+       {{"name", "demand"}, {"limiting_task", ""}}},
+      {"admission_test",
+       {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
        {{"name", "rta"}, {"limiting_task", "front"}}},
       {"task_info", unbounded, {{"name", "front"}, {"criticality", "real-time"}}},
       memory_of(3),
@@ -242,14 +293,19 @@ std::vector<ExpectedEvent> each_event() {
       memory_of(4),
       {"task_workload", {{"task", 4}}, {{"workload", ""}}},
   };
-  const auto append = [&events](const std::vector<ExpectedEvent>& more) { events.insert(events.end(), more.begin(), more.end()); };
+  const auto append = [&events](const std::vector<ExpectedEvent>& more) {
+    events.insert(events.end(), more.begin(), more.end());
+  };
   append(memory_policies());
   append({
       {"layer_info", {{"task", 3}, {"layer", 17}}, {{"name", "conv_17"}}},
       {"degraded", {}, {{"what", "core 1: SCHED_FIFO refused"}}},
       {"probe", {}, {{"service", "store"}, {"found", "page-locked host memory"}}},
       {"device_memory",
-       {{"used_bytes", 5'000'000'000}, {"context_bytes", 400'000'000}, {"demand_bytes", 4'500'000'000}, {"separate_bytes", 9'000'000'000}},
+       {{"used_bytes", 5'000'000'000},
+        {"context_bytes", 400'000'000},
+        {"demand_bytes", 4'500'000'000},
+        {"separate_bytes", 9'000'000'000}},
        {{"name", "NVIDIA H200"}}},
       {"job_release", of_job({{"nominal", 100}, {"actual", 107}, {"deadline", 200}}), {}},
       {"job_start", of_job({{"at", 110}}), {}},
@@ -264,8 +320,11 @@ std::vector<ExpectedEvent> each_event() {
       {"after_begin", of_job({{"at", 175}}), {}},
       {"job_end", of_job({{"at", 210}, {"response", 110}, {"executed", 34}}), {}},
       {"job_miss", of_job({{"at", 210}, {"deadline", 200}, {"lateness", 10}}), {}},
-      {"job_overrun", of_job({{"at", 300}, {"policy", static_cast<std::int64_t>(OnOverrun::abort_job)},
-                              {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}), {}},
+      {"job_overrun",
+       of_job({{"at", 300},
+               {"policy", static_cast<std::int64_t>(OnOverrun::abort_job)},
+               {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}),
+       {}},
       {"job_skip", {{"task", 3}, {"nominal", 400}, {"at", 401}}, {}},
       {"job_abort", of_job({{"at", 410}}), {}},
       {"device_fault", of_job({}), {{"what", "CUDA_ERROR_ILLEGAL_ADDRESS"}}},

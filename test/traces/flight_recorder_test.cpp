@@ -97,7 +97,8 @@ TEST(FlightRecorder, BabeltraceReadsASnapshot) {
   const auto snapshots = snapshots_of(program, last);
   EXPECT_EQ(program.wait(), 0);
   ASSERT_FALSE(snapshots.empty());
-  EXPECT_EQ(std::system(("babeltrace2 " + snapshots.front().folder.string() + " >" + (folder / "text").string()).c_str()), 0);
+  EXPECT_EQ(
+      std::system(("babeltrace2 " + snapshots.front().folder.string() + " >" + (folder / "text").string()).c_str()), 0);
   EXPECT_THAT(rtexec::test::read_text(folder / "text"), testing::HasSubstr("job = 99"));
 }
 

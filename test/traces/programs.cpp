@@ -52,7 +52,8 @@ int failed(const Error& error) {
 int record(const fs::path& folder, const SessionOptions& options, const std::function<void()>& body) {
   auto session = Session::start(folder, options);
   if (!session) return failed(session.error());
-  if (!recording() || recording_layers() != options.layers) return failed({Errc::device_fault, "the events are not on"});
+  if (!recording() || recording_layers() != options.layers)
+    return failed({Errc::device_fault, "the events are not on"});
   say("recording");
   body();
   const auto summary = session->stop();
@@ -79,10 +80,11 @@ int record_and_drain(const fs::path& folder, std::uint64_t events) {
 
 void emit_from_four_threads(std::uint64_t events) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([=] {
-    prepare_thread();
-    emit(events);
-  });
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([=] {
+      prepare_thread();
+      emit(events);
+    });
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -102,7 +104,8 @@ void say_faults_and_allocations(std::uint64_t events) {
     allocated = rtexec::test::allocations() - allocated;
     ::getrusage(RUSAGE_THREAD, &after);
   }).join();
-  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(allocated) + " allocations");
+  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " +
+      std::to_string(allocated) + " allocations");
 }
 
 int abandon(const fs::path& folder) {
@@ -115,7 +118,7 @@ int abandon(const fs::path& folder) {
   return recording() ? 1 : 0;
 }
 
-// ---- flight recorder --------------------------------------------------------------------------------------------------
+// ---- flight recorder ----
 
 void emit_setup() {
   probe("store", "none");
@@ -138,7 +141,8 @@ int say_snapshots(FlightRecorder& recorder) {
 }
 
 /// Runs `body` under a flight recorder; says its snapshots.
-int fly(const fs::path& folder, const FlightRecorderOptions& options, const std::function<void(FlightRecorder&)>& body) {
+int fly(const fs::path& folder, const FlightRecorderOptions& options,
+        const std::function<void(FlightRecorder&)>& body) {
   auto recorder = FlightRecorder::start(folder, options);
   if (!recorder) return failed(recorder.error());
   emit_setup();
@@ -148,7 +152,8 @@ int fly(const fs::path& folder, const FlightRecorderOptions& options, const std:
 }
 
 bool snapshots_become(const fs::path& folder, std::ptrdiff_t count) {
-  return wait_for([&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()) >= count; }, 10s);
+  return wait_for([&] { return std::distance(fs::directory_iterator(folder), fs::directory_iterator()) >= count; },
+                  10s);
 }
 
 std::uintmax_t bytes_in(const fs::path& folder) {
@@ -162,17 +167,20 @@ std::uintmax_t bytes_in(const fs::path& folder) {
 /// Its folder is there before its events are.
 bool snapshots_are_written(const fs::path& folder, std::ptrdiff_t count) {
   std::uintmax_t before = 0;
-  return snapshots_become(folder, count) && wait_for([&] {
-    std::this_thread::sleep_for(200ms);
-    const std::uintmax_t bytes = bytes_in(folder);
-    return std::exchange(before, bytes) == bytes && bytes > 0;
-  }, 10s);
+  return snapshots_become(folder, count) && wait_for(
+                                                [&] {
+                                                  std::this_thread::sleep_for(200ms);
+                                                  const std::uintmax_t bytes = bytes_in(folder);
+                                                  return std::exchange(before, bytes) == bytes && bytes > 0;
+                                                },
+                                                10s);
 }
 
 /// That many events before each snapshot; each is waited for.
 void emit_and_take(FlightRecorder& recorder, const fs::path& folder, std::uint64_t events, int times) {
   for (int i = 0; i < times; ++i) {
-    for (std::uint64_t job = 0; job < events; ++job) job_start({.task = 0, .number = job + static_cast<std::uint64_t>(i) * events}, Instant{});
+    for (std::uint64_t job = 0; job < events; ++job)
+      job_start({.task = 0, .number = job + static_cast<std::uint64_t>(i) * events}, Instant{});
     recorder.take("miss " + std::to_string(i));
     if (!snapshots_are_written(folder, i + 1)) say("no snapshot");
   }
@@ -207,10 +215,11 @@ void say_disturbance(FlightRecorder& recorder, const fs::path& folder) {
   emit_and_take(recorder, folder, 10, 4);
   over = true;
   emitting.join();
-  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " + std::to_string(allocated) + " allocations");
+  say(std::to_string(after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt) + " faults, " +
+      std::to_string(allocated) + " allocations");
 }
 
-// ---- cost -------------------------------------------------------------------------------------------------------------
+// ---- cost ----
 
 double cpu_nanoseconds() {
   timespec time{};
@@ -241,8 +250,8 @@ void say_cost_recorded() {
   measure(100, true); // the first packet of a buffer
   const Cost unprepared = measure(1, false), prepared = measure(20'000, true);
   char line[160];
-  std::snprintf(line, sizeof line, "%.0f ns recorded; a thread's first: %.0f ns prepared, %.0f ns unprepared", prepared.each, prepared.first,
-                unprepared.first);
+  std::snprintf(line, sizeof line, "%.0f ns recorded; a thread's first: %.0f ns prepared, %.0f ns unprepared",
+                prepared.each, prepared.first, unprepared.first);
   say(line);
 }
 
@@ -269,42 +278,54 @@ int run_program(const std::vector<std::string>& arguments) {
   const std::string& mode = arguments.at(0);
   const fs::path folder = arguments.at(1);
   const auto number = [&](std::size_t index) { return std::stoull(arguments.at(index)); };
-  if (mode == "record") return record(folder, {}, [&] {
-    emit(number(2));
-    std::this_thread::sleep_for(std::chrono::milliseconds(number(3)));
-  });
+  if (mode == "record")
+    return record(folder, {}, [&] {
+      emit(number(2));
+      std::this_thread::sleep_for(std::chrono::milliseconds(number(3)));
+    });
   if (mode == "overflow") return record(folder, {.buffer = Bytes{0}}, [&] { emit(number(2)); });
   if (mode == "threads") return record(folder, {}, [&] { emit_from_four_threads(number(2)); });
   if (mode == "each-event") return record(folder, {.layers = number(2) != 0}, emit_each_event);
-  if (mode == "slowly") return record(folder, {.buffer = Bytes{1U << 20}}, [&] {
-    for (int i = 0; i < 100; ++i) {
-      emit(number(2));
-      std::this_thread::sleep_for(10ms);
-    }
-  });
-  if (mode == "second") return record(folder, {}, [&] {
-    const auto second = Session::start(folder.string() + "-second", {});
-    say(second ? "two sessions" : second.error().what);
-  });
+  if (mode == "slowly")
+    return record(folder, {.buffer = Bytes{1U << 20}}, [&] {
+      for (int i = 0; i < 100; ++i) {
+        emit(number(2));
+        std::this_thread::sleep_for(10ms);
+      }
+    });
+  if (mode == "second")
+    return record(folder, {}, [&] {
+      const auto second = Session::start(folder.string() + "-second", {});
+      say(second ? "two sessions" : second.error().what);
+    });
   if (mode == "locked") return record(folder, {}, [&] { say_faults_and_allocations(number(2)); });
   if (mode == "cost") return record(folder, {}, [] { say_cost_recorded(); });
   if (mode == "abandon") return abandon(folder);
   if (mode == "drain") return record_and_drain(folder, number(2));
   const FlightRecorderOptions often{.apart = 0s};
-  if (mode == "fly") return fly(folder, often, [&](FlightRecorder& recorder) { emit_and_take(recorder, folder, number(2), 3); });
-  if (mode == "fly-most") return fly(folder, {.most = 2, .apart = 0s}, [&](FlightRecorder& recorder) { emit_and_take(recorder, folder, 10, 2), recorder.take("one too many"); });
-  if (mode == "fly-burst") return fly(folder, {}, [&](FlightRecorder& recorder) {
-    emit_and_take(recorder, folder, 10, 1);
-    for (int i = 1; i < 30; ++i) recorder.take("miss " + std::to_string(i)); // within the second after the first
-  });
-  if (mode == "fly-signal") return fly(folder, often, [&](FlightRecorder& recorder) { emit_until_signalled(recorder, folder); });
-  if (mode == "fly-locked") return fly(folder, often, [&](FlightRecorder& recorder) { say_disturbance(recorder, folder); });
+  if (mode == "fly")
+    return fly(folder, often, [&](FlightRecorder& recorder) { emit_and_take(recorder, folder, number(2), 3); });
+  if (mode == "fly-most")
+    return fly(folder, {.most = 2, .apart = 0s}, [&](FlightRecorder& recorder) {
+      emit_and_take(recorder, folder, 10, 2), recorder.take("one too many");
+    });
+  if (mode == "fly-burst")
+    return fly(folder, {}, [&](FlightRecorder& recorder) {
+      emit_and_take(recorder, folder, 10, 1);
+      // Within the second after the first
+      for (int i = 1; i < 30; ++i) recorder.take("miss " + std::to_string(i));
+    });
+  if (mode == "fly-signal")
+    return fly(folder, often, [&](FlightRecorder& recorder) { emit_until_signalled(recorder, folder); });
+  if (mode == "fly-locked")
+    return fly(folder, often, [&](FlightRecorder& recorder) { say_disturbance(recorder, folder); });
   return 2;
 }
 
 double nanoseconds_of_an_event_off() { return measure(50'000'000, true).each; }
 
-Program::Program(const std::vector<std::string>& arguments, const std::function<void()>& before_exec, const fs::path& executable) {
+Program::Program(const std::vector<std::string>& arguments, const std::function<void()>& before_exec,
+                 const fs::path& executable) {
   std::vector<std::string> words{"traced-program", "--program"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> list;
@@ -359,7 +380,8 @@ int Program::wait() {
 void Program::give_up(const char* awaited) {
   std::string threads = threads_of(pid_);
   for (const pid_t daemon : daemons_of(pid_)) threads += threads_of(daemon);
-  ADD_FAILURE() << "the program did not come to " << awaited << " in " << readable(limit) << "; it and its daemons wait in:" << threads;
+  ADD_FAILURE() << "the program did not come to " << awaited << " in " << readable(limit)
+                << "; it and its daemons wait in:" << threads;
   ::kill(pid_, SIGKILL);
 }
 

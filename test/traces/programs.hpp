@@ -17,8 +17,8 @@ namespace rtexec::traces::test {
 /// Runs the mode named first; the process's exit code. Modes: programs.cpp.
 int run_program(const std::vector<std::string>& arguments);
 
-/// A process that runs a mode of run_program(), in a process group of its own; killed at the end of the test if it still runs. One that a
-/// call waits for in vain fails the test and is killed.
+/// A process that runs a mode of run_program(), in a process group of its own; killed at the end of the test if it
+/// still runs. One that a call waits for in vain fails the test and is killed.
 class Program {
  public:
   /// `before_exec` runs in the new process: to change its environment, user or scheduling.

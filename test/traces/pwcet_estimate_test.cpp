@@ -1,5 +1,5 @@
-// From samples to quantiles: what is covered, what is refused and why, and that every figure is a number. Coverage with 200 repetitions and more
-// samples: pwcet-bench.
+// From samples to quantiles: what is covered, what is refused and why, and that every figure is a number. Coverage with
+// 200 repetitions and more samples: pwcet-bench.
 #include "test/support/sanitized.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/pwcet.hpp"
@@ -19,7 +19,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 bool covers(const TailModel& model, double truth) {
-  return !model.quantiles.empty() && model.quantiles[0].confidence.low <= truth && truth <= model.quantiles[0].confidence.high;
+  return !model.quantiles.empty() && model.quantiles[0].confidence.low <= truth &&
+         truth <= model.quantiles[0].confidence.high;
 }
 
 void expect_numbers(const std::vector<ApplicabilityTest>& tests) {
@@ -33,7 +34,8 @@ void expect_numbers(const std::vector<ApplicabilityTest>& tests) {
 
 void expect_sound(const TailModel& model, std::size_t asked) {
   EXPECT_EQ(model.quantiles.size(), model.refused.empty() ? asked : 0) << model.name;
-  for (const double value : {model.location, model.scale, model.shape, model.shape_confidence.low, model.shape_confidence.high, model.rate})
+  for (const double value :
+       {model.location, model.scale, model.shape, model.shape_confidence.low, model.shape_confidence.high, model.rate})
     EXPECT_TRUE(std::isfinite(value)) << model.name;
   double before = -std::numeric_limits<double>::infinity();
   for (const auto& quantile : model.quantiles) {
@@ -54,7 +56,8 @@ Pwcet checked(const std::vector<double>& x, const PwcetOptions& options = {}) {
   expect_sound(result.pot, options.exceedances.size());
   expect_sound(result.maxima, options.exceedances.size());
   EXPECT_EQ(result.refused.empty(), result.pot.refused.empty() || result.maxima.refused.empty());
-  EXPECT_TRUE(!result.bound || (std::isfinite(result.bound->value) && result.bound->exceedance > 0 && result.bound->exceedance < 1));
+  EXPECT_TRUE(!result.bound ||
+              (std::isfinite(result.bound->value) && result.bound->exceedance > 0 && result.bound->exceedance < 1));
   return result;
 }
 
@@ -75,7 +78,8 @@ TEST_P(PwcetCoverage, IntervalsHoldTheTruth) {
       used_maxima += result.maxima.refused.empty() ? 1 : 0;
       covered_by_maxima += covers(result.maxima, truth) ? 1 : 0;
     }
-    EXPECT_GE(of_this, (sanitized ? 0.3 : 0.8) * used_of_this) << distribution.name; // so few repetitions scatter below the goal of 90 %
+    // So few repetitions scatter below the goal of 90 %
+    EXPECT_GE(of_this, (sanitized ? 0.3 : 0.8) * used_of_this) << distribution.name;
     covered_by_pot += of_this;
     used_pot += used_of_this;
   }
@@ -85,7 +89,8 @@ TEST_P(PwcetCoverage, IntervalsHoldTheTruth) {
   EXPECT_GE(covered_by_pot, 0.92 * used_pot);
   EXPECT_GE(covered_by_maxima, 0.92 * used_maxima);
 }
-INSTANTIATE_TEST_SUITE_P(Samples, PwcetCoverage, testing::Values(5'000, 10'000), [](const auto& count) { return std::to_string(count.param); });
+INSTANTIATE_TEST_SUITE_P(Samples, PwcetCoverage, testing::Values(5'000, 10'000),
+                         [](const auto& count) { return std::to_string(count.param); });
 
 TEST(PwcetEstimate, BrokenSamplesAreRefusedForTheirReason) {
   const int repetitions = sanitized ? 2 : 10;
@@ -110,7 +115,8 @@ TEST(PwcetEstimate, FewerSamplesThanNeededAreRefused) {
   const Pwcet none = checked({});
   EXPECT_THAT(none.refused, HasSubstr("no samples"));
   EXPECT_FALSE(none.bound);
-  for (const std::ptrdiff_t count : {1, 2, 3, 19, 100, 101}) EXPECT_THAT(checked({x.begin(), x.begin() + count}).refused, HasSubstr("are needed"));
+  for (const std::ptrdiff_t count : {1, 2, 3, 19, 100, 101})
+    EXPECT_THAT(checked({x.begin(), x.begin() + count}).refused, HasSubstr("are needed"));
 }
 
 TEST(PwcetEstimate, WhatIsNotATimeIsRefusedAndNamed) {
@@ -138,7 +144,8 @@ TEST(PwcetEstimate, CoarseClocksAreRefusedAndFineOnesAreNot) {
     return samples(10'000, random, [&](Random& r) { return step * std::round(normal(r, 100'000, 5'000) / step); });
   };
   EXPECT_THAT(checked(std::vector<double>(10'000, 5.0)).refused, HasSubstr("different values"));
-  EXPECT_THAT(checked(samples(10'000, random, [](Random& r) { return uniform(r) < 0.5 ? 1.0 : 2.0; })).refused, HasSubstr("different values"));
+  EXPECT_THAT(checked(samples(10'000, random, [](Random& r) { return uniform(r) < 0.5 ? 1.0 : 2.0; })).refused,
+              HasSubstr("different values"));
   EXPECT_THAT(checked(rounded(1000)).refused, HasSubstr("measure with a finer clock"));
   int refused = 0;
   for (int i = 0; i < 20; ++i) refused += checked(rounded(50)).refused.empty() ? 0 : 1;
@@ -179,7 +186,8 @@ TEST(PwcetEstimate, AnotherUnitOnlyScales) {
   const Pwcet in_s = checked(x);
   for (std::size_t q = 0; q < 3; ++q) {
     EXPECT_NEAR(in_s.pot.quantiles.at(q).value * 1e9 / in_ns.pot.quantiles.at(q).value, 1, 1e-4);
-    EXPECT_NEAR(in_s.maxima.quantiles.at(q).confidence.high * 1e9 / in_ns.maxima.quantiles.at(q).confidence.high, 1, 1e-3);
+    EXPECT_NEAR(in_s.maxima.quantiles.at(q).confidence.high * 1e9 / in_ns.maxima.quantiles.at(q).confidence.high, 1,
+                1e-3);
   }
 }
 
@@ -206,7 +214,8 @@ TEST(PwcetEstimate, MaximaOfJobsGiveTheQuantilesOfOneJob) {
 
 TEST(PwcetEstimate, WithinTheSamplesTheyAnswerThemselves) {
   Random random(15);
-  const Pwcet result = checked(samples(20'000, random, [](Random& r) { return gumbel(uniform(r)); }), {.exceedances = {0.5, 0.1, 0.02}});
+  const Pwcet result =
+      checked(samples(20'000, random, [](Random& r) { return gumbel(uniform(r)); }), {.exceedances = {0.5, 0.1, 0.02}});
   for (const auto* model : {&result.pot, &result.maxima})
     for (const auto& quantile : model->quantiles) {
       EXPECT_LE(quantile.confidence.low, gumbel(quantile.exceedance));

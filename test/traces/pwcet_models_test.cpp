@@ -1,5 +1,6 @@
-// Fits and confidence intervals of both tail models against scipy, closed forms, and what must not change them. The constants were found with
-// scipy 1.17: densities of genpareto and genextreme, minimize(method='Nelder-Mead'), brentq for the intervals' ends.
+// Fits and confidence intervals of both tail models against scipy, closed forms, and what must not change them. The
+// constants were found with scipy 1.17: densities of genpareto and genextreme, minimize(method='Nelder-Mead'), brentq
+// for the intervals' ends.
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/gev.hpp"
 #include "traces/wcet/gpd.hpp"

@@ -72,7 +72,9 @@ inline Distribution normal_mixture(std::string name, double share) {
                                                    [](double low, double high) { return high - low < 1e-9; });
     return (a + b) / 2;
   };
-  return {std::move(name), [share](Random& random) { return uniform(random) < share ? normal(random, 110, 8) : normal(random, 100, 5); }, quantile};
+  return {std::move(name),
+          [share](Random& random) { return uniform(random) < share ? normal(random, 110, 8) : normal(random, 100, 5); },
+          quantile};
 }
 
 inline Distribution gamma(std::string name, double shape) {
@@ -94,7 +96,8 @@ inline std::vector<Distribution> distributions() {
     all.push_back(by_inversion(name, [shape](double p) { return 100 + pareto(p, shape); }));
   for (const auto& [name, shape] : {std::pair{"Weibull 1", 1.0}, {"Weibull 2", 2.0}, {"Weibull 5", 5.0}})
     all.push_back(by_inversion(name, [shape](double p) { return 100 * std::pow(-std::log(p), 1 / shape); }));
-  all.push_back({"normal", [](Random& random) { return normal(random, 100, 5); }, [law](double p) { return quantile(complement(law, p)); }});
+  all.push_back({"normal", [](Random& random) { return normal(random, 100, 5); },
+                 [law](double p) { return quantile(complement(law, p)); }});
   all.push_back(normal_mixture("normal, 50 % another", 0.5));
   all.push_back(normal_mixture("normal, 30 % another", 0.3));
   all.push_back(gamma("gamma 2", 2));
@@ -109,8 +112,10 @@ struct Broken {
   std::function<std::vector<double>(std::size_t, Random&)> make;
 };
 
-/// A stationary Gaussian process of first order, with the marginal distribution that `shape` makes of a standard normal value.
-inline std::vector<double> autoregressive(std::size_t count, Random& random, double correlation, const std::function<double(double)>& shape) {
+/// A stationary Gaussian process of first order, with the marginal distribution that `shape` makes of a standard normal
+/// value.
+inline std::vector<double> autoregressive(std::size_t count, Random& random, double correlation,
+                                          const std::function<double(double)>& shape) {
   double z = normal(random);
   return samples(count, random, [&](Random& r) {
     z = correlation * z + std::sqrt(1 - correlation * correlation) * normal(r);
@@ -122,7 +127,8 @@ inline std::vector<double> autoregressive(std::size_t count, Random& random, dou
 inline std::vector<double> fractional_noise(std::size_t count, Random& random, double d) {
   constexpr std::size_t terms = 1000;
   std::vector<double> weights(terms, 1);
-  for (std::size_t j = 1; j < terms; ++j) weights[j] = weights[j - 1] * (static_cast<double>(j) - 1 + d) / static_cast<double>(j);
+  for (std::size_t j = 1; j < terms; ++j)
+    weights[j] = weights[j - 1] * (static_cast<double>(j) - 1 + d) / static_cast<double>(j);
   const std::vector<double> noise = samples(count + terms, random, [](Random& r) { return normal(r); });
   std::vector<double> x(count, 100);
   for (std::size_t i = 0; i < count; ++i)
@@ -138,7 +144,8 @@ inline Broken far_mixture(std::string name, std::function<double(Random&)> far) 
 }
 
 /// N(100, 5), moved and stretched along the recording, of which `at` is the share that has passed.
-inline Broken changing(std::string name, std::string broken, std::function<double(double at)> level, std::function<double(double at)> stretch) {
+inline Broken changing(std::string name, std::string broken, std::function<double(double at)> level,
+                       std::function<double(double at)> stretch) {
   return {std::move(name), std::move(broken), [level, stretch](std::size_t count, Random& random) {
             std::vector<double> x(count);
             for (std::size_t i = 0; i < count; ++i) {
@@ -153,18 +160,25 @@ inline std::vector<Broken> broken_samples() {
   const auto constant = [](double) { return 1.0; };
   const auto to_gumbel = [](double z) { return gumbel(cdf(complement(boost::math::normal(), z))); };
   return {
-      {"AR(1), 0.2", "independent", [](std::size_t n, Random& r) { return autoregressive(n, r, 0.2, [](double z) { return 100 + 5 * z; }); }},
-      {"AR(1), 0.2, Gumbel", "independent", [=](std::size_t n, Random& r) { return autoregressive(n, r, 0.2, to_gumbel); }},
-      {"AR(1), 0.5", "independent", [](std::size_t n, Random& r) { return autoregressive(n, r, 0.5, [](double z) { return 100 + 5 * z; }); }},
-      {"AR(1), -0.2", "independent", [](std::size_t n, Random& r) { return autoregressive(n, r, -0.2, [](double z) { return 100 + 5 * z; }); }},
+      {"AR(1), 0.2", "independent",
+       [](std::size_t n, Random& r) { return autoregressive(n, r, 0.2, [](double z) { return 100 + 5 * z; }); }},
+      {"AR(1), 0.2, Gumbel", "independent",
+       [=](std::size_t n, Random& r) { return autoregressive(n, r, 0.2, to_gumbel); }},
+      {"AR(1), 0.5", "independent",
+       [](std::size_t n, Random& r) { return autoregressive(n, r, 0.5, [](double z) { return 100 + 5 * z; }); }},
+      {"AR(1), -0.2", "independent",
+       [](std::size_t n, Random& r) { return autoregressive(n, r, -0.2, [](double z) { return 100 + 5 * z; }); }},
       {"fractional noise, 0.3", "no long memory", [](std::size_t n, Random& r) { return fractional_noise(n, r, 0.3); }},
       far_mixture("1 % N(200, 20)", [](Random& r) { return normal(r, 200, 20); }),
       far_mixture("1 % N(150, 5)", [](Random& r) { return normal(r, 150, 5); }),
       far_mixture("1 % 150 + GPD 0.2", [](Random& r) { return 150 + pareto(uniform(r), 0.2); }),
       far_mixture("1 % 200 + exponential", [](Random& r) { return 200 + pareto(uniform(r), 0, 20); }),
-      changing("trend", "stationary", [](double at) { return 2.5 * at; }, constant),
-      changing("level shift", "stationary", [](double at) { return at < 0.5 ? 0 : 2.5; }, constant),
-      changing("spread shift", "stationary spread", [](double) { return 0; }, [](double at) { return at < 0.5 ? 1 : 2; }),
+      changing(
+          "trend", "stationary", [](double at) { return 2.5 * at; }, constant),
+      changing(
+          "level shift", "stationary", [](double at) { return at < 0.5 ? 0 : 2.5; }, constant),
+      changing(
+          "spread shift", "stationary spread", [](double) { return 0; }, [](double at) { return at < 0.5 ? 1 : 2; }),
   };
 }
 

@@ -1,5 +1,5 @@
-// The applicability tests against independent oracles, and their level under the null hypothesis. Oracles: statsmodels 0.15 and scipy 1.17, as
-// named at each constant, on the samples of `minimal_standard`.
+// The applicability tests against independent oracles, and their level under the null hypothesis. Oracles: statsmodels
+// 0.15 and scipy 1.17, as named at each constant, on the samples of `minimal_standard`.
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/fit_tests.hpp"
 #include "traces/wcet/gev.hpp"
@@ -22,17 +22,25 @@ double median_of(std::vector<double> x) {
 TEST(PwcetSampleTests, AgreeWithStatsmodels) {
   const std::vector<double> x = minimal_standard(2000);
   EXPECT_NEAR(kpss(x).statistic, 0.036337563616479315, 1e-9); // statsmodels.tsa.stattools.kpss(x, 'c', nlags=8)
-  EXPECT_NEAR(ljung_box(x).statistic, 19.31833, 1e-5);        // statsmodels.stats.diagnostic.acorr_ljungbox(x, [20])
-  EXPECT_NEAR(runs(x, median_of(x)).statistic, 2.505022782159703, 1e-9); // statsmodels.sandbox.stats.runs.runstest_1samp(x, 'median', False)
+  // Statsmodels.stats.diagnostic.acorr_ljungbox(x, [20])
+  EXPECT_NEAR(ljung_box(x).statistic, 19.31833, 1e-5);
+  // Statsmodels.sandbox.stats.runs.runstest_1samp(x, 'median', False)
+  EXPECT_NEAR(runs(x, median_of(x)).statistic, 2.505022782159703, 1e-9);
   EXPECT_NEAR(rescaled_range(x).statistic, 0.925151651944566, 1e-9); // by its definition, in numpy
 }
 
 TEST(PwcetSampleTests, LimitDistributionsAreThosePublished) {
-  // scipy.stats._hypotests._cdf_cvm_inf; 0.347, 0.463 and 0.739 are the critical values of Kwiatkowski et al. 1992, table 1.
-  for (const auto& [x, p] : {std::pair{0.1, 0.5848734384}, {0.347, 0.1001912487}, {0.463, 0.0495171537}, {0.739, 0.0102506490}, {1.2, 0.000842602}})
+  // scipy.stats._hypotests._cdf_cvm_inf; 0.347, 0.463 and 0.739 are the critical values of Kwiatkowski et al. 1992,
+  // table 1.
+  for (const auto& [x, p] : {std::pair{0.1, 0.5848734384},
+                             {0.347, 0.1001912487},
+                             {0.463, 0.0495171537},
+                             {0.739, 0.0102506490},
+                             {1.2, 0.000842602}})
     EXPECT_NEAR(squared_bridge_exceeds(x), p, 1e-8) << x;
   // Lo 1991, table II: 1.747, 1.862 and 2.098 are exceeded with 5, 2.5 and 0.5 %.
-  for (const auto& [x, p] : {std::pair{1.747, 0.05}, {1.862, 0.025}, {2.098, 0.005}}) EXPECT_NEAR(bridge_range_exceeds(x), p, 1e-4) << x;
+  for (const auto& [x, p] : {std::pair{1.747, 0.05}, {1.862, 0.025}, {2.098, 0.005}})
+    EXPECT_NEAR(bridge_range_exceeds(x), p, 1e-4) << x;
   for (const double x : {0.0, 1e-6, 0.01, 0.0201, 0.3, 0.41, 5.0, 50.0, 1e6, 1e300}) {
     EXPECT_GE(squared_bridge_exceeds(x), 0) << x;
     EXPECT_LE(squared_bridge_exceeds(x), 1) << x;
@@ -51,7 +59,8 @@ TEST(PwcetSampleTests, IndependentSamplesPassAtTheStatedLevel) {
     const std::array tests{kpss(x), kpss_of_spread(x, median), ljung_box(x), runs(x, median), rescaled_range(x)};
     for (std::size_t t = 0; t < tests.size(); ++t) rejected[t] += tests[t].holds ? 0 : 1;
   }
-  for (const int count : rejected) EXPECT_LE(count, 9); // 3 on average at the level of 1 %: more than 9 in one of 1000 cases
+  // 3 on average at the level of 1 %: more than 9 in one of 1000 cases
+  for (const int count : rejected) EXPECT_LE(count, 9);
 }
 
 TEST(PwcetSampleTests, ToleranceIsForCorrelationsThatAreSmallNotForMore) {
@@ -65,7 +74,8 @@ TEST(PwcetSampleTests, ToleranceIsForCorrelationsThatAreSmallNotForMore) {
 
 TEST(PwcetFitTests, StatisticsAreThoseOfScipy) {
   const std::array u{0.1, 0.35, 0.4, 0.8};
-  EXPECT_NEAR(kolmogorov_smirnov_statistic(u), 0.7, 1e-12);              // 2 * scipy.stats.kstest(u, 'uniform').statistic
+  // 2 * scipy.stats.kstest(u, 'uniform').statistic
+  EXPECT_NEAR(kolmogorov_smirnov_statistic(u), 0.7, 1e-12);
   EXPECT_NEAR(anderson_darling_statistic(u), 0.4072157397148626, 1e-12); // by its definition, in numpy
 }
 
@@ -75,13 +85,17 @@ TEST(PwcetFitTests, TablesGiveTheShareOfFittedSamplesBeyond) {
   for (const Law law : {Law::gpd, Law::gev}) {
     int by_anderson_darling = 0, by_kolmogorov_smirnov = 0;
     for (int i = 0; i < repetitions; ++i) {
-      auto x = samples(150, random, [&](Random& r) { return law == Law::gpd ? pareto(uniform(r), 0.1) : Gev{100, 5, 0.1}.quantile(uniform(r)); });
+      auto x = samples(150, random, [&](Random& r) {
+        return law == Law::gpd ? pareto(uniform(r), 0.1) : Gev{100, 5, 0.1}.quantile(uniform(r));
+      });
       std::sort(x.begin(), x.end());
       const auto judge = [&](const auto& fitted) {
         std::vector<double> u;
         for (const double value : x) u.push_back(1 - fitted.survival(value));
-        by_anderson_darling += anderson_darling_p_value(law, fitted.shape, anderson_darling_statistic(u)) < 0.05 ? 1 : 0;
-        by_kolmogorov_smirnov += kolmogorov_smirnov_p_value(law, fitted.shape, kolmogorov_smirnov_statistic(u)) < 0.05 ? 1 : 0;
+        by_anderson_darling +=
+            anderson_darling_p_value(law, fitted.shape, anderson_darling_statistic(u)) < 0.05 ? 1 : 0;
+        by_kolmogorov_smirnov +=
+            kolmogorov_smirnov_p_value(law, fitted.shape, kolmogorov_smirnov_statistic(u)) < 0.05 ? 1 : 0;
       };
       if (law == Law::gpd) judge(*fit_gpd(x));
       if (law == Law::gev) judge(*fit_gev(x));

@@ -1,4 +1,5 @@
-// A damaged trace is read as far as it goes, and what is missing is said; whatever the bytes, reading ends without a crash.
+// A damaged trace is read as far as it goes, and what is missing is said; whatever the bytes, reading ends without a
+// crash.
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
 #include "test/traces/reading_support.hpp"
@@ -31,7 +32,8 @@ constexpr std::uint64_t jobs = 600;
 /// What is in the system's folder for temporary files that reading makes.
 std::size_t temporary_folders() {
   std::size_t count = 0;
-  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path())) count += entry.path().filename().string().starts_with("rtexec-trace-");
+  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path()))
+    count += entry.path().filename().string().starts_with("rtexec-trace-");
   return count;
 }
 
@@ -67,7 +69,8 @@ TEST_F(DamagedTrace, StreamCutOffAnywhereIsReadUntilThere) {
   const std::string whole = read_text(stream("events_1"));
   const std::string index = read_text(stream("index/events_1.idx"));
   std::uint64_t last = 0;
-  for (std::size_t bytes = 1; bytes < whole.size(); bytes += bytes < 200 || bytes % 4096 < 8 || bytes % 4096 > 4090 ? 1 : 101) {
+  for (std::size_t bytes = 1; bytes < whole.size();
+       bytes += bytes < 200 || bytes % 4096 < 8 || bytes % 4096 > 4090 ? 1 : 101) {
     fs::resize_file(stream("events_1"), 0);
     write_text(stream("events_1"), std::string_view(whole).substr(0, bytes));
     if (bytes % 3 == 0) fs::remove(stream("index/events_1.idx"));
@@ -209,7 +212,8 @@ TEST_F(DamagedTrace, RandomBytesNeitherCrashNorHang) {
     const fs::path file = stream(files[random() % files.size()]);
     const std::string whole = read_text(file);
     std::string bytes = whole;
-    const std::size_t range = random() % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 200); // heads more often
+    // Heads more often
+    const std::size_t range = random() % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 200);
     for (unsigned flips = 1 + random() % 4; flips > 0; --flips) bytes[random() % range] = static_cast<char>(random());
     if (random() % 8 == 0) bytes.resize(random() % bytes.size());
     write_text(file, bytes);

@@ -26,7 +26,8 @@ class RandomRecords {
   Record next() {
     Record r;
     r.kind = static_cast<RecordKind>(any() % static_cast<std::uint64_t>(RecordKind::other));
-    time_ += Duration(any() % 3 == 0 ? any() % 10'000'000'000 : any() % 1000); // now and then beyond the 32 bits of a short header
+    // Now and then beyond the 32 bits of a short header
+    time_ += Duration(any() % 3 == 0 ? any() % 10'000'000'000 : any() % 1000);
     r.time = time_;
     if (r.kind == RecordKind::scheduler_input) return input(r);
     if (r.kind == RecordKind::scheduler_action) return action(r);
@@ -75,14 +76,34 @@ class RandomRecords {
 std::string shown(const Record& r) {
   std::string text;
   const auto add = [&](auto value) { text += std::to_string(value) + " "; };
-  const auto job = [&](policies::JobId id) { add(id.task); add(id.number); };
-  const auto moved = [&](const policies::Transfer& t) { add(t.task); add(t.slot); add(t.frame); };
-  add(static_cast<int>(r.kind)); add(r.ok ? 1 : 0); add(r.core); add(r.layer); add(r.sequence); add(r.bytes);
-  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.input.now, r.input.deadline}) add(at.time_since_epoch().count());
-  add(r.executed.count()); add(r.response.count());
-  job(r.job); job(r.input.job); job(r.action.job);
-  moved(r.transfer); moved(r.input.transfer); moved(r.action.transfer);
-  add(static_cast<int>(r.input.kind)); add(r.input.failed ? 1 : 0); add(static_cast<int>(r.action.kind));
+  const auto job = [&](policies::JobId id) {
+    add(id.task);
+    add(id.number);
+  };
+  const auto moved = [&](const policies::Transfer& t) {
+    add(t.task);
+    add(t.slot);
+    add(t.frame);
+  };
+  add(static_cast<int>(r.kind));
+  add(r.ok ? 1 : 0);
+  add(r.core);
+  add(r.layer);
+  add(r.sequence);
+  add(r.bytes);
+  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.input.now, r.input.deadline})
+    add(at.time_since_epoch().count());
+  add(r.executed.count());
+  add(r.response.count());
+  job(r.job);
+  job(r.input.job);
+  job(r.action.job);
+  moved(r.transfer);
+  moved(r.input.transfer);
+  moved(r.action.transfer);
+  add(static_cast<int>(r.input.kind));
+  add(r.input.failed ? 1 : 0);
+  add(static_cast<int>(r.action.kind));
   return text;
 }
 
@@ -107,7 +128,8 @@ TEST(ReadRecords, EveryFieldOfEveryKindFromManyStreamsInOrder) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     EXPECT_EQ(got.records[i].time, written[i].time);
     const auto [begin, end] = of_time.equal_range(got.records[i].time);
-    EXPECT_TRUE(std::any_of(begin, end, [&](const auto& known) { return known.second == shown(got.records[i]); })) << shown(got.records[i]);
+    EXPECT_TRUE(std::any_of(begin, end, [&](const auto& known) { return known.second == shown(got.records[i]); }))
+        << shown(got.records[i]);
   }
   EXPECT_EQ(got.summary->events, written.size());
   EXPECT_EQ(got.summary->first, written.front().time);
@@ -142,9 +164,25 @@ RunSetup whole_setup() {
   setup.device = "a device";
   setup.degraded = {"no FIFO", "no lock"};
   setup.probes = {{"device", "host"}};
-  setup.swap = SwapSetup{.policy = SwapPolicy::rt_swap, .frames = 60, .copy_engines = 2, .chunk = {64 << 20}, .store = "page-locked host memory"};
-  setup.tests = {{.name = "demand", .proved = true, .baseline = false, .left = 3ms, .right = 5ms, .slack = 2ms, .limiting_task = "rear"},
-                 {.name = "theorem1", .proved = false, .baseline = true, .left = 9ms, .right = 5ms, .slack = -4ms, .limiting_task = "front"}};
+  setup.swap = SwapSetup{.policy = SwapPolicy::rt_swap,
+                         .frames = 60,
+                         .copy_engines = 2,
+                         .chunk = {64 << 20},
+                         .store = "page-locked host memory"};
+  setup.tests = {{.name = "demand",
+                  .proved = true,
+                  .baseline = false,
+                  .left = 3ms,
+                  .right = 5ms,
+                  .slack = 2ms,
+                  .limiting_task = "rear"},
+                 {.name = "theorem1",
+                  .proved = false,
+                  .baseline = true,
+                  .left = 9ms,
+                  .right = 5ms,
+                  .slack = -4ms,
+                  .limiting_task = "front"}};
   setup.tasks = {whole_task(), whole_task()};
   TaskSetup& rear = setup.tasks[1];
   rear.name = "rear";
@@ -162,9 +200,12 @@ void expect_equal(const TaskSetup& a, const TaskSetup& b) {
   EXPECT_EQ(std::tie(a.period, a.deadline, a.offset), std::tie(b.period, b.deadline, b.offset));
   EXPECT_EQ(std::tie(a.core, a.core_rank, a.device_rank), std::tie(b.core, b.core_rank, b.device_rank));
   EXPECT_EQ(std::tie(a.wcet.before, a.wcet.device, a.wcet.after), std::tie(b.wcet.before, b.wcet.device, b.wcet.after));
-  EXPECT_EQ(std::tie(a.ready_by, a.device_done_by, a.response_bound), std::tie(b.ready_by, b.device_done_by, b.response_bound));
-  EXPECT_EQ(std::tie(a.swap_slots, a.resident_slots, a.memory_policy), std::tie(b.swap_slots, b.resident_slots, b.memory_policy));
-  EXPECT_EQ(std::tie(a.constant, a.scratch, a.state, a.fixed, a.swap_volume), std::tie(b.constant, b.scratch, b.state, b.fixed, b.swap_volume));
+  EXPECT_EQ(std::tie(a.ready_by, a.device_done_by, a.response_bound),
+            std::tie(b.ready_by, b.device_done_by, b.response_bound));
+  EXPECT_EQ(std::tie(a.swap_slots, a.resident_slots, a.memory_policy),
+            std::tie(b.swap_slots, b.resident_slots, b.memory_policy));
+  EXPECT_EQ(std::tie(a.constant, a.scratch, a.state, a.fixed, a.swap_volume),
+            std::tie(b.constant, b.scratch, b.state, b.fixed, b.swap_volume));
   EXPECT_EQ(std::tie(a.workload, a.tuning, a.layers), std::tie(b.workload, b.tuning, b.layers));
 }
 
@@ -181,15 +222,17 @@ TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {
   ASSERT_TRUE(got.summary) << got.summary.error().what;
   EXPECT_THAT(got.summary->notes, IsEmpty());
   const RunSetup& read = got.setup;
-  EXPECT_EQ(std::tie(read.version, read.machine, read.simulated, read.start), std::tie(setup.version, setup.machine, setup.simulated, setup.start));
+  EXPECT_EQ(std::tie(read.version, read.machine, read.simulated, read.start),
+            std::tie(setup.version, setup.machine, setup.simulated, setup.start));
   EXPECT_EQ(std::tie(read.proved, read.order, read.device), std::tie(setup.proved, setup.order, setup.device));
   EXPECT_EQ(std::tie(read.demand, read.capacity, read.chunk), std::tie(setup.demand, setup.capacity, setup.chunk));
   EXPECT_EQ(read.degraded, setup.degraded);
   ASSERT_EQ(read.probes.size(), 1U);
   EXPECT_EQ(read.probes[0].service + "=" + read.probes[0].found, "device=host");
   ASSERT_TRUE(read.swap);
-  EXPECT_EQ(std::tie(read.swap->policy, read.swap->frames, read.swap->copy_engines, read.swap->chunk, read.swap->store),
-            std::tie(setup.swap->policy, setup.swap->frames, setup.swap->copy_engines, setup.swap->chunk, setup.swap->store));
+  EXPECT_EQ(
+      std::tie(read.swap->policy, read.swap->frames, read.swap->copy_engines, read.swap->chunk, read.swap->store),
+      std::tie(setup.swap->policy, setup.swap->frames, setup.swap->copy_engines, setup.swap->chunk, setup.swap->store));
   ASSERT_EQ(read.tests.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     const TestSetup &a = read.tests[i], &b = setup.tests[i];
@@ -286,7 +329,8 @@ TEST(ReadRecords, EventsAreReadByNameTooAndCounted) {
 
 TEST(ReadRecords, FolderWithoutTraceIsRefused) {
   const ScratchFolder folder;
-  for (const auto& path : {folder.path(), folder / "missing"}) EXPECT_TRUE(rtexec::test::fails(summarize(path), Errc::bad_input, path.string()));
+  for (const auto& path : {folder.path(), folder / "missing"})
+    EXPECT_TRUE(rtexec::test::fails(summarize(path), Errc::bad_input, path.string()));
 }
 
 TEST(ReadRecords, OneOfSeveralRecordingsIsToBeChosen) {

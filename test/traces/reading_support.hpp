@@ -30,7 +30,9 @@ struct Reading final : RecordHandler {
   Result<ReadSummary> summary = ReadSummary{};
 };
 
-inline void read_into(Reading& reading, const std::filesystem::path& folder) { reading.summary = read_records(folder, reading.setup, reading); }
+inline void read_into(Reading& reading, const std::filesystem::path& folder) {
+  reading.summary = read_records(folder, reading.setup, reading);
+}
 
 inline Instant ms(std::int64_t count) { return Instant(std::chrono::milliseconds(count)); }
 
@@ -44,7 +46,8 @@ inline Record start_of(std::uint64_t number, Instant time) {
 }
 
 /// `jobs` starts on each of `cores` cores in turn, one each millisecond from 1 s on; the set-up at 500 ms.
-inline void write_small_trace(const std::filesystem::path& folder, unsigned cores, std::uint64_t jobs, const rtexec::test::CtfOptions& options = {}) {
+inline void write_small_trace(const std::filesystem::path& folder, unsigned cores, std::uint64_t jobs,
+                              const rtexec::test::CtfOptions& options = {}) {
   rtexec::test::TraceWriter writer(folder, cores, options);
   RunSetup setup;
   setup.version = "1.2.3";

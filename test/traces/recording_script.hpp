@@ -48,7 +48,9 @@ class Script {
     add(Kind::job_start, job, actual);
   }
   /// The first part ends, having had its core for `executed` microseconds.
-  void ready(Job job, std::int64_t at, std::int64_t executed) { add(Kind::cpu_end, job, at).executed = std::chrono::microseconds(executed); }
+  void ready(Job job, std::int64_t at, std::int64_t executed) {
+    add(Kind::cpu_end, job, at).executed = std::chrono::microseconds(executed);
+  }
   void begin(Job job, std::int64_t at) { add(Kind::device_begin, job, at); }
   void end(Job job, std::int64_t at) { add(Kind::device_end, job, at); }
   void finish(Job job, std::int64_t after, std::int64_t at, std::int64_t executed) {
@@ -58,7 +60,8 @@ class Script {
     end.response = end.at - released_[job];
   }
   void order(policies::Action::Kind kind, Job job, policies::Transfer transfer, std::int64_t at) {
-    add(Kind::scheduler_input, at).input = {.kind = policies::Event::Kind::job_requested, .job = job, .now = us(at), .deadline = {}};
+    add(Kind::scheduler_input, at).input = {
+        .kind = policies::Event::Kind::job_requested, .job = job, .now = us(at), .deadline = {}};
     add(Kind::scheduler_action, at).action = {kind, job, transfer};
   }
   void move(bool in, Job job, policies::Transfer transfer, std::int64_t begin, std::int64_t end) {
@@ -99,7 +102,9 @@ class Script {
 class Jobs final : public Watcher {
  public:
   void job(const JobBreakdown& job) override { all.push_back(job); }
-  [[nodiscard]] const JobBreakdown& of(policies::JobId job) const { return *std::ranges::find(all, job, &JobBreakdown::job); }
+  [[nodiscard]] const JobBreakdown& of(policies::JobId job) const {
+    return *std::ranges::find(all, job, &JobBreakdown::job);
+  }
   std::vector<JobBreakdown> all;
 };
 

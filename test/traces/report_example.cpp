@@ -40,9 +40,13 @@ Distribution distribution_of(std::vector<Sample> samples) {
     d.high_water.push_back({i + 1, s.value});
   }
   d.mean = sum / static_cast<std::int64_t>(d.count);
-  for (const auto& [index, count] : classes) d.classes.push_back({Duration(static_cast<std::int64_t>(log_linear::upper_edge(index))), count});
+  for (const auto& [index, count] : classes)
+    d.classes.push_back({Duration(static_cast<std::int64_t>(log_linear::upper_edge(index))), count});
   std::ranges::sort(samples, {}, &Sample::value);
-  const auto at = [&](double share) { return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))].value; };
+  const auto at = [&](double share) {
+    return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))]
+        .value;
+  };
   d.min = samples.front().value;
   d.p50 = at(0.5), d.p90 = at(0.9), d.p99 = at(0.99), d.p999 = at(0.999), d.p9999 = at(0.9999);
   return d;
@@ -58,13 +62,15 @@ TailModel gpd(double threshold, double scale, double shape, double rate) {
     const double doubt = (value - threshold) * 0.04 * -std::log10(p);
     m.quantiles.push_back({.exceedance = p, .value = value, .confidence = {value - doubt, value + 1.6 * doubt}});
   }
-  m.fit = {{"anderson-darling", "fits", 0.41, 0.63, true, "p of at least 0.05, by bootstrap"}, {"kolmogorov-smirnov", "fits", 0.03, 0.71, true, "p of at least 0.05"}};
+  m.fit = {{"anderson-darling", "fits", 0.41, 0.63, true, "p of at least 0.05, by bootstrap"},
+           {"kolmogorov-smirnov", "fits", 0.03, 0.71, true, "p of at least 0.05"}};
   return m;
 }
 
 TailModel gev(double location, double scale, double shape, double block) {
   TailModel m;
-  m.name = "gev", m.location = location, m.scale = scale, m.shape = shape, m.rate = 1 / block, m.used = 80, m.choice = "blocks of 50";
+  m.name = "gev", m.location = location, m.scale = scale, m.shape = shape, m.rate = 1 / block, m.used = 80,
+  m.choice = "blocks of 50";
   for (const double p : {1e-3, 1e-6, 1e-9}) {
     const double value = location + scale / shape * (std::pow(-block * std::log1p(-p), -shape) - 1);
     const double doubt = (value - location) * 0.05 * -std::log10(p);
@@ -83,11 +89,13 @@ Pwcet pwcet_of(const Distribution& times) {
   }
   const auto u = static_cast<double>(times.p90.count());
   const double scale = static_cast<double>((times.max - times.p90).count()) / 4;
-  p.tests = {{"kpss", "stationary", 0.12, 0.1, true, "p of at least 0.05"}, {"ljung-box", "independent", 18.2, 0.57, true, "p of at least 0.05, 20 lags"},
+  p.tests = {{"kpss", "stationary", 0.12, 0.1, true, "p of at least 0.05"},
+             {"ljung-box", "independent", 18.2, 0.57, true, "p of at least 0.05, 20 lags"},
              {"runs", "independent", -0.6, 0.52, true, "p of at least 0.05"}};
   p.pot = gpd(u, scale, -0.08, 0.1);
   p.maxima = gev(static_cast<double>(times.p99.count()), scale * 0.9, -0.05, 50);
-  p.bound = DistributionFreeBound{static_cast<double>(times.max.count()), 1 - std::pow(0.05, 1 / static_cast<double>(times.count))};
+  p.bound = DistributionFreeBound{static_cast<double>(times.max.count()),
+                                  1 - std::pow(0.05, 1 / static_cast<double>(times.count))};
   return p;
 }
 
@@ -102,7 +110,9 @@ struct TaskRun {
 
 class Run {
  public:
-  explicit Run(std::uint64_t jobs) : tasks_{{"front", 100ms, 0ms, {2ms, 28ms, 1ms}, 1, {}, {}, {}, {}, {}, {}}, {"rear", 200ms, 50ms, {3ms, 22ms, 2ms}, 2, {}, {}, {}, {}, {}, {}}} {
+  explicit Run(std::uint64_t jobs)
+      : tasks_{{"front", 100ms, 0ms, {2ms, 28ms, 1ms}, 1, {}, {}, {}, {}, {}, {}},
+               {"rear", 200ms, 50ms, {3ms, 22ms, 2ms}, 2, {}, {}, {}, {}, {}, {}}} {
     Gantt& g = example_.gantt;
     g.title = "the whole run";
     g.origin = g.from = origin;
@@ -125,8 +135,13 @@ class Run {
   Example take() { return std::move(example_); }
 
  private:
-  Duration noisy(Duration typical) { return typical + Duration(static_cast<std::int64_t>(static_cast<double>(typical.count()) * 0.02 * std::exponential_distribution(1.0)(random_))); }
-  void bar(Bar kind, std::uint32_t lane, JobId id, Instant begin, Duration length, std::uint32_t owner) { example_.gantt.bars.push_back({kind, lane, id, owner, begin, begin + length}); }
+  Duration noisy(Duration typical) {
+    return typical + Duration(static_cast<std::int64_t>(static_cast<double>(typical.count()) * 0.02 *
+                                                        std::exponential_distribution(1.0)(random_)));
+  }
+  void bar(Bar kind, std::uint32_t lane, JobId id, Instant begin, Duration length, std::uint32_t owner) {
+    example_.gantt.bars.push_back({kind, lane, id, owner, begin, begin + length});
+  }
 
   void job(std::uint32_t task, std::uint64_t number) {
     TaskRun& t = tasks_[task];
@@ -176,8 +191,7 @@ class Run {
     example_.jobs.push_back(b);
   }
 
-  template <class Spend>
-  void swap(std::uint32_t task, JobId id, Instant& now, Duration in, const Spend& spend) {
+  template <class Spend> void swap(std::uint32_t task, JobId id, Instant& now, Duration in, const Spend& spend) {
     Gantt& g = example_.gantt;
     bar(Bar::swap_out, 7, id, now, 3ms, 1 - task);
     spend(Cause::swap_out, 3ms);
@@ -191,8 +205,10 @@ class Run {
 
   void miss(JobBreakdown& b, Instant now) {
     b.outcome = JobOutcome::late;
-    b.shares = {{Cause::swap_in, Share::Where::swap_in, b.job, 70ms, 6600us}, {Cause::swap_out, Share::Where::swap_out, JobId{1, b.job.number / 2}, 3ms, 3ms}};
-    b.blame = "job " + std::to_string(b.job.number) + " of front: late by " + readable(b.response - b.deadline) + "; 70.0 ms in its own swap-in (usually 6.60 ms)";
+    b.shares = {{Cause::swap_in, Share::Where::swap_in, b.job, 70ms, 6600us},
+                {Cause::swap_out, Share::Where::swap_out, JobId{1, b.job.number / 2}, 3ms, 3ms}};
+    b.blame = "job " + std::to_string(b.job.number) + " of front: late by " + readable(b.response - b.deadline) +
+              "; 70.0 ms in its own swap-in (usually 6.60 ms)";
     example_.gantt.marks.push_back({GanttMark::Kind::miss, b.job, now});
     ++example_.analysis.misses;
     if (example_.analysis.missed_jobs.size() < Analysis::most_misses) example_.analysis.missed_jobs.push_back(b);
@@ -234,19 +250,27 @@ class Run {
     a.events = 20 * example_.jobs.size();
     a.ended = true;
     RunSetup& s = a.setup;
-    s.version = "0.1.0", s.start = origin, s.proved = true, s.demand = chunk * 12, s.capacity = chunk * frames, s.chunk = chunk, s.device = "host device";
-    s.swap = SwapSetup{.policy = SwapPolicy::pipelined, .frames = frames, .copy_engines = 2, .chunk = chunk, .store = "pinned"};
-    s.tests = {{.name = "pipelined", .proved = true, .left = 61ms, .right = 95ms, .slack = 34ms, .limiting_task = "front"}};
+    s.version = "0.1.0", s.start = origin, s.proved = true, s.demand = chunk * 12, s.capacity = chunk * frames,
+    s.chunk = chunk, s.device = "host device";
+    s.swap = SwapSetup{
+        .policy = SwapPolicy::pipelined, .frames = frames, .copy_engines = 2, .chunk = chunk, .store = "pinned"};
+    s.tests = {
+        {.name = "pipelined", .proved = true, .left = 61ms, .right = 95ms, .slack = 34ms, .limiting_task = "front"}};
     s.probes = {{"threads", "SCHED_FIFO"}, {"memory", "locked"}};
     for (const TaskRun& task : tasks_) a.tasks.push_back(analyse(task));
     TaskAnalysis idle;
-    idle.setup.name = example_.gantt.tasks[2], idle.setup.criticality = Criticality::best_effort, idle.setup.period = idle.setup.deadline = 1s;
+    idle.setup.name = example_.gantt.tasks[2], idle.setup.criticality = Criticality::best_effort,
+    idle.setup.period = idle.setup.deadline = 1s;
     a.tasks.push_back(idle);
-    a.resources = {{"core 1", 3 * a.tasks[0].completed, 800ms, 3ms, 60ms, 0.031}, {"device", example_.jobs.size(), 9s, 31ms, 0ns, 0.4}};
+    a.resources = {{"core 1", 3 * a.tasks[0].completed, 800ms, 3ms, 60ms, 0.031},
+                   {"device", example_.jobs.size(), 9s, 31ms, 0ns, 0.4}};
     a.swap.emplace();
-    a.swap->in = a.swap->out = example_.jobs.size(), a.swap->in_bytes = a.swap->out_bytes = chunk * example_.jobs.size();
-    if (a.misses) a.breaches = {{"front", "response", 95ms, a.tasks[0].stages[3].times.max, a.tasks[0].stages[3].times.max_job,
-                                 "front, response: " + readable(a.tasks[0].stages[3].times.max) + " in job " + std::to_string(a.tasks[0].stages[3].times.max_job) + ", promised 95.0 ms"}};
+    a.swap->in = a.swap->out = example_.jobs.size(),
+    a.swap->in_bytes = a.swap->out_bytes = chunk * example_.jobs.size();
+    if (a.misses)
+      a.breaches = {{"front", "response", 95ms, a.tasks[0].stages[3].times.max, a.tasks[0].stages[3].times.max_job,
+                     "front, response: " + readable(a.tasks[0].stages[3].times.max) + " in job " +
+                         std::to_string(a.tasks[0].stages[3].times.max_job) + ", promised 95.0 ms"}};
     a.replay.inputs = 4 * example_.jobs.size(), a.replay.actions = 3 * example_.jobs.size(), a.replay.complete = true;
   }
 

@@ -1,5 +1,6 @@
-// A run made by hand for the tests of pictures and exports: `front` and `rear` share a device that swaps, a best-effort task never runs. Every
-// 40th job of front is held up by a swap-in and misses its deadline; core 1 is throttled now and then.
+// A run made by hand for the tests of pictures and exports: `front` and `rear` share a device that swaps, a best-effort
+// task never runs. Every 40th job of front is held up by a swap-in and misses its deadline; core 1 is throttled now and
+// then.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

@@ -1,4 +1,5 @@
-// Exports of an analysis: JSON, CSV, SVG and Perfetto. What the official descriptors make of the last is tested by test/system/report_perfetto.sh.
+// Exports of an analysis: JSON, CSV, SVG and Perfetto. What the official descriptors make of the last is tested by
+// test/system/report_perfetto.sh.
 #include "test/support/files.hpp"
 #include "test/traces/report_example.hpp"
 #include "traces/report/csv.hpp"
@@ -29,7 +30,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// ---- JSON -----------------------------------------------------------------------------------------------------------
+// ---- JSON ----
 
 TEST(ReportJson, TellsTimesFromTheFirstInstant) {
   const Example e = example(100);
@@ -51,7 +52,9 @@ TEST(ReportJson, HoldsEveryStageOfEveryTask) {
   EXPECT_EQ(device["max_job"], stage.times.max_job);
   EXPECT_EQ(device["configured_ns"], 34'000'000);
   EXPECT_EQ(device["high_water"].size(), stage.times.high_water.size());
-  EXPECT_EQ(std::accumulate(device["histogram"].begin(), device["histogram"].end(), 0u, [](unsigned sum, const json& c) { return sum + c["count"].get<unsigned>(); }), 1000u);
+  EXPECT_EQ(std::accumulate(device["histogram"].begin(), device["histogram"].end(), 0u,
+                            [](unsigned sum, const json& c) { return sum + c["count"].get<unsigned>(); }),
+            1000u);
   EXPECT_EQ(device["pwcet"]["pot"]["quantiles"].size(), 3u);
   EXPECT_EQ(device["pwcet"]["refused"], nullptr);
   EXPECT_EQ(j["tasks"][0]["breakdown"][0]["cause"], "release-latency");
@@ -97,12 +100,13 @@ TEST(ReportJson, AJobOfAnUnknownTaskHasAName) {
   EXPECT_EQ(to_json(a)["misses"][0]["task"], "task 7");
 }
 
-// ---- CSV ------------------------------------------------------------------------------------------------------------
+// ---- CSV ----
 
 std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> result;
   std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) result.push_back(line.substr(0, line.size() - 1)); // without the carriage return
+  // Without the carriage return
+  for (std::string line; std::getline(in, line);) result.push_back(line.substr(0, line.size() - 1));
   return result;
 }
 
@@ -117,8 +121,10 @@ TEST(ReportCsv, ARowPerJobWhosePartsSumToItsResponse) {
   for (const JobBreakdown& job : e.jobs) csv.add(job);
   const auto rows = lines(out.str());
   ASSERT_EQ(rows.size(), e.jobs.size() + 1);
-  EXPECT_EQ(rows[0], "task,job,nominal_ns,response_ns,deadline_ns,outcome,release_latency_ns,queueing_ns,blocking_execution_ns,blocking_copy_ns,copy_engine_ns,"
-                     "swap_out_ns,swap_in_ns,execution_ns,throttled_ns,overhead_ns");
+  EXPECT_EQ(rows[0],
+            "task,job,nominal_ns,response_ns,deadline_ns,outcome,release_latency_ns,queueing_ns,blocking_execution_ns,"
+            "blocking_copy_ns,copy_engine_ns,"
+            "swap_out_ns,swap_in_ns,execution_ns,throttled_ns,overhead_ns");
   EXPECT_THAT(rows[2], StartsWith("rear,0,50000000,"));
   for (std::size_t i = 1; i < rows.size(); ++i) {
     std::vector<std::string> cells;
@@ -144,7 +150,7 @@ TEST(ReportCsv, SummaryHasARowPerStage) {
   EXPECT_THAT(rows[6], testing::EndsWith(",34000000,,,,,500 samples: at least 1000 are needed,"));
 }
 
-// ---- SVG ------------------------------------------------------------------------------------------------------------
+// ---- SVG ----
 
 std::size_t occurrences(const std::string& text, const std::string& what) {
   std::size_t found = 0;
@@ -155,7 +161,8 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 TEST(ReportSvg, DrawsEveryBarAndMarkWithItsTooltip) {
   const Example e = example(40);
   const std::string picture = svg(e.gantt);
-  EXPECT_EQ(occurrences(picture, "<title>"), e.gantt.bars.size() + e.gantt.marks.size() + 1); // the curve of memory has one too
+  // The curve of memory has one too
+  EXPECT_EQ(occurrences(picture, "<title>"), e.gantt.bars.size() + e.gantt.marks.size() + 1);
   EXPECT_THAT(picture, HasSubstr("DEADLINE MISSED: front, job 39: 4"));
   EXPECT_THAT(picture, HasSubstr("front, job 0: swap-out of rear's chunk: "));
   EXPECT_THAT(picture, HasSubstr("memory bandwidth used up: throttled"));
@@ -178,14 +185,15 @@ TEST(ReportSvg, DrawsNothingOfNothing) {
   EXPECT_THAT(svg(Gantt{}), StartsWith("<svg"));
   Gantt broken; // of lanes and tasks that are not there
   broken.to = broken.from + 1s;
-  broken.bars.push_back({.kind = GanttBar::Kind::device, .lane = 9, .job = {4, 0}, .owner = 4, .begin = broken.from, .end = broken.to});
+  broken.bars.push_back(
+      {.kind = GanttBar::Kind::device, .lane = 9, .job = {4, 0}, .owner = 4, .begin = broken.from, .end = broken.to});
   broken.marks.push_back({GanttMark::Kind::miss, {4, 0}, broken.from});
   EXPECT_THAT(svg(broken), Not(HasSubstr("<rect x")));
   broken.to = Instant::max() - 1ns; // any length has its ticks
   EXPECT_LT(occurrences(svg(broken), "class=\"l\""), 30u);
 }
 
-// ---- Perfetto -------------------------------------------------------------------------------------------------------
+// ---- Perfetto ----
 
 void write_perfetto(const Gantt& gantt, std::ostream& out) {
   PerfettoWriter writer(out, gantt);
@@ -209,7 +217,8 @@ TEST(ReportPerfetto, WritesAtOnceAndKeepsNothing) {
   EXPECT_EQ(out.tellp(), size);
 }
 
-/// For the test with the official descriptors: RTEXEC_REPORT_FOLDER names the folder where it finds the trace, and what is in it.
+/// For the test with the official descriptors: RTEXEC_REPORT_FOLDER names the folder where it finds the trace, and what
+/// is in it.
 TEST(ReportPerfetto, TraceIsWrittenForItsReader) {
   const rtexec::test::ScratchFolder own;
   const char* given = std::getenv("RTEXEC_REPORT_FOLDER");
@@ -217,12 +226,15 @@ TEST(ReportPerfetto, TraceIsWrittenForItsReader) {
   const Gantt g = example(200).gantt;
   std::ostringstream out;
   write_perfetto(g, out);
-  json expected = {{"lanes", json::array()}, {"bars", json::array()}, {"marks", json::array()}, {"memory", json::array()}};
+  json expected = {
+      {"lanes", json::array()}, {"bars", json::array()}, {"marks", json::array()}, {"memory", json::array()}};
   for (const GanttLane& lane : g.lanes) expected["lanes"].push_back(lane.name);
   for (const GanttBar& bar : g.bars)
-    expected["bars"].push_back({g.lanes[bar.lane].name + (bar.kind == GanttBar::Kind::throttled ? ", throttled" : ""), label(g.tasks, bar),
-                                bar.begin.time_since_epoch().count(), bar.end.time_since_epoch().count()});
-  for (const GanttMark& mark : g.marks) expected["marks"].push_back({g.tasks[mark.job.task], label(g.tasks, mark), mark.at.time_since_epoch().count()});
+    expected["bars"].push_back({g.lanes[bar.lane].name + (bar.kind == GanttBar::Kind::throttled ? ", throttled" : ""),
+                                label(g.tasks, bar), bar.begin.time_since_epoch().count(),
+                                bar.end.time_since_epoch().count()});
+  for (const GanttMark& mark : g.marks)
+    expected["marks"].push_back({g.tasks[mark.job.task], label(g.tasks, mark), mark.at.time_since_epoch().count()});
   for (const GanttStep& step : g.memory) expected["memory"].push_back({step.at.time_since_epoch().count(), step.bytes});
   rtexec::test::write_text(folder / "run.perfetto-trace", out.str());
   rtexec::test::write_text(folder / "expected.json", expected.dump());

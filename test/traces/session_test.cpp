@@ -1,4 +1,5 @@
-// Sessions: what is recorded is what was emitted, losses are counted, nothing of others is touched, and no daemon stays behind.
+// Sessions: what is recorded is what was emitted, losses are counted, nothing of others is touched, and no daemon stays
+// behind.
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
@@ -226,7 +227,9 @@ TEST_F(SessionTest, TwoAtOnceEachGetATurn) {
 class SharedDaemon {
  public:
   /// Tries again while a private one is still going.
-  SharedDaemon() : started_(wait_for([] { return std::system("lttng-sessiond --no-kernel --daemonize 2>/dev/null") == 0; }, 30s, 100ms)) {}
+  SharedDaemon()
+      : started_(wait_for([] { return std::system("lttng-sessiond --no-kernel --daemonize 2>/dev/null") == 0; }, 30s,
+                          100ms)) {}
   ~SharedDaemon() {
     if (!started_) return;
     static_cast<void>(wait_for(unused, 20s, 50ms));
@@ -297,7 +300,8 @@ TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
 }
 
 TEST_F(SessionTest, NormalUserRecordsToo) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
   constexpr uid_t somebody = 54321;
   fs::copy_file("/proc/self/exe", folder_ / "program");
   ASSERT_EQ(::chown(folder_.path().c_str(), somebody, somebody), 0);

@@ -1,4 +1,5 @@
-// What a recording tells: for each task how long its jobs take, where the time went, and why deadlines were missed; plain data.
+// What a recording tells: for each task how long its jobs take, where the time went, and why deadlines were missed;
+// plain data.
 #pragma once
 
 #include "config/units.hpp"
@@ -15,11 +16,13 @@
 
 namespace rtexec::traces {
 
-/// Where the time of a job goes, from its nominal release to its end. At each instant there is one cause, the one that keeps the job from
-/// going on: a swap that is hidden behind another job's execution costs nothing.
+/// Where the time of a job goes, from its nominal release to its end. At each instant there is one cause, the one that
+/// keeps the job from going on: a swap that is hidden behind another job's execution costs nothing.
 enum class Cause : std::uint8_t {
-  release_latency,    // its thread was not running yet, and nothing more urgent had the core
-  queueing,           // behind a more urgent job (on the core, on the device, or while that one is being swapped in), or the task's own job before
+  release_latency, // its thread was not running yet, and nothing more urgent had the core
+  /// Behind a more urgent job (on the core, on the device, or while that one is being swapped in), or the task's own
+  /// job before
+  queueing,
   blocking_execution, // a less urgent job executes on the device
   blocking_copy,      // a less urgent job's transfer is under way
   copy_engine,        // its own transfer has been ordered, and the copy engine has not begun it
@@ -69,10 +72,10 @@ struct Distribution {
   };
   std::uint64_t count = 0;
   Duration min{0}, mean{0}, p50{0}, p90{0}, p99{0}, p999{0}, p9999{0}, max{0};
-  std::uint64_t max_job = 0;        // high-water mark: its job,
-  Instant max_at{};                 // and when that part ended
-  std::vector<Mark> high_water;     // each time it rose
-  std::vector<Class> classes;       // those that are not empty, ascending
+  std::uint64_t max_job = 0;    // high-water mark: its job,
+  Instant max_at{};             // and when that part ended
+  std::vector<Mark> high_water; // each time it rose
+  std::vector<Class> classes;   // those that are not empty, ascending
 };
 
 /// One stage of a job, whose length is a sample: CPU parts by CPU time, the others by the clock.
@@ -91,16 +94,16 @@ struct CauseAnalysis {
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
-  std::uint64_t unknown = 0;       // jobs of which events are missing, or contradict one another
-  std::string invalid;             // not empty: why no figure of this task may be relied on
-  Distribution release_latency;    // from nominal release to the thread running
-  Distribution inter_arrival;      // between nominal releases that were served
-  Duration release_jitter{0};      // largest minus smallest release latency
+  std::uint64_t unknown = 0;    // jobs of which events are missing, or contradict one another
+  std::string invalid;          // not empty: why no figure of this task may be relied on
+  Distribution release_latency; // from nominal release to the thread running
+  Distribution inter_arrival;   // between nominal releases that were served
+  Duration release_jitter{0};   // largest minus smallest release latency
   std::vector<StageAnalysis> stages;
-  std::vector<StageAnalysis> layers; // on the device, where layers were recorded
-  std::vector<CauseAnalysis> breakdown; // in the order of Cause
+  std::vector<StageAnalysis> layers;                   // on the device, where layers were recorded
+  std::vector<CauseAnalysis> breakdown;                // in the order of Cause
   double utilisation_core = 0, utilisation_device = 0; // share of the recorded time
-  std::optional<JobBreakdown> worst;    // of the longest response
+  std::optional<JobBreakdown> worst;                   // of the longest response
 };
 
 /// A core, the device's compute engine, or a copy engine.
@@ -128,18 +131,18 @@ struct Breach {
 /// The recorded decisions against those of the scheduler core.
 struct ReplayAnalysis {
   std::uint64_t inputs = 0, actions = 0;
-  bool complete = false;       // from the first decision to the last
-  std::string difference;      // not empty: the first one, with what was recorded and what the core decides
-  std::string not_replayed;    // not empty: why
+  bool complete = false;    // from the first decision to the last
+  std::string difference;   // not empty: the first one, with what was recorded and what the core decides
+  std::string not_replayed; // not empty: why
 };
 
 struct Analysis {
   std::string folder;
   RunSetup setup;
   std::uint64_t events = 0, lost_events = 0, lost_packets = 0;
-  bool ended = false;              // the recording holds the end of the run
-  std::vector<std::string> notes;  // what is missing from the recording, and what follows from that
-  Instant from{}, to{};            // first and last instant
+  bool ended = false;             // the recording holds the end of the run
+  std::vector<std::string> notes; // what is missing from the recording, and what follows from that
+  Instant from{}, to{};           // first and last instant
   std::vector<TaskAnalysis> tasks;
   std::vector<ResourceAnalysis> resources;
   std::optional<SwapAnalysis> swap;

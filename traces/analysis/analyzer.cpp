@@ -15,7 +15,8 @@ constexpr std::uint64_t forget_every = 16; // jobs
 constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
 
 using Step = std::optional<Instant> JobProgress::*;
-constexpr Step steps[]{&JobProgress::start, &JobProgress::cpu_end, &JobProgress::device_begin, &JobProgress::device_end, &JobProgress::after_begin};
+constexpr Step steps[]{&JobProgress::start, &JobProgress::cpu_end, &JobProgress::device_begin, &JobProgress::device_end,
+                       &JobProgress::after_begin};
 
 /// Whether a completed job went every step of its way, one after the other.
 bool in_order(const JobProgress& job, Instant end) {
@@ -38,11 +39,14 @@ void take_step(TaskBooks& task, Step step, Instant at) {
 /// Of a damaged recording: instants and lengths that are none, and that sums would not hold.
 bool absurd(const Record& record) {
   const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
-  return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) || beyond(record.deadline.time_since_epoch()) ||
-         beyond(record.input.now.time_since_epoch()) || beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response);
+  return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
+         beyond(record.deadline.time_since_epoch()) || beyond(record.input.now.time_since_epoch()) ||
+         beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response);
 }
 
-Action::Kind kind_of(Direction direction) { return direction == Direction::in ? Action::Kind::copy_in : Action::Kind::copy_out; }
+Action::Kind kind_of(Direction direction) {
+  return direction == Direction::in ? Action::Kind::copy_in : Action::Kind::copy_out;
+}
 
 } // namespace
 
@@ -71,48 +75,48 @@ void Analyzer::loss(const Loss& loss) {
 
 void Analyzer::take(const Record& record) {
   switch (record.kind) {
-    case RecordKind::job_release: return release(record);
-    case RecordKind::job_start: return begin_part(record, &JobProgress::start);
-    case RecordKind::cpu_end: return end_part(record, &TaskBooks::before, GanttBar::Kind::before);
-    case RecordKind::device_begin: return begin_execution(record);
-    case RecordKind::device_end: return end_execution(record);
-    case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
-    case RecordKind::job_end:
-      if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal) tasks_[record.job.task].contradicted = true;
-      end_part(record, &TaskBooks::after, GanttBar::Kind::after);
-      return conclude(record, JobOutcome::in_time);
-    case RecordKind::job_miss: return miss(record);
-    case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
-    case RecordKind::job_skip:
-      if (TaskBooks* task = books(record.job.task)) task->skip(record.nominal);
-      return mark(GanttMark::Kind::dropped, record.job, record.nominal);
-    case RecordKind::swap_in_begin: return begin_transfer(record, Direction::in);
-    case RecordKind::swap_in_end: return end_transfer(record, Direction::in);
-    case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
-    case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
-    case RecordKind::scheduler_input:
-      decision_ = record.input.now;
-      return see_memory(decision_);
-    case RecordKind::scheduler_action: return order(record.action);
-    case RecordKind::throttle_begin:
-      if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size()) timeline_.cores[record.core].throttles.open({}, record.at);
-      return;
-    case RecordKind::throttle_end: return end_throttle(record);
-    case RecordKind::layer_begin:
-    case RecordKind::layer_end: return layer(record);
-    case RecordKind::run_end:
-      ended_ = true;
-      to_ = std::max(to_, record.at);
-      return;
-    case RecordKind::device_request: return request(record);
-    case RecordKind::job_overrun:
-    case RecordKind::device_fault:
-    case RecordKind::bandwidth_budget:
-    case RecordKind::other: return;
+  case RecordKind::job_release: return release(record);
+  case RecordKind::job_start: return begin_part(record, &JobProgress::start);
+  case RecordKind::cpu_end: return end_part(record, &TaskBooks::before, GanttBar::Kind::before);
+  case RecordKind::device_begin: return begin_execution(record);
+  case RecordKind::device_end: return end_execution(record);
+  case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
+  case RecordKind::job_end:
+    if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal)
+      tasks_[record.job.task].contradicted = true;
+    end_part(record, &TaskBooks::after, GanttBar::Kind::after);
+    return conclude(record, JobOutcome::in_time);
+  case RecordKind::job_miss: return miss(record);
+  case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
+  case RecordKind::job_skip:
+    if (TaskBooks* task = books(record.job.task)) task->skip(record.nominal);
+    return mark(GanttMark::Kind::dropped, record.job, record.nominal);
+  case RecordKind::swap_in_begin: return begin_transfer(record, Direction::in);
+  case RecordKind::swap_in_end: return end_transfer(record, Direction::in);
+  case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
+  case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
+  case RecordKind::scheduler_input: decision_ = record.input.now; return see_memory(decision_);
+  case RecordKind::scheduler_action: return order(record.action);
+  case RecordKind::throttle_begin:
+    if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size())
+      timeline_.cores[record.core].throttles.open({}, record.at);
+    return;
+  case RecordKind::throttle_end: return end_throttle(record);
+  case RecordKind::layer_begin:
+  case RecordKind::layer_end: return layer(record);
+  case RecordKind::run_end:
+    ended_ = true;
+    to_ = std::max(to_, record.at);
+    return;
+  case RecordKind::device_request: return request(record);
+  case RecordKind::job_overrun:
+  case RecordKind::device_fault:
+  case RecordKind::bandwidth_budget:
+  case RecordKind::other: return;
   }
 }
 
-// ---- the way of a job -------------------------------------------------------------------------------------------------
+// ---- the way of a job ----
 
 JobProgress* Analyzer::progress(const Record& record) {
   to_ = std::max(to_, record.at);
@@ -138,7 +142,7 @@ void Analyzer::release(const Record& record) {
   mark(GanttMark::Kind::deadline, record.job, record.deadline);
 }
 
-void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgress::* milestone) {
+void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgress::*milestone) {
   JobProgress* job = progress(record);
   if (job == nullptr) return;
   TaskBooks& task = tasks_[record.job.task];
@@ -147,7 +151,7 @@ void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgre
   timeline_.cores[job->core].parts.open({record.job, job->core_rank}, record.at);
 }
 
-void Analyzer::end_part(const Record& record, Stage TaskBooks::* stage, GanttBar::Kind kind) {
+void Analyzer::end_part(const Record& record, Stage TaskBooks::*stage, GanttBar::Kind kind) {
   TaskBooks* task = books(record.job.task);
   JobProgress* job = progress(record);
   if (job == nullptr) return;
@@ -155,7 +159,8 @@ void Analyzer::end_part(const Record& record, Stage TaskBooks::* stage, GanttBar
   if (first) take_step(*task, &JobProgress::cpu_end, record.at);
   (first ? job->executed_before : job->executed_after) = record.executed;
   (task->*stage).add(record.executed, record.job.number, record.at);
-  const auto* part = timeline_.cores[job->core].parts.close([&](const CorePart& each) { return each.job == record.job; }, record.at);
+  const auto* part =
+      timeline_.cores[job->core].parts.close([&](const CorePart& each) { return each.job == record.job; }, record.at);
   if (part == nullptr) return;
   const std::size_t lane = lane_of(GanttLane::Kind::core, job->core);
   count(lane, record.executed, part->end - part->begin);
@@ -163,7 +168,8 @@ void Analyzer::end_part(const Record& record, Stage TaskBooks::* stage, GanttBar
 }
 
 void Analyzer::request(const Record& record) {
-  if (const JobProgress* job = progress(record); job != nullptr && (record.at != job->cpu_end || record.deadline != job->urgency.deadline))
+  if (const JobProgress* job = progress(record);
+      job != nullptr && (record.at != job->cpu_end || record.deadline != job->urgency.deadline))
     tasks_[record.job.task].contradicted = true;
 }
 
@@ -176,14 +182,16 @@ void Analyzer::begin_execution(const Record& record) {
 
 void Analyzer::end_execution(const Record& record) {
   const std::size_t device = lane_of(GanttLane::Kind::device);
-  const auto* execution = timeline_.executions.close([&](const Urgency& each) { return each.job == record.job; }, record.at);
+  const auto* execution =
+      timeline_.executions.close([&](const Urgency& each) { return each.job == record.job; }, record.at);
   JobProgress* job = progress(record);
   if (execution == nullptr) return;
   if (job != nullptr) {
     take_step(tasks_[record.job.task], &JobProgress::device_end, record.at);
     tasks_[record.job.task].device_failed = !record.ok;
   }
-  if (TaskBooks* task = books(record.job.task); task != nullptr && record.ok) task->device.add(execution->end - execution->begin, record.job.number, record.at);
+  if (TaskBooks* task = books(record.job.task); task != nullptr && record.ok)
+    task->device.add(execution->end - execution->begin, record.job.number, record.at);
   count(device, execution->end - execution->begin, execution->end - execution->begin);
   bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
 }
@@ -199,16 +207,19 @@ void Analyzer::conclude(const Record& record, JobOutcome outcome) {
 void Analyzer::miss(const Record& record) {
   TaskBooks* task = books(record.job.task);
   if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
-  if (const JobProgress* job = progress(record); job != nullptr && record.deadline != job->deadline) task->contradicted = true;
+  if (const JobProgress* job = progress(record); job != nullptr && record.deadline != job->deadline)
+    task->contradicted = true;
   conclude(record, JobOutcome::failed);
 }
 
-/// A job that is followed by the next one, or by the end, without an end of its own: it was cut off, or its end is not in the recording.
+/// A job that is followed by the next one, or by the end, without an end of its own: it was cut off, or its end is not
+/// in the recording.
 void Analyzer::forget_unanswered(TaskBooks& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
   task.beside_loss += affected(task.open_written, written_);
-  const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin); // what executes is let end, but by the simulator
+  // What executes is let end, but by the simulator
+  const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin);
   ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
   task.forget_open();
 }
@@ -280,7 +291,7 @@ void Analyzer::layer(const Record& record) {
   task->layer_begun.reset();
 }
 
-// ---- the way of a chunk -----------------------------------------------------------------------------------------------
+// ---- the way of a chunk ----
 
 Urgency Analyzer::urgency(JobId job) const {
   if (job.task >= tasks_.size()) return {.rank = 0, .deadline = Instant::min(), .job = job};
@@ -303,7 +314,8 @@ void Analyzer::begin_transfer(const Record& record, Direction direction) {
     engine.ordered.add(record.job, order->at, record.at);
     orders.erase(orders.begin(), std::next(order));
   }
-  auto& of = moved_for_[static_cast<std::size_t>(direction)]; // goes on being moved for when it has been abandoned, and the next one been released
+  // Goes on being moved for when it has been abandoned, and the next one been released
+  auto& of = moved_for_[static_cast<std::size_t>(direction)];
   if (!of || of->job != record.job) of = urgency(record.job);
   engine.moves.forget_open();
   engine.moves.open({record.transfer, *of}, record.at);
@@ -318,7 +330,8 @@ void Analyzer::end_transfer(const Record& record, Direction direction) {
   count_transfer(record, direction, took);
   const std::size_t lane = lane_of(direction == Direction::in ? GanttLane::Kind::copy_in : GanttLane::Kind::copy_out);
   count(lane, took, took);
-  bar(direction == Direction::in ? GanttBar::Kind::swap_in : GanttBar::Kind::swap_out, lane, record.job, record.transfer.task, move->begin, move->end);
+  bar(direction == Direction::in ? GanttBar::Kind::swap_in : GanttBar::Kind::swap_out, lane, record.job,
+      record.transfer.task, move->begin, move->end);
 }
 
 void Analyzer::count_transfer(const Record& record, Direction direction, Duration took) {
@@ -341,7 +354,7 @@ void Analyzer::see_memory(Instant at) {
   for (Watcher* watcher : watchers_) watcher->memory({at, *frames * setup_.swap->chunk.count});
 }
 
-// ---- resources --------------------------------------------------------------------------------------------------------
+// ---- resources ----
 
 std::size_t Analyzer::lane_of(GanttLane::Kind kind, std::uint32_t index) const {
   std::size_t lane = tasks_.size();
@@ -375,7 +388,7 @@ void Analyzer::mark(GanttMark::Kind kind, JobId job, Instant at) {
   for (Watcher* watcher : watchers_) watcher->mark({kind, job, at});
 }
 
-// ---- the end ----------------------------------------------------------------------------------------------------------
+// ---- the end ----
 
 bool Analyzer::affected(Instant from, Instant to) const {
   return std::ranges::any_of(losses_, [&](const Loss& loss) { return loss.from <= to && loss.to >= from; });
@@ -413,7 +426,8 @@ Analysis Analyzer::finish(const ReadSummary& read) {
 void Analyzer::finish_resources(Analysis& analysis, Duration recorded) const {
   analysis.resources = resources_;
   for (ResourceAnalysis& resource : analysis.resources)
-    resource.utilisation = recorded > Duration(0) ? static_cast<double>(resource.busy.count()) / static_cast<double>(recorded.count()) : 0;
+    resource.utilisation =
+        recorded > Duration(0) ? static_cast<double>(resource.busy.count()) / static_cast<double>(recorded.count()) : 0;
   if (!setup_.swap) return;
   analysis.swap = swap_;
   analysis.swap->in_times = in_times_.distribution();

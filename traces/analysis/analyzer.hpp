@@ -1,6 +1,7 @@
 // Makes an Analysis of a recording's records, as they come: constant memory, whatever the length of the recording.
 //
-//   RunSetup setup;  Analyzer analyzer(setup);  const auto read = read_records(folder, setup, analyzer);  Analysis analysis = analyzer.finish(*read);
+//   RunSetup setup;  Analyzer analyzer(setup);  const auto read = read_records(folder, setup, analyzer);  Analysis
+//   analysis = analyzer.finish(*read);
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -22,12 +23,14 @@ namespace rtexec::traces {
 
 class Analyzer final : public RecordHandler {
  public:
-  /// `setup` and `watchers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release is given.
+  /// `setup` and `watchers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release
+  /// is given.
   explicit Analyzer(const RunSetup& setup, std::vector<Watcher*> watchers = {}, PwcetOptions pwcet = {})
       : setup_(setup), watchers_(std::move(watchers)), pwcet_(std::move(pwcet)) {}
 
   void record(const Record& record) override;
-  /// A loss that reaches to the end of the recording ends the analysis where it begins; any other makes the figures of tasks invalid that were active.
+  /// A loss that reaches to the end of the recording ends the analysis where it begins; any other makes the figures of
+  /// tasks invalid that were active.
   void loss(const Loss& loss) override;
   /// To be called once.
   [[nodiscard]] Analysis finish(const ReadSummary& read);
@@ -41,8 +44,8 @@ class Analyzer final : public RecordHandler {
   void start();
   void take(const Record& record);
   void release(const Record& record);
-  void begin_part(const Record& record, std::optional<Instant> JobProgress::* milestone);
-  void end_part(const Record& record, Stage TaskBooks::* stage, GanttBar::Kind kind);
+  void begin_part(const Record& record, std::optional<Instant> JobProgress::*milestone);
+  void end_part(const Record& record, Stage TaskBooks::*stage, GanttBar::Kind kind);
   void request(const Record& record);
   void begin_execution(const Record& record);
   void end_execution(const Record& record);

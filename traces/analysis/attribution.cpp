@@ -41,7 +41,13 @@ void Attribution::give(const Owner& owner, Duration time) {
     return share.cause == owner.cause && share.where == owner.where && share.culprit == owner.culprit;
   });
   if (same != result_.shares.end()) same->time += time;
-  else result_.shares.push_back({.cause = owner.cause, .where = owner.where, .culprit = owner.culprit, .time = time, .usual = {}, .overrun = {}});
+  else
+    result_.shares.push_back({.cause = owner.cause,
+                              .where = owner.where,
+                              .culprit = owner.culprit,
+                              .time = time,
+                              .usual = {},
+                              .overrun = {}});
 }
 
 void Attribution::advance(Instant until, const Owner& owner) {
@@ -50,7 +56,7 @@ void Attribution::advance(Instant until, const Owner& owner) {
   now_ = until;
 }
 
-// ---- on its core ------------------------------------------------------------------------------------------------------
+// ---- on its core ----
 
 void Attribution::release(const JobProgress& job, Instant until) {
   if (job.before_it) advance(std::min(until, job.before_it_ended), {Cause::queueing, Where::core, job.before_it});
@@ -66,7 +72,9 @@ void Attribution::cover_core(const JobProgress& job, Instant until) {
     cover_.add(throttle.begin, throttle.end, 0, {Cause::throttled, Where::core, {}});
   });
   core->second.parts.overlapping(now_, until, [&](const auto& part) {
-    if (part.what.rank < job.core_rank) cover_.add(part.begin, part.end, std::uint64_t{1} + part.what.rank, {Cause::queueing, Where::core, part.what.job});
+    if (part.what.rank < job.core_rank)
+      cover_.add(part.begin, part.end, std::uint64_t{1} + part.what.rank,
+                 {Cause::queueing, Where::core, part.what.job});
   });
 }
 
@@ -95,7 +103,7 @@ void Attribution::compute(const JobProgress& job, Instant until, std::optional<D
   now_ = until;
 }
 
-// ---- for the device ---------------------------------------------------------------------------------------------------
+// ---- for the device ----
 
 void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   if (until <= now_) return;
@@ -117,7 +125,9 @@ void Attribution::add_transfers(const JobProgress& job, Direction direction, Ins
   const auto& engine = timeline_->engine(direction);
   engine.moves.overlapping(now_, until, [&](const auto& move) {
     const Urgency& other = move.what.of;
-    if (other.job == job.job()) return cover_.add(move.begin, move.end, in ? own_in : own_out, {in ? Cause::swap_in : Cause::swap_out, where_of(direction), {}});
+    if (other.job == job.job())
+      return cover_.add(move.begin, move.end, in ? own_in : own_out,
+                        {in ? Cause::swap_in : Cause::swap_out, where_of(direction), {}});
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_copy;
     cover_.add(move.begin, move.end, in ? others_in : others_out, {cause, where_of(direction), other.job});
   });
@@ -126,7 +136,8 @@ void Attribution::add_transfers(const JobProgress& job, Direction direction, Ins
     cover_.add(order.begin, order.end, engine_idle, {Cause::copy_engine, where_of(direction), {}});
     engine.moves.overlapping(order.begin, order.end, [&](const auto& move) {
       if (move.what.of.job == job.job()) return;
-      cover_.add(std::max(move.begin, order.begin), std::min(move.end, order.end), engine_busy, {Cause::copy_engine, where_of(direction), move.what.of.job});
+      cover_.add(std::max(move.begin, order.begin), std::min(move.end, order.end), engine_busy,
+                 {Cause::copy_engine, where_of(direction), move.what.of.job});
     });
   });
 }

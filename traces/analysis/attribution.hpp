@@ -1,4 +1,5 @@
-// Divides the response time of one job among causes: each instant from its nominal release to its end has one, so that they sum to the response.
+// Divides the response time of one job among causes: each instant from its nominal release to its end has one, so that
+// they sum to the response.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -17,8 +18,8 @@ struct JobProgress {
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
   std::optional<Duration> executed_before, executed_after; // CPU time
-  std::optional<policies::JobId> before_it; // the task's job before,
-  Instant before_it_ended{};                // and when it ended
+  std::optional<policies::JobId> before_it;                // the task's job before,
+  Instant before_it_ended{};                               // and when it ended
   [[nodiscard]] policies::JobId job() const { return urgency.job; }
 };
 

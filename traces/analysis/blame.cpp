@@ -11,24 +11,28 @@ using Where = Share::Where;
 constexpr std::size_t most_named = 4;
 
 std::string what(const Share& share, const JobBreakdown& job, const std::vector<TaskBooks>& tasks) {
-  const std::string who = share.culprit ? tasks[share.culprit->task].setup().name + " (job " + std::to_string(share.culprit->number) + ")" : "";
+  const std::string who =
+      share.culprit ? tasks[share.culprit->task].setup().name + " (job " + std::to_string(share.culprit->number) + ")"
+                    : "";
   const std::string doing = share.where == Where::core        ? "the CPU part of "
                             : share.where == Where::execution ? "the execution of "
                             : share.where == Where::swap_in   ? "the swap-in of "
                                                               : "the swap-out for ";
   switch (share.cause) {
-    case Cause::release_latency: return "until its thread ran";
-    case Cause::queueing:
-      if (share.culprit->task == job.job.task) return "behind its own job " + std::to_string(share.culprit->number);
-      return "behind " + doing + who;
-    case Cause::blocking_execution:
-    case Cause::blocking_copy: return "blocked by " + doing + who + ", which is less urgent";
-    case Cause::copy_engine: return "waiting for the copy engine" + (share.culprit ? ", which served " + who : "");
-    case Cause::swap_out: return "making room (swap-out)";
-    case Cause::swap_in: return "its own swap-in";
-    case Cause::execution: return share.where == Where::core ? "its own CPU parts" : "its own execution";
-    case Cause::throttled: return "throttled";
-    case Cause::overhead: return share.where == Where::core ? "kept from its core by what is not recorded" : "waiting for the device, which was idle";
+  case Cause::release_latency: return "until its thread ran";
+  case Cause::queueing:
+    if (share.culprit->task == job.job.task) return "behind its own job " + std::to_string(share.culprit->number);
+    return "behind " + doing + who;
+  case Cause::blocking_execution:
+  case Cause::blocking_copy: return "blocked by " + doing + who + ", which is less urgent";
+  case Cause::copy_engine: return "waiting for the copy engine" + (share.culprit ? ", which served " + who : "");
+  case Cause::swap_out: return "making room (swap-out)";
+  case Cause::swap_in: return "its own swap-in";
+  case Cause::execution: return share.where == Where::core ? "its own CPU parts" : "its own execution";
+  case Cause::throttled: return "throttled";
+  case Cause::overhead:
+    return share.where == Where::core ? "kept from its core by what is not recorded"
+                                      : "waiting for the device, which was idle";
   }
   return "";
 }
@@ -43,10 +47,10 @@ std::string headline(const JobBreakdown& job, const TaskBooks& task) {
   const std::string who = "job " + std::to_string(job.job.number) + " of " + task.setup().name;
   const std::string took = readable(job.response) + " of " + readable(job.deadline);
   switch (job.outcome) {
-    case JobOutcome::failed: return who + " failed after " + took;
-    case JobOutcome::aborted: return who + " was abandoned after " + took;
-    case JobOutcome::late: return who + " was " + readable(job.response - job.deadline) + " late (" + took + ")";
-    case JobOutcome::in_time: return who + " took " + took;
+  case JobOutcome::failed: return who + " failed after " + took;
+  case JobOutcome::aborted: return who + " was abandoned after " + took;
+  case JobOutcome::late: return who + " was " + readable(job.response - job.deadline) + " late (" + took + ")";
+  case JobOutcome::in_time: return who + " took " + took;
   }
   return who;
 }
@@ -54,8 +58,9 @@ std::string headline(const JobBreakdown& job, const TaskBooks& task) {
 } // namespace
 
 std::string_view name(Cause cause) {
-  static constexpr std::array<std::string_view, causes> names{"release-latency", "queueing",  "blocking-execution", "blocking-copy", "copy-engine",
-                                                              "swap-out",        "swap-in",   "execution",          "throttled",     "overhead"};
+  static constexpr std::array<std::string_view, causes> names{
+      "release-latency", "queueing", "blocking-execution", "blocking-copy", "copy-engine",
+      "swap-out",        "swap-in",  "execution",          "throttled",     "overhead"};
   return names[static_cast<std::size_t>(cause)];
 }
 

@@ -10,8 +10,7 @@
 namespace rtexec::traces {
 
 /// Owns its memory from call to call. Not thread-safe.
-template <class Payload>
-class Cover {
+template <class Payload> class Cover {
  public:
   void start(Instant begin, Instant end) {
     begin_ = begin;
@@ -27,8 +26,7 @@ class Cover {
   }
 
   /// `own(payload, time)` for each stretch that a piece has, in order of time; returns the time that no piece has.
-  template <class Own>
-  [[nodiscard]] Duration divide(Own own) {
+  template <class Own> [[nodiscard]] Duration divide(Own own) {
     std::ranges::sort(pieces_, {}, &Piece::begin);
     Duration nobody{0};
     std::size_t next = 0;

@@ -1,4 +1,5 @@
-// Counts durations as they come and makes a Distribution of them: memory grows with the number of powers of two that they span only.
+// Counts durations as they come and makes a Distribution of them: memory grows with the number of powers of two that
+// they span only.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

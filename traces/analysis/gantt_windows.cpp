@@ -12,7 +12,8 @@ constexpr std::size_t most_missed = 8;
 Window around(const JobBreakdown& job, const Analysis& analysis) {
   const Duration margin = job.response / 2;
   const std::string& task = analysis.tasks[job.job.task].setup.name;
-  return {.title = "job " + std::to_string(job.job.number) + " of " + task + (job.outcome == JobOutcome::in_time ? ", its longest" : ", missed"),
+  return {.title = "job " + std::to_string(job.job.number) + " of " + task +
+                   (job.outcome == JobOutcome::in_time ? ", its longest" : ", missed"),
           .from = std::max(analysis.from, job.nominal - margin),
           .to = std::min(analysis.to, job.nominal + job.response + margin),
           .job = job.job};
@@ -27,19 +28,23 @@ Window beginning(const Analysis& analysis, double part) {
 } // namespace
 
 std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces) {
-  if (pieces <= GanttCollector::most_whole) return {{.title = "the whole recording", .from = analysis.from, .to = analysis.to, .job = {}}};
+  if (pieces <= GanttCollector::most_whole)
+    return {{.title = "the whole recording", .from = analysis.from, .to = analysis.to, .job = {}}};
   std::vector<Window> windows;
   for (const JobBreakdown& job : analysis.missed_jobs) {
     if (windows.size() == most_missed) break;
     windows.push_back(around(job, analysis));
   }
   for (const TaskAnalysis& task : analysis.tasks)
-    if (task.worst && std::ranges::find(windows, task.worst->job, &Window::job) == windows.end()) windows.push_back(around(*task.worst, analysis));
-  windows.push_back(beginning(analysis, static_cast<double>(GanttCollector::most_in_window) / static_cast<double>(pieces)));
+    if (task.worst && std::ranges::find(windows, task.worst->job, &Window::job) == windows.end())
+      windows.push_back(around(*task.worst, analysis));
+  windows.push_back(
+      beginning(analysis, static_cast<double>(GanttCollector::most_in_window) / static_cast<double>(pieces)));
   return windows;
 }
 
-GanttCollector::GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most) : most_(windows.size() > 1 ? most_in_window : most) {
+GanttCollector::GanttCollector(const std::vector<Window>& windows, Instant origin, std::size_t most)
+    : most_(windows.size() > 1 ? most_in_window : most) {
   for (const Window& window : windows) {
     Gantt& gantt = gantts_.emplace_back();
     gantt.title = window.title;

@@ -29,7 +29,8 @@ class PieceCounter final : public Watcher {
   std::uint64_t count_ = 0;
 };
 
-/// The whole recording where it has at most `most_whole` pieces; else its beginning, its first missed jobs, and the longest job of each task.
+/// The whole recording where it has at most `most_whole` pieces; else its beginning, its first missed jobs, and the
+/// longest job of each task.
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
 /// Fills a Gantt for each window; one that has more than `most_in_window` pieces ends where they are used up.

@@ -1,4 +1,5 @@
-// What happened lately, as intervals: those that go on, and those that have ended and may still matter. Constant memory: old ones are forgotten.
+// What happened lately, as intervals: those that go on, and those that have ended and may still matter. Constant
+// memory: old ones are forgotten.
 #pragma once
 
 #include "config/units.hpp"
@@ -11,8 +12,7 @@
 
 namespace rtexec::traces {
 
-template <class What>
-class History {
+template <class What> class History {
  public:
   struct Entry {
     What what{};
@@ -28,8 +28,7 @@ class History {
   void forget_open() { open_.clear(); }
 
   /// Ends the oldest open one of which `is` holds; null where there is none. Valid until the next call.
-  template <class Is>
-  const Entry* close(Is is, Instant end) {
+  template <class Is> const Entry* close(Is is, Instant end) {
     const auto found = std::ranges::find_if(open_, is, &Entry::what);
     if (found == open_.end()) return nullptr;
     Entry entry = *found;
@@ -45,8 +44,7 @@ class History {
   }
 
   /// `see(entry)` for each that overlaps [begin, end).
-  template <class See>
-  void overlapping(Instant begin, Instant end, See see) const {
+  template <class See> void overlapping(Instant begin, Instant end, See see) const {
     for (const Entry& entry : open_)
       if (entry.begin < end) see(entry);
     for (auto entry = closed_.rbegin(); entry != closed_.rend() && entry->end > begin; ++entry)

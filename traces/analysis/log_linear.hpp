@@ -1,4 +1,5 @@
-// Log-linear classes of whole numbers: 128 linear classes in each power of two, so that a class is at most 1/128 of its values wide.
+// Log-linear classes of whole numbers: 128 linear classes in each power of two, so that a class is at most 1/128 of its
+// values wide.
 #pragma once
 
 #include <bit>

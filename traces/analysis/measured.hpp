@@ -12,8 +12,10 @@
 namespace rtexec::traces {
 
 struct MeasuredOptions {
-  double margin = 1.2;             // WCET is the longest execution observed times this,
-  std::optional<double> exceedance; // or, where a model of the tail holds, the upper limit of its confidence interval at this probability, if that was asked for
+  double margin = 1.2; // WCET is the longest execution observed times this,
+  /// Or, where a model of the tail holds, the upper limit of its confidence interval at this probability, if that was
+  /// asked for
+  std::optional<double> exceedance;
 };
 
 struct Measured {

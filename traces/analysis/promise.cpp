@@ -5,19 +5,26 @@
 namespace rtexec::traces {
 namespace {
 
-std::string job_of(const TaskAnalysis& task, std::uint64_t job) { return "job " + std::to_string(job) + " of " + task.setup.name; }
+std::string job_of(const TaskAnalysis& task, std::uint64_t job) {
+  return "job " + std::to_string(job) + " of " + task.setup.name;
+}
 
 /// A part of which nothing is configured is empty: the little that it takes is charged to every job by the plan.
 void check(const TaskAnalysis& task, const StageAnalysis& stage, std::vector<Breach>& found) {
-  if (!stage.configured || stage.configured == Duration(0) || stage.times.max <= *stage.configured || stage.times.count == 0) return;
+  if (!stage.configured || stage.configured == Duration(0) || stage.times.max <= *stage.configured ||
+      stage.times.count == 0)
+    return;
   const bool response = stage.name == "response";
   found.push_back({.task = task.setup.name,
                    .stage = stage.name,
                    .promised = *stage.configured,
                    .observed = stage.times.max,
                    .job = stage.times.max_job,
-                   .text = job_of(task, stage.times.max_job) + (response ? " responded in " : " took " + readable(stage.times.max) + " for its part '" + stage.name + "', ") +
-                           (response ? readable(stage.times.max) + ", above its bound of " : "above its WCET of ") + readable(*stage.configured)});
+                   .text = job_of(task, stage.times.max_job) +
+                           (response ? " responded in "
+                                     : " took " + readable(stage.times.max) + " for its part '" + stage.name + "', ") +
+                           (response ? readable(stage.times.max) + ", above its bound of " : "above its WCET of ") +
+                           readable(*stage.configured)});
 }
 
 } // namespace
@@ -31,7 +38,8 @@ std::vector<Breach> breaches(const Analysis& analysis) {
                        .promised = task.setup.deadline,
                        .observed = task.stages.back().times.max,
                        .job = task.stages.back().times.max_job,
-                       .text = task.setup.name + " missed " + std::to_string(task.missed) + " of the deadlines that it was promised"});
+                       .text = task.setup.name + " missed " + std::to_string(task.missed) +
+                               " of the deadlines that it was promised"});
     for (const StageAnalysis& stage : task.stages) check(task, stage, found);
   }
   return found;
@@ -41,7 +49,9 @@ std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, boo
   std::string why;
   if (stream_missing) why = "the events of a core are missing";
   else if (beside_loss > 0) why = "events were lost while " + std::to_string(beside_loss) + " of its jobs ran";
-  if (task.unknown > 0) why += (why.empty() ? "" : "; ") + std::string("events of ") + std::to_string(task.unknown) + " of its jobs are missing or contradict one another";
+  if (task.unknown > 0)
+    why += (why.empty() ? "" : "; ") + std::string("events of ") + std::to_string(task.unknown) +
+           " of its jobs are missing or contradict one another";
   return why;
 }
 

@@ -8,12 +8,12 @@
 
 namespace rtexec::traces {
 
-/// Response times above the plan's bounds, missed deadlines of promised tasks, and execution times above the configured WCETs. A breach that was seen
-/// stands, even where events were lost.
+/// Response times above the plan's bounds, missed deadlines of promised tasks, and execution times above the configured
+/// WCETs. A breach that was seen stands, even where events were lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
-/// Why no figure of the task may be relied on; empty: they may. `beside_loss`: how many of its jobs ran while events were lost;
-/// `stream_missing`: a core's events are missing from the beginning to the end.
+/// Why no figure of the task may be relied on; empty: they may. `beside_loss`: how many of its jobs ran while events
+/// were lost; `stream_missing`: a core's events are missing from the beginning to the end.
 [[nodiscard]] std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, bool stream_missing);
 
 } // namespace rtexec::traces

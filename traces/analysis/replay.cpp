@@ -23,7 +23,12 @@ Plan plan_of(const RunSetup& setup) {
     planned.swap_slots.resize(task.swap_slots);
     planned.resident_slots = task.resident_slots;
   }
-  if (setup.swap) plan.swap = SwapPlan{.policy = setup.swap->policy, .frames = setup.swap->frames, .copy_engines = setup.swap->copy_engines, .cost = {}, .store = {}};
+  if (setup.swap)
+    plan.swap = SwapPlan{.policy = setup.swap->policy,
+                         .frames = setup.swap->frames,
+                         .copy_engines = setup.swap->copy_engines,
+                         .cost = {},
+                         .store = {}};
   return plan;
 }
 
@@ -35,34 +40,36 @@ std::string why_not(const RunSetup& setup) {
   std::uint64_t resident = 0, chunks = setup.swap ? setup.swap->frames : 0;
   for (const TaskSetup& task : setup.tasks) {
     chunks += task.swap_slots;
-    if (task.resident_slots.value_or(0) > task.swap_slots) return "task '" + task.name + "' holds more chunks at the start than it has";
+    if (task.resident_slots.value_or(0) > task.swap_slots)
+      return "task '" + task.name + "' holds more chunks at the start than it has";
     resident += task.resident_slots.value_or(0);
     if (task.swap_slots > 0 && !setup.swap) return "the recording does not say how chunks were swapped";
   }
-  if (chunks > most_chunks) return "the recording names " + std::to_string(chunks) + " chunks and frames, more than there can be";
+  if (chunks > most_chunks)
+    return "the recording names " + std::to_string(chunks) + " chunks and frames, more than there can be";
   if (setup.swap && resident > setup.swap->frames) return "tasks hold more chunks at the start than there are frames";
   return {};
 }
 
 std::string_view name(Event::Kind kind) {
   switch (kind) {
-    case Event::Kind::job_requested: return "job-requested";
-    case Event::Kind::job_withdrawn: return "job-withdrawn";
-    case Event::Kind::execution_done: return "execution-done";
-    case Event::Kind::copied_in: return "copied-in";
-    case Event::Kind::copied_out: return "copied-out";
+  case Event::Kind::job_requested: return "job-requested";
+  case Event::Kind::job_withdrawn: return "job-withdrawn";
+  case Event::Kind::execution_done: return "execution-done";
+  case Event::Kind::copied_in: return "copied-in";
+  case Event::Kind::copied_out: return "copied-out";
   }
   return "?";
 }
 
 std::string_view name(Action::Kind kind) {
   switch (kind) {
-    case Action::Kind::start_execution: return "start-execution";
-    case Action::Kind::copy_in: return "copy-in";
-    case Action::Kind::copy_out: return "copy-out";
-    case Action::Kind::refuse: return "refuse";
-    case Action::Kind::drop: return "drop";
-    case Action::Kind::fail: return "fail";
+  case Action::Kind::start_execution: return "start-execution";
+  case Action::Kind::copy_in: return "copy-in";
+  case Action::Kind::copy_out: return "copy-out";
+  case Action::Kind::refuse: return "refuse";
+  case Action::Kind::drop: return "drop";
+  case Action::Kind::fail: return "fail";
   }
   return "?";
 }
@@ -71,13 +78,15 @@ bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || ki
 bool on_engine(Action::Kind kind) { return kind == Action::Kind::start_execution || of_transfer(kind); }
 
 bool same_subject(const Action& action, const Record& record) {
-  return of_transfer(action.kind) ? action.transfer == record.transfer && action.job == record.job : action.job == record.job;
+  return of_transfer(action.kind) ? action.transfer == record.transfer && action.job == record.job
+                                  : action.job == record.job;
 }
 
 } // namespace
 
 Replay::Replay(const RunSetup& setup)
-    : scheduler_(why_not(setup).empty() ? plan_of(setup) : Plan{}), actions_(policies::DeviceScheduler::actions_per_event) {
+    : scheduler_(why_not(setup).empty() ? plan_of(setup) : Plan{}),
+      actions_(policies::DeviceScheduler::actions_per_event) {
   for (const TaskSetup& each : setup.tasks) names_.push_back(each.name);
   frames_ = setup.swap ? setup.swap->frames : 0;
   cut_off_ = setup.simulated;
@@ -87,33 +96,36 @@ Replay::Replay(const RunSetup& setup)
 void Replay::see(const Record& record) {
   if (over()) return;
   switch (record.kind) {
-    case RecordKind::job_release: released_ = true; return;
-    case RecordKind::cpu_end: ready_[record.job.task] = {record.job.number, record.at}; return;
-    case RecordKind::device_request: return take_request(record);
-    case RecordKind::scheduler_input: return take_input(record);
-    case RecordKind::scheduler_action: return take_action(record);
-    case RecordKind::device_begin: return begin(Action::Kind::start_execution, record);
-    case RecordKind::device_end: return end(Action::Kind::start_execution, record);
-    case RecordKind::swap_in_begin: return begin(Action::Kind::copy_in, record);
-    case RecordKind::swap_in_end: return end(Action::Kind::copy_in, record);
-    case RecordKind::swap_out_begin: return begin(Action::Kind::copy_out, record);
-    case RecordKind::swap_out_end: return end(Action::Kind::copy_out, record);
-    default: return;
+  case RecordKind::job_release: released_ = true; return;
+  case RecordKind::cpu_end: ready_[record.job.task] = {record.job.number, record.at}; return;
+  case RecordKind::device_request: return take_request(record);
+  case RecordKind::scheduler_input: return take_input(record);
+  case RecordKind::scheduler_action: return take_action(record);
+  case RecordKind::device_begin: return begin(Action::Kind::start_execution, record);
+  case RecordKind::device_end: return end(Action::Kind::start_execution, record);
+  case RecordKind::swap_in_begin: return begin(Action::Kind::copy_in, record);
+  case RecordKind::swap_in_end: return end(Action::Kind::copy_in, record);
+  case RecordKind::swap_out_begin: return begin(Action::Kind::copy_out, record);
+  case RecordKind::swap_out_end: return end(Action::Kind::copy_out, record);
+  default: return;
   }
 }
 
-// ---- decisions --------------------------------------------------------------------------------------------------------
+// ---- decisions ----
 
 void Replay::take_input(const Record& record) {
   const Event& input = record.input;
   if (next_input_ == 0 && record.sequence > 0) {
-    result_.not_replayed = "the recording begins with decision " + std::to_string(record.sequence) + ", and the state before it is not known";
+    result_.not_replayed = "the recording begins with decision " + std::to_string(record.sequence) +
+                           ", and the state before it is not known";
     return;
   }
   if (next_action_ < actions_.all().size())
-    return differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(actions_.all()[next_action_]) + "', which is not recorded");
+    return differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" +
+                  text(actions_.all()[next_action_]) + "', which is not recorded");
   if (record.sequence != next_input_)
-    return differ("decision " + std::to_string(next_input_) + " is not recorded: " + std::to_string(record.sequence) + " follows");
+    return differ("decision " + std::to_string(next_input_) + " is not recorded: " + std::to_string(record.sequence) +
+                  " follows");
   check_cause(input);
   if (over()) return;
   ++next_input_;
@@ -126,15 +138,18 @@ void Replay::take_input(const Record& record) {
 void Replay::take_action(const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   const std::string where = "decision " + std::to_string(record.sequence) + ": ";
-  if (record.sequence + 1 != next_input_) return differ(where + "'" + text(record.action) + "' is recorded, but what led to it is not");
-  if (next_action_ == actions_.all().size()) return differ(where + "'" + text(record.action) + "' is recorded, which the core does not do");
+  if (record.sequence + 1 != next_input_)
+    return differ(where + "'" + text(record.action) + "' is recorded, but what led to it is not");
+  if (next_action_ == actions_.all().size())
+    return differ(where + "'" + text(record.action) + "' is recorded, which the core does not do");
   const Action& decided = actions_.all()[next_action_++];
-  if (!(decided == record.action)) return differ(where + "'" + text(record.action) + "' is recorded, but the core does '" + text(decided) + "'");
+  if (!(decided == record.action))
+    return differ(where + "'" + text(record.action) + "' is recorded, but the core does '" + text(decided) + "'");
   ++result_.actions;
   expect_start(decided);
 }
 
-// ---- what the decisions rest on, and what follows from them -----------------------------------------------------------
+// ---- what the decisions rest on, and what follows from them ----
 
 void Replay::expect_start(const Action& action) {
   if (released_ && on_engine(action.kind)) engine(action.kind).ordered.push_back(action);
@@ -145,7 +160,8 @@ void Replay::check_cause(const Event& input) {
   if (!released_) return;
   if (input.kind == Event::Kind::job_withdrawn) return;
   if (input.kind == Event::Kind::job_requested) {
-    if (!requested_ || requested_->job != input.job || requested_->at != input.now || requested_->deadline != input.deadline)
+    if (!requested_ || requested_->job != input.job || requested_->at != input.now ||
+        requested_->deadline != input.deadline)
       return differ("'" + text(input) + "' is given to the core, but no such request is recorded");
     return requested_.reset();
   }
@@ -155,7 +171,9 @@ void Replay::check_cause(const Event& input) {
   auto& ended = engine(kind).ended;
   if (ended.empty()) return differ("'" + text(input) + "' is given to the core, but no such end is recorded");
   const Event& told = ended.front();
-  const bool same = told.now == input.now && (input.kind == Event::Kind::execution_done ? told.job == input.job : told.transfer == input.transfer && told.failed == input.failed);
+  const bool same = told.now == input.now && (input.kind == Event::Kind::execution_done
+                                                  ? told.job == input.job
+                                                  : told.transfer == input.transfer && told.failed == input.failed);
   if (!same) return differ("'" + text(input) + "' is given to the core, but its engine recorded '" + text(told) + "'");
   ended.pop_front();
 }
@@ -166,7 +184,8 @@ void Replay::take_request(const Record& record) {
   if (ready == ready_.end() && next_input_ == 0) return begin_in_the_middle();
   if (ready == ready_.end() || ready->second != std::pair(record.job.number, record.at))
     return differ(text(record.job) + " requests the device, but no such end of its CPU part is recorded");
-  if (requested_) return differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
+  if (requested_)
+    return differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
   ready_.erase(ready);
   requested_ = {record.job, record.at, record.deadline};
 }
@@ -174,10 +193,13 @@ void Replay::take_request(const Record& record) {
 void Replay::begin(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   Engine& engine = this->engine(kind);
-  if (engine.ordered.empty()) return differ("an engine begins a " + std::string(name(kind)) + " for " + text(record.job) + ", which is not ordered");
+  if (engine.ordered.empty())
+    return differ("an engine begins a " + std::string(name(kind)) + " for " + text(record.job) +
+                  ", which is not ordered");
   if (engine.under_way) return differ("the end of '" + text(*engine.under_way) + "' is not recorded");
   if (!same_subject(engine.ordered.front(), record))
-    return differ("the core orders '" + text(engine.ordered.front()) + "', but the engine begins one for " + text(record.job));
+    return differ("the core orders '" + text(engine.ordered.front()) + "', but the engine begins one for " +
+                  text(record.job));
   engine.under_way = engine.ordered.front();
   engine.ordered.pop_front();
 }
@@ -189,8 +211,10 @@ void Replay::end(Action::Kind kind, const Record& record) {
     engine.under_way = engine.ordered.front();
     engine.ordered.pop_front();
   }
-  if (!engine.under_way) return differ("the beginning of a " + std::string(name(kind)) + " for " + text(record.job) + " is not recorded");
-  if (!same_subject(*engine.under_way, record)) return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
+  if (!engine.under_way)
+    return differ("the beginning of a " + std::string(name(kind)) + " for " + text(record.job) + " is not recorded");
+  if (!same_subject(*engine.under_way, record))
+    return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
   Event told{.kind = Event::Kind::execution_done, .job = record.job, .now = record.at};
   if (of_transfer(kind)) {
@@ -201,7 +225,7 @@ void Replay::end(Action::Kind kind, const Record& record) {
   engine.ended.push_back(told);
 }
 
-// ---- the end ----------------------------------------------------------------------------------------------------------
+// ---- the end ----
 
 std::optional<std::uint32_t> Replay::frames_in_use() const {
   if (frames_ == 0 || over() || next_input_ == 0) return std::nullopt;
@@ -211,15 +235,20 @@ std::optional<std::uint32_t> Replay::frames_in_use() const {
 ReplayAnalysis Replay::finish(bool whole, bool lost) {
   if (!over() && next_input_ == 0) result_.not_replayed = "no decision is recorded";
   if (whole && !over() && next_action_ < actions_.all().size())
-    differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(actions_.all()[next_action_]) + "', which is not recorded");
-  if (whole && !over() && requested_) differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
+    differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(actions_.all()[next_action_]) +
+           "', which is not recorded");
+  if (whole && !over() && requested_)
+    differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");
   if (whole && !over())
     for (const Engine& engine : engines_) {
-      if (!engine.ended.empty()) differ("'" + text(engine.ended.front()) + "' is recorded by its engine, and was not given to the core");
+      if (!engine.ended.empty())
+        differ("'" + text(engine.ended.front()) + "' is recorded by its engine, and was not given to the core");
       else if (engine.under_way && !cut_off_) differ("the end of '" + text(*engine.under_way) + "' is not recorded");
-      else if (!engine.ordered.empty() && !cut_off_) differ("'" + text(engine.ordered.front()) + "' is ordered, and no engine begins it");
+      else if (!engine.ordered.empty() && !cut_off_)
+        differ("'" + text(engine.ordered.front()) + "' is ordered, and no engine begins it");
     }
-  if (lost && !result_.difference.empty()) result_.not_replayed = "events were lost: " + std::exchange(result_.difference, {});
+  if (lost && !result_.difference.empty())
+    result_.not_replayed = "events were lost: " + std::exchange(result_.difference, {});
   result_.complete = whole && !over();
   return std::exchange(result_, {});
 }
@@ -232,24 +261,26 @@ void Replay::differ(std::string what) {
   if (result_.difference.empty()) result_.difference = std::move(what);
 }
 
-std::string Replay::task(std::uint32_t index) const { return index < names_.size() ? names_[index] : "task " + std::to_string(index); }
+std::string Replay::task(std::uint32_t index) const {
+  return index < names_.size() ? names_[index] : "task " + std::to_string(index);
+}
 
 std::string Replay::text(JobId job) const { return "job " + std::to_string(job.number) + " of " + task(job.task); }
 
 std::string Replay::text(const Event& event) const {
   std::string result(name(event.kind));
   if (event.kind == Event::Kind::copied_in || event.kind == Event::Kind::copied_out)
-    result += " slot " + std::to_string(event.transfer.slot) + " of " + task(event.transfer.task) + " in frame " + std::to_string(event.transfer.frame) +
-              (event.failed ? ", failed" : "");
-  else
-    result += " " + text(event.job);
+    result += " slot " + std::to_string(event.transfer.slot) + " of " + task(event.transfer.task) + " in frame " +
+              std::to_string(event.transfer.frame) + (event.failed ? ", failed" : "");
+  else result += " " + text(event.job);
   return result + " at " + std::to_string(event.now.time_since_epoch().count()) + " ns";
 }
 
 std::string Replay::text(const Action& action) const {
   std::string result(name(action.kind));
   if (of_transfer(action.kind))
-    result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " + std::to_string(action.transfer.frame) + " for";
+    result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " +
+              std::to_string(action.transfer.frame) + " for";
   return result + " " + text(action.job);
 }
 

@@ -1,5 +1,6 @@
-// Feeds the recorded inputs of the scheduler core to the same core, and holds each of its decisions against the recorded one; and holds both against
-// what threads and engines recorded of themselves. The first difference is kept, with what was expected.
+// Feeds the recorded inputs of the scheduler core to the same core, and holds each of its decisions against the
+// recorded one; and holds both against what threads and engines recorded of themselves. The first difference is kept,
+// with what was expected.
 #pragma once
 
 #include "policies/device_scheduler.hpp"
@@ -25,10 +26,12 @@ class Replay {
   /// In the order of the recording.
   void see(const Record& record);
 
-  /// Frames that hold a chunk or are on their way to; absent where nothing is swapped, or nothing is replayed (any more).
+  /// Frames that hold a chunk or are on their way to; absent where nothing is swapped, or nothing is replayed (any
+  /// more).
   [[nodiscard]] std::optional<std::uint32_t> frames_in_use() const;
 
-  /// `whole`: the recording holds the run to its end. `lost`: events are missing from it, so that a difference proves nothing.
+  /// `whole`: the recording holds the run to its end. `lost`: events are missing from it, so that a difference proves
+  /// nothing.
   [[nodiscard]] ReplayAnalysis finish(bool whole, bool lost);
 
  private:
@@ -61,10 +64,11 @@ class Replay {
   policies::Actions actions_;
   std::size_t next_action_ = 0; // of `actions_`, to be recorded
   std::uint64_t next_input_ = 0;
-  bool cut_off_ = false;  // what is under way at the end of the run: a simulated one
-  bool released_ = false; // rehearsals, of which only decisions are recorded, are over
+  bool cut_off_ = false;          // what is under way at the end of the run: a simulated one
+  bool released_ = false;         // rehearsals, of which only decisions are recorded, are over
   std::array<Engine, 3> engines_; // execution, copy in, copy out
-  std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_; // by task: the job that has ended its first part, and has not requested the device yet
+  /// By task: the job that has ended its first part, and has not requested the device yet
+  std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;
   struct Request {
     policies::JobId job;
     Instant at{}, deadline{};

@@ -1,5 +1,5 @@
-// The samples of a series in the order in which they came, in bounded memory: when there are too many, neighbours are merged two by two
-// into their maximum, so that each kept sample is the largest of `block` jobs.
+// The samples of a series in the order in which they came, in bounded memory: when there are too many, neighbours are
+// merged two by two into their maximum, so that each kept sample is the largest of `block` jobs.
 #pragma once
 
 #include "config/units.hpp"

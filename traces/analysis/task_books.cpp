@@ -64,21 +64,28 @@ void TaskBooks::end(JobBreakdown&& job, Instant at) {
     longest_[i] = std::max(longest_[i], job.by_cause[i]);
   }
   if (job.outcome == JobOutcome::in_time)
-    for (const Share& share : job.shares) total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] += share.time;
+    for (const Share& share : job.shares)
+      total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] += share.time;
   if (!worst_ || job.response > worst_->response) worst_ = std::move(job);
 }
 
 /// Where no job kept its deadline: its configured execution times, and nothing else.
 Duration TaskBooks::usual(const Share& share) const {
   const std::uint64_t in_time = completed_ - late_;
-  if (in_time > 0) return total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] / static_cast<Duration::rep>(in_time);
+  if (in_time > 0)
+    return total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] /
+           static_cast<Duration::rep>(in_time);
   if (share.cause != Cause::execution) return Duration(0);
   return share.where == Share::Where::core ? setup_.wcet.before + setup_.wcet.after : setup_.wcet.device;
 }
 
-StageAnalysis TaskBooks::stage(const char* name, const Stage& stage, std::optional<Duration> configured, PwcetOptions options) const {
+StageAnalysis TaskBooks::stage(const char* name, const Stage& stage, std::optional<Duration> configured,
+                               PwcetOptions options) const {
   options.block = stage.samples.block();
-  return {.name = name, .times = stage.times.distribution(), .configured = configured, .pwcet = estimate_pwcet(stage.samples.samples(), options)};
+  return {.name = name,
+          .times = stage.times.distribution(),
+          .configured = configured,
+          .pwcet = estimate_pwcet(stage.samples.samples(), options)};
 }
 
 TaskAnalysis TaskBooks::analysis(const PwcetOptions& options, Duration recorded) const {
@@ -95,15 +102,20 @@ TaskAnalysis TaskBooks::analysis(const PwcetOptions& options, Duration recorded)
   result.release_latency = latency_.distribution();
   result.inter_arrival = inter_arrival_.distribution();
   result.release_jitter = latency_.max() - latency_.min();
-  result.stages = {stage("before", before, setup_.wcet.before, options), stage("device", device, setup_.wcet.device, options),
-                   stage("after", after, setup_.wcet.after, options), stage("response", response_, setup_.response_bound, options)};
+  result.stages = {
+      stage("before", before, setup_.wcet.before, options), stage("device", device, setup_.wcet.device, options),
+      stage("after", after, setup_.wcet.after, options), stage("response", response_, setup_.response_bound, options)};
   for (std::size_t i = 0; i < layers.size(); ++i)
-    result.layers.push_back({.name = i < setup_.layers.size() ? setup_.layers[i] : std::to_string(i), .times = layers[i].times.distribution(), .configured = {}, .pwcet = {}});
+    result.layers.push_back({.name = i < setup_.layers.size() ? setup_.layers[i] : std::to_string(i),
+                             .times = layers[i].times.distribution(),
+                             .configured = {},
+                             .pwcet = {}});
   for (std::size_t i = 0; i < causes; ++i)
-    result.breakdown.push_back({.cause = static_cast<Cause>(i),
-                                .total = total_[i],
-                                .mean = completed_ > 0 ? total_[i] / static_cast<Duration::rep>(completed_) : Duration(0),
-                                .max = longest_[i]});
+    result.breakdown.push_back(
+        {.cause = static_cast<Cause>(i),
+         .total = total_[i],
+         .mean = completed_ > 0 ? total_[i] / static_cast<Duration::rep>(completed_) : Duration(0),
+         .max = longest_[i]});
   result.utilisation_core = share(before.times.sum() + after.times.sum(), recorded);
   result.utilisation_device = share(device.times.sum(), recorded);
   result.worst = worst_;

@@ -27,9 +27,9 @@ class TaskBooks {
 
   // The job in progress, and how it went on.
   std::optional<JobProgress> open;
-  Instant open_written{};           // when its release was recorded
-  Urgency latest;                   // of the job released last, which may have ended
-  bool contradicted = false;        // what was told of it does not go together
+  Instant open_written{};    // when its release was recorded
+  Urgency latest;            // of the job released last, which may have ended
+  bool contradicted = false; // what was told of it does not go together
   bool device_failed = false;
 
   struct Miss {
@@ -52,7 +52,8 @@ class TaskBooks {
   /// Whether a missed deadline was to be told of `job`.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
-  /// Something was told of `job`, which is not in progress: its release is missing, or it has ended; unless the recording began after it.
+  /// Something was told of `job`, which is not in progress: its release is missing, or it has ended; unless the
+  /// recording began after it.
   void stray(policies::JobId job);
   void forget_open() {
     open.reset();
@@ -65,7 +66,8 @@ class TaskBooks {
   [[nodiscard]] const TaskSetup& setup() const { return setup_; }
 
  private:
-  [[nodiscard]] StageAnalysis stage(const char* name, const Stage& stage, std::optional<Duration> configured, PwcetOptions options) const;
+  [[nodiscard]] StageAnalysis stage(const char* name, const Stage& stage, std::optional<Duration> configured,
+                                    PwcetOptions options) const;
 
   TaskSetup setup_;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;

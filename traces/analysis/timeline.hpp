@@ -50,7 +50,9 @@ class Timeline {
   std::map<unsigned, Core> cores;
 
   [[nodiscard]] CopyEngine& engine(Direction direction) { return engines[static_cast<std::size_t>(direction)]; }
-  [[nodiscard]] const CopyEngine& engine(Direction direction) const { return engines[static_cast<std::size_t>(direction)]; }
+  [[nodiscard]] const CopyEngine& engine(Direction direction) const {
+    return engines[static_cast<std::size_t>(direction)];
+  }
   void forget_before(Instant when);
 };
 

@@ -8,7 +8,8 @@ std::vector<GanttLane> lanes_of(const RunSetup& setup) {
   std::set<unsigned> cores = setup.regulated_cores;
   for (const TaskSetup& task : setup.tasks) cores.insert(task.core);
   std::vector<GanttLane> lanes;
-  for (std::uint32_t i = 0; i < setup.tasks.size(); ++i) lanes.push_back({GanttLane::Kind::task, i, setup.tasks[i].name});
+  for (std::uint32_t i = 0; i < setup.tasks.size(); ++i)
+    lanes.push_back({GanttLane::Kind::task, i, setup.tasks[i].name});
   for (const unsigned core : cores) lanes.push_back({GanttLane::Kind::core, core, "core " + std::to_string(core)});
   lanes.push_back({GanttLane::Kind::device, 0, "device"});
   if (!setup.swap) return lanes;

@@ -17,7 +17,8 @@ class Watcher {
   virtual void memory(const GanttStep&) {}
 };
 
-/// Tasks in the order of the set, cores in ascending order, the device, copy in, copy out (these two where chunks are swapped).
+/// Tasks in the order of the set, cores in ascending order, the device, copy in, copy out (these two where chunks are
+/// swapped).
 [[nodiscard]] std::vector<GanttLane> lanes_of(const RunSetup& setup);
 
 /// With lanes, names and capacity, and nothing on it.

@@ -21,9 +21,7 @@ struct PlanRecord {
   std::int64_t slack;
 };
 
-std::int64_t bound_or_none(const PlannedTask& task) {
-  return task.response_bound ? task.response_bound->count() : -1;
-}
+std::int64_t bound_or_none(const PlannedTask& task) { return task.response_bound ? task.response_bound->count() : -1; }
 
 std::int64_t resident_or_none(const PlannedTask& task) {
   return task.resident_slots ? static_cast<std::int64_t>(*task.resident_slots) : -1;
@@ -47,8 +45,7 @@ namespace {
 
 std::int64_t ns(Instant instant) { return instant.time_since_epoch().count(); }
 
-template <class Enum>
-constexpr std::uint8_t byte(Enum value) { return static_cast<std::uint8_t>(value); }
+template <class Enum> constexpr std::uint8_t byte(Enum value) { return static_cast<std::uint8_t>(value); }
 
 } // namespace
 
@@ -101,10 +98,13 @@ void device_memory(const char* name, Bytes used, Bytes context, Bytes demand, By
 }
 
 void swap_plan(const SwapPlan& plan, const char* store) noexcept {
-  lttng_ust_tracepoint(rtexec, swap_plan, byte(plan.policy), plan.frames, plan.copy_engines, plan.cost.chunk.count, store);
+  lttng_ust_tracepoint(rtexec, swap_plan, byte(plan.policy), plan.frames, plan.copy_engines, plan.cost.chunk.count,
+                       store);
 }
 
-void regulated_core(std::uint32_t core, Duration period) noexcept { lttng_ust_tracepoint(rtexec, regulated_core, core, period.count()); }
+void regulated_core(std::uint32_t core, Duration period) noexcept {
+  lttng_ust_tracepoint(rtexec, regulated_core, core, period.count());
+}
 
 void job_release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) noexcept {
   lttng_ust_tracepoint(rtexec, job_release, job.task, job.number, ns(nominal), ns(actual), ns(deadline));
@@ -127,7 +127,8 @@ void device_begin(policies::JobId job, Instant at) noexcept {
 }
 
 void device_end(policies::JobId job, Instant at, Status outcome) noexcept {
-  lttng_ust_tracepoint(rtexec, device_end, job.task, job.number, ns(at), outcome ? outcome_ok : outcome_of(outcome.error()));
+  lttng_ust_tracepoint(rtexec, device_end, job.task, job.number, ns(at),
+                       outcome ? outcome_ok : outcome_of(outcome.error()));
 }
 
 void after_begin(policies::JobId job, Instant at) noexcept {
@@ -139,18 +140,15 @@ void job_end(policies::JobId job, Instant nominal, Instant at, Duration executed
 }
 
 void swap_begin(const policies::Action& transfer, Instant at) noexcept {
-  if (transfer.kind == policies::Action::Kind::copy_in)
-    lttng_ust_tracepoint(rtexec, swap_in_begin, &transfer, ns(at));
-  else
-    lttng_ust_tracepoint(rtexec, swap_out_begin, &transfer, ns(at));
+  if (transfer.kind == policies::Action::Kind::copy_in) lttng_ust_tracepoint(rtexec, swap_in_begin, &transfer, ns(at));
+  else lttng_ust_tracepoint(rtexec, swap_out_begin, &transfer, ns(at));
 }
 
 void swap_end(const policies::Action& transfer, Instant at, Status outcome, Bytes copied) noexcept {
   const std::uint8_t code = outcome ? outcome_ok : outcome_of(outcome.error());
   if (transfer.kind == policies::Action::Kind::copy_in)
     lttng_ust_tracepoint(rtexec, swap_in_end, &transfer, ns(at), code, copied.count);
-  else
-    lttng_ust_tracepoint(rtexec, swap_out_end, &transfer, ns(at), code, copied.count);
+  else lttng_ust_tracepoint(rtexec, swap_out_end, &transfer, ns(at), code, copied.count);
 }
 
 void swap_totals(Bytes in, Bytes out, Bytes skipped, Bytes dropped) noexcept {
@@ -165,7 +163,9 @@ void scheduler_action(std::uint64_t sequence, const policies::Action& action) no
   lttng_ust_tracepoint(rtexec, scheduler_action, sequence, &action);
 }
 
-void throttle_begin(std::uint32_t core, Instant at) noexcept { lttng_ust_tracepoint(rtexec, throttle_begin, core, ns(at)); }
+void throttle_begin(std::uint32_t core, Instant at) noexcept {
+  lttng_ust_tracepoint(rtexec, throttle_begin, core, ns(at));
+}
 
 void throttle_end(std::uint32_t core, Instant at) noexcept { lttng_ust_tracepoint(rtexec, throttle_end, core, ns(at)); }
 

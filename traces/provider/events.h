@@ -1,5 +1,6 @@
-// The tracepoints of the provider `rtexec`, in the form that LTTng-UST reads several times over. Included by emit.cpp alone,
-// which includes the types used here first. Meaning of the events and fields: traces/README.md.
+// clang-format off
+// The tracepoints of the provider `rtexec`, in the form that LTTng-UST reads several times over. Included by emit.cpp
+// alone, which includes the types used here first. Meaning of the events and fields: traces/README.md.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER rtexec
 
@@ -50,7 +51,8 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, release_decision, LTTNG_UST_TP_ENUM_VALUES(
   lttng_ust_field_enum_value("start", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::start))
   lttng_ust_field_enum_value("skip", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::skip))
   lttng_ust_field_enum_value("wait", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::wait))
-  lttng_ust_field_enum_value("abort-and-wait", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::abort_and_wait))
+  lttng_ust_field_enum_value("abort-and-wait",
+      static_cast<int>(rtexec::policies::ReleaseDecision::Kind::abort_and_wait))
   lttng_ust_field_enum_value("stop", static_cast<int>(rtexec::policies::ReleaseDecision::Kind::stop))))
 
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, criticality, LTTNG_UST_TP_ENUM_VALUES(
@@ -179,7 +181,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, degraded,
   LTTNG_UST_TP_FIELDS(lttng_ust_field_string(what, what)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_memory,
-  LTTNG_UST_TP_ARGS(const char*, name, std::uint64_t, used, std::uint64_t, context, std::uint64_t, demand, std::uint64_t, separate),
+  LTTNG_UST_TP_ARGS(const char*, name, std::uint64_t, used, std::uint64_t, context, std::uint64_t, demand,
+      std::uint64_t, separate),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_string(name, name)
     lttng_ust_field_integer(std::uint64_t, used_bytes, used)
@@ -188,7 +191,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_memory,
     lttng_ust_field_integer(std::uint64_t, separate_bytes, separate)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, swap_plan,
-  LTTNG_UST_TP_ARGS(std::uint8_t, policy, std::uint32_t, frames, std::uint32_t, copy_engines, std::uint64_t, chunk, const char*, store),
+  LTTNG_UST_TP_ARGS(std::uint8_t, policy, std::uint32_t, frames, std::uint32_t, copy_engines, std::uint64_t, chunk,
+      const char*, store),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_enum(rtexec, swap_policy, std::uint8_t, policy, policy)
     lttng_ust_field_integer(std::uint32_t, frames, frames)
@@ -212,7 +216,8 @@ LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, begin_of_swap,
     lttng_ust_field_integer(std::uint64_t, cause_job, action->job.number)
     lttng_ust_field_integer(std::int64_t, at, at)))
 LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, end_of_swap,
-  LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t, copied),
+  LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t,
+      copied),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, action->transfer.task)
     lttng_ust_field_integer(std::uint32_t, slot, action->transfer.slot)
@@ -222,11 +227,12 @@ LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, end_of_swap,
     lttng_ust_field_integer(std::int64_t, at, at)
     lttng_ust_field_enum(rtexec, outcome, std::uint8_t, outcome, outcome)
     lttng_ust_field_integer(std::uint64_t, copied_bytes, copied)))
-#define RTEXEC_SWAP(direction)                                                                                                        \
-  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, begin_of_swap, rtexec, swap_##direction##_begin,                                        \
-    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at))                                                     \
-  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, end_of_swap, rtexec, swap_##direction##_end,                                            \
-    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t, copied))
+#define RTEXEC_SWAP(direction) \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, begin_of_swap, rtexec, swap_##direction##_begin, \
+    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at)) \
+  LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, end_of_swap, rtexec, swap_##direction##_end, \
+    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t,
+        copied))
 RTEXEC_SWAP(in)
 RTEXEC_SWAP(out)
 #undef RTEXEC_SWAP
@@ -240,7 +246,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, swap_totals,
     lttng_ust_field_integer(std::uint64_t, dropped_bytes, dropped)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_release,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, nominal, std::int64_t, actual, std::int64_t, deadline),
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, nominal, std::int64_t, actual,
+      std::int64_t, deadline),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
@@ -288,7 +295,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, device_end,
     lttng_ust_field_enum(rtexec, outcome, std::uint8_t, outcome, outcome)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_end,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, response, std::int64_t, executed),
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, response, std::int64_t,
+      executed),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
@@ -297,7 +305,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_end,
     lttng_ust_field_integer(std::int64_t, executed, executed)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_miss,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, deadline, std::int64_t, lateness),
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::int64_t, deadline, std::int64_t,
+      lateness),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)
@@ -306,7 +315,8 @@ LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_miss,
     lttng_ust_field_integer(std::int64_t, lateness, lateness)))
 
 LTTNG_UST_TRACEPOINT_EVENT(rtexec, job_overrun,
-  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::uint8_t, policy, std::uint8_t, decision),
+  LTTNG_UST_TP_ARGS(std::uint32_t, task, std::uint64_t, job, std::int64_t, at, std::uint8_t, policy, std::uint8_t,
+      decision),
   LTTNG_UST_TP_FIELDS(
     lttng_ust_field_integer(std::uint32_t, task, task)
     lttng_ust_field_integer(std::uint64_t, job, job)

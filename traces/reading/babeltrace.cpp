@@ -20,18 +20,21 @@ Result<CtfSource> CtfSource::find() {
   const auto status = bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_FALSE, BT_FALSE, &plugin);
   if (status == BT_PLUGIN_FIND_STATUS_OK && bt_plugin_borrow_source_component_class_by_name_const(plugin, class_name))
     return CtfSource(Plugin(plugin));
-  return fail(Errc::refused, "the plug-in \"ctf\" of libbabeltrace2 is not installed: install the Debian package libbabeltrace2-0");
+  return fail(Errc::refused,
+              "the plug-in \"ctf\" of libbabeltrace2 is not installed: install the Debian package libbabeltrace2-0");
 }
 
 const bt_component_source* CtfSource::add_to(bt_graph* graph, const std::filesystem::path& folder) const {
   const Value parameters(bt_value_map_create());
   bt_value* inputs = nullptr;
-  if (!parameters || bt_value_map_insert_empty_array_entry(parameters.get(), "inputs", &inputs) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
+  if (!parameters ||
+      bt_value_map_insert_empty_array_entry(parameters.get(), "inputs", &inputs) !=
+          BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
       bt_value_array_append_string_element(inputs, folder.c_str()) != BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK)
     return nullptr;
   const bt_component_source* source = nullptr;
-  bt_graph_add_source_component(graph, bt_plugin_borrow_source_component_class_by_name_const(plugin_.get(), class_name), folder.c_str(),
-                                parameters.get(), BT_LOGGING_LEVEL_NONE, &source);
+  bt_graph_add_source_component(graph, bt_plugin_borrow_source_component_class_by_name_const(plugin_.get(), class_name),
+                                folder.c_str(), parameters.get(), BT_LOGGING_LEVEL_NONE, &source);
   return source;
 }
 

@@ -11,10 +11,8 @@
 
 namespace rtexec::traces {
 
-template <auto put>
-struct Put {
-  template <class T>
-  void operator()(T* object) const { put(object); }
+template <auto put> struct Put {
+  template <class T> void operator()(T* object) const { put(object); }
 };
 using Graph = std::unique_ptr<bt_graph, Put<bt_graph_put_ref>>;
 using Plugin = std::unique_ptr<const bt_plugin, Put<bt_plugin_put_ref>>;

@@ -97,7 +97,9 @@ std::vector<FieldRule> of_job(std::vector<FieldRule> more) {
 }
 
 std::vector<FieldRule> of_swap(std::vector<FieldRule> more) {
-  more.insert(more.begin(), {{"task", moved_task}, {"slot", slot}, {"frame", frame}, {"cause_task", task}, {"cause_job", job}, {"at", at}});
+  more.insert(
+      more.begin(),
+      {{"task", moved_task}, {"slot", slot}, {"frame", frame}, {"cause_task", task}, {"cause_job", job}, {"at", at}});
   return more;
 }
 
@@ -121,12 +123,27 @@ const std::vector<KindRule>& rules() {
       {"swap_in_end", swap_in_end, of_swap({{"outcome", ok, outcomes}, {"copied_bytes", bytes}})},
       {"swap_out_begin", swap_out_begin, of_swap({})},
       {"swap_out_end", swap_out_end, of_swap({{"outcome", ok, outcomes}, {"copied_bytes", bytes}})},
-      {"scheduler_input", scheduler_input,
-       {{"sequence", sequence}, {"input", input_kind, inputs}, {"task", input_task}, {"job", input_job}, {"at", input_at},
-        {"deadline", input_deadline}, {"moved_task", input_moved_task}, {"slot", input_slot}, {"frame", input_frame}, {"failed", input_failed}}},
-      {"scheduler_action", scheduler_action,
-       {{"sequence", sequence}, {"action", action_kind, actions}, {"task", action_task}, {"job", action_job},
-        {"moved_task", action_moved_task}, {"slot", action_slot}, {"frame", action_frame}}},
+      {"scheduler_input",
+       scheduler_input,
+       {{"sequence", sequence},
+        {"input", input_kind, inputs},
+        {"task", input_task},
+        {"job", input_job},
+        {"at", input_at},
+        {"deadline", input_deadline},
+        {"moved_task", input_moved_task},
+        {"slot", input_slot},
+        {"frame", input_frame},
+        {"failed", input_failed}}},
+      {"scheduler_action",
+       scheduler_action,
+       {{"sequence", sequence},
+        {"action", action_kind, actions},
+        {"task", action_task},
+        {"job", action_job},
+        {"moved_task", action_moved_task},
+        {"slot", action_slot},
+        {"frame", action_frame}}},
       {"throttle_begin", throttle_begin, {{"core", core}, {"at", at}}},
       {"throttle_end", throttle_end, {{"core", core}, {"at", at}}},
       {"bandwidth_budget", bandwidth_budget, {{"core", core}, {"at", at}, {"bytes", bytes}}},
@@ -148,13 +165,16 @@ std::vector<Step::Meaning> meanings(const bt_field_class* enumeration, std::span
   std::vector<Step::Meaning> all;
   for (std::uint64_t i = 0; i < bt_field_class_enumeration_get_mapping_count(enumeration); ++i) {
     const auto* mapping = bt_field_class_enumeration_unsigned_borrow_mapping_by_index_const(enumeration, i);
-    const auto* text = bt_field_class_enumeration_mapping_get_label(bt_field_class_enumeration_unsigned_mapping_as_mapping_const(mapping));
+    const auto* text = bt_field_class_enumeration_mapping_get_label(
+        bt_field_class_enumeration_unsigned_mapping_as_mapping_const(mapping));
     const auto label = std::ranges::find(labels, std::string_view(text), &Label::text);
     if (label == labels.end()) continue;
     const auto* ranges = bt_field_class_enumeration_unsigned_mapping_borrow_ranges_const(mapping);
-    for (std::uint64_t k = 0; k < bt_integer_range_set_get_range_count(bt_integer_range_set_unsigned_as_range_set_const(ranges)); ++k) {
+    for (std::uint64_t k = 0;
+         k < bt_integer_range_set_get_range_count(bt_integer_range_set_unsigned_as_range_set_const(ranges)); ++k) {
       const auto* range = bt_integer_range_set_unsigned_borrow_range_by_index_const(ranges, k);
-      all.push_back({bt_integer_range_unsigned_get_lower(range), bt_integer_range_unsigned_get_upper(range), label->value});
+      all.push_back(
+          {bt_integer_range_unsigned_get_lower(range), bt_integer_range_unsigned_get_upper(range), label->value});
     }
   }
   return all;
@@ -170,8 +190,10 @@ std::optional<Step> step_for(const FieldRule& rule, const bt_field_class* payloa
     if (type == BT_FIELD_CLASS_TYPE_UNSIGNED_ENUMERATION && !rule.labels.empty())
       return Step{Step::Type::is_enumeration, i, rule.put, meanings(field, rule.labels)};
     if (!rule.labels.empty()) return std::nullopt;
-    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER)) return Step{Step::Type::is_unsigned, i, rule.put, {}};
-    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER)) return Step{Step::Type::is_signed, i, rule.put, {}};
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+      return Step{Step::Type::is_unsigned, i, rule.put, {}};
+    if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER))
+      return Step{Step::Type::is_signed, i, rule.put, {}};
     return std::nullopt;
   }
   return std::nullopt;

@@ -1,4 +1,5 @@
-// Turns events of libbabeltrace2 into records. The fields of each class of events are looked up once; an event then costs a call or two per field.
+// Turns events of libbabeltrace2 into records. The fields of each class of events are looked up once; an event then
+// costs a call or two per field.
 #pragma once
 
 #include "traces/reading/reader.hpp"
@@ -17,7 +18,8 @@ class RecordDecoder {
  public:
   /// The event as a record; RecordKind::other where it is none. Valid until the next call.
   [[nodiscard]] const Record& decode(const bt_event* event, Instant time);
-  /// "job_end.executed": fields of records that the trace's version of an event does not have; they keep their defaults.
+  /// "job_end.executed": fields of records that the trace's version of an event does not have; they keep their
+  /// defaults.
   [[nodiscard]] const std::set<std::string>& unknown_fields() const { return unknown_; }
 
   using Put = void (*)(Record& record, std::int64_t value);

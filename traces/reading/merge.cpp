@@ -11,15 +11,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Instant instant(const bt_clock_snapshot* clock) { return Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(clock)))); }
+Instant instant(const bt_clock_snapshot* clock) {
+  return Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(clock))));
+}
 
 /// When the message was written, or what it tells began; absent for those that tell nothing of interest.
 std::optional<Instant> time_of(const bt_message* message) {
   switch (bt_message_get_type(message)) {
-    case BT_MESSAGE_TYPE_EVENT: return instant(bt_message_event_borrow_default_clock_snapshot_const(message));
-    case BT_MESSAGE_TYPE_DISCARDED_EVENTS: return instant(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
-    case BT_MESSAGE_TYPE_DISCARDED_PACKETS: return instant(bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message));
-    default: return std::nullopt;
+  case BT_MESSAGE_TYPE_EVENT: return instant(bt_message_event_borrow_default_clock_snapshot_const(message));
+  case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+    return instant(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message));
+  case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+    return instant(bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message));
+  default: return std::nullopt;
   }
 }
 
@@ -27,10 +31,12 @@ Loss loss_of(const bt_message* message) {
   Loss loss{.from = *time_of(message)};
   if (bt_message_get_type(message) == BT_MESSAGE_TYPE_DISCARDED_EVENTS) {
     loss.to = instant(bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
-    if (bt_message_discarded_events_get_count(message, &loss.events) != BT_PROPERTY_AVAILABILITY_AVAILABLE) loss.events = 0;
+    if (bt_message_discarded_events_get_count(message, &loss.events) != BT_PROPERTY_AVAILABILITY_AVAILABLE)
+      loss.events = 0;
   } else {
     loss.to = instant(bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
-    if (bt_message_discarded_packets_get_count(message, &loss.packets) != BT_PROPERTY_AVAILABILITY_AVAILABLE) loss.packets = 0;
+    if (bt_message_discarded_packets_get_count(message, &loss.packets) != BT_PROPERTY_AVAILABILITY_AVAILABLE)
+      loss.packets = 0;
   }
   return loss;
 }
@@ -40,8 +46,13 @@ class Stream {
  public:
   explicit Stream(bt_message_iterator* iterator) : iterator_(iterator) {}
   Stream(Stream&& other) noexcept
-      : iterator_(std::exchange(other.iterator_, nullptr)), messages_(other.messages_), count_(std::exchange(other.count_, 0)), next_(other.next_),
-        time_(other.time_), name_(std::move(other.name_)), error_(std::move(other.error_)) {}
+      : iterator_(std::exchange(other.iterator_, nullptr)),
+        messages_(other.messages_),
+        count_(std::exchange(other.count_, 0)),
+        next_(other.next_),
+        time_(other.time_),
+        name_(std::move(other.name_)),
+        error_(std::move(other.error_)) {}
   Stream& operator=(Stream&&) = delete;
   ~Stream() {
     while (next_ < count_) bt_message_put_ref(messages_[next_++]);
@@ -83,7 +94,8 @@ class Stream {
     }
   }
 
-  /// An iterator that fails gives what it has first, but the failure is known by then, and libbabeltrace2 takes no call before it is taken.
+  /// An iterator that fails gives what it has first, but the failure is known by then, and libbabeltrace2 takes no call
+  /// before it is taken.
   bool fill() {
     next_ = count_ = 0;
     if (!error_.empty()) return false;
@@ -165,17 +177,20 @@ class Merge {
   }
 
   void end(const Stream& stream) {
-    const auto gap = std::ranges::find_if(gaps_, [&](const Gap& known) { return !known.from_begin && known.stream == stream.name(); });
+    const auto gap = std::ranges::find_if(
+        gaps_, [&](const Gap& known) { return !known.from_begin && known.stream == stream.name(); });
     if (gap == gaps_.end() && stream.error().empty()) return;
     const std::string what = gap != gaps_.end() ? gap->what : "is damaged (" + stream.error() + ")";
-    summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : stream.name()) + " " + what + ": " + extent(stream));
+    summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : stream.name()) + " " + what +
+                             ": " + extent(stream));
     if (!of_setup(stream.name())) sink_.loss({.from = stream.time(), .to = Instant::max()});
   }
 
   [[nodiscard]] std::string extent(const Stream& stream) const {
     if (summary_.events == 0 || stream.time() < summary_.first) return "nothing of it can be read";
     char text[64];
-    std::snprintf(text, sizeof text, "read until %.6f s", std::chrono::duration<double>(stream.time() - summary_.first).count());
+    std::snprintf(text, sizeof text, "read until %.6f s",
+                  std::chrono::duration<double>(stream.time() - summary_.first).count());
     return text;
   }
 
@@ -188,18 +203,22 @@ class Merge {
 /// The component that the streams end in. Its data is the Merge.
 using Self = bt_self_component_sink;
 
-Merge& merge_of(Self* self) { return *static_cast<Merge*>(bt_self_component_get_data(bt_self_component_sink_as_self_component(self))); }
+Merge& merge_of(Self* self) {
+  return *static_cast<Merge*>(bt_self_component_get_data(bt_self_component_sink_as_self_component(self)));
+}
 
 struct Ports {
   Merge* merge;
   std::uint64_t count;
 };
 
-bt_component_class_initialize_method_status initialize(Self* self, bt_self_component_sink_configuration*, const bt_value*, void* data) {
+bt_component_class_initialize_method_status initialize(Self* self, bt_self_component_sink_configuration*,
+                                                       const bt_value*, void* data) {
   const auto& ports = *static_cast<const Ports*>(data);
   bt_self_component_set_data(bt_self_component_sink_as_self_component(self), ports.merge);
   for (std::uint64_t i = 0; i < ports.count; ++i)
-    if (bt_self_component_sink_add_input_port(self, std::to_string(i).c_str(), nullptr, nullptr) != BT_SELF_COMPONENT_ADD_PORT_STATUS_OK)
+    if (bt_self_component_sink_add_input_port(self, std::to_string(i).c_str(), nullptr, nullptr) !=
+        BT_SELF_COMPONENT_ADD_PORT_STATUS_OK)
       return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
   return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
 }
@@ -208,7 +227,8 @@ bt_component_class_sink_graph_is_configured_method_status configured(Self* self)
   const std::uint64_t ports = bt_component_sink_get_input_port_count(bt_self_component_sink_as_component_sink(self));
   for (std::uint64_t i = 0; i < ports; ++i) {
     bt_message_iterator* iterator = nullptr;
-    if (bt_message_iterator_create_from_sink_component(self, bt_self_component_sink_borrow_input_port_by_index(self, i), &iterator) !=
+    if (bt_message_iterator_create_from_sink_component(self, bt_self_component_sink_borrow_input_port_by_index(self, i),
+                                                       &iterator) !=
         BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK)
       return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_ERROR;
     merge_of(self).add(iterator);
@@ -227,7 +247,8 @@ const bt_component_sink* add_sink(bt_graph* graph, Ports ports) {
   bt_component_class_sink_set_initialize_method(type.get(), initialize);
   bt_component_class_sink_set_graph_is_configured_method(type.get(), configured);
   const bt_component_sink* sink = nullptr;
-  bt_graph_add_sink_component_with_initialize_method_data(graph, type.get(), "merge", nullptr, &ports, BT_LOGGING_LEVEL_NONE, &sink);
+  bt_graph_add_sink_component_with_initialize_method_data(graph, type.get(), "merge", nullptr, &ports,
+                                                          BT_LOGGING_LEVEL_NONE, &sink);
   return sink;
 }
 
@@ -235,7 +256,8 @@ const bt_component_sink* add_sink(bt_graph* graph, Ports ports) {
 bool connect(bt_graph* graph, const bt_component_source* source, const bt_component_sink* sink) {
   for (std::uint64_t i = 0; i < bt_component_source_get_output_port_count(source); ++i)
     if (bt_graph_connect_ports(graph, bt_component_source_borrow_output_port_by_index_const(source, i),
-                               bt_component_sink_borrow_input_port_by_index_const(sink, i), nullptr) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
+                               bt_component_sink_borrow_input_port_by_index_const(sink, i),
+                               nullptr) != BT_GRAPH_CONNECT_PORTS_STATUS_OK)
       return false;
   return true;
 }

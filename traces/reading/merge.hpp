@@ -1,5 +1,6 @@
-// The events of all streams of a trace in order of time. Each stream has an input port of its own and they are merged here, which costs less than
-// libbabeltrace2's muxer; a stream that cannot be read further ends by itself, and the others go on.
+// The events of all streams of a trace in order of time. Each stream has an input port of its own and they are merged
+// here, which costs less than libbabeltrace2's muxer; a stream that cannot be read further ends by itself, and the
+// others go on.
 #pragma once
 
 #include "traces/reading/reader.hpp"

@@ -28,12 +28,11 @@ class File {
 
   [[nodiscard]] bool open() const { return descriptor_ >= 0; }
   [[nodiscard]] std::uint64_t size() const {
-    struct stat status{};
+    struct stat status {};
     return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   }
   /// Whether all of `to` could be read.
-  template <std::size_t n>
-  [[nodiscard]] bool read(std::array<unsigned char, n>& to, std::uint64_t offset) const {
+  template <std::size_t n> [[nodiscard]] bool read(std::array<unsigned char, n>& to, std::uint64_t offset) const {
     return ::pread(descriptor_, to.data(), n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
   }
 
@@ -41,8 +40,7 @@ class File {
   int descriptor_;
 };
 
-template <class T>
-T load(const unsigned char* from, bool big_endian) {
+template <class T> T load(const unsigned char* from, bool big_endian) {
   T value;
   std::memcpy(&value, from, sizeof value);
   if (big_endian == (std::endian::native == std::endian::big)) return value;
@@ -52,7 +50,8 @@ T load(const unsigned char* from, bool big_endian) {
 
 /// The begin of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes.
 struct Header {
-  static constexpr std::size_t identity = 32, bytes = 64; // of `identity` all but the magic is the same in all packets of a stream
+  // Of `identity` all but the magic is the same in all packets of a stream
+  static constexpr std::size_t identity = 32, bytes = 64;
   std::array<unsigned char, bytes> raw{};
 
   [[nodiscard]] std::optional<bool> big_endian() const {
@@ -61,15 +60,18 @@ struct Header {
       if (load<std::uint32_t>(raw.data(), big) == magic) return big;
     return std::nullopt;
   }
-  [[nodiscard]] std::uint64_t word(std::size_t offset) const { return load<std::uint64_t>(raw.data() + offset, *big_endian()); }
+  [[nodiscard]] std::uint64_t word(std::size_t offset) const {
+    return load<std::uint64_t>(raw.data() + offset, *big_endian());
+  }
   [[nodiscard]] std::uint64_t begin() const { return word(32); }
   [[nodiscard]] std::uint64_t end() const { return word(40); }
   [[nodiscard]] std::uint64_t content_bits() const { return word(48); }
   [[nodiscard]] std::uint64_t packet_bits() const { return word(56); }
 
   [[nodiscard]] bool plausible(const Header& first) const {
-    return big_endian() && big_endian() == first.big_endian() && std::memcmp(raw.data(), first.raw.data(), identity) == 0 &&
-           packet_bits() % 8 == 0 && packet_bits() >= bytes * 8 && content_bits() <= packet_bits() && content_bits() >= bytes * 8;
+    return big_endian() && big_endian() == first.big_endian() &&
+           std::memcmp(raw.data(), first.raw.data(), identity) == 0 && packet_bits() % 8 == 0 &&
+           packet_bits() >= bytes * 8 && content_bits() <= packet_bits() && content_bits() >= bytes * 8;
   }
 };
 
@@ -84,15 +86,17 @@ class Index {
     if (bytes_.size() >= head) entry_ = load<std::uint32_t>(bytes_.data() + 12, true);
   }
   [[nodiscard]] bool there() const { return there_; }
-  [[nodiscard]] bool readable() const { return there_ && entry_ >= 56 && entry_ <= 4096 && (bytes_.size() - head) % entry_ == 0; }
+  [[nodiscard]] bool readable() const {
+    return there_ && entry_ >= 56 && entry_ <= 4096 && (bytes_.size() - head) % entry_ == 0;
+  }
   [[nodiscard]] std::uint64_t packets() const { return readable() ? (bytes_.size() - head) / entry_ : 0; }
   [[nodiscard]] bool lists(std::uint64_t packet, std::uint64_t offset, const Header& header) const {
     if (packet >= packets()) return false;
     const unsigned char* entry = bytes_.data() + head + packet * entry_;
     const auto word = [&](std::size_t i) { return load<std::uint64_t>(entry + 8 * i, true); };
     const std::uint32_t stream_class = load<std::uint32_t>(header.raw.data() + 20, *header.big_endian());
-    return word(0) == offset && word(1) == header.packet_bits() && word(2) == header.content_bits() && word(3) == header.begin() &&
-           word(4) == header.end() && word(3) <= word(4) && word(6) == stream_class;
+    return word(0) == offset && word(1) == header.packet_bits() && word(2) == header.content_bits() &&
+           word(3) == header.begin() && word(4) == header.end() && word(3) <= word(4) && word(6) == stream_class;
   }
 
  private:
@@ -118,7 +122,8 @@ StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t 
   constexpr std::uint64_t context = 84; // where the longest one that LTTng writes ends
   const std::uint64_t content = std::min(header.content_bits(), left * 8) / 8;
   if (left < context) return cut(offset, "ends in the head of a packet");
-  const char* what = content * 8 < header.content_bits() ? "ends in the middle of a packet" : "ends in what fills up a packet";
+  const char* what =
+      content * 8 < header.content_bits() ? "ends in the middle of a packet" : "ends in what fills up a packet";
   return cut(offset, what, Mend{offset, content * 8, *header.big_endian()}, content);
 }
 
@@ -138,12 +143,14 @@ StreamFile inspect(const std::filesystem::path& path, const std::filesystem::pat
   for (; offset < size; ++packets) {
     if (!file.read(header.raw, offset)) return cut(offset, "ends in the head of a packet");
     if (packets == 0) first = header;
-    if (!header.plausible(first)) return packets == 0 ? useless("does not begin with a packet") : cut(offset, "holds garbage in place of a packet");
+    if (!header.plausible(first))
+      return packets == 0 ? useless("does not begin with a packet") : cut(offset, "holds garbage in place of a packet");
     if (header.packet_bits() / 8 > size - offset) return cut_packet(offset, header, size - offset);
     listed = listed && index.lists(packets, offset, header);
     offset += header.packet_bits() / 8;
   }
-  if (index.packets() > packets) return cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does");
+  if (index.packets() > packets)
+    return cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does");
   StreamFile whole;
   whole.bytes = size;
   whole.index_fits = !index.there() || listed;
@@ -160,10 +167,13 @@ std::string damage_of_metadata(const std::filesystem::path& path) {
   for (std::uint64_t offset = 0; offset < size;) {
     const bool whole_head = file.read(raw, offset);
     const bool big = load<std::uint32_t>(raw.data(), true) == magic;
-    if (!big && load<std::uint32_t>(raw.data(), false) != magic) return offset == 0 ? "" : "garbage in place of a packet";
-    const std::uint64_t content = load<std::uint32_t>(raw.data() + 24, big), packet = load<std::uint32_t>(raw.data() + 28, big);
+    if (!big && load<std::uint32_t>(raw.data(), false) != magic)
+      return offset == 0 ? "" : "garbage in place of a packet";
+    const std::uint64_t content = load<std::uint32_t>(raw.data() + 24, big),
+                        packet = load<std::uint32_t>(raw.data() + 28, big);
     if (!whole_head || packet / 8 > size - offset) return "it ends in the middle of a packet";
-    if (packet % 8 != 0 || content % 8 != 0 || content < head * 8 || content > packet) return "a packet of an impossible size";
+    if (packet % 8 != 0 || content % 8 != 0 || content < head * 8 || content > packet)
+      return "a packet of an impossible size";
     offset += packet / 8;
   }
   return size == 0 ? "it is empty" : "";

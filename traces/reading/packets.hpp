@@ -27,7 +27,8 @@ struct StreamFile {
 /// Reads the header of each packet of `file`; `index` is LTTng's list of them, which may be absent.
 [[nodiscard]] StreamFile inspect(const std::filesystem::path& file, const std::filesystem::path& index);
 
-/// Why the metadata in `file` are not whole; empty: their packets are, or they are plain text. (libbabeltrace2 never returns from some that are not.)
+/// Why the metadata in `file` are not whole; empty: their packets are, or they are plain text. (libbabeltrace2 never
+/// returns from some that are not.)
 [[nodiscard]] std::string damage_of_metadata(const std::filesystem::path& file);
 
 } // namespace rtexec::traces

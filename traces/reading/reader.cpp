@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 std::optional<std::string_view> name_of_value(const bt_field* enumeration) {
   bt_field_class_enumeration_mapping_label_array names = nullptr;
   std::uint64_t count = 0;
-  if (bt_field_enumeration_unsigned_get_mapping_labels(enumeration, &names, &count) != BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK ||
+  if (bt_field_enumeration_unsigned_get_mapping_labels(enumeration, &names, &count) !=
+          BT_FIELD_ENUMERATION_GET_MAPPING_LABELS_STATUS_OK ||
       count == 0)
     return std::nullopt;
   return names[0];
@@ -53,7 +54,8 @@ class RecordReader final : public EventSink {
   [[nodiscard]] std::string note() const {
     std::string text;
     for (const auto* unknown : {&setup_.unknown_fields(), &decoder_.unknown_fields()})
-      for (const std::string& field : *unknown) text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
+      for (const std::string& field : *unknown)
+        text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
     return text;
   }
 

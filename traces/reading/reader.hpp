@@ -1,5 +1,6 @@
-// Reads a recorded trace (CTF) back in order of time, in constant memory: decoded into records beside the set-up of the run, or event by event.
-// A damaged trace is read as far as it goes, each stream to its own end, and what is missing is said.
+// Reads a recorded trace (CTF) back in order of time, in constant memory: decoded into records beside the set-up of the
+// run, or event by event. A damaged trace is read as far as it goes, each stream to its own end, and what is missing is
+// said.
 #pragma once
 
 #include "config/result.hpp"
@@ -20,11 +21,12 @@ struct bt_event; // of libbabeltrace2
 
 namespace rtexec::traces {
 
-/// Events that happened and are not in the trace: those that a full buffer refused, packets that were never written, and what a damaged file no
-/// longer holds. What a flight recorder overwrote before its first packet is none.
+/// Events that happened and are not in the trace: those that a full buffer refused, packets that were never written,
+/// and what a damaged file no longer holds. What a flight recorder overwrote before its first packet is none.
 struct Loss {
-  Instant from = Instant::min(), to = Instant::max(); // between which they happened; min(), max(): the beginning, the end of the recording
-  std::uint64_t events = 0, packets = 0;              // both 0: nobody knows how many
+  /// Between which they happened; min(), max(): the beginning, the end of the recording
+  Instant from = Instant::min(), to = Instant::max();
+  std::uint64_t events = 0, packets = 0; // both 0: nobody knows how many
 };
 
 struct Losses {
@@ -47,15 +49,18 @@ class RecordHandler {
 
 struct ReadSummary {
   std::uint64_t events = 0;
-  Losses lost;                    // of known number
-  Instant first{}, last{};        // times of the first and of the last event
-  std::vector<std::string> notes; // what is missing from the trace, or not known to the version that recorded it
+  Losses lost;             // of known number
+  Instant first{}, last{}; // times of the first and of the last event
+  /// What is missing from the trace, or not known to the version that recorded it
+  std::vector<std::string> notes;
 };
 
-/// Fills `setup` as its events are met, all before the first job_release, and gives each event of `folder` to `handler`: those of the set-up, and
-/// those that are not ours, as RecordKind::other. bad_input: there is no trace, there are several, or nothing can be read. refused:
-/// libbabeltrace2 lacks its plug-ins, or there is no room for the temporary copy of a damaged file. cancelled: `handler` stopped it.
-[[nodiscard]] Result<ReadSummary> read_records(const std::filesystem::path& folder, RunSetup& setup, RecordHandler& handler);
+/// Fills `setup` as its events are met, all before the first job_release, and gives each event of `folder` to
+/// `handler`: those of the set-up, and those that are not ours, as RecordKind::other. bad_input: there is no trace,
+/// there are several, or nothing can be read. refused: libbabeltrace2 lacks its plug-ins, or there is no room for the
+/// temporary copy of a damaged file. cancelled: `handler` stopped it.
+[[nodiscard]] Result<ReadSummary> read_records(const std::filesystem::path& folder, RunSetup& setup,
+                                               RecordHandler& handler);
 
 /// One recorded event; valid, with its texts, during the call that it is given to.
 class RecordedEvent {
@@ -66,7 +71,8 @@ class RecordedEvent {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// When it was recorded, on CLOCK_MONOTONIC.
   [[nodiscard]] Instant time() const noexcept { return time_; }
-  /// Absent where the event has no such field, or one of another type. An enumeration is an integer, and a text where its value has a name.
+  /// Absent where the event has no such field, or one of another type. An enumeration is an integer, and a text where
+  /// its value has a name.
   [[nodiscard]] std::optional<std::int64_t> integer(const char* field) const;
   [[nodiscard]] std::optional<std::string_view> text(const char* field) const;
 
@@ -77,7 +83,8 @@ class RecordedEvent {
 };
 
 /// Calls `each`, which must not throw, with every event under `folder`. Errors as of read_records().
-[[nodiscard]] Result<ReadSummary> read_trace(const std::filesystem::path& folder, const std::function<void(const RecordedEvent&)>& each);
+[[nodiscard]] Result<ReadSummary> read_trace(const std::filesystem::path& folder,
+                                             const std::function<void(const RecordedEvent&)>& each);
 
 struct Summary : ReadSummary {
   std::map<std::string, std::uint64_t, std::less<>> by_name; // "rtexec:job_release" -> count

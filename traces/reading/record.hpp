@@ -1,4 +1,5 @@
-// One recorded event, decoded: what analysis, replay and pictures work on. Plain data, so that a test writes recordings by hand.
+// One recorded event, decoded: what analysis, replay and pictures work on. Plain data, so that a test writes recordings
+// by hand.
 #pragma once
 
 #include "config/units.hpp"
@@ -8,23 +9,24 @@
 
 namespace rtexec::traces {
 
-/// What happened after the start. Which fields of Record hold beside `kind` and `time` is said here; meanings: traces/README.md.
+/// What happened after the start. Which fields of Record hold beside `kind` and `time` is said here; meanings:
+/// traces/README.md.
 enum class RecordKind : std::uint8_t {
-  job_release,      // job, nominal, at (its field `actual`), deadline
-  job_start,        // job, at
-  cpu_end,          // job, at, executed
-  device_request,   // job, at, deadline
-  device_begin,     // job, at
-  device_end,       // job, at, ok
-  after_begin,      // job, at
-  job_end,          // job, at, executed, response
-  job_miss,         // job, at, deadline
-  job_overrun,      // job, at
-  job_skip,         // job.task, nominal, at
-  job_abort,        // job, at
-  device_fault,     // job
-  swap_in_begin,    // transfer, job (the one that it moves for), at
-  swap_in_end,      // transfer, job, at, ok, bytes
+  job_release,    // job, nominal, at (its field `actual`), deadline
+  job_start,      // job, at
+  cpu_end,        // job, at, executed
+  device_request, // job, at, deadline
+  device_begin,   // job, at
+  device_end,     // job, at, ok
+  after_begin,    // job, at
+  job_end,        // job, at, executed, response
+  job_miss,       // job, at, deadline
+  job_overrun,    // job, at
+  job_skip,       // job.task, nominal, at
+  job_abort,      // job, at
+  device_fault,   // job
+  swap_in_begin,  // transfer, job (the one that it moves for), at
+  swap_in_end,    // transfer, job, at, ok, bytes
   swap_out_begin,
   swap_out_end,
   scheduler_input,  // sequence, input
@@ -40,16 +42,17 @@ enum class RecordKind : std::uint8_t {
 
 struct Record {
   RecordKind kind = RecordKind::other;
-  bool ok = true;                // of an outcome
-  std::uint32_t core = 0;        // of the event's subject, not of who wrote it
+  bool ok = true;         // of an outcome
+  std::uint32_t core = 0; // of the event's subject, not of who wrote it
   std::uint32_t layer = 0;
   std::uint64_t sequence = 0;
-  Instant time{};                // when it was written; of a simulated run that is not the time in which it happened
+  /// When it was written; of a simulated run that is not the time in which it happened
+  Instant time{};
   Instant at{};
   Instant nominal{}, deadline{};
   policies::JobId job;
   policies::Transfer transfer{};
-  Duration executed{0};          // CPU time of the part that ended
+  Duration executed{0}; // CPU time of the part that ended
   Duration response{0};
   std::uint64_t bytes = 0;
   policies::Event input{};

@@ -78,13 +78,15 @@ std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) 
   std::vector<Gap> gaps;
   for (const std::string& channel : channels)
     for (unsigned core = 0; core < cores; ++core)
-      if (const std::string file = StreamName{channel, core}.file(); !streams.found.contains(file)) gaps.push_back({file, "is missing", true});
+      if (const std::string file = StreamName{channel, core}.file(); !streams.found.contains(file))
+        gaps.push_back({file, "is missing", true});
   return gaps;
 }
 
 std::unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
-  return fail(Errc::refused, source.string() + " is damaged, and a mended copy of it cannot be written to " + target.string() + ": " +
-                                 std::strerror(errno) + " (make room there, or set TMPDIR to another folder)");
+  return fail(Errc::refused, source.string() + " is damaged, and a mended copy of it cannot be written to " +
+                                 target.string() + ": " + std::strerror(errno) +
+                                 " (make room there, or set TMPDIR to another folder)");
 }
 
 class Descriptor {
@@ -115,7 +117,8 @@ bool copy_by_hand(int from, int to, std::uint64_t bytes) {
 bool copy_bytes(int from, int to, std::uint64_t bytes) {
   while (bytes > 0) {
     const ssize_t got = ::copy_file_range(from, nullptr, to, nullptr, bytes, 0);
-    if (got < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) return copy_by_hand(from, to, bytes);
+    if (got < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+      return copy_by_hand(from, to, bytes);
     if (got <= 0) return false;
     bytes -= static_cast<std::uint64_t>(got);
   }
@@ -126,14 +129,17 @@ bool write_sizes(int file, const Mend& mend) {
   constexpr std::uint64_t sizes = 48; // of content and packet, within an LTTng packet
   std::array<unsigned char, 16> words{};
   for (std::size_t i = 0; i < 8; ++i)
-    words[mend.big_endian ? 7 - i : i] = words[8 + (mend.big_endian ? 7 - i : i)] = static_cast<unsigned char>(mend.bits >> (8 * i));
-  return ::pwrite(file, words.data(), words.size(), static_cast<off_t>(mend.offset + sizes)) == static_cast<ssize_t>(words.size());
+    words[mend.big_endian ? 7 - i : i] = words[8 + (mend.big_endian ? 7 - i : i)] =
+        static_cast<unsigned char>(mend.bits >> (8 * i));
+  return ::pwrite(file, words.data(), words.size(), static_cast<off_t>(mend.offset + sizes)) ==
+         static_cast<ssize_t>(words.size());
 }
 
 Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::path& target) {
   const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
   const Descriptor to(::open(target.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (from.get() < 0 || to.get() < 0 || !copy_bytes(from.get(), to.get(), file.bytes) || (file.mend && !write_sizes(to.get(), *file.mend)))
+  if (from.get() < 0 || to.get() < 0 || !copy_bytes(from.get(), to.get(), file.bytes) ||
+      (file.mend && !write_sizes(to.get(), *file.mend)))
     return no_copy(source, target);
   return {};
 }
@@ -144,13 +150,16 @@ class Salvage {
   Salvage(const fs::path& trace, const CtfSource& source) : trace_(fs::absolute(trace)), source_(source) {}
 
   Result<Salvaged> run() {
-    if (const std::string reason = damage_of_metadata(trace_ / metadata); !reason.empty()) return unreadable_metadata(reason);
+    if (const std::string reason = damage_of_metadata(trace_ / metadata); !reason.empty())
+      return unreadable_metadata(reason);
     Streams streams = find_streams(trace_);
-    for (const std::string& other : streams.others) result_.notes.push_back((trace_ / other).string() + " is not a stream: ignored");
+    for (const std::string& other : streams.others)
+      result_.notes.push_back((trace_ / other).string() + " is not a stream: ignored");
     result_.gaps = missing_streams(trace_, streams);
     bool sound = streams.others.empty();
     for (const auto& [name, file] : streams.found) {
-      if (file.state != StreamFile::State::whole) result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
+      if (file.state != StreamFile::State::whole)
+        result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
       else if (!file.index_fits) result_.notes.push_back("the index of stream " + name + " does not fit it: not used");
       sound = sound && file.state == StreamFile::State::whole && file.index_fits;
     }
@@ -176,7 +185,8 @@ class Salvage {
   }
 
   std::unexpected<Error> unreadable_metadata(const std::string& reason) const {
-    return fail(Errc::bad_input, (trace_ / metadata).string() + " is cut off or damaged, and nothing can be read without it: " + reason);
+    return fail(Errc::bad_input,
+                (trace_ / metadata).string() + " is cut off or damaged, and nothing can be read without it: " + reason);
   }
 
   Result<TemporaryFolder> folder_with_metadata() const {
@@ -190,7 +200,8 @@ class Salvage {
 
   Result<> add(const std::string& stream, const StreamFile& file, const fs::path& folder) const {
     std::error_code error;
-    if (file.mend || file.bytes != fs::file_size(trace_ / stream, error)) return copy_mended(trace_ / stream, file, folder / stream);
+    if (file.mend || file.bytes != fs::file_size(trace_ / stream, error))
+      return copy_mended(trace_ / stream, file, folder / stream);
     fs::create_symlink(trace_ / stream, folder / stream, error);
     if (error) return fail(Errc::refused, "no link can be made in " + folder.string() + ": " + error.message());
     return {};
@@ -227,7 +238,8 @@ Result<TemporaryFolder> TemporaryFolder::make() {
   std::error_code error;
   std::string name = (fs::temp_directory_path(error) / "rtexec-trace-XXXXXX").string();
   if (error || !::mkdtemp(name.data()))
-    return fail(Errc::refused, "a temporary folder is needed to read a damaged trace, and " + name + " cannot be made: set TMPDIR to a folder");
+    return fail(Errc::refused, "a temporary folder is needed to read a damaged trace, and " + name +
+                                   " cannot be made: set TMPDIR to a folder");
   return TemporaryFolder(name);
 }
 

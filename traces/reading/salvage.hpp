@@ -1,5 +1,6 @@
-// Makes what is left of a damaged CTF trace readable: libbabeltrace2 refuses a whole trace for one stream that does not end with a whole packet.
-// Files of the trace are never changed: a temporary folder, gone with the object, holds links to whole ones and mended copies of the others.
+// Makes what is left of a damaged CTF trace readable: libbabeltrace2 refuses a whole trace for one stream that does not
+// end with a whole packet. Files of the trace are never changed: a temporary folder, gone with the object, holds links
+// to whole ones and mended copies of the others.
 #pragma once
 
 #include "config/result.hpp"
@@ -36,14 +37,14 @@ struct Gap {
 };
 
 struct Salvaged {
-  std::filesystem::path folder;               // to be opened: the trace's own, or
-  std::optional<TemporaryFolder> temporary;   // that one
+  std::filesystem::path folder;             // to be opened: the trace's own, or
+  std::optional<TemporaryFolder> temporary; // that one
   std::vector<Gap> gaps;
-  std::vector<std::string> notes;             // of no consequence for the events
+  std::vector<std::string> notes; // of no consequence for the events
 };
 
-/// `trace`: a folder with a file "metadata". bad_input: its metadata, which everything else rests on, cannot be read. refused: there is no room for a
-/// temporary copy.
+/// `trace`: a folder with a file "metadata". bad_input: its metadata, which everything else rests on, cannot be read.
+/// refused: there is no room for a temporary copy.
 [[nodiscard]] Result<Salvaged> salvage(const std::filesystem::path& trace, const CtfSource& source);
 
 } // namespace rtexec::traces

@@ -53,7 +53,7 @@ struct ProbeSetup {
 };
 
 struct RunSetup {
-  std::string version;    // of the rtexec that recorded
+  std::string version; // of the rtexec that recorded
   std::string machine;
   bool simulated = false; // instants are of a virtual clock
   Instant start{};        // of the grid of releases

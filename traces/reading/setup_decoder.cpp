@@ -15,7 +15,8 @@ constexpr std::uint64_t most_tasks = 4096, most_layers = 65'536;
 /// The fields of one event; those that it lacks are noted and get a default.
 class SetupDecoder::Fields {
  public:
-  Fields(const RecordedEvent& event, std::string_view name, std::set<std::string>& unknown) : event_(event), name_(name), unknown_(unknown) {}
+  Fields(const RecordedEvent& event, std::string_view name, std::set<std::string>& unknown)
+      : event_(event), name_(name), unknown_(unknown) {}
 
   [[nodiscard]] std::int64_t integer(const char* field, std::int64_t otherwise = 0) const {
     const auto value = event_.integer(field);
@@ -31,8 +32,7 @@ class SetupDecoder::Fields {
   [[nodiscard]] Duration length(const char* field) const { return Duration(integer(field)); }
   [[nodiscard]] Bytes bytes(const char* field) const { return {static_cast<std::uint64_t>(integer(field))}; }
   [[nodiscard]] std::uint32_t count(const char* field) const { return static_cast<std::uint32_t>(integer(field)); }
-  template <class Enum>
-  [[nodiscard]] Enum one_of(const char* field, Enum otherwise) const {
+  template <class Enum> [[nodiscard]] Enum one_of(const char* field, Enum otherwise) const {
     const std::string value = text(field);
     for (const auto& known : spellings<Enum>())
       if (known.text == value) return known.value;
@@ -74,12 +74,15 @@ void SetupDecoder::task_info(Fields& fields) {
   task->core = fields.count("core");
   task->core_rank = fields.count("core_rank");
   task->device_rank = fields.count("device_rank");
-  task->wcet = {.before = fields.length("wcet_before"), .device = fields.length("wcet_device"), .after = fields.length("wcet_after")};
+  task->wcet = {.before = fields.length("wcet_before"),
+                .device = fields.length("wcet_device"),
+                .after = fields.length("wcet_after")};
   task->ready_by = fields.length("ready_by");
   task->device_done_by = fields.length("device_done_by");
   if (const auto bound = fields.integer("response_bound", -1); bound >= 0) task->response_bound = Duration(bound);
   task->swap_slots = fields.count("swap_slots");
-  if (const auto slots = fields.integer("resident_slots", -1); slots >= 0) task->resident_slots = static_cast<std::uint32_t>(slots);
+  if (const auto slots = fields.integer("resident_slots", -1); slots >= 0)
+    task->resident_slots = static_cast<std::uint32_t>(slots);
 }
 
 void SetupDecoder::task_memory(Fields& fields) {

@@ -37,7 +37,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration patience = 10s;
-constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER="; // in a private daemon's environment: its owner's process id
+// In a private daemon's environment: its owner's process id
+constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER=";
 
 class Descriptor {
  public:
@@ -67,7 +68,7 @@ std::filesystem::path runtime_folder() {
 /// The user's running daemon: the holder of its lock file, from its first steps to its last; 0 when there is none.
 pid_t running() {
   const Descriptor file(::open((runtime_folder() / "lttng-sessiond.lck").c_str(), O_RDONLY | O_CLOEXEC));
-  struct flock lock{};
+  struct flock lock {};
   lock.l_type = F_WRLCK;
   if (file.get() < 0 || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
   return lock.l_pid;
@@ -77,7 +78,8 @@ pid_t running() {
 pid_t owner_of(pid_t daemon) {
   std::ifstream environment("/proc/" + std::to_string(daemon) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environment, entry, '\0');)
-    if (entry.starts_with(owner_mark)) return static_cast<pid_t>(std::strtol(entry.c_str() + owner_mark.size(), nullptr, 10));
+    if (entry.starts_with(owner_mark))
+      return static_cast<pid_t>(std::strtol(entry.c_str() + owner_mark.size(), nullptr, 10));
   return 0;
 }
 
@@ -95,9 +97,11 @@ struct Launch {
 /// Runs in the child, on the parent's memory: system calls only.
 [[noreturn]] void become_daemon(const Launch& launch) noexcept {
   const sched_param normal{};
-  const bool ready = ::setsid() >= 0 && ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && ::sched_setscheduler(0, SCHED_OTHER, &normal) == 0 &&
-                     ::sched_setaffinity(0, sizeof launch.cores, &launch.cores) == 0 && ::setrlimit(RLIMIT_NOFILE, &launch.files) == 0 &&
-                     ::dup2(launch.input, 0) >= 0 && ::dup2(launch.output, 1) >= 0 && ::dup2(launch.output, 2) >= 0;
+  const bool ready = ::setsid() >= 0 && ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+                     ::sched_setscheduler(0, SCHED_OTHER, &normal) == 0 &&
+                     ::sched_setaffinity(0, sizeof launch.cores, &launch.cores) == 0 &&
+                     ::setrlimit(RLIMIT_NOFILE, &launch.files) == 0 && ::dup2(launch.input, 0) >= 0 &&
+                     ::dup2(launch.output, 1) >= 0 && ::dup2(launch.output, 2) >= 0;
   if (ready) {
     for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
     sigset_t none;
@@ -138,9 +142,7 @@ rlimit files_of_daemons() {
   return files;
 }
 
-Error refused(const std::string& what) {
-  return {Errc::refused, "tracing: " + what};
-}
+Error refused(const std::string& what) { return {Errc::refused, "tracing: " + what}; }
 
 Error no_start(int error) {
   if (error == ENOENT)
@@ -162,8 +164,8 @@ Result<pid_t> spawn(int output) {
   for (char** entry = environ; *entry; ++entry) environment.push_back(*entry);
   environment.insert(environment.end(), {mark.data(), nullptr});
 
-  const pid_t child =
-      start_child({arguments.data(), environment.data(), cores_of_daemons(), files_of_daemons(), input.get(), output, failure.get()});
+  const pid_t child = start_child({arguments.data(), environment.data(), cores_of_daemons(), files_of_daemons(),
+                                   input.get(), output, failure.get()});
   if (child < 0) return std::unexpected(no_start(errno));
   failure.reset();
   int error = 0;
@@ -197,10 +199,12 @@ Result<> wait_for_others() {
   };
   if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, patience, 20ms) && owner == 0) return {};
   if (owner)
-    return std::unexpected(refused("process " + std::to_string(owner) +
-                                   " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
-                                   "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
-  return std::unexpected(refused("the running session daemon, process " + std::to_string(daemon) + ", does not answer: end it"));
+    return std::unexpected(
+        refused("process " + std::to_string(owner) +
+                " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
+                "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
+  return std::unexpected(
+      refused("the running session daemon, process " + std::to_string(daemon) + ", does not answer: end it"));
 }
 
 } // namespace
@@ -218,14 +222,16 @@ Result<Daemon> Daemon::acquire() {
   Daemon daemon(*child);
   bool gone = false;
   // What answers may be another process's, started at the same moment.
-  const bool up = wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, patience, 10ms);
+  const bool up =
+      wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, patience, 10ms);
   if (gone) {
     daemon.child_ = 0;
     if (running()) return acquire();
     return std::unexpected(refused("lttng-sessiond ended at its start, having printed:\n" + contents(output.get())));
   }
   if (!up)
-    return std::unexpected(refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
+    return std::unexpected(
+        refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
   return daemon;
 }
 
@@ -244,7 +250,9 @@ Result<> Daemon::within(Duration limit, const std::function<Result<>()>& work) c
     });
     outcome = work();
   }
-  if (killed) return std::unexpected(refused("the session daemon did not answer within " + readable(limit) + " and was ended: record again"));
+  if (killed)
+    return std::unexpected(
+        refused("the session daemon did not answer within " + readable(limit) + " and was ended: record again"));
   return outcome;
 }
 
@@ -259,7 +267,8 @@ Daemon& Daemon::operator=(Daemon&& other) noexcept {
 Daemon::~Daemon() {
   if (child_ == 0) return;
   ::kill(child_, SIGTERM);
-  const bool clean = wait_for([this] { return ended(child_); }, patience) && wait_for([this] { return ::kill(-child_, 0) != 0; }, 2s);
+  const bool clean =
+      wait_for([this] { return ended(child_); }, patience) && wait_for([this] { return ::kill(-child_, 0) != 0; }, 2s);
   if (clean) return;
   ::kill(-child_, SIGKILL);
   ::waitpid(child_, nullptr, 0);

@@ -1,9 +1,9 @@
 // The LTTng session daemon: the user's own where one runs, otherwise a private one that lives as long as this object.
 //
-// The private daemon is a child in a session of its own (Ctrl-C does not reach it) with normal scheduling on the cores of
-// process 1, whatever its parent is pinned to; it ends with its parent, even when the parent is killed. LTTng allows one
-// daemon per user, so one process at a time can have a private one; any number may share a daemon that runs already.
-// Set-up code. Not thread-safe.
+// The private daemon is a child in a session of its own (Ctrl-C does not reach it) with normal scheduling on the cores
+// of process 1, whatever its parent is pinned to; it ends with its parent, even when the parent is killed. LTTng allows
+// one daemon per user, so one process at a time can have a private one; any number may share a daemon that runs
+// already. Set-up code. Not thread-safe.
 #pragma once
 
 #include "config/result.hpp"
@@ -22,8 +22,8 @@ class Daemon {
   /// refused: lttng-tools is not installed, the daemon failed (with what it printed), or another process is recording.
   [[nodiscard]] static Result<Daemon> acquire();
 
-  /// Runs `work`, which gives LTTng commands: those wait for the daemon's answers without a limit. A private daemon is killed when `limit` has
-  /// passed, so that they return; refused then.
+  /// Runs `work`, which gives LTTng commands: those wait for the daemon's answers without a limit. A private daemon is
+  /// killed when `limit` has passed, so that they return; refused then.
   [[nodiscard]] Result<> within(Duration limit, const std::function<Result<>()>& work) const;
 
   Daemon(Daemon&& other) noexcept;

@@ -22,7 +22,8 @@ timespec on_the_clock(Instant instant) {
 
 class FlightRecorder::Implementation {
  public:
-  Implementation(LttngSession session, const FlightRecorderOptions& options) : session_(std::move(session)), options_(options) {
+  Implementation(LttngSession session, const FlightRecorderOptions& options)
+      : session_(std::move(session)), options_(options) {
     ::sem_init(&asked_, 0, 0);
     writer_ = std::thread([this] { serve(); });
   }
@@ -70,7 +71,8 @@ class FlightRecorder::Implementation {
   /// Until the next one may be written, or the recorder is stopped.
   void rest() {
     const timespec until = on_the_clock(next_);
-    while (!stopping_.load() && std::chrono::steady_clock::now() < next_) ::sem_clockwait(&asked_, CLOCK_MONOTONIC, &until);
+    while (!stopping_.load() && std::chrono::steady_clock::now() < next_)
+      ::sem_clockwait(&asked_, CLOCK_MONOTONIC, &until);
   }
 
   /// What was asked for since the last one.
@@ -103,13 +105,16 @@ class FlightRecorder::Implementation {
   Snapshots snapshots_;
 };
 
-Result<FlightRecorder> FlightRecorder::start(const std::filesystem::path& folder, const FlightRecorderOptions& options) {
-  auto session = LttngSession::start(folder, {.keeps = LttngSession::Keeps::latest, .layers = options.layers, .buffer = options.buffer});
+Result<FlightRecorder> FlightRecorder::start(const std::filesystem::path& folder,
+                                             const FlightRecorderOptions& options) {
+  auto session = LttngSession::start(
+      folder, {.keeps = LttngSession::Keeps::latest, .layers = options.layers, .buffer = options.buffer});
   if (!session) return std::unexpected(session.error());
   return FlightRecorder(std::make_unique<Implementation>(std::move(*session), options));
 }
 
-FlightRecorder::FlightRecorder(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+FlightRecorder::FlightRecorder(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
 FlightRecorder::FlightRecorder(FlightRecorder&&) noexcept = default;
 FlightRecorder::~FlightRecorder() = default;
 

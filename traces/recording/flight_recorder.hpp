@@ -1,8 +1,10 @@
-// A flight recorder: the last events of this process are kept in memory, and written into a folder when something went wrong.
+// A flight recorder: the last events of this process are kept in memory, and written into a folder when something went
+// wrong.
 //
-// Each snapshot is a trace of its own: the set-up, and of each core as many of its newest events as its ring buffers hold. Writing one is the
-// session daemon's work; events are recorded meanwhile. Owns the session, and a thread of normal priority that asks for snapshots.
-// Set-up code calls start() and stop(), as with Session; other calls say which thread may make them.
+// Each snapshot is a trace of its own: the set-up, and of each core as many of its newest events as its ring buffers
+// hold. Writing one is the session daemon's work; events are recorded meanwhile. Owns the session, and a thread of
+// normal priority that asks for snapshots. Set-up code calls start() and stop(), as with Session; other calls say which
+// thread may make them.
 #pragma once
 
 #include "config/result.hpp"
@@ -21,7 +23,8 @@ struct FlightRecorderOptions {
   bool layers = false;                   // also layer_info, layer_begin and layer_end
   Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer: what a snapshot holds
   unsigned most = 10;                    // snapshots
-  Duration apart = std::chrono::seconds(1); // at least, from the end of one to the next, so that writing them leaves the machine to the jobs
+  /// At least, from the end of one to the next, so that writing them leaves the machine to the jobs
+  Duration apart = std::chrono::seconds(1);
 };
 
 struct Snapshot {
@@ -38,14 +41,15 @@ struct Snapshots {
 class FlightRecorder {
  public:
   /// Errors: as of Session::start().
-  [[nodiscard]] static Result<FlightRecorder> start(const std::filesystem::path& folder, const FlightRecorderOptions& options);
+  [[nodiscard]] static Result<FlightRecorder> start(const std::filesystem::path& folder,
+                                                    const FlightRecorderOptions& options);
   FlightRecorder(FlightRecorder&&) noexcept;
   FlightRecorder& operator=(FlightRecorder&&) = delete;
   /// Stops.
   ~FlightRecorder();
 
-  /// Asks for a snapshot, which is written soon; what is asked for until then gets the same one, with the first reason and the number of the
-  /// others. From any thread without real-time priority.
+  /// Asks for a snapshot, which is written soon; what is asked for until then gets the same one, with the first reason
+  /// and the number of the others. From any thread without real-time priority.
   void take(std::string reason);
   /// The same, async-signal-safe; the reason is "SIGUSR1".
   void take_for_signal() noexcept;

@@ -25,22 +25,20 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr Duration patience = 10s;
-constexpr Duration most = 30s; // of start() and of stop(), for all that they ask the daemon
+constexpr Duration most = 30s;               // of start() and of stop(), for all that they ask the daemon
 constexpr std::uint64_t largest_event = 128; // bytes in a buffer, of those after the set-up
 constexpr const char* setup_channel = "setup";
 constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
 
 /// What is said once, before the first job.
-constexpr const char* setup_events[] = {"rtexec:run_begin", "rtexec:plan",  "rtexec:task_info",     "rtexec:task_memory", "rtexec:task_workload",
-                                        "rtexec:task_tuning", "rtexec:admission_test", "rtexec:degraded", "rtexec:probe", "rtexec:device_memory",
-                                        "rtexec:swap_plan",
-                                        "rtexec:regulated_core"};
+constexpr const char* setup_events[] = {"rtexec:run_begin",      "rtexec:plan",          "rtexec:task_info",
+                                        "rtexec:task_memory",    "rtexec:task_workload", "rtexec:task_tuning",
+                                        "rtexec:admission_test", "rtexec:degraded",      "rtexec:probe",
+                                        "rtexec:device_memory",  "rtexec:swap_plan",     "rtexec:regulated_core"};
 
-template <auto destroy>
-struct Destroy {
-  template <class T>
-  void operator()(T* object) const { destroy(object); }
+template <auto destroy> struct Destroy {
+  template <class T> void operator()(T* object) const { destroy(object); }
 };
 using Handle = std::unique_ptr<lttng_handle, Destroy<lttng_destroy_handle>>;
 using Channel = std::unique_ptr<lttng_channel, Destroy<lttng_channel_destroy>>;
@@ -86,7 +84,7 @@ Buffers setup_buffers(const LttngSession::Options& options) {
 
 /// What this user may still write there.
 Result<Bytes> free_space(const fs::path& folder) {
-  struct statvfs space{};
+  struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return refused(folder.string() + ": " + std::strerror(errno));
   return Bytes{(::geteuid() == 0 ? space.f_bfree : space.f_bavail) * space.f_frsize};
 }
@@ -95,7 +93,8 @@ Result<> check_space(const fs::path& folder, Bytes needed) {
   const auto available = free_space(folder);
   if (!available) return std::unexpected(available.error());
   if (*available >= needed) return {};
-  return refused(folder.string() + " has " + readable(*available) + " free, and recording needs at least " + readable(needed) + ": make room");
+  return refused(folder.string() + " has " + readable(*available) + " free, and recording needs at least " +
+                 readable(needed) + ": make room");
 }
 
 /// A folder that is there, empty and ours to write to; removed again, if it was new, unless kept.
@@ -126,7 +125,9 @@ Result<> Folder::claim(const fs::path& folder) {
   if (error) return refused("the folder " + path_.string() + " cannot be created: " + error.message());
   const bool empty = fs::is_empty(path_, error);
   if (error) return refused("the folder " + path_.string() + " cannot be read: " + error.message());
-  if (!empty) return fail(Errc::bad_input, "tracing: the folder " + path_.string() + " is not empty: name a new one (nothing is overwritten)");
+  if (!empty)
+    return fail(Errc::bad_input,
+                "tracing: the folder " + path_.string() + " is not empty: name a new one (nothing is overwritten)");
   if (::access(path_.c_str(), W_OK | X_OK) != 0)
     return refused("the folder " + path_.string() + " cannot be written to: " + std::strerror(errno));
   return {};
@@ -140,7 +141,8 @@ bool registered(lttng_handle* handle) {
   return std::any_of(list, list + std::max(count, 0), [](const lttng_event& event) { return event.pid == ::getpid(); });
 }
 
-Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name, const Buffers& buffers, bool overwrite) {
+Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name, const Buffers& buffers,
+                     bool overwrite) {
   const Channel channel(lttng_channel_create(&domain));
   if (!channel) return refused("out of memory");
   std::strcpy(channel->name, name);
@@ -148,9 +150,11 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name
   channel->attr.subbuf_size = buffers.size;
   channel->attr.num_subbuf = buffers.count;
   channel->attr.switch_timer_interval = 0;
-  channel->attr.read_timer_interval = 100'000; // microseconds; the reader polls, so that a writer never wakes it by a system call
+  // Microseconds; the reader polls, so that a writer never wakes it by a system call
+  channel->attr.read_timer_interval = 100'000;
   channel->attr.output = LTTNG_EVENT_MMAP;
-  if (const int code = lttng_enable_channel(handle, channel.get()); code < 0) return refused_by_lttng("creating a channel", code);
+  if (const int code = lttng_enable_channel(handle, channel.get()); code < 0)
+    return refused_by_lttng("creating a channel", code);
   return {};
 }
 
@@ -163,8 +167,9 @@ Result<> add_events(lttng_handle* handle, const char* channel, const char* which
   std::strcpy(events->name, which);
   std::vector<char*> exclusions;
   for (std::string& each : without) exclusions.push_back(each.data());
-  const int code = lttng_enable_event_with_exclusions(handle, events.get(), channel, nullptr, static_cast<int>(exclusions.size()),
-                                                      exclusions.empty() ? nullptr : exclusions.data());
+  const int code =
+      lttng_enable_event_with_exclusions(handle, events.get(), channel, nullptr, static_cast<int>(exclusions.size()),
+                                         exclusions.empty() ? nullptr : exclusions.data());
   if (code < 0) return refused_by_lttng("enabling the events", code);
   return {};
 }
@@ -183,7 +188,8 @@ Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSess
 }
 
 std::unexpected<Error> not_whole(const fs::path& folder) {
-  return refused("the recording was not all in " + folder.string() + " after 10 s: the disk may be full or too slow, and the trace is not whole");
+  return refused("the recording was not all in " + folder.string() +
+                 " after 10 s: the disk may be full or too slow, and the trace is not whole");
 }
 
 /// False: not all of it was written in time.
@@ -196,8 +202,10 @@ Result<bool> stop_recording(const std::string& name, const fs::path& folder) {
 Result<> start_recording(const std::string& name) {
   if (const int code = lttng_start_tracing(name.c_str()); code < 0) return refused_by_lttng("starting to record", code);
   if (wait_for(recording, patience)) return {};
-  return refused("the events of this process are not on 10 s after the session was started: the locked-memory limit (ulimit -l) or " +
-                 std::string(shared_memory) + " may be too small for the ring buffers");
+  return refused(
+      "the events of this process are not on 10 s after the session was started: the locked-memory limit (ulimit -l) "
+      "or " +
+      std::string(shared_memory) + " may be too small for the ring buffers");
 }
 
 /// Everything recorded is in files afterwards.
@@ -225,7 +233,8 @@ Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& 
   auto daemon = Daemon::acquire();
   if (!daemon) return std::unexpected(daemon.error());
   LttngSession session(std::move(*daemon), claimed.path());
-  if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok) return std::unexpected(ok.error());
+  if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok)
+    return std::unexpected(ok.error());
   claimed.keep();
   return session;
 }
@@ -233,7 +242,8 @@ Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& 
 Result<> LttngSession::create(const Options& options) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   const std::string name = "rtexec-" + std::to_string(::getpid()) + "-" + std::to_string(now);
-  const auto describe = options.keeps == Keeps::all ? lttng_session_descriptor_local_create : lttng_session_descriptor_snapshot_local_create;
+  const auto describe = options.keeps == Keeps::all ? lttng_session_descriptor_local_create
+                                                    : lttng_session_descriptor_snapshot_local_create;
   const Descriptor descriptor(describe(name.c_str(), folder_.c_str()));
   if (!descriptor) return refused("out of memory");
   if (const auto code = lttng_create_session_ext(descriptor.get()); code != LTTNG_OK)
@@ -244,14 +254,16 @@ Result<> LttngSession::create(const Options& options) {
   const Handle handle(lttng_create_handle(name_.c_str(), &domain));
   if (!handle) return refused("out of memory");
   if (auto ok = add_channels(handle.get(), domain, options); !ok) return ok;
-  if (const int code = lttng_track_pid(handle.get(), ::getpid()); code < 0) return refused_by_lttng("selecting this process", code);
+  if (const int code = lttng_track_pid(handle.get(), ::getpid()); code < 0)
+    return refused_by_lttng("selecting this process", code);
 
   // Only for a process that is registered does lttng_start_tracing return after its events are on.
   if (!wait_for([&] { return registered(handle.get()); }, patience))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
                    std::string(shared_memory) + " and the same HOME or LTTNG_HOME as when the program started");
   const Buffers buffers = event_buffers(options);
-  events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1); // a packet's header, and what no event fits into
+  // A packet's header, and what no event fits into
+  events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1);
   return start_recording(name_);
 }
 
@@ -294,7 +306,10 @@ Result<> LttngSession::end() {
 }
 
 LttngSession::LttngSession(LttngSession&& other) noexcept
-    : daemon_(std::move(other.daemon_)), folder_(std::move(other.folder_)), name_(std::exchange(other.name_, {})), events_at_once_(other.events_at_once_) {}
+    : daemon_(std::move(other.daemon_)),
+      folder_(std::move(other.folder_)),
+      name_(std::exchange(other.name_, {})),
+      events_at_once_(other.events_at_once_) {}
 
 LttngSession::~LttngSession() {
   if (!name_.empty()) static_cast<void>(end());

@@ -1,8 +1,8 @@
 // What Session and FlightRecorder stand on: a session that LTTng knows, which records the events of this process alone.
 //
-// Two channels: `setup` for what is said once before the first job, `events` for the rest. So a flight recorder, whose `events` are
-// overwritten by newer ones, keeps what they mean. Owns the session, and the daemon where it started one. Set-up code: calls block for up
-// to a few seconds. Not thread-safe.
+// Two channels: `setup` for what is said once before the first job, `events` for the rest. So a flight recorder, whose
+// `events` are overwritten by newer ones, keeps what they mean. Owns the session, and the daemon where it started one.
+// Set-up code: calls block for up to a few seconds. Not thread-safe.
 #pragma once
 
 #include "config/result.hpp"
@@ -50,7 +50,7 @@ class LttngSession {
 
   std::optional<Daemon> daemon_; // absent once ended
   std::filesystem::path folder_;
-  std::string name_;             // empty while LTTng knows no session of ours
+  std::string name_; // empty while LTTng knows no session of ours
   std::uint64_t events_at_once_ = 0;
 };
 

@@ -5,7 +5,8 @@
 namespace rtexec::traces {
 
 Result<Session> Session::start(const std::filesystem::path& folder, const SessionOptions& options) {
-  auto session = LttngSession::start(folder, {.keeps = LttngSession::Keeps::all, .layers = options.layers, .buffer = options.buffer});
+  auto session = LttngSession::start(
+      folder, {.keeps = LttngSession::Keeps::all, .layers = options.layers, .buffer = options.buffer});
   if (!session) return std::unexpected(session.error());
   return Session(std::move(*session));
 }

@@ -13,16 +13,18 @@
 namespace rtexec::traces {
 
 struct SessionOptions {
-  bool layers = false;                   // also layer_info, layer_begin and layer_end
-  Bytes buffer{std::uint64_t{16} << 20}; // of all cores' ring buffers together, shared memory; at least 8 pages per core are taken, and for the set-up 256 KiB
+  bool layers = false; // also layer_info, layer_begin and layer_end
+  /// Of all cores' ring buffers together, shared memory; at least 8 pages per core are taken, and for the set-up 256
+  /// KiB
+  Bytes buffer{std::uint64_t{16} << 20};
 };
 
-/// Set-up code: both calls block for up to a few seconds. start() comes before threads become real-time ones, and before the
-/// process locks its memory, so that the ring buffers get locked too. Not thread-safe.
+/// Set-up code: both calls block for up to a few seconds. start() comes before threads become real-time ones, and
+/// before the process locks its memory, so that the ring buffers get locked too. Not thread-safe.
 class Session {
  public:
-  /// Starts a daemon where none runs, a session of a unique name that records this process alone into `folder`, and returns
-  /// once this process's events are on. `folder` must be new or empty. Nothing is left behind on failure.
+  /// Starts a daemon where none runs, a session of a unique name that records this process alone into `folder`, and
+  /// returns once this process's events are on. `folder` must be new or empty. Nothing is left behind on failure.
   /// bad_input: the folder holds something. refused: whatever the machine lacks, and what to do.
   /// The calling thread must outlive the session (see Daemon).
   [[nodiscard]] static Result<Session> start(const std::filesystem::path& folder, const SessionOptions& options);
@@ -30,7 +32,8 @@ class Session {
   /// Ends the recording and the daemon if start() started it, then reads the trace back. To be called once.
   [[nodiscard]] Result<Summary> stop();
 
-  /// For whoever emits faster than the daemon writes, from one thread: after so many events it waits in drain(), and loses none.
+  /// For whoever emits faster than the daemon writes, from one thread: after so many events it waits in drain(), and
+  /// loses none.
   [[nodiscard]] std::uint64_t events_at_once() const noexcept { return session_.events_at_once(); }
   /// Returns once all that was recorded is in files. What is emitted meanwhile is not recorded.
   [[nodiscard]] Result<> drain() { return session_.drain(); }

@@ -1,4 +1,5 @@
-// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by svg.hpp and html.hpp.
+// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by svg.hpp and
+// html.hpp.
 #pragma once
 
 #include "config/units.hpp"
@@ -20,8 +21,8 @@ struct GanttLane {
 struct GanttBar {
   enum class Kind : std::uint8_t { response, before, device, after, swap_in, swap_out, throttled };
   Kind kind{};
-  std::uint32_t lane = 0; // index in Gantt::lanes
-  policies::JobId job;    // that it is of, or for
+  std::uint32_t lane = 0;  // index in Gantt::lanes
+  policies::JobId job;     // that it is of, or for
   std::uint32_t owner = 0; // task whose memory moves; else the job's task
   Instant begin{}, end{};
 };
@@ -33,7 +34,8 @@ struct GanttMark {
   Instant at{};
 };
 
-/// A step function: from `at` on, so many bytes of swapped memory are in use (frames that hold a chunk, on their way included).
+/// A step function: from `at` on, so many bytes of swapped memory are in use (frames that hold a chunk, on their way
+/// included).
 struct GanttStep {
   Instant at{};
   std::uint64_t bytes = 0;
@@ -41,13 +43,13 @@ struct GanttStep {
 
 struct Gantt {
   std::string title; // what is shown, beside the stretch of time: "simulated run, swap policy pipelined"; may be empty
-  Instant origin{}; // that times are told from
+  Instant origin{};  // that times are told from
   Instant from{}, to{};
   std::vector<std::string> tasks; // names
   std::vector<GanttLane> lanes;
   std::vector<GanttBar> bars;
   std::vector<GanttMark> marks;
-  std::vector<GanttStep> memory; // empty: nothing is swapped
+  std::vector<GanttStep> memory;     // empty: nothing is swapped
   std::uint64_t memory_capacity = 0; // bytes of all frames
 };
 

@@ -52,7 +52,8 @@ void bars(std::ostream& out, const Gantt& gantt) {
   column(out << ',', "task", sorted, [](const GanttBar& bar) { return bar.job.task; });
   column(out << ',', "job", sorted, [](const GanttBar& bar) { return bar.job.number; });
   column(out << ',', "owner", sorted, [](const GanttBar& bar) { return bar.owner; });
-  column(out << ',', "begin", sorted, [next = distance_from(gantt.from)](const GanttBar& bar) mutable { return next(bar.begin); });
+  column(out << ',', "begin", sorted,
+         [next = distance_from(gantt.from)](const GanttBar& bar) mutable { return next(bar.begin); });
   column(out << ',', "length", sorted, [](const GanttBar& bar) { return (bar.end - bar.begin).count(); });
   out << '}';
 }
@@ -64,20 +65,23 @@ void marks(std::ostream& out, const Gantt& gantt) {
   column(out, "kind", sorted, [](const GanttMark& mark) { return static_cast<unsigned>(mark.kind); });
   column(out << ',', "task", sorted, [](const GanttMark& mark) { return mark.job.task; });
   column(out << ',', "job", sorted, [](const GanttMark& mark) { return mark.job.number; });
-  column(out << ',', "at", sorted, [next = distance_from(gantt.from)](const GanttMark& mark) mutable { return next(mark.at); });
+  column(out << ',', "at", sorted,
+         [next = distance_from(gantt.from)](const GanttMark& mark) mutable { return next(mark.at); });
   out << '}';
 }
 
 void memory(std::ostream& out, const Gantt& gantt) {
   out << "\"memory\":{";
-  column(out, "at", gantt.memory, [next = distance_from(gantt.from)](const GanttStep& step) mutable { return next(step.at); });
+  column(out, "at", gantt.memory,
+         [next = distance_from(gantt.from)](const GanttStep& step) mutable { return next(step.at); });
   column(out << ',', "bytes", gantt.memory, [](const GanttStep& step) { return step.bytes; });
   out << '}';
 }
 
 void window(std::ostream& out, const Gantt& gantt, const Analysis& analysis) {
   json lanes = json::array();
-  for (const GanttLane& lane : gantt.lanes) lanes.push_back({{"kind", name(lane.kind)}, {"index", lane.index}, {"name", lane.name}});
+  for (const GanttLane& lane : gantt.lanes)
+    lanes.push_back({{"kind", name(lane.kind)}, {"index", lane.index}, {"name", lane.name}});
   const json head = {{"title", gantt.title},
                      {"origin_ns", (gantt.origin - analysis.from).count()},
                      {"from_ns", (gantt.from - gantt.origin).count()},
@@ -93,7 +97,8 @@ void window(std::ostream& out, const Gantt& gantt, const Analysis& analysis) {
 }
 
 void data(std::ostream& out, const Analysis& analysis, std::span<const Gantt> windows) {
-  out << "{\"analysis\":" << inside_script(to_json(analysis)) << ",\n\"colours\":" << json(task_colours).dump() << ",\n\"windows\":[";
+  out << "{\"analysis\":" << inside_script(to_json(analysis)) << ",\n\"colours\":" << json(task_colours).dump()
+      << ",\n\"windows\":[";
   const char* comma = "";
   for (const Gantt& gantt : windows) {
     window(out << comma, gantt, analysis);

@@ -1,8 +1,9 @@
-// An Analysis as one HTML file that works without a network: verdict, tasks, histograms with the tail beyond them, where the time went, every
-// miss with its reason, and Gantt charts to zoom into.
+// An Analysis as one HTML file that works without a network: verdict, tasks, histograms with the tail beyond them,
+// where the time went, every miss with its reason, and Gantt charts to zoom into.
 //
-// The page's own text is in page.html, page.css and page.js, which travel inside the library (page.hpp); figures go in as JSON: `analysis` as
-// json.hpp writes it, and `windows`, the bars of each Gantt in columns. The same figures make the same file.
+// The page's own text is in page.html, page.css and page.js, which travel inside the library (page.hpp); figures go in
+// as JSON: `analysis` as json.hpp writes it, and `windows`, the bars of each Gantt in columns. The same figures make
+// the same file.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -13,8 +14,8 @@
 
 namespace rtexec::traces {
 
-/// `windows` are offered in their order, the first one is shown; none: the page has no Gantt chart. A browser stays fluent with 100,000
-/// bars in a window (4 MB of the file).
+/// `windows` are offered in their order, the first one is shown; none: the page has no Gantt chart. A browser stays
+/// fluent with 100,000 bars in a window (4 MB of the file).
 void write_html(const Analysis& analysis, std::span<const Gantt> windows, std::ostream& out);
 
 } // namespace rtexec::traces

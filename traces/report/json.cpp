@@ -11,8 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-template <class Range, class Function>
-json list(const Range& range, const Function& of) {
+template <class Range, class Function> json list(const Range& range, const Function& of) {
   json result = json::array();
   for (const auto& item : range) result.push_back(of(item));
   return result;
@@ -23,21 +22,38 @@ json nullable(const std::string& reason) { return reason.empty() ? json(nullptr)
 
 /// Everything that a Distribution says, with the instants that it holds told from `from`.
 json to_json(const Distribution& d, Instant from) {
-  return {{"count", d.count},         {"min_ns", d.min.count()},   {"mean_ns", d.mean.count()},   {"p50_ns", d.p50.count()},
-          {"p90_ns", d.p90.count()},  {"p99_ns", d.p99.count()},   {"p999_ns", d.p999.count()},   {"p9999_ns", d.p9999.count()},
-          {"max_ns", d.max.count()},  {"max_job", d.max_job},      {"max_at_ns", d.count ? json((d.max_at - from).count()) : json(nullptr)},
-          {"high_water", list(d.high_water, [](const auto& mark) { return json{{"count", mark.count}, {"value_ns", mark.value.count()}}; })},
-          {"histogram", list(d.classes, [](const auto& c) { return json{{"upper_ns", c.upper.count()}, {"count", c.count}}; })}};
+  return {{"count", d.count},
+          {"min_ns", d.min.count()},
+          {"mean_ns", d.mean.count()},
+          {"p50_ns", d.p50.count()},
+          {"p90_ns", d.p90.count()},
+          {"p99_ns", d.p99.count()},
+          {"p999_ns", d.p999.count()},
+          {"p9999_ns", d.p9999.count()},
+          {"max_ns", d.max.count()},
+          {"max_job", d.max_job},
+          {"max_at_ns", d.count ? json((d.max_at - from).count()) : json(nullptr)},
+          {"high_water", list(d.high_water,
+                              [](const auto& mark) {
+                                return json{{"count", mark.count}, {"value_ns", mark.value.count()}};
+                              })},
+          {"histogram", list(d.classes, [](const auto& c) {
+             return json{{"upper_ns", c.upper.count()}, {"count", c.count}};
+           })}};
 }
 
-// ---- probabilistic WCET ---------------------------------------------------------------------------------------------
+// ---- probabilistic WCET ----
 
 json to_json(const ApplicabilityTest& test) {
-  return {{"name", test.name}, {"property", test.property}, {"statistic", test.statistic}, {"p_value", test.p_value}, {"holds", test.holds}, {"rule", test.rule}};
+  return {{"name", test.name},       {"property", test.property}, {"statistic", test.statistic},
+          {"p_value", test.p_value}, {"holds", test.holds},       {"rule", test.rule}};
 }
 
 json to_json(const Quantile& q) {
-  return {{"exceedance", q.exceedance}, {"value_ns", q.value}, {"low_ns", q.confidence.low}, {"high_ns", q.confidence.high}};
+  return {{"exceedance", q.exceedance},
+          {"value_ns", q.value},
+          {"low_ns", q.confidence.low},
+          {"high_ns", q.confidence.high}};
 }
 
 json tests_of(const std::vector<ApplicabilityTest>& tests) {
@@ -72,18 +88,19 @@ json to_json(const Pwcet& p) {
 
 namespace {
 
-// ---- jobs and tasks -------------------------------------------------------------------------------------------------
+// ---- jobs and tasks ----
 
 json to_json(const Share& share, const Analysis& analysis) {
   json culprit = nullptr;
   if (share.culprit) culprit = {{"task", task_name(analysis, share.culprit->task)}, {"job", share.culprit->number}};
-  return {{"cause", name(share.cause)}, {"where", name(share.where)}, {"culprit", culprit}, {"time_ns", share.time.count()}, {"usual_ns", share.usual.count()},
-          {"overrun_ns", share.overrun.count()}};
+  return {{"cause", name(share.cause)},    {"where", name(share.where)},      {"culprit", culprit},
+          {"time_ns", share.time.count()}, {"usual_ns", share.usual.count()}, {"overrun_ns", share.overrun.count()}};
 }
 
 json to_json(const JobBreakdown& job, const Analysis& analysis) {
   json by_cause = json::array();
-  for (std::size_t i = 0; i < causes; ++i) by_cause.push_back({{"cause", name(static_cast<Cause>(i))}, {"time_ns", job.by_cause[i].count()}});
+  for (std::size_t i = 0; i < causes; ++i)
+    by_cause.push_back({{"cause", name(static_cast<Cause>(i))}, {"time_ns", job.by_cause[i].count()}});
   return {{"task", task_name(analysis, job.job.task)},
           {"job", job.job.number},
           {"outcome", name(job.outcome)},
@@ -131,7 +148,10 @@ json to_json(const StageAnalysis& stage, Instant from) {
 
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {
   const auto breakdown = [](const CauseAnalysis& c) {
-    return json{{"cause", name(c.cause)}, {"total_ns", c.total.count()}, {"mean_ns", c.mean.count()}, {"max_ns", c.max.count()}};
+    return json{{"cause", name(c.cause)},
+                {"total_ns", c.total.count()},
+                {"mean_ns", c.mean.count()},
+                {"max_ns", c.max.count()}};
   };
   const auto layer = [&](const StageAnalysis& each) {
     json result = to_json(each.times, analysis.from);
@@ -160,15 +180,24 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"worst", task.worst ? to_json(*task.worst, analysis) : json(nullptr)}};
 }
 
-// ---- the run --------------------------------------------------------------------------------------------------------
+// ---- the run ----
 
 json to_json(const TestSetup& test) {
-  return {{"name", test.name},           {"proved", test.proved},          {"baseline", test.baseline},          {"left", test.left.count()},
-          {"right", test.right.count()}, {"slack_ns", test.slack.count()}, {"limiting_task", nullable(test.limiting_task)}};
+  return {{"name", test.name},
+          {"proved", test.proved},
+          {"baseline", test.baseline},
+          {"left", test.left.count()},
+          {"right", test.right.count()},
+          {"slack_ns", test.slack.count()},
+          {"limiting_task", nullable(test.limiting_task)}};
 }
 
 json to_json(const SwapSetup& swap) {
-  return {{"policy", spelling(swap.policy)}, {"frames", swap.frames}, {"copy_engines", swap.copy_engines}, {"chunk_bytes", swap.chunk.count}, {"store", swap.store}};
+  return {{"policy", spelling(swap.policy)},
+          {"frames", swap.frames},
+          {"copy_engines", swap.copy_engines},
+          {"chunk_bytes", swap.chunk.count},
+          {"store", swap.store}};
 }
 
 json to_json(const RunSetup& run, Instant from) {
@@ -184,16 +213,25 @@ json to_json(const RunSetup& run, Instant from) {
           {"swap", run.swap ? to_json(*run.swap) : json(nullptr)},
           {"tests", list(run.tests, [](const TestSetup& test) { return to_json(test); })},
           {"degraded", run.degraded},
-          {"probes", list(run.probes, [](const ProbeSetup& probe) { return json{{"service", probe.service}, {"found", probe.found}}; })}};
+          {"probes", list(run.probes, [](const ProbeSetup& probe) {
+             return json{{"service", probe.service}, {"found", probe.found}};
+           })}};
 }
 
 json to_json(const ResourceAnalysis& r) {
-  return {{"name", r.name}, {"parts", r.parts}, {"busy_ns", r.busy.count()}, {"longest_ns", r.longest.count()}, {"throttled_ns", r.throttled.count()}, {"utilisation", r.utilisation}};
+  return {{"name", r.name},
+          {"parts", r.parts},
+          {"busy_ns", r.busy.count()},
+          {"longest_ns", r.longest.count()},
+          {"throttled_ns", r.throttled.count()},
+          {"utilisation", r.utilisation}};
 }
 
 json to_json(const SwapAnalysis& swap, Instant from) {
-  return {{"in", swap.in},           {"out", swap.out},
-          {"dropped", swap.dropped}, {"failed", swap.failed},
+  return {{"in", swap.in},
+          {"out", swap.out},
+          {"dropped", swap.dropped},
+          {"failed", swap.failed},
           {"in_bytes", swap.in_bytes.count},
           {"out_bytes", swap.out_bytes.count},
           {"in_times", to_json(swap.in_times, from)},
@@ -201,7 +239,12 @@ json to_json(const SwapAnalysis& swap, Instant from) {
 }
 
 json to_json(const Breach& breach) {
-  return {{"task", breach.task}, {"stage", breach.stage}, {"promised_ns", breach.promised.count()}, {"observed_ns", breach.observed.count()}, {"job", breach.job}, {"text", breach.text}};
+  return {{"task", breach.task},
+          {"stage", breach.stage},
+          {"promised_ns", breach.promised.count()},
+          {"observed_ns", breach.observed.count()},
+          {"job", breach.job},
+          {"text", breach.text}};
 }
 
 json to_json(const ReplayAnalysis& replay) {
@@ -232,6 +275,8 @@ json to_json(const Analysis& a) {
           {"replay", to_json(a.replay)}};
 }
 
-std::string json_text(const json& value, int indent) { return value.dump(indent, ' ', false, json::error_handler_t::replace); }
+std::string json_text(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
 
 } // namespace rtexec::traces

@@ -1,8 +1,8 @@
 // An Analysis as JSON, all of it: the shape that scripts and the page rely on.
 //
-// Names end in their unit: lengths `_ns`, sizes `_bytes`; both are integers. Instants are `_ns` after the first instant of the recording, which
-// `origin_ns` tells (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are named ("swap-in"). What is absent, or an empty
-// reason, is null.
+// Names end in their unit: lengths `_ns`, sizes `_bytes`; both are integers. Instants are `_ns` after the first instant
+// of the recording, which `origin_ns` tells (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are
+// named ("swap-in"). What is absent, or an empty reason, is null.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"

@@ -6,13 +6,14 @@
 namespace rtexec::traces {
 namespace {
 
-template <class Enum, std::size_t N>
-std::string_view of(const std::array<std::string_view, N>& names, Enum value) {
+template <class Enum, std::size_t N> std::string_view of(const std::array<std::string_view, N>& names, Enum value) {
   const auto index = static_cast<std::size_t>(value);
   return index < N ? names[index] : "unknown";
 }
 
-std::string job_name(std::span<const std::string> tasks, policies::JobId job) { return task_name(tasks, job.task) + ", job " + std::to_string(job.number); }
+std::string job_name(std::span<const std::string> tasks, policies::JobId job) {
+  return task_name(tasks, job.task) + ", job " + std::to_string(job.number);
+}
 
 } // namespace
 
@@ -27,7 +28,8 @@ std::string_view name(Share::Where where) {
 }
 
 std::string_view name(GanttBar::Kind kind) {
-  static constexpr std::array<std::string_view, 7> names{"response", "before", "device", "after", "swap-in", "swap-out", "throttled"};
+  static constexpr std::array<std::string_view, 7> names{"response", "before",   "device",   "after",
+                                                         "swap-in",  "swap-out", "throttled"};
   return of(names, kind);
 }
 
@@ -45,19 +47,21 @@ std::string task_name(const Analysis& analysis, std::uint32_t task) {
   return task < analysis.tasks.size() ? analysis.tasks[task].setup.name : "task " + std::to_string(task);
 }
 
-std::string task_name(std::span<const std::string> tasks, std::uint32_t task) { return task < tasks.size() ? tasks[task] : "task " + std::to_string(task); }
+std::string task_name(std::span<const std::string> tasks, std::uint32_t task) {
+  return task < tasks.size() ? tasks[task] : "task " + std::to_string(task);
+}
 
 std::string label(std::span<const std::string> tasks, const GanttBar& bar) {
   using enum GanttBar::Kind;
   const std::string job = job_name(tasks, bar.job);
   switch (bar.kind) {
-    case response: return job + ": response";
-    case before: return job + ": before the device";
-    case device: return job + ": on the device";
-    case after: return job + ": after the device";
-    case swap_in:
-    case swap_out: return job + ": " + std::string(name(bar.kind)) + " of " + task_name(tasks, bar.owner) + "'s chunk";
-    case throttled: return "memory bandwidth used up: throttled";
+  case response: return job + ": response";
+  case before: return job + ": before the device";
+  case device: return job + ": on the device";
+  case after: return job + ": after the device";
+  case swap_in:
+  case swap_out: return job + ": " + std::string(name(bar.kind)) + " of " + task_name(tasks, bar.owner) + "'s chunk";
+  case throttled: return "memory bandwidth used up: throttled";
   }
   return job;
 }
@@ -66,10 +70,10 @@ std::string label(std::span<const std::string> tasks, const GanttMark& mark) {
   using enum GanttMark::Kind;
   const std::string job = job_name(tasks, mark.job);
   switch (mark.kind) {
-    case release: return "release of " + job;
-    case deadline: return "deadline of " + job;
-    case miss: return "DEADLINE MISSED: " + job;
-    case dropped: return "release dropped, instead of " + job;
+  case release: return "release of " + job;
+  case deadline: return "deadline of " + job;
+  case miss: return "DEADLINE MISSED: " + job;
+  case dropped: return "release dropped, instead of " + job;
   }
   return job;
 }

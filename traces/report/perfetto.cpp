@@ -35,18 +35,34 @@ class Message {
 };
 
 // Field numbers.
-namespace trace { constexpr unsigned packet = 1; }
-namespace packet { constexpr unsigned timestamp = 8, sequence = 10, track_event = 11, sequence_flags = 13, track_descriptor = 60; }
-namespace track { constexpr unsigned uuid = 1, name = 2, process = 3, parent = 5, counter = 8, child_ordering = 11, rank = 12; }
-namespace process { constexpr unsigned pid = 1, name = 6; }
-namespace counter { constexpr unsigned unit = 3; }
-namespace event { constexpr unsigned annotation = 4, type = 9, track = 11, category = 22, name = 23, counter_value = 30; }
-namespace annotation { constexpr unsigned number = 3, text = 6, name = 10; }
+namespace trace {
+constexpr unsigned packet = 1;
+}
+namespace packet {
+constexpr unsigned timestamp = 8, sequence = 10, track_event = 11, sequence_flags = 13, track_descriptor = 60;
+}
+namespace track {
+constexpr unsigned uuid = 1, name = 2, process = 3, parent = 5, counter = 8, child_ordering = 11, rank = 12;
+}
+namespace process {
+constexpr unsigned pid = 1, name = 6;
+}
+namespace counter {
+constexpr unsigned unit = 3;
+}
+namespace event {
+constexpr unsigned annotation = 4, type = 9, track = 11, category = 22, name = 23, counter_value = 30;
+}
+namespace annotation {
+constexpr unsigned number = 3, text = 6, name = 10;
+}
 // Values.
 enum Type : std::uint64_t { slice_begin = 1, slice_end = 2, instant = 3, counter_value = 4 };
 constexpr std::uint64_t state_cleared = 1, explicit_order = 3, unit_bytes = 3, process_uuid = 1;
 
-std::uint64_t count_of(Instant at) { return static_cast<std::uint64_t>(std::max<std::int64_t>(at.time_since_epoch().count(), 0)); }
+std::uint64_t count_of(Instant at) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(at.time_since_epoch().count(), 0));
+}
 
 Message event_of(Type type, std::uint64_t uuid) {
   Message result;
@@ -61,17 +77,24 @@ Message packet_of(Instant at, const Message& event) {
 }
 
 void annotate(Message& event, std::span<const std::string> tasks, policies::JobId job) {
-  event.message(event::annotation, Message().text(annotation::name, "task").text(annotation::text, task_name(tasks, job.task)));
+  event.message(event::annotation,
+                Message().text(annotation::name, "task").text(annotation::text, task_name(tasks, job.task)));
   event.message(event::annotation, Message().text(annotation::name, "job").number(annotation::number, job.number));
 }
 
 } // namespace
 
-PerfettoWriter::PerfettoWriter(std::ostream& out, const Gantt& about) : out_(out), tasks_(about.tasks), lanes_(about.lanes), tracks_(lanes_.size()) {
+PerfettoWriter::PerfettoWriter(std::ostream& out, const Gantt& about)
+    : out_(out), tasks_(about.tasks), lanes_(about.lanes), tracks_(lanes_.size()) {
   Message descriptor;
-  descriptor.number(track::uuid, next_uuid_++).message(track::process, Message().number(process::pid, 1).text(process::name, "rtexec"));
+  descriptor.number(track::uuid, next_uuid_++)
+      .message(track::process, Message().number(process::pid, 1).text(process::name, "rtexec"));
   descriptor.number(track::child_ordering, explicit_order);
-  write(Message().number(packet::sequence, 1).number(packet::sequence_flags, state_cleared).message(packet::track_descriptor, descriptor).bytes());
+  write(Message()
+            .number(packet::sequence, 1)
+            .number(packet::sequence_flags, state_cleared)
+            .message(packet::track_descriptor, descriptor)
+            .bytes());
   for (std::uint32_t lane = 0; lane < lanes_.size(); ++lane) make_track(tracks_[lane].jobs, lane, lanes_[lane].name);
   if (about.memory_capacity == 0) return;
   memory_ = next_uuid_++;
@@ -82,12 +105,16 @@ void PerfettoWriter::write(std::string_view packet) { out_ << Message().text(tra
 
 void PerfettoWriter::describe(std::uint64_t uuid, std::string_view name, std::uint64_t rank, bool counts) {
   Message descriptor;
-  descriptor.number(track::uuid, uuid).text(track::name, name).number(track::parent, process_uuid).number(track::rank, rank);
+  descriptor.number(track::uuid, uuid)
+      .text(track::name, name)
+      .number(track::parent, process_uuid)
+      .number(track::rank, rank);
   if (counts) descriptor.message(track::counter, Message().number(counter::unit, unit_bytes));
   write(Message().number(packet::sequence, 1).message(packet::track_descriptor, descriptor).bytes());
 }
 
-PerfettoWriter::Track& PerfettoWriter::make_track(std::vector<Track>& tracks, std::uint32_t lane, const std::string& name) {
+PerfettoWriter::Track& PerfettoWriter::make_track(std::vector<Track>& tracks, std::uint32_t lane,
+                                                  const std::string& name) {
   tracks.push_back({.uuid = next_uuid_++});
   describe(tracks.back().uuid, name, lane, false);
   return tracks.back();
@@ -115,7 +142,8 @@ void PerfettoWriter::add(const GanttBar& bar) {
 }
 
 void PerfettoWriter::add(const GanttMark& mark) {
-  const auto lane = std::ranges::find_if(lanes_, [&](const GanttLane& l) { return l.kind == GanttLane::Kind::task && l.index == mark.job.task; });
+  const auto lane = std::ranges::find_if(
+      lanes_, [&](const GanttLane& l) { return l.kind == GanttLane::Kind::task && l.index == mark.job.task; });
   if (lane == lanes_.end()) return;
   Message event = event_of(instant, tracks_[static_cast<std::size_t>(lane - lanes_.begin())].jobs.front().uuid);
   event.text(event::category, name(mark.kind)).text(event::name, label(tasks_, mark));
@@ -123,7 +151,8 @@ void PerfettoWriter::add(const GanttMark& mark) {
 }
 
 void PerfettoWriter::add(const GanttStep& step) {
-  if (memory_) write(packet_of(step.at, event_of(counter_value, memory_).number(event::counter_value, step.bytes)).bytes());
+  if (memory_)
+    write(packet_of(step.at, event_of(counter_value, memory_).number(event::counter_value, step.bytes)).bytes());
 }
 
 } // namespace rtexec::traces

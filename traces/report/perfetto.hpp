@@ -1,8 +1,9 @@
-// A run as a Perfetto trace: ui.perfetto.dev and trace_processor open it. A track per lane of a Gantt, with a slice per bar and an instant per
-// mark, and a counter of the swapped memory in use.
+// A run as a Perfetto trace: ui.perfetto.dev and trace_processor open it. A track per lane of a Gantt, with a slice per
+// bar and an instant per mark, and a counter of the swapped memory in use.
 //
-// Format: Perfetto's public protobuf messages (protos/perfetto/trace/trace_packet.proto and track_event/), whose field numbers do not change.
-// Streams, in constant memory: what is added is written at once. Readers sort by time, so that it is enough to add bars in the order of their ends.
+// Format: Perfetto's public protobuf messages (protos/perfetto/trace/trace_packet.proto and track_event/), whose field
+// numbers do not change. Streams, in constant memory: what is added is written at once. Readers sort by time, so that
+// it is enough to add bars in the order of their ends.
 #pragma once
 
 #include "traces/report/gantt.hpp"
@@ -17,11 +18,12 @@ namespace rtexec::traces {
 
 class PerfettoWriter {
  public:
-  /// Of `about` the tasks, the lanes and whether memory is swapped (memory_capacity) are taken, nothing else. `out` outlives the writer; whether
-  /// it took everything is the caller's to ask.
+  /// Of `about` the tasks, the lanes and whether memory is swapped (memory_capacity) are taken, nothing else. `out`
+  /// outlives the writer; whether it took everything is the caller's to ask.
   PerfettoWriter(std::ostream& out, const Gantt& about);
 
-  /// Bars of a lane that overlap are put on tracks of one name, which Perfetto shows as one; throttled stretches have a track of their own.
+  /// Bars of a lane that overlap are put on tracks of one name, which Perfetto shows as one; throttled stretches have a
+  /// track of their own.
   void add(const GanttBar& bar);
   void add(const GanttMark& mark);
   void add(const GanttStep& step);

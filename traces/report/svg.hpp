@@ -1,5 +1,6 @@
-// A Gantt chart as one SVG file that needs nothing else: a lane for each task (responses, releases, deadlines, misses), for each core, for the
-// device and for each direction of copies, and below them the swapped memory in use. What a bar or a mark is stands in its tooltip.
+// A Gantt chart as one SVG file that needs nothing else: a lane for each task (responses, releases, deadlines, misses),
+// for each core, for the device and for each direction of copies, and below them the swapped memory in use. What a bar
+// or a mark is stands in its tooltip.
 #pragma once
 
 #include "traces/report/gantt.hpp"

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array shapes{-0.4, -0.2, 0.0, 0.2, 0.4};
 constexpr std::array levels{0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001};
-using Row = std::array<double, levels.size()>; // statistics that are exceeded with the probabilities of `levels`
+// Statistics that are exceeded with the probabilities of `levels`
+using Row = std::array<double, levels.size()>;
 using Table = std::array<Row, shapes.size()>;
 
 // 40,000 samples of 200 each.
@@ -44,7 +45,8 @@ constexpr Table gev_kolmogorov_smirnov{{
 }};
 
 Row at_shape(const Table& table, double shape) {
-  const double position = std::clamp((shape - shapes.front()) / (shapes[1] - shapes[0]), 0.0, static_cast<double>(shapes.size() - 1));
+  const double position =
+      std::clamp((shape - shapes.front()) / (shapes[1] - shapes[0]), 0.0, static_cast<double>(shapes.size() - 1));
   const std::size_t i = std::min(static_cast<std::size_t>(position), shapes.size() - 2);
   const double share = position - static_cast<double>(i);
   Row row{};
@@ -68,7 +70,8 @@ double anderson_darling_statistic(std::span<const double> probabilities) {
   const auto inside = [](double u) { return std::clamp(u, 1e-15, 1 - 1e-15); };
   double sum = 0;
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
-    const double from_below = inside(probabilities[i]), from_above = inside(probabilities[probabilities.size() - 1 - i]);
+    const double from_below = inside(probabilities[i]),
+                 from_above = inside(probabilities[probabilities.size() - 1 - i]);
     sum += (2.0 * static_cast<double>(i) + 1) * (std::log(from_below) + std::log1p(-from_above));
   }
   return -n - sum / n;

@@ -12,7 +12,9 @@ namespace {
 constexpr double gumbel = 1e-6; // a shape nearer to 0 is taken as 0
 constexpr double lowest_shape = -1, highest_shape = 2;
 
-double mean(std::span<const double> x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); }
+double mean(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
 
 /// Maxima with mean 0 and deviation 1: searches have absolute tolerances. Likelihoods below are of these.
 struct Standardised {
@@ -47,7 +49,8 @@ double profile_of_scale(double shape, double scale, const Standardised& maxima) 
 
 /// The best scale at the centre for that shape, and its log-likelihood.
 std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
-  const double least = shape < 0 ? -shape * maxima.x.back() : -shape * maxima.x.front(); // the support must hold all
+  // The support must hold all
+  const double least = shape < 0 ? -shape * maxima.x.back() : -shape * maxima.x.front();
   const double low = std::max(least * (1 + 1e-9), 0.02), high = std::max(10.0, 4 * least);
   const auto [log_scale, value] =
       maximum([&](double s) { return profile_of_scale(shape, std::exp(s), maxima); }, std::log(low), std::log(high));
@@ -59,7 +62,8 @@ double profile_of_ratio(double t, double quantile, double hazard, const Standard
   const double z_quantile = to_gumbel(quantile, t);
   const auto n = static_cast<double>(maxima.x.size());
   std::vector<double> below(maxima.x.size());
-  std::transform(maxima.x.begin(), maxima.x.end(), below.begin(), [&](double x) { return to_gumbel(x, t) - z_quantile; });
+  std::transform(maxima.x.begin(), maxima.x.end(), below.begin(),
+                 [&](double x) { return to_gumbel(x, t) - z_quantile; });
   const double sum = std::accumulate(below.begin(), below.end(), 0.0);
   const double jacobian = t * (sum + n * z_quantile);
   const auto likelihood = [&](double log_scale) {
@@ -75,7 +79,8 @@ double profile_of_ratio(double t, double quantile, double hazard, const Standard
 double profile_of_quantile(double quantile, double hazard, const Standardised& maxima) {
   const double low = -1 / std::max(maxima.x.back(), quantile), high = -1 / maxima.x.front();
   constexpr double inside = 1 - 1e-9;
-  return maximum([&](double t) { return profile_of_ratio(t, quantile, hazard, maxima); }, low * inside, high * inside).second;
+  return maximum([&](double t) { return profile_of_ratio(t, quantile, hazard, maxima); }, low * inside, high * inside)
+      .second;
 }
 
 } // namespace
@@ -104,14 +109,16 @@ double log_likelihood(const Gev& gev, std::span<const double> maxima) {
 
 std::optional<Gev> fit_gev(std::span<const double> maxima) {
   const Standardised standardised(maxima);
-  const double shape = maximum([&](double at) { return best_scale(at, standardised).second; }, lowest_shape, highest_shape).first;
+  const double shape =
+      maximum([&](double at) { return best_scale(at, standardised).second; }, lowest_shape, highest_shape).first;
   if (shape < lowest_shape + 0.01 || shape > highest_shape - 0.01) return std::nullopt;
   const double at_centre = best_scale(shape, standardised).first, t = shape / at_centre;
   double exponentials = 0;
   for (const double x : standardised.x) exponentials += std::exp(-to_gumbel(x, t) / at_centre);
   const double gumbel_location = -at_centre * std::log(exponentials / static_cast<double>(maxima.size()));
   const double location = std::abs(t * gumbel_location) < 1e-9 ? gumbel_location : std::expm1(t * gumbel_location) / t;
-  return Gev{standardised.centre + standardised.unit * location, standardised.unit * at_centre * std::exp(t * gumbel_location), shape};
+  return Gev{standardised.centre + standardised.unit * location,
+             standardised.unit * at_centre * std::exp(t * gumbel_location), shape};
 }
 
 std::optional<Interval> shape_interval(const Gev& fitted, std::span<const double> maxima) {
@@ -131,7 +138,8 @@ std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const dou
   const auto profile = [&](double quantile) {
     return profile_of_quantile((quantile - standardised.centre) / standardised.unit, hazard, standardised);
   };
-  const double step = std::max(estimate - fitted.location, fitted.scale) / std::sqrt(static_cast<double>(maxima.size()));
+  const double step =
+      std::max(estimate - fitted.location, fitted.scale) / std::sqrt(static_cast<double>(maxima.size()));
   const auto low = profile_end(profile, largest, estimate, -step, estimate - 1e6 * step);
   const auto high = profile_end(profile, largest, estimate, 2 * step, estimate + 1e6 * step);
   if (!low || !high) return std::nullopt;

@@ -1,8 +1,9 @@
-// The generalised extreme value distribution of block maxima x: P(X <= x) = exp(-(1 + shape (x - location) / scale)^(-1/shape)), and
-// exp(-exp(-(x - location) / scale)) for shape 0. Pure; any thread may call.
+// The generalised extreme value distribution of block maxima x: P(X <= x) = exp(-(1 + shape (x - location) /
+// scale)^(-1/shape)), and exp(-exp(-(x - location) / scale)) for shape 0. Pure; any thread may call.
 //
-// z = log(1 + t (x - c)) / t, with t = shape / scale and any point c, follows a Gumbel distribution if x follows this one. So for each t
-// what remains is to fit a Gumbel distribution, whose location is given by its scale: searches in one dimension, one within the other.
+// z = log(1 + t (x - c)) / t, with t = shape / scale and any point c, follows a Gumbel distribution if x follows this
+// one. So for each t what remains is to fit a Gumbel distribution, whose location is given by its scale: searches in
+// one dimension, one within the other.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -22,13 +23,15 @@ struct Gev {
 
 [[nodiscard]] double log_likelihood(const Gev& gev, std::span<const double> maxima);
 
-/// Maximum likelihood; nothing where there is no maximum with a shape between -1 and 2. `maxima` ascending, not all the same.
+/// Maximum likelihood; nothing where there is no maximum with a shape between -1 and 2. `maxima` ascending, not all the
+/// same.
 [[nodiscard]] std::optional<Gev> fit_gev(std::span<const double> maxima);
 
 /// 95 % by profile likelihood; nothing where it does not end between -1 and 2.
 [[nodiscard]] std::optional<Interval> shape_interval(const Gev& fitted, std::span<const double> maxima);
 
 /// 95 % by profile likelihood for the value that a maximum exceeds with `probability`; nothing where it does not end.
-[[nodiscard]] std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const double> maxima, double probability);
+[[nodiscard]] std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const double> maxima,
+                                                        double probability);
 
 } // namespace rtexec::traces

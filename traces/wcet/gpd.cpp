@@ -12,22 +12,32 @@ constexpr double exponential = 1e-6; // a shape nearer to 0 is taken as 0
 constexpr double lowest_shape = -1;  // below, the likelihood has no bound
 constexpr double highest_shape = 2;
 
-double mean(std::span<const double> y) { return std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size()); }
+double mean(std::span<const double> y) {
+  return std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
+}
 
 /// The largest likelihood for that shape.
 double profile_of_shape(double shape, double scale, std::span<const double> y) {
   const double least = shape < 0 ? -shape * y.back() : 0; // the support must hold the largest
   const double low = std::max(least * (1 + 1e-9), scale / 20), high = std::max(20 * scale, 4 * least);
-  return maximum([&](double log_scale) { return log_likelihood({std::exp(log_scale), shape}, y); }, std::log(low), std::log(high)).second;
+  return maximum(
+             [&](double log_scale) {
+               return log_likelihood({std::exp(log_scale), shape}, y);
+             },
+             std::log(low), std::log(high))
+      .second;
 }
 
 /// (r^shape - 1) / shape, r = 1 / probability
-double growth(double log_r, double shape) { return std::abs(shape) < exponential ? log_r : std::expm1(log_r * shape) / shape; }
+double growth(double log_r, double shape) {
+  return std::abs(shape) < exponential ? log_r : std::expm1(log_r * shape) / shape;
+}
 
 /// The largest likelihood where `quantile` is exceeded with the probability 1 / r.
 double profile_of_quantile(double quantile, double log_r, std::span<const double> y) {
   const double share = quantile / y.back();
-  const double bounded = share < 1 ? std::log1p(-share) / log_r * (1 - 1e-9) : lowest_shape; // below, the support would end before the largest
+  // Below, the support would end before the largest
+  const double bounded = share < 1 ? std::log1p(-share) / log_r * (1 - 1e-9) : lowest_shape;
   const auto likelihood = [&](double shape) { return log_likelihood({quantile / growth(log_r, shape), shape}, y); };
   return maximum(likelihood, std::max(lowest_shape, bounded), highest_shape).second;
 }
@@ -49,7 +59,8 @@ double log_likelihood(const Gpd& gpd, std::span<const double> y) {
 }
 
 std::optional<Gpd> fit_gpd(std::span<const double> y) {
-  // In s = log(1 + largest shape / scale), of which shape times log(n) is the order: each s has one best shape, in closed form.
+  // In s = log(1 + largest shape / scale), of which shape times log(n) is the order: each s has one best shape, in
+  // closed form.
   const double log_n = std::log(static_cast<double>(y.size())), largest = y.back();
   const auto best_for = [&](double s) {
     const double ratio = std::expm1(s) / largest;
@@ -65,7 +76,8 @@ std::optional<Gpd> fit_gpd(std::span<const double> y) {
   int best = 1;
   double best_value = impossible;
   for (int i = 1; i < steps; ++i)
-    if (const double value = likelihood(s_of(i)); value > best_value && value >= likelihood(s_of(i - 1)) && value >= likelihood(s_of(i + 1)))
+    if (const double value = likelihood(s_of(i));
+        value > best_value && value >= likelihood(s_of(i - 1)) && value >= likelihood(s_of(i + 1)))
       best = i, best_value = value;
   if (best_value == impossible) return std::nullopt;
   return best_for(maximum(likelihood, s_of(best - 1), s_of(best + 1)).first);
@@ -81,7 +93,8 @@ std::optional<Interval> shape_interval(const Gpd& fitted, std::span<const double
 }
 
 std::optional<Interval> quantile_interval(const Gpd& fitted, std::span<const double> y, double probability) {
-  const double largest = log_likelihood(fitted, y), log_r = -std::log(probability), estimate = fitted.quantile(probability);
+  const double largest = log_likelihood(fitted, y), log_r = -std::log(probability),
+               estimate = fitted.quantile(probability);
   const double step = 2 * estimate / std::sqrt(static_cast<double>(y.size()));
   const auto profile = [&](double quantile) { return profile_of_quantile(quantile, log_r, y); };
   const auto low = profile_end(profile, largest, estimate, -step / 2, 1e-6 * estimate);

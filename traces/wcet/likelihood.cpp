@@ -5,7 +5,8 @@
 namespace rtexec::traces {
 
 double sum_log1p(double c, std::span<const double> y) {
-  constexpr std::size_t factors = 8; // one logarithm for as many: each is far below the eighth root of the largest double
+  // One logarithm for as many: each is far below the eighth root of the largest double
+  constexpr std::size_t factors = 8;
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); i += factors) {
     double product = 1;

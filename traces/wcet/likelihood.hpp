@@ -1,5 +1,5 @@
-// What both tail models need of numerics: a maximum in one dimension, confidence intervals by profile likelihood, sums of logarithms.
-// Pure; any thread may call.
+// What both tail models need of numerics: a maximum in one dimension, confidence intervals by profile likelihood, sums
+// of logarithms. Pure; any thread may call.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -19,13 +19,15 @@ namespace rtexec::traces {
 /// A log-likelihood where the parameters do not allow a sample. Finite, so that differences stay numbers.
 constexpr double impossible = -1e12;
 
-/// Half the 95 % point of chi-square with one degree of freedom: so far may the log-likelihood fall within the interval (Wilks 1938).
+/// Half the 95 % point of chi-square with one degree of freedom: so far may the log-likelihood fall within the interval
+/// (Wilks 1938).
 constexpr double likelihood_drop = 1.9207294103470;
 
 /// sum of log(1 + c y); -infinity where a term is not positive.
 [[nodiscard]] double sum_log1p(double c, std::span<const double> y);
 
-/// The argument in [low, high] where `function`, unimodal there, is largest, and its value. What is not a number counts as impossible.
+/// The argument in [low, high] where `function`, unimodal there, is largest, and its value. What is not a number counts
+/// as impossible.
 template <typename Function>
 [[nodiscard]] std::pair<double, double> maximum(const Function& function, double low, double high) {
   constexpr int bits = 20;
@@ -37,10 +39,11 @@ template <typename Function>
   return {at, -value};
 }
 
-/// The point beyond `best`, starting with `step` (negative: downwards), where `profile` has fallen by `likelihood_drop` from `largest`.
-/// Nothing where that is not found before `limit`.
+/// The point beyond `best`, starting with `step` (negative: downwards), where `profile` has fallen by `likelihood_drop`
+/// from `largest`. Nothing where that is not found before `limit`.
 template <typename Profile>
-[[nodiscard]] std::optional<double> profile_end(const Profile& profile, double largest, double best, double step, double limit) {
+[[nodiscard]] std::optional<double> profile_end(const Profile& profile, double largest, double best, double step,
+                                                double limit) {
   const auto excess = [&](double x) { return profile(x) - largest + likelihood_drop; };
   const auto clipped = [&](double x) { return step < 0 ? std::max(x, limit) : std::min(x, limit); };
   double inside = best, outside = clipped(best + step);
@@ -52,10 +55,13 @@ template <typename Profile>
   }
   if (at_outside == 0) return outside;
   std::uintmax_t evaluations = 60;
-  const auto close = [&](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(inside - best) + 1e-6 * std::abs(step); };
+  const auto close = [&](double a, double b) {
+    return std::abs(a - b) <= 1e-6 * std::abs(inside - best) + 1e-6 * std::abs(step);
+  };
   const bool rising = inside > outside;
-  const auto [a, b] = rising ? boost::math::tools::toms748_solve(excess, outside, inside, at_outside, at_inside, close, evaluations)
-                             : boost::math::tools::toms748_solve(excess, inside, outside, at_inside, at_outside, close, evaluations);
+  const auto [a, b] =
+      rising ? boost::math::tools::toms748_solve(excess, outside, inside, at_outside, at_inside, close, evaluations)
+             : boost::math::tools::toms748_solve(excess, inside, outside, at_inside, at_outside, close, evaluations);
   return (a + b) / 2;
 }
 

@@ -14,13 +14,15 @@ constexpr std::size_t least_samples = 2000;
 
 /// Empty: all samples and options are such that figures can be computed.
 std::string not_computable(std::span<const double> samples, const PwcetOptions& options) {
-  const auto not_a_time = [](double x) { return !(x == 0 || (x >= 1e-100 && x <= 1e100)); }; // squares and sums of them stay numbers
+  // Squares and sums of them stay numbers
+  const auto not_a_time = [](double x) { return !(x == 0 || (x >= 1e-100 && x <= 1e100)); };
   if (const auto bad = std::find_if(samples.begin(), samples.end(), not_a_time); bad != samples.end())
     return "sample " + number(static_cast<std::size_t>(bad - samples.begin())) + " is " + number(*bad) + ": not a time";
   if (samples.empty()) return "no samples";
   if (options.block == 0) return "a sample is the maximum of 0 jobs: at least 1 is needed";
   for (const double exceedance : options.exceedances)
-    if (!(exceedance > 0 && exceedance < 1)) return "an exceedance of " + number(exceedance) + " is not between 0 and 1";
+    if (!(exceedance > 0 && exceedance < 1))
+      return "an exceedance of " + number(exceedance) + " is not between 0 and 1";
   return "";
 }
 
@@ -34,8 +36,9 @@ std::string too_few(const Samples& samples) {
   if (samples.size() < least_samples)
     return number(samples.size()) + " samples: at least " + number(least_samples) + " are needed; record longer";
   if (samples.distinct_in_top < least_distinct)
-    return "only " + number(samples.distinct_in_top) + " different values among the largest " + number(in_top(samples.size())) + ": at least " +
-           number(least_distinct) + " are needed; measure with a finer clock, or longer";
+    return "only " + number(samples.distinct_in_top) + " different values among the largest " +
+           number(in_top(samples.size())) + ": at least " + number(least_distinct) +
+           " are needed; measure with a finer clock, or longer";
   return "";
 }
 
@@ -43,7 +46,8 @@ std::string failed(const std::vector<ApplicabilityTest>& tests) {
   std::string reasons;
   for (const auto& test : tests)
     if (!test.holds)
-      reasons += (reasons.empty() ? "samples are not: " : ", ") + test.property + " (" + test.name + ", p = " + number(test.p_value) + ")";
+      reasons += (reasons.empty() ? "samples are not: " : ", ") + test.property + " (" + test.name +
+                 ", p = " + number(test.p_value) + ")";
   return reasons;
 }
 

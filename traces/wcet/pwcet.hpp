@@ -1,8 +1,10 @@
-// Probabilistic worst-case execution times: from samples of one stage of one task to the time that a job exceeds with a given probability.
+// Probabilistic worst-case execution times: from samples of one stage of one task to the time that a job exceeds with a
+// given probability.
 //
-// Two models side by side, block maxima with the generalised extreme value distribution and peaks over threshold with the generalised
-// Pareto distribution. Both hold only for samples that are stationary, independent and whose tail is smooth: tests say whether, and where
-// one fails there is no estimate, only the reason. Beside them stands a bound that needs no model of the tail.
+// Two models side by side, block maxima with the generalised extreme value distribution and peaks over threshold with
+// the generalised Pareto distribution. Both hold only for samples that are stationary, independent and whose tail is
+// smooth: tests say whether, and where one fails there is no estimate, only the reason. Beside them stands a bound that
+// needs no model of the tail.
 //
 // Analysis code: allocates, may take long. Pure: the same samples give the same figures. Any thread may call.
 #pragma once
@@ -19,12 +21,13 @@ namespace rtexec::traces {
 
 /// One test of whether a model may be used. `holds`: p_value is at least the significance level that `rule` states.
 struct ApplicabilityTest {
-  std::string name;     // "kpss", "ljung-box", "runs", "rescaled-range", "anderson-darling", "kolmogorov-smirnov", "coefficient-of-variation"
+  std::string name;     // "kpss", "ljung-box", "runs", "rescaled-range", "anderson-darling", "kolmogorov-smirnov",
+                        // "coefficient-of-variation"
   std::string property; // "stationary", "independent", "no long memory", "fits", "light tail"
   double statistic = 0;
   double p_value = 0;
   bool holds = false;
-  std::string rule;     // in words, with its numbers
+  std::string rule; // in words, with its numbers
 };
 
 /// In the unit of the samples.
@@ -40,20 +43,21 @@ struct Quantile {
 };
 
 struct TailModel {
-  std::string name;   // "gpd", "gev"
+  std::string name;    // "gpd", "gev"
   double location = 0; // threshold of a gpd
   double scale = 0;
-  double shape = 0;   // 0: exponential tail; below: bounded
+  double shape = 0; // 0: exponential tail; below: bounded
   Interval shape_confidence;
-  double rate = 0;    // gpd: share of samples above the threshold; gev: 1 / block size
+  double rate = 0;        // gpd: share of samples above the threshold; gev: 1 / block size
   std::uint64_t used = 0; // exceedances, or blocks
-  std::string choice; // the rule by which threshold or block size was chosen, with its numbers
+  std::string choice;     // the rule by which threshold or block size was chosen, with its numbers
   std::vector<ApplicabilityTest> fit;
   std::vector<Quantile> quantiles; // by exceedance, as asked
-  std::string refused; // not empty: why this model gives no quantiles
+  std::string refused;             // not empty: why this model gives no quantiles
 };
 
-/// Without a model: with 95 % confidence a job exceeds `value`, the largest sample seen, with a probability of at most `exceedance`.
+/// Without a model: with 95 % confidence a job exceeds `value`, the largest sample seen, with a probability of at most
+/// `exceedance`.
 struct DistributionFreeBound {
   double value = 0;
   double exceedance = 0; // 1 - 0.05^(1/n), if samples are independent and of one distribution
@@ -61,15 +65,16 @@ struct DistributionFreeBound {
 
 struct PwcetOptions {
   std::vector<double> exceedances{1e-3, 1e-6, 1e-9}; // per job
-  std::uint64_t block = 1; // each sample is the maximum of so many jobs; exceedances are of one job all the same
+  /// Each sample is the maximum of so many jobs; exceedances are of one job all the same
+  std::uint64_t block = 1;
 };
 
 struct Pwcet {
   std::uint64_t samples = 0;
-  std::vector<ApplicabilityTest> tests; // of the samples
-  TailModel pot, maxima;                // both refused where a test of the samples fails
+  std::vector<ApplicabilityTest> tests;       // of the samples
+  TailModel pot, maxima;                      // both refused where a test of the samples fails
   std::optional<DistributionFreeBound> bound; // absent without samples
-  std::string refused;                  // not empty: no estimate at all, and why, in words for the user
+  std::string refused;                        // not empty: no estimate at all, and why, in words for the user
 };
 
 /// Never nan, never infinite: what cannot be computed is refused. `samples` in the order in which they were measured.

@@ -16,7 +16,9 @@
 namespace rtexec::traces {
 namespace {
 
-double mean(std::span<const double> x) { return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size()); }
+double mean(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
 
 /// Deviations from the mean.
 std::vector<double> centred(std::span<const double> samples) {
@@ -37,7 +39,9 @@ double lagged_product(std::span<const double> x, std::size_t lag) {
   return std::inner_product(x.begin() + static_cast<std::ptrdiff_t>(lag), x.end(), x.begin(), 0.0);
 }
 
-std::size_t bartlett_lags(std::size_t n) { return static_cast<std::size_t>(4 * std::pow(static_cast<double>(n) / 100, 0.25)); }
+std::size_t bartlett_lags(std::size_t n) {
+  return static_cast<std::size_t>(4 * std::pow(static_cast<double>(n) / 100, 0.25));
+}
 
 /// Of the mean, times n: Newey and West 1987, Bartlett window.
 double long_run_variance(std::span<const double> deviations) {
@@ -58,7 +62,8 @@ std::vector<double> partial_sums(std::span<const double> deviations) {
 ApplicabilityTest judged(std::string name, std::string property, double statistic, double p_value, std::string rule) {
   const double p = std::isfinite(statistic) ? std::clamp(p_value, 0.0, 1.0) : 0;
   if (!std::isfinite(statistic)) statistic = 0;
-  return {std::move(name), std::move(property), statistic, p, p >= level, "p >= " + number(level) + "; " + std::move(rule)};
+  return {
+      std::move(name), std::move(property), statistic, p, p >= level, "p >= " + number(level) + "; " + std::move(rule)};
 }
 
 std::string slow_rule(std::size_t tested, std::size_t all) {
@@ -96,7 +101,8 @@ ApplicabilityTest kpss(std::span<const double> samples) {
   const std::vector<double> x = centred(evenly_spaced(samples)), sums = partial_sums(x);
   const auto n = static_cast<double>(x.size());
   const double statistic = lagged_product(sums, 0) / (n * n * long_run_variance(x));
-  return judged("kpss", "stationary", statistic, squared_bridge_exceeds(statistic), slow_rule(x.size(), samples.size()));
+  return judged("kpss", "stationary", statistic, squared_bridge_exceeds(statistic),
+                slow_rule(x.size(), samples.size()));
 }
 
 ApplicabilityTest kpss_of_spread(std::span<const double> samples, double median) {
@@ -112,7 +118,8 @@ ApplicabilityTest rescaled_range(std::span<const double> samples) {
   const std::vector<double> x = centred(evenly_spaced(samples)), sums = partial_sums(x);
   const auto [low, high] = std::minmax_element(sums.begin(), sums.end());
   const double statistic = (*high - *low) / std::sqrt(static_cast<double>(x.size()) * long_run_variance(x));
-  return judged("rescaled-range", "no long memory", statistic, bridge_range_exceeds(statistic), slow_rule(x.size(), samples.size()));
+  return judged("rescaled-range", "no long memory", statistic, bridge_range_exceeds(statistic),
+                slow_rule(x.size(), samples.size()));
 }
 
 ApplicabilityTest ljung_box(std::span<const double> samples) {
@@ -124,9 +131,11 @@ ApplicabilityTest ljung_box(std::span<const double> samples) {
     const double correlation = lagged_product(x, static_cast<std::size_t>(lag)) / variance;
     statistic += n * (n + 2) * correlation * correlation / (n - lag);
   }
-  const boost::math::non_central_chi_squared tolerated(ljung_box_lags, n * tolerated_correlation * tolerated_correlation);
-  return judged("ljung-box", "independent", statistic, cdf(complement(tolerated, statistic)),
-                number(ljung_box_lags) + " lags, autocorrelations of " + number(tolerated_correlation) + " in all are tolerated");
+  const boost::math::non_central_chi_squared tolerated(ljung_box_lags,
+                                                       n * tolerated_correlation * tolerated_correlation);
+  return judged(
+      "ljung-box", "independent", statistic, cdf(complement(tolerated, statistic)),
+      number(ljung_box_lags) + " lags, autocorrelations of " + number(tolerated_correlation) + " in all are tolerated");
 }
 
 ApplicabilityTest runs(std::span<const double> samples, double median) {
@@ -145,8 +154,8 @@ ApplicabilityTest runs(std::span<const double> samples, double median) {
   const boost::math::normal unit;
   const double p = std::isfinite(z) ? cdf(unit, tolerated - std::abs(z)) + cdf(unit, -tolerated - std::abs(z)) : 0;
   return judged("runs", "independent", z, p,
-                number(static_cast<std::uint64_t>(n)) + " samples above or below the median, a correlation of " + number(tolerated_correlation) +
-                    " of the signs is tolerated");
+                number(static_cast<std::uint64_t>(n)) + " samples above or below the median, a correlation of " +
+                    number(tolerated_correlation) + " of the signs is tolerated");
 }
 
 } // namespace rtexec::traces

@@ -1,7 +1,8 @@
-// Whether samples, in the order in which they were measured, may be taken as independent draws from one distribution. Pure; any thread may call.
+// Whether samples, in the order in which they were measured, may be taken as independent draws from one distribution.
+// Pure; any thread may call.
 //
-// Samples in plenty find every dependence, however harmless: so independence is tested with a tolerance that is part of the hypothesis, and
-// the tests for slow changes see at most `slow_samples`, evenly spaced.
+// Samples in plenty find every dependence, however harmless: so independence is tested with a tolerance that is part of
+// the hypothesis, and the tests for slow changes see at most `slow_samples`, evenly spaced.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -20,16 +21,19 @@ constexpr double tolerated_correlation = 0.05;
 /// The same of the distances from the median: so is the spread.
 [[nodiscard]] ApplicabilityTest kpss_of_spread(std::span<const double> samples, double median);
 
-/// Ljung and Box 1978, against autocorrelations of which the root of the sum of squares is at most `tolerated_correlation`.
+/// Ljung and Box 1978, against autocorrelations of which the root of the sum of squares is at most
+/// `tolerated_correlation`.
 [[nodiscard]] ApplicabilityTest ljung_box(std::span<const double> samples);
 
-/// Wald and Wolfowitz 1940: runs above and below the median, against correlations of the signs of at most `tolerated_correlation`.
+/// Wald and Wolfowitz 1940: runs above and below the median, against correlations of the signs of at most
+/// `tolerated_correlation`.
 [[nodiscard]] ApplicabilityTest runs(std::span<const double> samples, double median);
 
 /// Lo 1991: the range of partial sums, modified for short memory.
 [[nodiscard]] ApplicabilityTest rescaled_range(std::span<const double> samples);
 
-/// P(W > x), W the integral of a squared Brownian bridge: the limit of the KPSS statistic (Anderson and Darling 1952, equation 4.35).
+/// P(W > x), W the integral of a squared Brownian bridge: the limit of the KPSS statistic (Anderson and Darling 1952,
+/// equation 4.35).
 [[nodiscard]] double squared_bridge_exceeds(double x);
 
 /// P(V > x), V the range of a Brownian bridge: the limit of Lo's statistic (Kuiper 1960).

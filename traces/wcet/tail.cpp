@@ -17,7 +17,8 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double steepest = 0.5; // a shape beyond, either way, is not estimated: likelihood theory ends there, and so does the variance
+// A shape beyond, either way, is not estimated: likelihood theory ends there, and so does the variance
+constexpr double steepest = 0.5;
 
 std::size_t growing(double factor, std::size_t samples) {
   return std::max(least_used, static_cast<std::size_t>(factor * std::pow(static_cast<double>(samples), 0.3)));
@@ -27,7 +28,8 @@ void spread_ties(std::span<double> ascending, double granule) {
   for (std::size_t begin = 0, end = 0; begin < ascending.size(); begin = end) {
     while (end < ascending.size() && ascending[end] == ascending[begin]) ++end;
     const auto ties = static_cast<double>(end - begin);
-    for (std::size_t i = begin; ties > 1 && i < end; ++i) ascending[i] += granule * ((static_cast<double>(i - begin) + 0.5) / ties - 0.5);
+    for (std::size_t i = begin; ties > 1 && i < end; ++i)
+      ascending[i] += granule * ((static_cast<double>(i - begin) + 0.5) / ties - 0.5);
   }
 }
 
@@ -45,8 +47,7 @@ std::vector<double> evenly_ranked(const std::vector<double>& ascending) {
   return ranked;
 }
 
-template <typename Law>
-std::vector<double> probabilities(const Law& law, std::span<const double> ascending) {
+template <typename Law> std::vector<double> probabilities(const Law& law, std::span<const double> ascending) {
   std::vector<double> u(ascending.size());
   std::transform(ascending.begin(), ascending.end(), u.begin(), [&](double x) { return 1 - law.survival(x); });
   return u;
@@ -54,22 +55,34 @@ std::vector<double> probabilities(const Law& law, std::span<const double> ascend
 
 ApplicabilityTest anderson_darling(Law law, double shape, std::span<const double> u) {
   const double statistic = anderson_darling_statistic(u), p = anderson_darling_p_value(law, shape, statistic);
-  return {"anderson-darling", "fits", statistic, p, p >= level, "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
+  return {"anderson-darling", "fits",
+          statistic,          p,
+          p >= level,         "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
 }
 
 ApplicabilityTest kolmogorov_smirnov(Law law, double shape, std::span<const double> u) {
   const double statistic = kolmogorov_smirnov_statistic(u), p = kolmogorov_smirnov_p_value(law, shape, statistic);
-  return {"kolmogorov-smirnov", "fits", statistic, p, p >= level, "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
+  return {"kolmogorov-smirnov",
+          "fits",
+          statistic,
+          p,
+          p >= level,
+          "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
 }
 
-/// Of an exponential tail it is 1, and asymptotically normal with variance 1 / n (del Castillo, Daoudi and Lockhart 2014).
+/// Of an exponential tail it is 1, and asymptotically normal with variance 1 / n (del Castillo, Daoudi and Lockhart
+/// 2014).
 ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
   const auto n = static_cast<double>(y.size());
   const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
   const double square = std::inner_product(y.begin(), y.end(), y.begin(), 0.0) / n;
   const double variation = std::sqrt(square - mean * mean) / mean;
   const double p = cdf(complement(boost::math::normal(), std::sqrt(n) * (variation - 1)));
-  return {"coefficient-of-variation", "light tail", variation, p, p >= level,
+  return {"coefficient-of-variation",
+          "light tail",
+          variation,
+          p,
+          p >= level,
           "p >= " + number(level) + ": not heavier than exponential; tells, does not refuse"};
 }
 
@@ -80,7 +93,8 @@ struct Peaks {
   static constexpr const char* used_are = "exceedances";
   static constexpr const char* most_are = "max(100, 10 n^0.3)";
   static std::size_t most(std::size_t samples) { return most_exceedances(samples); }
-  explicit Peaks(const Samples& all, std::size_t used) : data(excesses(all, used)), origin(all.ascending[all.size() - 1 - used]) {
+  explicit Peaks(const Samples& all, std::size_t used)
+      : data(excesses(all, used)), origin(all.ascending[all.size() - 1 - used]) {
     rate = static_cast<double>(used) / static_cast<double>(all.size());
   }
   [[nodiscard]] auto fit() const { return fit_gpd(data); }
@@ -91,7 +105,8 @@ struct Peaks {
   double rate = 0;
 };
 
-/// The samples as the generalised extreme value distribution sees them. The first samples that fill no block are left out.
+/// The samples as the generalised extreme value distribution sees them. The first samples that fill no block are left
+/// out.
 struct Maxima {
   static constexpr Law law = Law::gev;
   static constexpr const char* name = "gev";
@@ -109,7 +124,9 @@ struct Maxima {
     rate = 1 / static_cast<double>(size);
   }
   [[nodiscard]] auto fit() const { return fit_gev(data); }
-  [[nodiscard]] double probability(double of_sample) const { return -std::expm1(static_cast<double>(size) * std::log1p(-of_sample)); }
+  [[nodiscard]] double probability(double of_sample) const {
+    return -std::expm1(static_cast<double>(size) * std::log1p(-of_sample));
+  }
 
   std::size_t size;
   std::vector<double> data; // ascending
@@ -117,15 +134,13 @@ struct Maxima {
   double rate = 0;
 };
 
-template <typename Source>
-struct Fitted {
+template <typename Source> struct Fitted {
   Source source;
   decltype(source.fit()) law;
   std::optional<Interval> shape;
 };
 
-template <typename Source>
-Fitted<Source> fitted(const Samples& samples, std::size_t used) {
+template <typename Source> Fitted<Source> fitted(const Samples& samples, std::size_t used) {
   Fitted<Source> result{Source(samples, used), {}, {}};
   if (result.source.data.front() == result.source.data.back()) return result;
   result.law = result.source.fit();
@@ -134,12 +149,12 @@ Fitted<Source> fitted(const Samples& samples, std::size_t used) {
 }
 
 /// One candidate, and the higher tail within it.
-template <typename Source>
-struct Candidate {
+template <typename Source> struct Candidate {
   Fitted<Source> whole, higher;
   std::vector<ApplicabilityTest> tests;
 
-  Candidate(const Samples& samples, std::size_t used) : whole(fitted<Source>(samples, used)), higher(fitted<Source>(samples, used / 2)) {
+  Candidate(const Samples& samples, std::size_t used)
+      : whole(fitted<Source>(samples, used)), higher(fitted<Source>(samples, used / 2)) {
     if (!whole.law) return;
     const auto u = probabilities(*whole.law, evenly_ranked(whole.source.data));
     tests = {anderson_darling(Source::law, whole.law->shape, u), kolmogorov_smirnov(Source::law, whole.law->shape, u)};
@@ -147,29 +162,35 @@ struct Candidate {
 
   /// Empty: it may be used.
   [[nodiscard]] std::string refused() const {
-    if (!whole.law || !whole.shape || !higher.law || !higher.shape) return "the likelihood has no maximum: the tail ends abruptly, or is no tail";
+    if (!whole.law || !whole.shape || !higher.law || !higher.shape)
+      return "the likelihood has no maximum: the tail ends abruptly, or is no tail";
     for (const auto& test : tests)
-      if (!test.holds) return "the tail does not follow the model (" + test.name + ", p = " + number(test.p_value) + ")";
-    if (std::abs(whole.law->shape) > steepest) return "the shape " + number(whole.law->shape) + " is beyond " + number(steepest);
+      if (!test.holds)
+        return "the tail does not follow the model (" + test.name + ", p = " + number(test.p_value) + ")";
+    if (std::abs(whole.law->shape) > steepest)
+      return "the shape " + number(whole.law->shape) + " is beyond " + number(steepest);
     if (whole.law->shape < higher.shape->low || whole.law->shape > higher.shape->high)
-      return "the shape is not stable: " + number(whole.law->shape) + ", and in the higher half " + number(higher.shape->low) + " to " +
-             number(higher.shape->high);
+      return "the shape is not stable: " + number(whole.law->shape) + ", and in the higher half " +
+             number(higher.shape->low) + " to " + number(higher.shape->high);
     return "";
   }
 };
 
-/// Within the samples no model is needed: 95 % by the binomial distribution of the number of samples above the quantile.
+/// Within the samples no model is needed: 95 % by the binomial distribution of the number of samples above the
+/// quantile.
 Quantile empirical_quantile(const std::vector<double>& ascending, double probability) {
   const auto n = static_cast<double>(ascending.size());
   const boost::math::binomial above(n, probability);
-  const auto with_above = [&](double count) { return ascending[ascending.size() - 1 - static_cast<std::size_t>(std::clamp(count, 0.0, n - 1))]; };
-  return {0, with_above(std::floor(n * probability)),
+  const auto with_above = [&](double count) {
+    return ascending[ascending.size() - 1 - static_cast<std::size_t>(std::clamp(count, 0.0, n - 1))];
+  };
+  return {0,
+          with_above(std::floor(n * probability)),
           {with_above(quantile(complement(above, 0.025))), with_above(quantile(above, 0.025) - 1)}};
 }
 
 /// Nothing where an interval has no end.
-template <typename Source>
-std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
+template <typename Source> std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
   Quantile result;
   for (const auto* part : {&candidate.higher, &candidate.whole}) {
     const auto& source = part->source;
@@ -178,26 +199,29 @@ std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double
     if (!interval) return std::nullopt;
     const Interval here{source.origin + interval->low, source.origin + interval->high};
     const bool first = part == &candidate.higher;
-    result.confidence = first ? here : Interval{std::min(here.low, result.confidence.low), std::max(here.high, result.confidence.high)};
+    result.confidence =
+        first ? here : Interval{std::min(here.low, result.confidence.low), std::max(here.high, result.confidence.high)};
     result.value = source.origin + part->law->quantile(probability);
   }
   return result;
 }
 
 template <typename Source>
-std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, const Samples& samples, double exceedance, std::uint64_t block) {
+std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, const Samples& samples, double exceedance,
+                                        std::uint64_t block) {
   const double of_sample = -std::expm1(static_cast<double>(block) * std::log1p(-exceedance));
   // Half as many as used: the higher tail must reach down to the quantile.
-  const bool within = of_sample * static_cast<double>(samples.size()) >= static_cast<double>(candidate.higher.source.data.size());
+  const bool within =
+      of_sample * static_cast<double>(samples.size()) >= static_cast<double>(candidate.higher.source.data.size());
   auto result = within ? empirical_quantile(samples.ascending, of_sample) : tail_quantile(candidate, of_sample);
   if (result) result->exceedance = exceedance;
   return result;
 }
 
-template <typename Source>
-std::string choice(std::size_t used, std::size_t most, std::size_t samples) {
-  return number(used) + " " + Source::used_are + " of " + number(samples) + " samples: of " + number(most) + ", " + Source::most_are +
-         ", and its halves down to " + number(least_used) + " the first where the fit holds and the shape agrees with that of half as many; intervals are hulls of both";
+template <typename Source> std::string choice(std::size_t used, std::size_t most, std::size_t samples) {
+  return number(used) + " " + Source::used_are + " of " + number(samples) + " samples: of " + number(most) + ", " +
+         Source::most_are + ", and its halves down to " + number(least_used) +
+         " the first where the fit holds and the shape agrees with that of half as many; intervals are hulls of both";
 }
 
 template <typename Source>
@@ -224,8 +248,7 @@ void take(TailModel& model, const Candidate<Source>& candidate, const Samples& s
   }
 }
 
-template <typename Source>
-TailModel modelled(const Samples& samples, const PwcetOptions& options) {
+template <typename Source> TailModel modelled(const Samples& samples, const PwcetOptions& options) {
   TailModel model;
   model.name = Source::name;
   const std::size_t most = Source::most(samples.size());
@@ -277,8 +300,12 @@ ApplicabilityTest one_tail(const Samples& samples) {
   return test;
 }
 
-TailModel peaks_over_threshold(const Samples& samples, const PwcetOptions& options) { return modelled<Peaks>(samples, options); }
+TailModel peaks_over_threshold(const Samples& samples, const PwcetOptions& options) {
+  return modelled<Peaks>(samples, options);
+}
 
-TailModel block_maxima(const Samples& samples, const PwcetOptions& options) { return modelled<Maxima>(samples, options); }
+TailModel block_maxima(const Samples& samples, const PwcetOptions& options) {
+  return modelled<Maxima>(samples, options);
+}
 
 } // namespace rtexec::traces

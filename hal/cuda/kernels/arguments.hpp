@@ -1,5 +1,5 @@
-// What kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between device code and host code:
-// plain C++17, no library. Addresses are device addresses.
+// What kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between device
+// code and host code: plain C++17, no library. Addresses are device addresses.
 #pragma once
 
 #include "hal/digest.hpp"

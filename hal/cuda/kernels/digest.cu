@@ -1,5 +1,5 @@
-// The digest of a piece of device memory (hal/digest.hpp): threads stride over it, blocks add up what their threads have, and the last block
-// to do so writes the result.
+// The digest of a piece of device memory (hal/digest.hpp): threads stride over it, blocks add up what their threads
+// have, and the last block to do so writes the result.
 #include "hal/cuda/kernels/arguments.hpp"
 #include "hal/cuda/kernels/primitives.cuh"
 #include "hal/digest.hpp"
@@ -34,7 +34,8 @@ KERNEL(digest, digest_threads, DigestArguments) {
   const DigestWord count = arguments.size / sizeof(Pair), step = static_cast<DigestWord>(blocks_x()) * digest_threads;
   const int thread = thread_index();
   DigestWord low = 0, high = 0;
-  for (DigestWord i = static_cast<DigestWord>(block_x()) * digest_threads + static_cast<DigestWord>(thread); i < count; i += step) {
+  for (DigestWord i = static_cast<DigestWord>(block_x()) * digest_threads + static_cast<DigestWord>(thread); i < count;
+       i += step) {
     const Pair pair = contents[i];
     low += digest_low(pair.first, 2 * i) + digest_low(pair.second, 2 * i + 1);
     high += digest_high(pair.first, 2 * i) + digest_high(pair.second, 2 * i + 1);

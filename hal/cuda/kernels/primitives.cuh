@@ -1,7 +1,9 @@
-// What kernels use of the device beyond C++: indices, barriers, memory that threads share, ordering of kernels. One place, so that device
-// code compiles with nvcc and with clang (without CUDA's headers), and so that tests can put an emulation on the CPU in its place.
+// What kernels use of the device beyond C++: indices, barriers, memory that threads share, ordering of kernels. One
+// place, so that device code compiles with nvcc and with clang (without CUDA's headers), and so that tests can put an
+// emulation on the CPU in its place.
 //
-// A .cu file starts with this header, or one that includes it, and defines kernels as KERNEL(name, threads, Arguments) { ... arguments ... }.
+// A .cu file starts with this header, or one that includes it, and defines kernels as KERNEL(name, threads, Arguments)
+// { ... arguments ... }.
 #pragma once
 
 #ifndef RTEXEC_EMULATION
@@ -20,7 +22,8 @@
 /// A function that is called, not inlined.
 #define DEVICE_CALL static __device__ __attribute__((noinline))
 /// A kernel of at most `threads` threads a block, with one parameter named `arguments`.
-#define KERNEL(name, threads, Arguments) extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ Arguments arguments)
+#define KERNEL(name, threads, Arguments) \
+  extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ Arguments arguments)
 #define SHARED __shared__
 
 namespace rtexec::hal::cuda {
@@ -49,8 +52,8 @@ template <class T> DEVICE T& shared_memory() {
   return value;
 }
 
-/// On sm_90 a kernel may start before the one ahead of it has ended. Every kernel calls this before it touches what another kernel writes or
-/// reads; then all that ran before has ended, and its writes are seen.
+/// On sm_90 a kernel may start before the one ahead of it has ended. Every kernel calls this before it touches what
+/// another kernel writes or reads; then all that ran before has ended, and its writes are seen.
 DEVICE void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -14,10 +14,12 @@ class Planner {
   Planner(const Graph& graph, std::int64_t unit) : graph_(graph), unit_(unit), written_(graph.tensors.size(), false) {
     plan_.slots.resize(graph.tensors.size());
     for (const auto& node : graph.nodes)
-      written_[node.output] = !std::holds_alternative<Reshape>(node.operation) && !std::holds_alternative<tasks::View>(node.operation);
+      written_[node.output] =
+          !std::holds_alternative<Reshape>(node.operation) && !std::holds_alternative<tasks::View>(node.operation);
   }
 
-  /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that one.
+  /// From the last to the first, so that a concatenation whose inputs begin a later, longer one becomes part of that
+  /// one.
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);

@@ -16,7 +16,7 @@ struct ConcatPlan {
     std::int64_t channel = 0; // first one
   };
   struct Group {
-    Shape shape;          // of the whole
+    Shape shape;            // of the whole
     std::int64_t pixel = 1; // elements from one pixel to the next
   };
   std::vector<Slot> slots;   // by tensor

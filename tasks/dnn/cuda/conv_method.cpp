@@ -11,7 +11,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "exp", "tanh", "sqrt", "swish"};
+constexpr std::array activation_names{"none", "relu", "leaky_relu", "sigmoid", "hard_sigmoid", "hard_swish",
+                                      "clip", "exp",  "tanh",       "sqrt",    "swish"};
 constexpr std::size_t most_workspace = std::size_t{4} << 30;
 
 const void* with_alignment_of(const Place& place) {
@@ -46,14 +47,15 @@ Result<ConvMethod> parse_own(std::string_view text) {
 }
 
 bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at, ConvMethod& method) {
-  return words.size() == at + 2 && words[at] == "workspace" && parse_number(words[at + 1], method.workspace) && method.workspace <= most_workspace;
+  return words.size() == at + 2 && words[at] == "workspace" && parse_number(words[at + 1], method.workspace) &&
+         method.workspace <= most_workspace;
 }
 
 bool parse_cudnn(const std::vector<std::string_view>& words, ConvMethod& method) {
   method.kind = ConvMethod::Kind::cudnn;
   method.fused = words.size() > 2 && words[2] == "fused";
-  return words.size() > 2 && parse_number(words[1], method.algorithm) && method.algorithm >= 0 && method.algorithm < 8 &&
-         parse_workspace(words, method.fused ? 3 : 2, method);
+  return words.size() > 2 && parse_number(words[1], method.algorithm) && method.algorithm >= 0 &&
+         method.algorithm < 8 && parse_workspace(words, method.fused ? 3 : 2, method);
 }
 
 } // namespace
@@ -69,23 +71,30 @@ ConvArguments aligned_arguments(const ConvCall& call) {
 
 std::string geometry_of(const ConvCall& call) {
   const auto& a = call.arguments;
-  std::string key = "conv " + text(a.batch) + "x" + pair(a.height, a.width) + "x" + text(a.channels * a.groups) + "/" + text(a.x_stride) + " -> " + pair(a.out_height, a.out_width) +
-                    "x" + text(a.out_channels * a.groups) + "/" + text(a.y_stride) + " kernel " + pair(a.kernel_h, a.kernel_w) + " stride " + pair(a.stride_h, a.stride_w) + " pad " +
-                    text(a.pad_top) + "," + text(a.pad_left) + " dilation " + pair(a.dilation_h, a.dilation_w) + " groups " + text(a.groups);
+  std::string key = "conv " + text(a.batch) + "x" + pair(a.height, a.width) + "x" + text(a.channels * a.groups) + "/" +
+                    text(a.x_stride) + " -> " + pair(a.out_height, a.out_width) + "x" +
+                    text(a.out_channels * a.groups) + "/" + text(a.y_stride) + " kernel " +
+                    pair(a.kernel_h, a.kernel_w) + " stride " + pair(a.stride_h, a.stride_w) + " pad " +
+                    text(a.pad_top) + "," + text(a.pad_left) + " dilation " + pair(a.dilation_h, a.dilation_w) +
+                    " groups " + text(a.groups);
   if (call.bias.known()) key += " bias";
   if (call.residual.known()) key += " residual/" + text(a.residual_stride);
-  if (a.activation.kind != ActivationArguments::none) key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
-  for (const auto& [place, name] : {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
+  if (a.activation.kind != ActivationArguments::none)
+    key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
+  for (const auto& [place, name] :
+       {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
     if (place->offset % 16 != 0) key += name;
   return key;
 }
 
 std::string to_text(const ConvMethod& method) {
   switch (method.kind) {
-    case ConvMethod::Kind::simple: return "simple";
-    case ConvMethod::Kind::own: return std::string("own ") + to_string(method.own);
-    case ConvMethod::Kind::cudnn: return "cudnn " + text(method.algorithm) + (method.fused ? " fused" : "") + " workspace " + std::to_string(method.workspace);
-    case ConvMethod::Kind::cublas: return "cublas workspace " + std::to_string(method.workspace);
+  case ConvMethod::Kind::simple: return "simple";
+  case ConvMethod::Kind::own: return std::string("own ") + to_string(method.own);
+  case ConvMethod::Kind::cudnn:
+    return "cudnn " + text(method.algorithm) + (method.fused ? " fused" : "") + " workspace " +
+           std::to_string(method.workspace);
+  case ConvMethod::Kind::cublas: return "cublas workspace " + std::to_string(method.workspace);
   }
   return {};
 }
@@ -100,7 +109,8 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
   else if (!words.empty() && words[0] == "cublas") known = parse_workspace(words, 1, method);
   if (!words.empty() && words[0] == "cublas") method.kind = ConvMethod::Kind::cublas;
   if (known) return method;
-  return fail(Errc::bad_input, "'" + std::string(line) + "' names no way to compute a convolution that this version knows");
+  return fail(Errc::bad_input,
+              "'" + std::string(line) + "' names no way to compute a convolution that this version knows");
 }
 
 ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
@@ -118,22 +128,23 @@ ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
 bool computes(const ConvMethod& method, Precision precision, const ConvCall& call) {
   const auto arguments = aligned_arguments(call);
   switch (method.kind) {
-    case ConvMethod::Kind::simple: return true;
-    case ConvMethod::Kind::own: {
-      const auto math = method.own.variant->math;
-      const bool half = math == ConvMath::half || math == ConvMath::simt_h;
-      const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
-      return half == (precision == Precision::fp16) && precise && applies(*method.own.variant, arguments) && method.own.splits <= most_splits(*method.own.variant, arguments);
-    }
-    case ConvMethod::Kind::cudnn: return !method.fused || can_fuse(call);
-    case ConvMethod::Kind::cublas: return is_matrix_product(arguments);
+  case ConvMethod::Kind::simple: return true;
+  case ConvMethod::Kind::own: {
+    const auto math = method.own.variant->math;
+    const bool half = math == ConvMath::half || math == ConvMath::simt_h;
+    const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
+    return half == (precision == Precision::fp16) && precise && applies(*method.own.variant, arguments) &&
+           method.own.splits <= most_splits(*method.own.variant, arguments);
+  }
+  case ConvMethod::Kind::cudnn: return !method.fused || can_fuse(call);
+  case ConvMethod::Kind::cublas: return is_matrix_product(arguments);
   }
   return false;
 }
 
 bool is_matrix_product(const ConvArguments& a) {
-  return a.kernel_h == 1 && a.kernel_w == 1 && a.stride_h == 1 && a.stride_w == 1 && a.pad_top == 0 && a.pad_left == 0 && a.groups == 1 && a.out_height == a.height &&
-         a.out_width == a.width;
+  return a.kernel_h == 1 && a.kernel_w == 1 && a.stride_h == 1 && a.stride_w == 1 && a.pad_top == 0 &&
+         a.pad_left == 0 && a.groups == 1 && a.out_height == a.height && a.out_width == a.width;
 }
 
 bool can_fuse(const ConvCall& call) {

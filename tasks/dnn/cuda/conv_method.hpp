@@ -1,6 +1,7 @@
-// The ways to compute a convolution or matrix product, and their names in a profile: one line of text for each geometry,
-// "GEOMETRY = METHOD", for example
-//   conv 1x56x56x64/64 -> 56x56x64/64 kernel 3x3 stride 1x1 pad 1,1 dilation 1x1 groups 1 bias relu = own conv_tf32_64x64 splits 2
+// The ways to compute a convolution or matrix product, and their names in a profile: one line of text for each
+// geometry, "GEOMETRY = METHOD", for example
+//   conv 1x56x56x64/64 -> 56x56x64/64 kernel 3x3 stride 1x1 pad 1,1 dilation 1x1 groups 1 bias relu = own
+//   conv_tf32_64x64 splits 2
 // Pure: no device is needed.
 #pragma once
 
@@ -31,7 +32,8 @@ struct ConvMethod {
 /// The call's arguments with pointers that have the alignment of its places.
 [[nodiscard]] ConvArguments aligned_arguments(const ConvCall& call);
 
-/// What decides how fast a call is, and which methods may compute it, so that calls with one geometry are measured once.
+/// What decides how fast a call is, and which methods may compute it, so that calls with one geometry are measured
+/// once.
 [[nodiscard]] std::string geometry_of(const ConvCall& call);
 [[nodiscard]] std::string to_text(const ConvMethod& method);
 /// bad_input.

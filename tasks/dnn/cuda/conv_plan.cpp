@@ -7,10 +7,10 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int piece = 128;         // bytes of a row that are multiplied at once
-constexpr int row = piece + 16;    // bytes between rows in shared memory
-constexpr int alignment = 16;      // of what is copied
-constexpr int matrix_units = 80;   // first architectures that have them
+constexpr int piece = 128;       // bytes of a row that are multiplied at once
+constexpr int row = piece + 16;  // bytes between rows in shared memory
+constexpr int alignment = 16;    // of what is copied
+constexpr int matrix_units = 80; // first architectures that have them
 constexpr int clusters = 90;
 
 constexpr int least_shared = 48 << 10; // bytes that a block has on every architecture
@@ -18,24 +18,43 @@ constexpr int least_shared = 48 << 10; // bytes that a block has on every archit
 /// Bytes of shared memory that a block can have (CUDA C++ Programming Guide, compute capabilities).
 int most_shared(int architecture) {
   switch (architecture) {
-    case 72: return 96 << 10;
-    case 75: return 64 << 10;
-    case 80: case 87: return 163 << 10;
-    case 86: case 89: case 120: case 121: return 99 << 10;
-    case 90: case 100: case 101: case 103: return 227 << 10;
-    default: return least_shared;
+  case 72: return 96 << 10;
+  case 75: return 64 << 10;
+  case 80:
+  case 87: return 163 << 10;
+  case 86:
+  case 89:
+  case 120:
+  case 121: return 99 << 10;
+  case 90:
+  case 100:
+  case 101:
+  case 103: return 227 << 10;
+  default: return least_shared;
   }
 }
 
 constexpr int storage_size(ConvMath math) { return math == ConvMath::simt_h || math == ConvMath::half ? 2 : 4; }
 
-#define SIMT(math, storage, rows, columns, own_rows, own_columns, stages)                                                                  \
-  {"conv_" #math "_" #rows "x" #columns, ConvMath::math, rows, columns, rows / own_rows * columns / own_columns,                           \
-   stages * (rows + columns) * row, 0},
-#define MATRIX(math, storage, product, rows, columns, down, across, stages)                                                                \
-  {"conv_" #math "_" #rows "x" #columns "_" #down "x" #across, ConvMath::math, rows, columns, down * across * 32, stages * (rows + columns) * row, matrix_units},
+#define SIMT(math, storage, rows, columns, own_rows, own_columns, stages) \
+  {"conv_" #math "_" #rows "x" #columns,                                  \
+   ConvMath::math,                                                        \
+   rows,                                                                  \
+   columns,                                                               \
+   rows / own_rows * columns / own_columns,                               \
+   stages * (rows + columns) * row,                                       \
+   0},
+#define MATRIX(math, storage, product, rows, columns, down, across, stages) \
+  {"conv_" #math "_" #rows "x" #columns "_" #down "x" #across,              \
+   ConvMath::math,                                                          \
+   rows,                                                                    \
+   columns,                                                                 \
+   down * across * 32,                                                      \
+   stages * (rows + columns) * row,                                         \
+   matrix_units},
 #define SIMT_VARIANTS VARIANTS(simt_f, float) VARIANTS(simt_h, Half)
-#define MATRIX_VARIANTS VARIANTS(tf32, float, Tf32Product) VARIANTS(tf32x3, float, Tf32x3Product) VARIANTS(half, Half, HalfProduct)
+#define MATRIX_VARIANTS \
+  VARIANTS(tf32, float, Tf32Product) VARIANTS(tf32x3, float, Tf32x3Product) VARIANTS(half, Half, HalfProduct)
 constexpr ConvVariant table[] = {
 #include "tasks/dnn/cuda/kernels/conv_variants.inc"
 };
@@ -55,17 +74,19 @@ int tiles(const ConvVariant& variant, const ConvArguments& conv) {
 
 bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
 
-/// Whose tiles are mostly work: not more than half of a tile's columns beyond the group's channels, and not more than half of its rows.
+/// Whose tiles are mostly work: not more than half of a tile's columns beyond the group's channels, and not more than
+/// half of its rows.
 bool fits(const ConvVariant& variant, const ConvArguments& conv) {
   const auto waste = [](int size, int unit) { return up(size, unit) * unit > 2 * std::max(size, 8); };
-  return !waste(conv.out_channels, variant.columns) && (variant.rows <= 16 || !waste(std::max(pixels(conv), 16), variant.rows));
+  return !waste(conv.out_channels, variant.columns) &&
+         (variant.rows <= 16 || !waste(std::max(pixels(conv), 16), variant.rows));
 }
 
 bool computes(const ConvVariant& variant, Precision precision) {
   switch (precision) {
-    case Precision::fp32: return variant.math == ConvMath::simt_f || variant.math == ConvMath::tf32x3;
-    case Precision::tf32: return variant.math == ConvMath::tf32;
-    case Precision::fp16: return variant.math == ConvMath::half;
+  case Precision::fp32: return variant.math == ConvMath::simt_f || variant.math == ConvMath::tf32x3;
+  case Precision::tf32: return variant.math == ConvMath::tf32;
+  case Precision::fp16: return variant.math == ConvMath::half;
   }
   return false;
 }
@@ -86,12 +107,14 @@ std::vector<int> splits_to_try(const ConvVariant& variant, const ConvArguments& 
 std::span<const ConvVariant> conv_variants() { return table; }
 
 const ConvVariant* find_conv_variant(std::string_view kernel) {
-  const auto found = std::ranges::find(table, kernel, [](const ConvVariant& variant) { return std::string_view(variant.kernel); });
+  const auto found =
+      std::ranges::find(table, kernel, [](const ConvVariant& variant) { return std::string_view(variant.kernel); });
   return found == std::end(table) ? nullptr : &*found;
 }
 
 std::string to_string(const ConvChoice& choice) {
-  return choice.variant->kernel + (" splits " + std::to_string(choice.splits)) + (choice.in_cluster ? " clustered" : "");
+  return choice.variant->kernel + (" splits " + std::to_string(choice.splits)) +
+         (choice.in_cluster ? " clustered" : "");
 }
 
 Result<ConvChoice> parse_conv_choice(std::string_view text) {
@@ -103,7 +126,8 @@ Result<ConvChoice> parse_conv_choice(std::string_view text) {
   choice.variant = find_conv_variant(kernel);
   choice.in_cluster = clustered == "clustered";
   const int most = choice.in_cluster ? most_in_cluster : 64;
-  if (!read || separator != "splits" || !choice.variant || choice.splits < 1 || choice.splits > most || (!clustered.empty() && !choice.in_cluster) || !more.empty())
+  if (!read || separator != "splits" || !choice.variant || choice.splits < 1 || choice.splits > most ||
+      (!clustered.empty() && !choice.in_cluster) || !more.empty())
     return fail(Errc::bad_input, "there is no convolution kernel '" + std::string(text) + "'");
   return choice;
 }
@@ -138,7 +162,8 @@ ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv) {
   return launch;
 }
 
-std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors, const ConvArguments& conv) {
+std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors,
+                                        const ConvArguments& conv) {
   std::vector<ConvChoice> candidates;
   const bool matrix = architecture >= matrix_units;
   for (const ConvVariant& variant : table) {
@@ -149,7 +174,8 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
     if (!computes(variant, precision) && (matrix || !simt || !same_storage)) continue;
     for (const int splits : splits_to_try(variant, conv, multiprocessors)) {
       candidates.push_back({&variant, splits, false});
-      if (architecture >= clusters && splits > 1 && splits <= most_in_cluster) candidates.push_back({&variant, splits, true});
+      if (architecture >= clusters && splits > 1 && splits <= most_in_cluster)
+        candidates.push_back({&variant, splits, true});
     }
   }
   return candidates;
@@ -161,8 +187,10 @@ ConvChoice default_conv(Precision precision, const ConvArguments& conv) {
   ConvChoice best;
   int best_blocks = 0;
   for (const ConvVariant& variant : table) {
-    if (variant.math != math || variant.shared > least_shared || !applies(variant, conv) || !fits(variant, conv)) continue;
-    const ConvChoice choice{&variant, std::clamp(multiprocessors / tiles(variant, conv), 1, most_splits(variant, conv)), false};
+    if (variant.math != math || variant.shared > least_shared || !applies(variant, conv) || !fits(variant, conv))
+      continue;
+    const ConvChoice choice{&variant, std::clamp(multiprocessors / tiles(variant, conv), 1, most_splits(variant, conv)),
+                            false};
     const int blocks = tiles(variant, conv) * choice.splits;
     if (!best.variant || (best_blocks < multiprocessors && blocks > best_blocks)) {
       best = choice;

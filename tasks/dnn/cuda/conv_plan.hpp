@@ -1,9 +1,10 @@
 // Which convolution kernels of ours there are, where each applies, and how it is launched. Pure: no device is needed.
 //
-// The kernels compute an implicit matrix product: rows are output pixels, columns are output channels of one group, the sum runs over
-// kernel and channels in pieces of 128 bytes. A tile of rows x columns is one block's work. Where there are few tiles, the sum is split: `splits`
-// blocks share a tile: each writes its part to `partial`, and the one that comes last (it counts in `counters`) adds them in a fixed order; or
-// they are one cluster, and each adds up a share of the tile from the others' shared memory.
+// The kernels compute an implicit matrix product: rows are output pixels, columns are output channels of one group, the
+// sum runs over kernel and channels in pieces of 128 bytes. A tile of rows x columns is one block's work. Where there
+// are few tiles, the sum is split: `splits` blocks share a tile: each writes its part to `partial`, and the one that
+// comes last (it counts in `counters`) adds them in a fixed order; or they are one cluster, and each adds up a share of
+// the tile from the others' shared memory.
 #pragma once
 
 #include "config/result.hpp"
@@ -39,14 +40,16 @@ struct ConvVariant {
 /// Null where there is none.
 [[nodiscard]] const ConvVariant* find_conv_variant(std::string_view kernel);
 
-/// True where `variant` computes `conv` rightly: pixels, channels of a group and weights begin at multiples of 16 bytes, and there
-/// are no more tiles than a grid can have. Depends on addresses only by their alignment: null pointers are taken as aligned.
+/// True where `variant` computes `conv` rightly: pixels, channels of a group and weights begin at multiples of 16
+/// bytes, and there are no more tiles than a grid can have. Depends on addresses only by their alignment: null pointers
+/// are taken as aligned.
 [[nodiscard]] bool applies(const ConvVariant& variant, const ConvArguments& conv);
 
 struct ConvChoice {
   const ConvVariant* variant = nullptr;
   int splits = 1;
-  bool in_cluster = false; // sm_90 on, up to `most_in_cluster` splits: they meet in shared memory, without partial and counters
+  /// Sm_90 on, up to `most_in_cluster` splits: they meet in shared memory, without partial and counters
+  bool in_cluster = false;
 };
 inline constexpr int most_in_cluster = 8;
 
@@ -69,7 +72,8 @@ struct ConvLaunch {
 [[nodiscard]] int most_splits(const ConvVariant& variant, const ConvArguments& conv);
 
 /// What is worth measuring for `conv`; empty where no variant applies. `architecture` as 10 * major + minor.
-[[nodiscard]] std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors, const ConvArguments& conv);
+[[nodiscard]] std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, int multiprocessors,
+                                                      const ConvArguments& conv);
 /// Without measuring: for any device, so multiply-add units only. Null variant where none applies.
 [[nodiscard]] ConvChoice default_conv(Precision precision, const ConvArguments& conv);
 

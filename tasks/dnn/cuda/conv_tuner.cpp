@@ -19,11 +19,12 @@ namespace api = hal::cuda;
 constexpr std::size_t most_workspace = std::size_t{256} << 20;
 constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
-constexpr double slow_for_simple = 2e9; // floating-point operations: beyond it the simple kernels are never the fastest
-constexpr int repetitions = 10;         // in a graph
+// Floating-point operations: beyond it the simple kernels are never the fastest
+constexpr double slow_for_simple = 2e9;
+constexpr int repetitions = 10; // in a graph
 constexpr int launches = 7;
-constexpr double hopeless = 2;          // times the best: one launch is enough
-constexpr std::byte untouched{0xff};    // where nothing was written
+constexpr double hopeless = 2;       // times the best: one launch is enough
+constexpr std::byte untouched{0xff}; // where nothing was written
 
 /// Device memory that is given back at the end.
 class Allocation {
@@ -56,7 +57,8 @@ enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, count
 
 std::size_t pixels_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
-  const auto rows = static_cast<std::size_t>(a.batch) * static_cast<std::size_t>(part == x_part ? a.height * a.width : a.out_height * a.out_width);
+  const auto rows = static_cast<std::size_t>(a.batch) *
+                    static_cast<std::size_t>(part == x_part ? a.height * a.width : a.out_height * a.out_width);
   return rows;
 }
 int stride_of(const ConvCall& call, Part part) {
@@ -82,7 +84,11 @@ double median(std::vector<double> values) {
 class Tuner {
  public:
   Tuner(Executor& executor, const Program& program, Memories memories, std::size_t workspace)
-      : executor_(executor), device_(executor.device()), program_(program), memories_(std::move(memories)), workspace_(workspace) {}
+      : executor_(executor),
+        device_(executor.device()),
+        program_(program),
+        memories_(std::move(memories)),
+        workspace_(workspace) {}
   ~Tuner() {
     for (const auto event : events_)
       if (event) (void)device_.driver().event_destroy(event);
@@ -92,7 +98,10 @@ class Tuner {
 
   Result<> prepare() {
     for (auto& event : events_)
-      if (auto made = device_.checked(device_.driver().event_create(&event, api::event_default), "making an event to measure with"); !made) return made;
+      if (auto made = device_.checked(device_.driver().event_create(&event, api::event_default),
+                                      "making an event to measure with");
+          !made)
+        return made;
     if (program_.constants.empty()) return {};
     return copied(memories_.constants.address(), program_.constants.data(), program_.constants.size());
   }
@@ -107,7 +116,9 @@ class Tuner {
     if (!least) return std::unexpected(least.error());
     for (const auto& candidate : candidates(call)) {
       const auto seconds = try_out(call, candidate, *reference, *least);
-      if (device_.fault()) return std::unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"} : seconds.error());
+      if (device_.fault())
+        return std::unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
+                                       : seconds.error());
       if (!seconds || *seconds >= *least) continue; // what cannot be computed so is passed over
       *least = *seconds;
       best = candidate;
@@ -116,10 +127,13 @@ class Tuner {
   }
 
  private:
-  static std::unexpected<Error> failed(Errc code, const std::string& what) { return fail(code, what + ": " + name(code)); }
+  static std::unexpected<Error> failed(Errc code, const std::string& what) {
+    return fail(code, what + ": " + name(code));
+  }
 
   Result<> copied(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (auto done = device_.copy(to, from, Bytes{bytes}); !done) return failed(done.error(), "copying to or from " + device_.name() + " to measure failed");
+    if (auto done = device_.copy(to, from, Bytes{bytes}); !done)
+      return failed(done.error(), "copying to or from " + device_.name() + " to measure failed");
     return {};
   }
 
@@ -135,7 +149,9 @@ class Tuner {
     return call;
   }
 
-  [[nodiscard]] Addresses addresses() const { return {memories_.constants.address(), memories_.scratch.address(), offsets_}; }
+  [[nodiscard]] Addresses addresses() const {
+    return {memories_.constants.address(), memories_.scratch.address(), offsets_};
+  }
 
   Result<> fill(const ConvCall& call) {
     std::size_t at = 0;
@@ -148,7 +164,8 @@ class Tuner {
     place(workspace_part, workspace_);
     for (const auto part : {x_part, residual_part}) {
       const auto values = noise(bytes_of(call, part, program_.storage), part);
-      if (auto done = copied(memories_.scratch.address() + offsets_[part], values.data(), values.size()); !done) return done;
+      if (auto done = copied(memories_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
+        return done;
     }
     const std::vector<std::byte> zeros(counter_bytes);
     return copied(memories_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
@@ -166,25 +183,31 @@ class Tuner {
     for (std::size_t at = 0; at + size <= bytes; at += size) {
       const float value = next();
       const auto half = to_half(value);
-      std::memcpy(result.data() + at, program_.storage == Storage::f16 ? static_cast<const void*>(&half) : &value, size);
+      std::memcpy(result.data() + at, program_.storage == Storage::f16 ? static_cast<const void*>(&half) : &value,
+                  size);
     }
     return result;
   }
 
   Result<> issue(const ConvCall& call, const ConvMethod& method) {
-    return executor_.issue(call, method, {Place::Region::buffer, workspace_part, 0}, {Place::Region::buffer, counters_part, 0}, addresses());
+    return executor_.issue(call, method, {Place::Region::buffer, workspace_part, 0},
+                           {Place::Region::buffer, counters_part, 0}, addresses());
   }
 
-  /// Everything that the call writes, after one run over memory that holds no numbers. unsupported: it writes elsewhere as well.
+  /// Everything that the call writes, after one run over memory that holds no numbers. unsupported: it writes elsewhere
+  /// as well.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = memories_.scratch.address() + offsets_[y_part];
     std::vector<std::byte> image(bytes, untouched);
     if (auto done = copied(y, image.data(), bytes); !done) return std::unexpected(done.error());
     if (auto done = issue(call, method); !done) return std::unexpected(done.error());
-    if (auto done = device_.wait(hal::EngineKind::compute); !done) return failed(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
+    if (auto done = device_.wait(hal::EngineKind::compute); !done)
+      return failed(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
     if (auto done = copied(image.data(), y, bytes); !done) return std::unexpected(done.error());
-    if (!keeps_neighbours(call, image)) return fail(Errc::unsupported, "'" + to_text(method) + "' writes beyond the channels of '" + geometry_of(call) + "'");
+    if (!keeps_neighbours(call, image))
+      return fail(Errc::unsupported,
+                  "'" + to_text(method) + "' writes beyond the channels of '" + geometry_of(call) + "'");
     return values_of(call, image.data() + call.y.offset);
   }
 
@@ -193,7 +216,9 @@ class Tuner {
     const auto size = size_of(program_.storage);
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
     const auto own = static_cast<std::size_t>(call.arguments.out_channels * call.arguments.groups) * size;
-    const auto clean = [&](std::size_t begin, std::size_t end) { return std::ranges::all_of(image.subspan(begin, end - begin), [](std::byte each) { return each == untouched; }); };
+    const auto clean = [&](std::size_t begin, std::size_t end) {
+      return std::ranges::all_of(image.subspan(begin, end - begin), [](std::byte each) { return each == untouched; });
+    };
     std::size_t at = call.y.offset;
     if (!clean(0, at)) return false;
     for (std::size_t i = 0; i < pixels_of(call, y_part); ++i, at += pixel)
@@ -230,7 +255,8 @@ class Tuner {
   [[nodiscard]] std::vector<ConvMethod> candidates(const ConvCall& call) const {
     const auto arguments = aligned_arguments(call);
     std::vector<ConvMethod> result;
-    for (const auto& own : conv_candidates(program_.precision, device_.architecture(), device_.multiprocessors(), arguments)) {
+    for (const auto& own :
+         conv_candidates(program_.precision, device_.architecture(), device_.multiprocessors(), arguments)) {
       ConvMethod method{ConvMethod::Kind::own, own, 0, false, 0};
       const auto needs = needs_of(call, method);
       if (needs.workspace <= workspace_ && needs.counters * sizeof(unsigned) <= counter_bytes) result.push_back(method);
@@ -248,14 +274,18 @@ class Tuner {
       if (!bytes || *bytes > workspace_) continue;
       result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, false, *bytes});
       const bool relu = call.arguments.activation.kind == ActivationArguments::relu;
-      if (can_fuse(call) && (relu || algorithm == CudnnFunctions::implicit_precomputed_gemm)) result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, true, *bytes});
+      if (can_fuse(call) && (relu || algorithm == CudnnFunctions::implicit_precomputed_gemm))
+        result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, true, *bytes});
     }
   }
 
-  Result<double> try_out(const ConvCall& call, const ConvMethod& method, const std::vector<float>& reference, double least) {
+  Result<double> try_out(const ConvCall& call, const ConvMethod& method, const std::vector<float>& reference,
+                         double least) {
     const auto values = result_of(call, method);
     if (!values) return std::unexpected(values.error());
-    if (!agree(*values, reference)) return fail(Errc::unsupported, "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
+    if (!agree(*values, reference))
+      return fail(Errc::unsupported,
+                  "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
     return seconds_of(call, method, least);
   }
 
@@ -286,9 +316,11 @@ class Tuner {
     if (auto done = step(driver.event_record(events_[0], stream)); !done) return std::unexpected(done.error());
     if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return std::unexpected(done.error());
     if (auto done = step(driver.event_record(events_[1], stream)); !done) return std::unexpected(done.error());
-    if (auto done = device_.wait(hal::EngineKind::compute); !done) return failed(done.error(), "measuring a convolution on " + device_.name() + " failed");
+    if (auto done = device_.wait(hal::EngineKind::compute); !done)
+      return failed(done.error(), "measuring a convolution on " + device_.name() + " failed");
     float milliseconds = 0;
-    if (auto done = step(driver.event_elapsed(&milliseconds, events_[0], events_[1])); !done) return std::unexpected(done.error());
+    if (auto done = step(driver.event_elapsed(&milliseconds, events_[0], events_[1])); !done)
+      return std::unexpected(done.error());
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
@@ -323,7 +355,8 @@ Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program
   for (std::size_t workspace = most_workspace;; workspace /= 2) {
     auto scratch = Allocation::make(device, operand_bytes(program) + workspace);
     if (scratch) return Workplace{{std::move(*constants), std::move(*scratch)}, workspace};
-    if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having) return std::unexpected(scratch.error());
+    if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having)
+      return std::unexpected(scratch.error());
   }
 }
 
@@ -338,14 +371,15 @@ std::size_t count_geometries(const Program& program) {
 
 double tolerance(Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 2e-5;
-    case Precision::tf32: return 5e-3;
-    case Precision::fp16: return 1e-2;
+  case Precision::fp32: return 2e-5;
+  case Precision::tf32: return 5e-3;
+  case Precision::fp16: return 1e-2;
   }
   return 0;
 }
 
-Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program, std::span<const ConvMethod> methods, const Executor::Options& options,
+Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program,
+                                            std::span<const ConvMethod> methods, const Executor::Options& options,
                                             const TuningProgress& progress) {
   auto executor = Executor::open(device, program.precision, options);
   if (!executor) return std::unexpected(executor.error());

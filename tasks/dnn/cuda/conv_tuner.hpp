@@ -1,8 +1,9 @@
 // Measures on a device which way to compute each convolution of a program is fastest.
 //
-// Each geometry is measured once, over memory of its own. A candidate must first give what the default method gives, within a bound of the
-// precision, and write nothing else; then a graph of several repetitions is timed, and the fastest median wins. What a library does not do
-// is passed over; one that cannot be used at all is noted, and the rest is measured without it.
+// Each geometry is measured once, over memory of its own. A candidate must first give what the default method gives,
+// within a bound of the precision, and write nothing else; then a graph of several repetitions is timed, and the
+// fastest median wins. What a library does not do is passed over; one that cannot be used at all is noted, and the rest
+// is measured without it.
 #pragma once
 
 #include "config/result.hpp"
@@ -29,8 +30,10 @@ struct TunedConvolutions {
 };
 
 /// `methods`: by call; those of calls that are no convolutions stay. cancelled: `progress` said so.
-[[nodiscard]] Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program, std::span<const ConvMethod> methods,
-                                                          const Executor::Options& options, const TuningProgress& progress);
+[[nodiscard]] Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program,
+                                                          std::span<const ConvMethod> methods,
+                                                          const Executor::Options& options,
+                                                          const TuningProgress& progress);
 
 /// Largest difference from the default method's result that a candidate may have, as a share of the largest result.
 [[nodiscard]] double tolerance(Precision precision);

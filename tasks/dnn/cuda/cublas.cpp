@@ -17,7 +17,9 @@ constexpr Status invalid_value = 7;
 
 Result<CublasFunctions> load() {
   static constexpr std::array names{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so.10"};
-  const auto library = Library::open(names, "Install cuBLAS 10 to 13 (of the CUDA toolkit) for the GPU's driver, or profile the task set again without it.");
+  const auto library = Library::open(
+      names,
+      "Install cuBLAS 10 to 13 (of the CUDA toolkit) for the GPU's driver, or profile the task set again without it.");
   if (!library) return fail(library.error().code, "cuBLAS: " + library.error().what);
   CublasFunctions f{};
   Result<> found;
@@ -45,12 +47,18 @@ Result<std::unique_ptr<Cublas>> Cublas::open(hal::cuda::Stream stream) {
 
 Result<std::unique_ptr<Cublas>> Cublas::open(const CublasFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cublas> cublas(new Cublas(functions));
-  // Each product brings its workspace; the one that cuBLAS takes for itself would be 32 MiB on large GPUs. A user's own setting stays.
+  // Each product brings its workspace; the one that cuBLAS takes for itself would be 32 MiB on large GPUs. A user's own
+  // setting stays.
   constexpr int keep = 0;
-  if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0) return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");
-  if (auto made = cublas->checked(functions.create(&cublas->handle_), "starting it"); !made) return std::unexpected(made.error());
-  if (auto known = cublas->checked(functions.version(cublas->handle_, &cublas->version_), "asking for its version"); !known) return std::unexpected(known.error());
-  if (auto set = cublas->checked(functions.set_stream(cublas->handle_, stream), "giving it a stream"); !set) return std::unexpected(set.error());
+  if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0)
+    return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");
+  if (auto made = cublas->checked(functions.create(&cublas->handle_), "starting it"); !made)
+    return std::unexpected(made.error());
+  if (auto known = cublas->checked(functions.version(cublas->handle_, &cublas->version_), "asking for its version");
+      !known)
+    return std::unexpected(known.error());
+  if (auto set = cublas->checked(functions.set_stream(cublas->handle_, stream), "giving it a stream"); !set)
+    return std::unexpected(set.error());
   return cublas;
 }
 
@@ -69,14 +77,21 @@ Result<> Cublas::multiply(const ConvArguments& product, Precision precision, voi
   if (call_.set_workspace)
     if (auto set = checked(call_.set_workspace(handle_, workspace, bytes), "giving it a workspace"); !set) return set;
   const bool half = precision == Precision::fp16, old = version_ < 11000;
-  if (auto set = checked(call_.set_math(handle_, half && old ? F::tensor_math : F::default_math), "choosing its arithmetic"); !set) return set;
+  if (auto set =
+          checked(call_.set_math(handle_, half && old ? F::tensor_math : F::default_math), "choosing its arithmetic");
+      !set)
+    return set;
   const int type = half ? F::data_half : F::data_float;
-  const int compute = old ? F::data_float : half ? F::compute_float : precision == Precision::tf32 ? F::compute_tf32 : F::compute_pedantic;
+  const int compute = old                            ? F::data_float
+                      : half                         ? F::compute_float
+                      : precision == Precision::tf32 ? F::compute_tf32
+                                                     : F::compute_pedantic;
   const int pixels = product.batch * product.out_height * product.out_width;
   constexpr float one = 1, zero = 0;
   // cuBLAS counts columns first: y' = weights * x', where ' is the transpose of what lies in memory row by row.
-  return checked(call_.multiply(handle_, F::transposed, F::plain, product.out_channels, pixels, product.channels, &one, product.weights, type, product.channels, product.x, type,
-                                product.x_stride, &zero, product.y, type, product.y_stride, compute, F::default_algorithm),
+  return checked(call_.multiply(handle_, F::transposed, F::plain, product.out_channels, pixels, product.channels, &one,
+                                product.weights, type, product.channels, product.x, type, product.x_stride, &zero,
+                                product.y, type, product.y_stride, compute, F::default_algorithm),
                  "a matrix product");
 }
 

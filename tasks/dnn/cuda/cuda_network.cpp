@@ -26,14 +26,17 @@ Result<hal::CudaDevice*> gpu(hal::Device& device) {
 
 } // namespace
 
-Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Precision precision, const Options& options) {
+Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Precision precision,
+                                                        const Options& options) {
   auto program = lower(graph, precision);
   if (!program) return std::unexpected(program.error());
   std::unique_ptr<CudaNetwork> network(new CudaNetwork(std::move(*program), options));
   std::vector<ConvMethod> methods(network->program_.calls.size());
   for (std::size_t i = 0; i < methods.size(); ++i)
-    if (const auto* conv = std::get_if<ConvCall>(&network->program_.calls[i].what)) methods[i] = default_conv_method(precision, *conv);
-  if (auto planned = network->choose(std::move(methods)); !planned) return fail(planned.error().code, "network '" + graph.name + "' " + planned.error().what);
+    if (const auto* conv = std::get_if<ConvCall>(&network->program_.calls[i].what))
+      methods[i] = default_conv_method(precision, *conv);
+  if (auto planned = network->choose(std::move(methods)); !planned)
+    return fail(planned.error().code, "network '" + graph.name + "' " + planned.error().what);
   return network;
 }
 
@@ -55,7 +58,9 @@ std::vector<MemoryObject> CudaNetwork::objects() const {
 
 Result<> CudaNetwork::choose(std::vector<ConvMethod> methods) {
   auto plan = plan_scratch(program_, methods);
-  if (plan.size > max_scratch.count) return fail(Errc::out_of_memory, "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
+  if (plan.size > max_scratch.count)
+    return fail(Errc::out_of_memory,
+                "needs more than " + readable(max_scratch) + " of scratch memory; use a smaller input");
   methods_ = std::move(methods);
   plan_ = std::move(plan);
   return {};
@@ -81,11 +86,15 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
     const auto found = chosen.find(geometry);
     if (found == chosen.end()) continue;
     if (!computes(found->second, program_.precision, *conv))
-      return fail(Errc::bad_input, "'" + to_text(found->second) + "' cannot compute '" + geometry + "': profile the task set again");
+      return fail(Errc::bad_input,
+                  "'" + to_text(found->second) + "' cannot compute '" + geometry + "': profile the task set again");
     methods[i] = found->second;
     if (!std::exchange(seen[geometry], true)) ++used;
   }
-  if (used != chosen.size()) return fail(Errc::bad_input, "the profile's tuning has choices for layers that this network does not have: profile the task set again");
+  if (used != chosen.size())
+    return fail(
+        Errc::bad_input,
+        "the profile's tuning has choices for layers that this network does not have: profile the task set again");
   return choose(std::move(methods));
 }
 
@@ -94,10 +103,12 @@ Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const Tu
   if (!found) return std::unexpected(found.error());
   auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
   if (!tuned) return std::unexpected(tuned.error());
-  if (auto planned = choose(std::move(tuned->methods)); !planned) return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
+  if (auto planned = choose(std::move(tuned->methods)); !planned)
+    return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
   std::vector<std::string> lines;
   for (const auto& text : tuned->notes) lines.push_back(std::string(note) + text);
-  for (const auto& choice : tuned->choices) lines.push_back(choice.geometry + std::string(separator) + to_text(choice.method));
+  for (const auto& choice : tuned->choices)
+    lines.push_back(choice.geometry + std::string(separator) + to_text(choice.method));
   return lines;
 }
 
@@ -129,7 +140,10 @@ Result<> CudaNetwork::open_libraries() {
     Result<> opened;
     if (methods_[i].kind == ConvMethod::Kind::cudnn) opened = executor_->open_cudnn();
     if (methods_[i].kind == ConvMethod::Kind::cublas) opened = executor_->open_cublas();
-    if (!opened) return fail(Errc::refused, "the profile chose a library for a layer of this network that this machine cannot use: " + opened.error().what);
+    if (!opened)
+      return fail(Errc::refused,
+                  "the profile chose a library for a layer of this network that this machine cannot use: " +
+                      opened.error().what);
   }
   return {};
 }
@@ -150,7 +164,10 @@ Result<> CudaNetwork::make_events() {
   if (!observer_.begin && !observer_.end) return {};
   for (std::size_t i = 0; i < program_.layers.size() + 2; ++i) {
     api::Event event = nullptr;
-    if (auto made = device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event"); !made) return made;
+    if (auto made =
+            device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event");
+        !made)
+      return made;
     events_.push_back(event);
   }
   return {};
@@ -160,10 +177,16 @@ Result<> CudaNetwork::issue_all(const Addresses& addresses) {
   executor_->begin();
   if (auto cleared = clear_counters(addresses); !cleared) return cleared;
   for (std::size_t i = 0; options_.transfers && i < inputs_.size(); ++i)
-    if (auto copied = executor_->copy(addresses(program_.inputs[i].place), buffers_[i].device, inputs_[i].buffer.size()); !copied) return copied;
+    if (auto copied =
+            executor_->copy(addresses(program_.inputs[i].place), buffers_[i].device, inputs_[i].buffer.size());
+        !copied)
+      return copied;
   if (auto issued = issue_calls(addresses); !issued) return issued;
   for (std::size_t i = 0; options_.transfers && i < outputs_.size(); ++i)
-    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].device, addresses(program_.outputs[i].place), outputs_[i].buffer.size()); !copied) return copied;
+    if (auto copied = executor_->copy(buffers_[inputs_.size() + i].device, addresses(program_.outputs[i].place),
+                                      outputs_[i].buffer.size());
+        !copied)
+      return copied;
   return record(program_.layers.size() + 1);
 }
 
@@ -172,7 +195,8 @@ Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
   ClearArguments clear;
   clear.count = static_cast<int>(plan_.counters);
   const Place counters{Place::Region::buffer, program_.counters_buffer, 0};
-  return executor_->issue(kernel_call<ClearArguments>(launch_of(clear), clear, {{&ClearArguments::words, counters}}), addresses);
+  return executor_->issue(kernel_call<ClearArguments>(launch_of(clear), clear, {{&ClearArguments::words, counters}}),
+                          addresses);
 }
 
 Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
@@ -184,14 +208,20 @@ Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
     if (call.layer == next || (behind_all && next > 0 && program_.calls[i - 1].layer != Call::no_layer))
       if (auto recorded = record(next++); !recorded) return recorded;
     Result<> issued;
-    if (const auto* conv = std::get_if<ConvCall>(&call.what)) issued = executor_->issue(*conv, methods_[i], ScratchPlan::workspace(program_, i), counters, addresses);
+    if (const auto* conv = std::get_if<ConvCall>(&call.what))
+      issued = executor_->issue(*conv, methods_[i], ScratchPlan::workspace(program_, i), counters, addresses);
     else issued = executor_->issue(std::get<KernelCall>(call.what), addresses);
-    if (!issued) return call.layer == Call::no_layer ? issued : fail(issued.error().code, "layer '" + program_.layers[call.layer] + "': " + issued.error().what);
+    if (!issued)
+      return call.layer == Call::no_layer
+                 ? issued
+                 : fail(issued.error().code, "layer '" + program_.layers[call.layer] + "': " + issued.error().what);
   }
   return next <= program_.layers.size() ? record(next) : Result<>();
 }
 
-Result<> CudaNetwork::record(std::size_t event) { return events_.empty() ? Result<>() : executor_->record(events_[event]); }
+Result<> CudaNetwork::record(std::size_t event) {
+  return events_.empty() ? Result<>() : executor_->record(events_[event]);
+}
 
 void CudaNetwork::unbind() noexcept {
   if (!device_) return;
@@ -216,7 +246,9 @@ Status CudaNetwork::run() noexcept {
 Status CudaNetwork::tell_layers(Instant end) noexcept {
   const auto at = [&](std::size_t event) -> std::expected<Instant, Errc> {
     float milliseconds = 0;
-    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back())); !known) return std::unexpected(known.error());
+    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back()));
+        !known)
+      return std::unexpected(known.error());
     return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
   };
   auto begin = at(0);

@@ -1,7 +1,8 @@
-// A network on an NVIDIA GPU: kernel calls that are captured into one graph when the device is known, with the copies of inputs and outputs.
+// A network on an NVIDIA GPU: kernel calls that are captured into one graph when the device is known, with the copies
+// of inputs and outputs.
 //
-// Everything but bind() and tune() works without a device. Inputs and outputs are page-locked buffers of the device, so the device must
-// outlive a network that was bound to it.
+// Everything but bind() and tune() works without a device. Inputs and outputs are page-locked buffers of the device, so
+// the device must outlive a network that was bound to it.
 #pragma once
 
 #include "config/task_set.hpp"
@@ -27,8 +28,11 @@ class CudaNetwork final : public Network {
   };
 
   /// unsupported: what the kernels cannot do. out_of_memory: more than max_scratch.
-  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision, const Options& options);
-  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision) { return build(graph, precision, Options()); }
+  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision,
+                                                                  const Options& options);
+  [[nodiscard]] static Result<std::unique_ptr<CudaNetwork>> build(const Graph& graph, Precision precision) {
+    return build(graph, precision, Options());
+  }
   ~CudaNetwork() override;
 
   [[nodiscard]] std::span<const std::byte> constants() const override { return program_.constants; }
@@ -72,8 +76,9 @@ class CudaNetwork final : public Network {
   // Of the device it is bound to.
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
-  std::vector<hal::Buffer> buffers_;        // of inputs, then of outputs
-  std::vector<hal::cuda::Event> events_;    // the beginning of each layer, the end of the last one, the end of all
+  std::vector<hal::Buffer> buffers_; // of inputs, then of outputs
+  /// The beginning of each layer, the end of the last one, the end of all
+  std::vector<hal::cuda::Event> events_;
   hal::CudaGraph graph_;
 };
 

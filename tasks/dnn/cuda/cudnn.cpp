@@ -24,7 +24,8 @@ bool says_no(Status status, std::size_t version) {
 
 Result<CudnnFunctions> load() {
   static constexpr std::array names{"libcudnn.so.9", "libcudnn.so.8", "libcudnn.so.7"};
-  const auto library = Library::open(names, "Install cuDNN 7, 8 or 9 for the GPU's driver, or profile the task set again without it.");
+  const auto library =
+      Library::open(names, "Install cuDNN 7, 8 or 9 for the GPU's driver, or profile the task set again without it.");
   if (!library) return fail(library.error().code, "cuDNN: " + library.error().what);
   CudnnFunctions f{};
   Result<> found;
@@ -78,15 +79,26 @@ class Descriptor {
 class Cudnn::Description {
  public:
   Description(const CudnnFunctions& call, const ConvArguments& conv, Precision precision)
-      : x(call.destroy_tensor), weights(call.destroy_filter), convolution(call.destroy_convolution), y(call.destroy_tensor), residual(call.destroy_tensor), bias(call.destroy_tensor),
-        activation(call.destroy_activation), call_(call), type_(precision == Precision::fp16 ? CudnnFunctions::data_half : CudnnFunctions::data_float) {
+      : x(call.destroy_tensor),
+        weights(call.destroy_filter),
+        convolution(call.destroy_convolution),
+        y(call.destroy_tensor),
+        residual(call.destroy_tensor),
+        bias(call.destroy_tensor),
+        activation(call.destroy_activation),
+        call_(call),
+        type_(precision == Precision::fp16 ? CudnnFunctions::data_half : CudnnFunctions::data_float) {
     describe(x, conv.batch, conv.channels * conv.groups, conv.height, conv.width, conv.x_stride);
     describe(y, conv.batch, conv.out_channels * conv.groups, conv.out_height, conv.out_width, conv.y_stride);
     try_to(call.create_filter(&weights.handle));
-    try_to([&] { return call.set_filter(weights.handle, type_, CudnnFunctions::channels_last, conv.out_channels * conv.groups, conv.channels, conv.kernel_h, conv.kernel_w); });
+    try_to([&] {
+      return call.set_filter(weights.handle, type_, CudnnFunctions::channels_last, conv.out_channels * conv.groups,
+                             conv.channels, conv.kernel_h, conv.kernel_w);
+    });
     try_to([&] { return call.create_convolution(&convolution.handle); });
     try_to([&] {
-      return call.set_convolution(convolution.handle, conv.pad_top, conv.pad_left, conv.stride_h, conv.stride_w, conv.dilation_h, conv.dilation_w, CudnnFunctions::cross_correlation,
+      return call.set_convolution(convolution.handle, conv.pad_top, conv.pad_left, conv.stride_h, conv.stride_w,
+                                  conv.dilation_h, conv.dilation_w, CudnnFunctions::cross_correlation,
                                   CudnnFunctions::data_float);
     });
     try_to([&] { return call.set_groups(convolution.handle, conv.groups); });
@@ -97,9 +109,12 @@ class Cudnn::Description {
   void fuse(const ConvArguments& conv) {
     const bool relu = conv.activation.kind == ActivationArguments::relu;
     describe(bias, 1, conv.out_channels * conv.groups, 1, 1, conv.out_channels * conv.groups);
-    describe(residual, conv.batch, conv.out_channels * conv.groups, conv.out_height, conv.out_width, conv.residual ? conv.residual_stride : conv.y_stride);
+    describe(residual, conv.batch, conv.out_channels * conv.groups, conv.out_height, conv.out_width,
+             conv.residual ? conv.residual_stride : conv.y_stride);
     try_to([&] { return call_.create_activation(&activation.handle); });
-    try_to([&] { return call_.set_activation(activation.handle, relu ? CudnnFunctions::relu : CudnnFunctions::identity, 0, 0.0); });
+    try_to([&] {
+      return call_.set_activation(activation.handle, relu ? CudnnFunctions::relu : CudnnFunctions::identity, 0, 0.0);
+    });
   }
 
   Descriptor x, weights, convolution, y, residual, bias, activation;
@@ -121,7 +136,8 @@ class Cudnn::Description {
   /// Before version 8 nothing but multiply-add units computes floats.
   [[nodiscard]] int math(Precision precision) const {
     if (precision == Precision::fp16) return CudnnFunctions::tensor_math;
-    return precision == Precision::fp32 && call_.version() >= 8000 ? CudnnFunctions::multiply_add : CudnnFunctions::default_math;
+    return precision == Precision::fp32 && call_.version() >= 8000 ? CudnnFunctions::multiply_add
+                                                                   : CudnnFunctions::default_math;
   }
 
   const CudnnFunctions& call_;
@@ -141,8 +157,10 @@ Result<std::unique_ptr<Cudnn>> Cudnn::open(hal::cuda::Stream stream) {
 
 Result<std::unique_ptr<Cudnn>> Cudnn::open(const CudnnFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cudnn> cudnn(new Cudnn(functions));
-  if (auto made = cudnn->checked(functions.create(&cudnn->handle_), "starting it"); !made) return std::unexpected(made.error());
-  if (auto set = cudnn->checked(functions.set_stream(cudnn->handle_, stream), "giving it a stream"); !set) return std::unexpected(set.error());
+  if (auto made = cudnn->checked(functions.create(&cudnn->handle_), "starting it"); !made)
+    return std::unexpected(made.error());
+  if (auto set = cudnn->checked(functions.set_stream(cudnn->handle_, stream), "giving it a stream"); !set)
+    return std::unexpected(set.error());
   return cudnn;
 }
 
@@ -160,14 +178,17 @@ std::string Cudnn::version() const {
 Result<> Cudnn::checked(Status status, const char* what) const {
   if (status == success) return {};
   return fail(says_no(status, call_.version()) ? Errc::unsupported : Errc::device_fault,
-              "cuDNN " + version() + ": " + what + " failed: " + call_.error_text(status) + " (" + std::to_string(status) + ")");
+              "cuDNN " + version() + ": " + what + " failed: " + call_.error_text(status) + " (" +
+                  std::to_string(status) + ")");
 }
 
 Result<std::size_t> Cudnn::workspace(const ConvArguments& conv, Precision precision, int algorithm) const {
   const Description d(call_, conv, precision);
-  if (auto described = checked(d.status, "describing a convolution"); !described) return std::unexpected(described.error());
+  if (auto described = checked(d.status, "describing a convolution"); !described)
+    return std::unexpected(described.error());
   std::size_t bytes = 0;
-  const auto asked = call_.workspace(handle_, d.x.handle, d.weights.handle, d.convolution.handle, d.y.handle, algorithm, &bytes);
+  const auto asked =
+      call_.workspace(handle_, d.x.handle, d.weights.handle, d.convolution.handle, d.y.handle, algorithm, &bytes);
   if (auto known = checked(asked, "asking for a workspace"); !known) return std::unexpected(known.error());
   return bytes;
 }
@@ -176,20 +197,23 @@ Result<> Cudnn::convolve(const ConvArguments& conv, Precision precision, int alg
   const Description d(call_, conv, precision);
   if (auto described = checked(d.status, "describing a convolution"); !described) return described;
   constexpr float one = 1, zero = 0;
-  return checked(call_.forward(handle_, &one, d.x.handle, conv.x, d.weights.handle, conv.weights, d.convolution.handle, algorithm, workspace.memory, workspace.bytes, &zero,
-                               d.y.handle, conv.y),
+  return checked(call_.forward(handle_, &one, d.x.handle, conv.x, d.weights.handle, conv.weights, d.convolution.handle,
+                               algorithm, workspace.memory, workspace.bytes, &zero, d.y.handle, conv.y),
                  "a convolution");
 }
 
-Result<> Cudnn::convolve_fused(const ConvArguments& conv, Precision precision, int algorithm, Scratch workspace, const void* bias) const {
+Result<> Cudnn::convolve_fused(const ConvArguments& conv, Precision precision, int algorithm, Scratch workspace,
+                               const void* bias) const {
   Description d(call_, conv, precision);
   d.fuse(conv);
   if (auto described = checked(d.status, "describing a convolution"); !described) return described;
   constexpr float one = 1, zero = 0;
-  return checked(call_.forward_fused(handle_, &one, d.x.handle, conv.x, d.weights.handle, conv.weights, d.convolution.handle, algorithm, workspace.memory, workspace.bytes,
-                                     conv.residual ? &one : &zero, d.residual.handle, conv.residual ? conv.residual : conv.y, d.bias.handle, bias, d.activation.handle, d.y.handle,
-                                     conv.y),
-                 "a convolution with bias and activation");
+  return checked(
+      call_.forward_fused(handle_, &one, d.x.handle, conv.x, d.weights.handle, conv.weights, d.convolution.handle,
+                          algorithm, workspace.memory, workspace.bytes, conv.residual ? &one : &zero, d.residual.handle,
+                          conv.residual ? conv.residual : conv.y, d.bias.handle, bias, d.activation.handle, d.y.handle,
+                          conv.y),
+      "a convolution with bias and activation");
 }
 
 } // namespace rtexec::tasks::cuda

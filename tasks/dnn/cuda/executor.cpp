@@ -11,18 +11,22 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr int first_to_overlap = 90;        // first architecture whose kernels can start before the one before them has ended
+// First architecture whose kernels can start before the one before them has ended
+constexpr int first_to_overlap = 90;
 constexpr int first_with_clusters = 90;
 
-bool by_library(const ConvMethod& method) { return method.kind == ConvMethod::Kind::cudnn || method.kind == ConvMethod::Kind::cublas; }
+bool by_library(const ConvMethod& method) {
+  return method.kind == ConvMethod::Kind::cudnn || method.kind == ConvMethod::Kind::cublas;
+}
 
 } // namespace
 
 std::byte* Addresses::operator()(const Place& place) const {
   switch (place.region) {
-    case Place::Region::none: return nullptr;
-    case Place::Region::constant: return const_cast<std::byte*>(constants) + place.offset; // kernels only read them
-    case Place::Region::buffer: return scratch + offsets[place.buffer] + place.offset;
+  case Place::Region::none: return nullptr;
+  // Kernels only read them
+  case Place::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
+  case Place::Region::buffer: return scratch + offsets[place.buffer] + place.offset;
   }
   return nullptr;
 }
@@ -37,7 +41,8 @@ ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method) {
 Result<std::unique_ptr<Executor>> Executor::open(hal::CudaDevice& device, Precision precision, const Options& options) {
   auto resources = Resources::of(device, options.images);
   if (!resources) return std::unexpected(resources.error());
-  const bool overlap = options.overlap_launches && device.architecture() >= first_to_overlap && device.driver().launch_with;
+  const bool overlap =
+      options.overlap_launches && device.architecture() >= first_to_overlap && device.driver().launch_with;
   return std::unique_ptr<Executor>(new Executor(std::move(*resources), device, precision, overlap, options.libraries));
 }
 
@@ -82,8 +87,11 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
   }
   if (launch.cluster_z > 1) {
     if (!driver.launch_with)
-      return fail(Errc::unsupported, "the NVIDIA driver of " + device_.name() + " cannot launch clusters, which the profile chose: install one of CUDA 11.8 or later, or profile the "
-                                         "task set again");
+      return fail(
+          Errc::unsupported,
+          "the NVIDIA driver of " + device_.name() +
+              " cannot launch clusters, which the profile chose: install one of CUDA 11.8 or later, or profile the "
+              "task set again");
     attributes[count].id = api::LaunchAttribute::cluster_dimension;
     attributes[count++].value.cluster = {1, 1, launch.cluster_z};
     attributes[count].id = api::LaunchAttribute::cluster_scheduling_policy;
@@ -92,8 +100,11 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
   after_own_kernel_ = true;
   const std::string what = std::string("launching kernel ") + launch.name;
   if (count == 0)
-    return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, parameters, nullptr), what);
-  const api::LaunchConfig config{launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1, launch.shared, stream, attributes.data(), count};
+    return device_.checked(driver.launch(function, launch.grid_x, launch.grid_y, launch.grid_z, launch.threads, 1, 1,
+                                         launch.shared, stream, parameters, nullptr),
+                           what);
+  const api::LaunchConfig config{launch.grid_x, launch.grid_y, launch.grid_z,     launch.threads, 1, 1,
+                                 launch.shared, stream,        attributes.data(), count};
   return device_.checked(driver.launch_with(&config, function, parameters, nullptr), what);
 }
 
@@ -112,13 +123,18 @@ Result<> Executor::record(api::Event event) {
   after_own_kernel_ = false;
   const auto& driver = device_.driver();
   if (!driver.event_record_with_flags)
-    return fail(Errc::unsupported, "the NVIDIA driver of " + device_.name() + " cannot record events inside of a graph: install one of CUDA 11.1 or later, or trace no layers");
-  return device_.checked(driver.event_record_with_flags(event, device_.stream(hal::EngineKind::compute), api::event_record_external), "recording a layer's event");
+    return fail(Errc::unsupported,
+                "the NVIDIA driver of " + device_.name() +
+                    " cannot record events inside of a graph: install one of CUDA 11.1 or later, or trace no layers");
+  return device_.checked(
+      driver.event_record_with_flags(event, device_.stream(hal::EngineKind::compute), api::event_record_external),
+      "recording a layer's event");
 }
 
 // ---- convolutions
 
-Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters, const Addresses& addresses) {
+Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters,
+                         const Addresses& addresses) {
   auto arguments = call.arguments;
   if (method.kind == ConvMethod::Kind::own) {
     arguments.splits = method.own.splits;
@@ -155,18 +171,24 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
 
 /// Where it does not, a kernel would do nothing at all, or something else.
 Result<> Executor::device_computes(const ConvChoice& choice) const {
-  const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, first_with_clusters) : choice.variant->minimum_architecture;
+  const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, first_with_clusters)
+                                       : choice.variant->minimum_architecture;
   if (device_.architecture() >= needed) return {};
-  return fail(Errc::unsupported, "'" + to_string(choice) + "', which the profile chose, needs a GPU of sm_" + std::to_string(needed) + " or later, and " + device_.name() + " is of sm_" +
-                                     std::to_string(device_.architecture()) + ": profile the task set again on this machine");
+  return fail(Errc::unsupported, "'" + to_string(choice) + "', which the profile chose, needs a GPU of sm_" +
+                                     std::to_string(needed) + " or later, and " + device_.name() + " is of sm_" +
+                                     std::to_string(device_.architecture()) +
+                                     ": profile the task set again on this machine");
 }
 
-Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses) {
+Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method,
+                                       std::byte* workspace, const Addresses& addresses) {
   after_own_kernel_ = false;
   if (method.kind == ConvMethod::Kind::cudnn && method.fused)
-    return cudnn_->convolve_fused(arguments, precision_, method.algorithm, {workspace, method.workspace}, addresses(precision_ == Precision::fp16 ? call.half_bias : call.bias));
-  const auto done = method.kind == ConvMethod::Kind::cudnn ? cudnn_->convolve(arguments, precision_, method.algorithm, {workspace, method.workspace})
-                                                           : cublas_->multiply(arguments, precision_, workspace, method.workspace);
+    return cudnn_->convolve_fused(arguments, precision_, method.algorithm, {workspace, method.workspace},
+                                  addresses(precision_ == Precision::fp16 ? call.half_bias : call.bias));
+  const auto done = method.kind == ConvMethod::Kind::cudnn
+                        ? cudnn_->convolve(arguments, precision_, method.algorithm, {workspace, method.workspace})
+                        : cublas_->multiply(arguments, precision_, workspace, method.workspace);
   return done ? finish_sums(call, addresses) : done;
 }
 
@@ -184,7 +206,11 @@ Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses)
     s.x_stride = s.y_stride = a.y_stride;
     if (!add) s.activation = a.activation;
     using S = ScaleShiftArguments;
-    if (auto done = issue(kernel_call<S>(launch_of(s, storage), s, {{&S::x, call.y}, {&S::shift, call.bias}, {&S::y, call.y}}), addresses); !done) return done;
+    if (auto done =
+            issue(kernel_call<S>(launch_of(s, storage), s, {{&S::x, call.y}, {&S::shift, call.bias}, {&S::y, call.y}}),
+                  addresses);
+        !done)
+      return done;
   }
   if (!add) return {};
   const auto view = [&](int stride) {
@@ -202,7 +228,8 @@ Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses)
   b.activation = a.activation;
   simplify(b);
   using B = BinaryArguments;
-  return issue(kernel_call<B>(launch_of(b, storage), b, {{&B::a, call.y}, {&B::b, call.residual}, {&B::y, call.y}}), addresses);
+  return issue(kernel_call<B>(launch_of(b, storage), b, {{&B::a, call.y}, {&B::b, call.residual}, {&B::y, call.y}}),
+               addresses);
 }
 
 } // namespace rtexec::tasks::cuda

@@ -1,4 +1,5 @@
-// Puts calls into the compute stream of a device: kernels, and convolutions by the method that was chosen. Set-up only: what it issues is captured into a graph, or run while tuning. The device must outlive it.
+// Puts calls into the compute stream of a device: kernels, and convolutions by the method that was chosen. Set-up only:
+// what it issues is captured into a graph, or run while tuning. The device must outlive it.
 #pragma once
 
 #include "config/result.hpp"
@@ -38,12 +39,14 @@ class Executor {
  public:
   struct Options {
     std::span<const KernelImage> images = kernel_images();
-    bool overlap_launches = true; // sm_90 on: programmatic stream serialisation: every kernel of ours waits for the one before it by itself
-    bool libraries = true;         // cuDNN and cuBLAS may be used
+    /// Sm_90 on: programmatic stream serialisation: every kernel of ours waits for the one before it by itself
+    bool overlap_launches = true;
+    bool libraries = true; // cuDNN and cuBLAS may be used
   };
 
   /// Makes the context current on this thread. refused: the build has no kernels for the device.
-  [[nodiscard]] static Result<std::unique_ptr<Executor>> open(hal::CudaDevice& device, Precision precision, const Options& options);
+  [[nodiscard]] static Result<std::unique_ptr<Executor>> open(hal::CudaDevice& device, Precision precision,
+                                                              const Options& options);
 
   [[nodiscard]] Result<> open_cudnn();
   [[nodiscard]] Result<> open_cublas();
@@ -53,9 +56,10 @@ class Executor {
 
   [[nodiscard]] Result<> issue(const KernelCall& call, const Addresses& addresses);
   /// What `method` needs must be open.
-  [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace, const Place& counters, const Addresses& addresses);
-  /// Between host memory that the device sees and its own, by a kernel: a copy engine that swapping keeps busy lets a copy of a graph wait
-  /// for as long as it likes (6 s were seen on an H200).
+  [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const Place& workspace,
+                               const Place& counters, const Addresses& addresses);
+  /// Between host memory that the device sees and its own, by a kernel: a copy engine that swapping keeps busy lets a
+  /// copy of a graph wait for as long as it likes (6 s were seen on an H200).
   [[nodiscard]] Result<> copy(std::byte* to, const std::byte* from, std::size_t floats);
   /// An event whose time is taken whenever the captured graph runs.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
@@ -64,12 +68,19 @@ class Executor {
   void begin() { after_own_kernel_ = false; }
 
  private:
-  Executor(std::shared_ptr<Resources> resources, hal::CudaDevice& device, Precision precision, bool overlap_launches, bool libraries)
-      : resources_(std::move(resources)), device_(device), precision_(precision), overlap_(overlap_launches), libraries_(libraries) {}
+  Executor(std::shared_ptr<Resources> resources, hal::CudaDevice& device, Precision precision, bool overlap_launches,
+           bool libraries)
+      : resources_(std::move(resources)),
+        device_(device),
+        precision_(precision),
+        overlap_(overlap_launches),
+        libraries_(libraries) {}
 
   [[nodiscard]] Result<> launch(hal::cuda::Function function, const Launch& launch, void* arguments);
   [[nodiscard]] Result<> device_computes(const ConvChoice& choice) const;
-  [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments, const ConvMethod& method, std::byte* workspace, const Addresses& addresses);
+  [[nodiscard]] Result<> convolve_by_library(const ConvCall& call, const ConvArguments& arguments,
+                                             const ConvMethod& method, std::byte* workspace,
+                                             const Addresses& addresses);
   [[nodiscard]] Result<> finish_sums(const ConvCall& call, const Addresses& addresses);
 
   std::shared_ptr<Resources> resources_;
@@ -78,7 +89,7 @@ class Executor {
   bool overlap_;
   bool libraries_;
   bool after_own_kernel_ = false; // what was issued last
-  const Cudnn* cudnn_ = nullptr;   // of the resources, once opened
+  const Cudnn* cudnn_ = nullptr;  // of the resources, once opened
   const Cublas* cublas_ = nullptr;
 };
 

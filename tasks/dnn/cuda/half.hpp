@@ -11,7 +11,7 @@ namespace rtexec::tasks::cuda {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7fff'ffffU;
-  if (magnitude > 0x7f80'0000U) return static_cast<std::uint16_t>(sign | 0x7e00U); // not a number
+  if (magnitude > 0x7f80'0000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // not a number
   if (magnitude >= 0x4780'0000U) return static_cast<std::uint16_t>(sign | 0x7c00U); // 2^16 and more
   std::uint32_t significand = magnitude;
   unsigned dropped = 13;

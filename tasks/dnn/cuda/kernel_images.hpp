@@ -7,7 +7,8 @@ namespace rtexec::tasks::cuda {
 
 using hal::cuda::KernelImage;
 
-/// All images of tasks/dnn/cuda/kernels/; empty when no compiler for them was found. The same at every call; from any thread.
+/// All images of tasks/dnn/cuda/kernels/; empty when no compiler for them was found. The same at every call; from any
+/// thread.
 [[nodiscard]] std::span<const KernelImage> kernel_images();
 
 } // namespace rtexec::tasks::cuda

@@ -1,4 +1,5 @@
-// A shared library that is opened at run time, by the first of several names that is there. It stays open for the life of the process.
+// A shared library that is opened at run time, by the first of several names that is there. It stays open for the life
+// of the process.
 #pragma once
 
 #include "config/result.hpp"

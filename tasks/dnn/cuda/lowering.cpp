@@ -50,7 +50,8 @@ template <class T> std::vector<T> without(const std::vector<T>& values, const Mi
   return rest;
 }
 template <class T> std::vector<T> within(const std::vector<T>& values, const Middle& middle) {
-  return {values.begin() + static_cast<std::ptrdiff_t>(middle.first), values.begin() + static_cast<std::ptrdiff_t>(middle.last)};
+  return {values.begin() + static_cast<std::ptrdiff_t>(middle.first),
+          values.begin() + static_cast<std::ptrdiff_t>(middle.last)};
 }
 
 class Lowering {
@@ -86,7 +87,9 @@ class Lowering {
 
   [[nodiscard]] const std::vector<float>& constant_of(TensorId id, const char* role) const {
     const auto& tensor = graph_.tensors[id];
-    if (!tensor.constant()) throw Unsupported{"node '" + node().name + "': " + role + " is computed by the network; on a GPU it must be a constant"};
+    if (!tensor.constant())
+      throw Unsupported{"node '" + node().name + "': " + role +
+                        " is computed by the network; on a GPU it must be a constant"};
     return tensor.values;
   }
 
@@ -111,7 +114,8 @@ class Lowering {
     arguments.y_view = kernel_view(y.shape, y.strides);
     arguments.activation = activation_of(activation);
     simplify(arguments);
-    emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments, {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
+    emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments,
+                                    {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
   }
 
   Value copied(const Value& x, Strides strides) {
@@ -121,7 +125,8 @@ class Lowering {
   }
 
   static Value under(const Value& x, Shape shape, Strides strides, std::int64_t offset = 0) {
-    return {x.place.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape), std::move(strides)};
+    return {x.place.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape),
+            std::move(strides)};
   }
 
   // ---- tensors as kernels want them
@@ -133,11 +138,15 @@ class Lowering {
 
   [[nodiscard]] bool aligned(const Value& value) const { return value.place.offset % 16 == 0; }
 
-  /// `id` with its channels last; a copy, made once, where it lies otherwise. `whole`: pixels begin at multiples of 16 bytes.
+  /// `id` with its channels last; a copy, made once, where it lies otherwise. `whole`: pixels begin at multiples of 16
+  /// bytes.
   Pixels pixels(TensorId id, bool whole = false) {
     const auto& value = tensors_.value(id);
-    const auto fits = [&](const Value& at, const std::optional<Image>& image) { return image && (!whole || (aligned(at) && image->pixel % tensors_.unit() == 0)); };
-    if (const auto image = image_of(value.shape, value.strides, tensors_.unit()); fits(value, image)) return {value, *image};
+    const auto fits = [&](const Value& at, const std::optional<Image>& image) {
+      return image && (!whole || (aligned(at) && image->pixel % tensors_.unit() == 0));
+    };
+    if (const auto image = image_of(value.shape, value.strides, tensors_.unit()); fits(value, image))
+      return {value, *image};
     const auto [found, missing] = images_.try_emplace(id);
     if (missing) found->second = copied(value, channels_last(value.shape, round_up(value.shape[1], tensors_.unit())));
     return {found->second, *image_of(found->second.shape, found->second.strides, tensors_.unit())};
@@ -168,7 +177,9 @@ class Lowering {
   Value row_major(TensorId id) {
     const auto& value = tensors_.value(id);
     const auto dense = dense_strides(value.shape);
-    if (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} || element_count(value.shape) == 1) return under(value, value.shape, dense);
+    if (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} ||
+        element_count(value.shape) == 1)
+      return under(value, value.shape, dense);
     const auto [found, missing] = dense_.try_emplace(id);
     if (missing) found->second = copied(value, dense);
     return found->second;
@@ -208,7 +219,9 @@ class Lowering {
   void give_out(TensorId id) {
     const auto& tensor = graph_.tensors[id];
     auto value = tensors_.value(id);
-    const bool dense = value.storage == Storage::f32 && (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} || element_count(value.shape) == 1);
+    const bool dense = value.storage == Storage::f32 &&
+                       (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} ||
+                        element_count(value.shape) == 1);
     if (!dense) {
       const auto staged = tensors_.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
       copy(value, staged);
@@ -233,7 +246,8 @@ class Lowering {
     finish(node, y);
   }
 
-  void scale_shift(const Value& x, const Image& from, const Place& scale, const Place& shift, const Value& y, const Image& to, const Activation& activation) {
+  void scale_shift(const Value& x, const Image& from, const Place& scale, const Place& shift, const Value& y,
+                   const Image& to, const Activation& activation) {
     ScaleShiftArguments arguments;
     arguments.pixels = from.batch * from.height * from.width;
     arguments.channels = narrow(from.channels);
@@ -265,7 +279,8 @@ class Lowering {
     const auto out = shape(node.output);
     const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
     const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
-    const auto x = pad ? padded_pixels(node.inputs[0]) : pixels(node.inputs[0], !depthwise && out[0] * out[2] * out[3] > few_pixels);
+    const auto x = pad ? padded_pixels(node.inputs[0])
+                       : pixels(node.inputs[0], !depthwise && out[0] * out[2] * out[3] > few_pixels);
     ConvArguments a;
     a.batch = narrow(x.image.batch);
     a.height = narrow(x.image.height);
@@ -297,7 +312,8 @@ class Lowering {
     const float* from = weights.values.data();
     for (std::int64_t o = 0; o < out; ++o)
       for (std::int64_t c = 0; c < in; ++c)
-        for (std::int64_t w = 0; w < window; ++w) packed[static_cast<std::size_t>((o * window + w) * channels + c)] = *from++;
+        for (std::int64_t w = 0; w < window; ++w)
+          packed[static_cast<std::size_t>((o * window + w) * channels + c)] = *from++;
     return packed;
   }
 
@@ -309,7 +325,8 @@ class Lowering {
     return values;
   }
 
-  void convolution(const Node& node, ConvArguments arguments, const Value& x, const std::vector<float>& weights, const std::vector<float>& bias) {
+  void convolution(const Node& node, ConvArguments arguments, const Value& x, const std::vector<float>& weights,
+                   const std::vector<float>& bias) {
     ConvCall call;
     call.x = x.place;
     call.weights = tensors_.stored(program_.precision == Precision::tf32 ? rounded_to_tf32(weights) : weights);
@@ -333,7 +350,8 @@ class Lowering {
 
   void lower(const Node& node, const Gemm& gemm) {
     const auto& a = tensors_.value(node.inputs[0]);
-    const bool is_conv = graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && image_of(a.shape, a.strides, tensors_.unit());
+    const bool is_conv =
+        graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && image_of(a.shape, a.strides, tensors_.unit());
     const auto bias = is_conv ? row_bias(node, gemm) : std::nullopt;
     if (bias) matrix_conv(node, gemm, *bias);
     else generic_gemm(node, gemm);
@@ -344,7 +362,9 @@ class Lowering {
     if (node.inputs.size() < 3) return std::vector<float>{};
     const auto& c = graph_.tensors[node.inputs[2]];
     const auto columns = shape(node.output)[1];
-    if (!c.constant() || (c.values.size() != 1 && (c.shape.empty() || c.shape.back() != columns || element_count(c.shape) != columns))) return std::nullopt;
+    if (!c.constant() ||
+        (c.values.size() != 1 && (c.shape.empty() || c.shape.back() != columns || element_count(c.shape) != columns)))
+      return std::nullopt;
     std::vector<float> bias(static_cast<std::size_t>(columns));
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = gemm.beta * c.values[c.values.size() == 1 ? 0 : i];
     return bias;
@@ -358,7 +378,8 @@ class Lowering {
     std::vector<float> weights(static_cast<std::size_t>(columns * channels), 0.0F);
     for (std::int64_t n = 0; n < columns; ++n)
       for (std::int64_t k = 0; k < sum; ++k)
-        weights[static_cast<std::size_t>(n * channels + k)] = gemm.alpha * b.values[static_cast<std::size_t>(gemm.transpose_b ? n * sum + k : k * columns + n)];
+        weights[static_cast<std::size_t>(n * channels + k)] =
+            gemm.alpha * b.values[static_cast<std::size_t>(gemm.transpose_b ? n * sum + k : k * columns + n)];
     ConvArguments arguments;
     arguments.height = arguments.out_height = narrow(rows);
     arguments.channels = narrow(channels);
@@ -442,7 +463,9 @@ class Lowering {
     r.x_stride = narrow(x.image.pixel);
     r.y_stride = narrow(image_of(y.shape, y.strides, tensors_.unit())->pixel);
     using A = ResizeArguments;
-    emit<A>(r, {{&A::x, x.value.place}, {&A::y, y.place}, {&A::rows, taps(resize.rows)}, {&A::columns, taps(resize.columns)}});
+    emit<A>(
+        r,
+        {{&A::x, x.value.place}, {&A::y, y.place}, {&A::rows, taps(resize.rows)}, {&A::columns, taps(resize.columns)}});
     finish(node, y);
   }
 
@@ -477,7 +500,8 @@ class Lowering {
 
   void lower(const Node& node, const Mean& mean) {
     const auto& x = shape(node.inputs[0]);
-    if (x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 && (mean.count > 1 || x[2] * x[3] == 1)) {
+    if (x.size() == 4 && x[0] <= most_blocks && mean.outer == x[0] * x[1] && mean.inner == 1 &&
+        (mean.count > 1 || x[2] * x[3] == 1)) {
       if (auto y = tensors_.destination(node.output); reshape(y.shape, y.strides, {x[0], x[1]})) {
         global_average(node, y);
         return;
@@ -502,7 +526,8 @@ class Lowering {
     r.reduced = kernel_view(within(from.shape, *middle), within(from.strides, *middle));
     r.y_reduced = kernel_view(within(from.shape, *middle), Strides(middle->last - middle->first, 0));
     simplify(r);
-    emit(kernel_call<ReduceArguments>(reduce_mean_launch(r, storage()), r, {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
+    emit(kernel_call<ReduceArguments>(reduce_mean_launch(r, storage()), r,
+                                      {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
     finish(node, y);
   }
 
@@ -550,7 +575,8 @@ class Lowering {
     r.reduced = kernel_view(within(x.shape, *middle), within(x.strides, *middle));
     r.y_reduced = kernel_view(within(x.shape, *middle), within(to.strides, *middle));
     simplify(r);
-    emit(kernel_call<ReduceArguments>(softmax_launch(r, storage()), r, {{&ReduceArguments::x, x.place}, {&ReduceArguments::y, y.place}}));
+    emit(kernel_call<ReduceArguments>(softmax_launch(r, storage()), r,
+                                      {{&ReduceArguments::x, x.place}, {&ReduceArguments::y, y.place}}));
     finish(node, y);
   }
 
@@ -601,7 +627,8 @@ class Lowering {
   void lower(const Node& node, const tasks::View& view) {
     const auto& x = tensors_.value(node.inputs[0]);
     const auto& to = shape(node.output);
-    if (const auto found = view_of(view, to, x.shape, x.strides)) return finish(node, under(x, to, found->strides, found->offset));
+    if (const auto found = view_of(view, to, x.shape, x.strides))
+      return finish(node, under(x, to, found->strides, found->offset));
     finish(node, under(row_major(node.inputs[0]), to, view.strides, view.offset));
   }
 
@@ -642,7 +669,7 @@ class Lowering {
   Tensors tensors_;
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false; // not before the first node, nor after the last
+  bool in_layers_ = false;                            // not before the first node, nor after the last
   std::map<TensorId, Value> images_, padded_, dense_; // copies that were made already
 };
 
@@ -651,9 +678,7 @@ class Lowering {
 Result<Program> lower(const Graph& graph, Precision precision) {
   try {
     return Lowering(graph, precision).run();
-  } catch (const Unsupported& unsupported) {
-    return fail(Errc::unsupported, unsupported.what);
-  }
+  } catch (const Unsupported& unsupported) { return fail(Errc::unsupported, unsupported.what); }
 }
 
 } // namespace rtexec::tasks::cuda

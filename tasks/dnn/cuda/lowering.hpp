@@ -1,8 +1,9 @@
 // A graph as kernel calls: where each tensor lies and how, and which kernel computes each node.
 //
-// Images [n, c, h, w] lie channels last. The parts of a concatenation along channels are written where the concatenation wants them, when
-// they begin at multiples of 16 bytes (the chains of DenseNet become one buffer). Reshapes, transposes and slices are other strides over
-// the same memory where that can be said; else they are copies. Element-wise calls overwrite an input that nobody reads later.
+// Images [n, c, h, w] lie channels last. The parts of a concatenation along channels are written where the
+// concatenation wants them, when they begin at multiples of 16 bytes (the chains of DenseNet become one buffer).
+// Reshapes, transposes and slices are other strides over the same memory where that can be said; else they are copies.
+// Element-wise calls overwrite an input that nobody reads later.
 #pragma once
 
 #include "config/result.hpp"

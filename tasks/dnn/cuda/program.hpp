@@ -1,5 +1,5 @@
-// A network as a list of kernel calls, before addresses: each pointer of a call is a place in the image of constants, or in a buffer of
-// scratch that is planned later. Made by lowering.hpp; needs no device.
+// A network as a list of kernel calls, before addresses: each pointer of a call is a place in the image of constants,
+// or in a buffer of scratch that is planned later. Made by lowering.hpp; needs no device.
 #pragma once
 
 #include "config/plan.hpp"
@@ -41,16 +41,18 @@ struct KernelCall {
 
 /// A pointer of `Arguments`, and what it points to.
 template <class Arguments> struct Operand {
-  template <class T> Operand(T* Arguments::* member, Place where) : place(where) {
+  template <class T> Operand(T* Arguments::*member, Place where) : place(where) {
     static const Arguments sample{};
-    at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(sample.*member)) - reinterpret_cast<const std::byte*>(&sample));
+    at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&(sample.*member)) -
+                                  reinterpret_cast<const std::byte*>(&sample));
   }
   std::size_t at;
   Place place;
 };
 
 template <class Arguments>
-[[nodiscard]] KernelCall kernel_call(const Launch& launch, const Arguments& arguments, const std::vector<Operand<Arguments>>& operands) {
+[[nodiscard]] KernelCall kernel_call(const Launch& launch, const Arguments& arguments,
+                                     const std::vector<Operand<Arguments>>& operands) {
   static_assert(std::is_trivially_copyable_v<Arguments>);
   const auto* bytes = reinterpret_cast<const std::byte*>(&arguments);
   KernelCall call{launch, {bytes, bytes + sizeof arguments}, {}};
@@ -83,13 +85,14 @@ struct Transfer {
 struct Program {
   Precision precision = Precision::fp32;
   Storage storage = Storage::f32;
-  std::vector<Call> calls;              // in the order of execution
-  std::vector<std::size_t> buffers;     // sizes in bytes
+  std::vector<Call> calls;          // in the order of execution
+  std::vector<std::size_t> buffers; // sizes in bytes
   std::vector<std::byte> constants;
   std::vector<MemoryObject> constant_objects; // where each lies in the image
-  std::vector<std::string> layers;      // names; calls of one layer follow each other
+  std::vector<std::string> layers;            // names; calls of one layer follow each other
   std::vector<Transfer> inputs, outputs;
-  std::size_t counters = 0;             // words of `counters_buffer` that the calls need, zero before the first; conv methods may need more
+  /// Words of `counters_buffer` that the calls need, zero before the first; conv methods may need more
+  std::size_t counters = 0;
   std::uint32_t counters_buffer = 0;
   double flops = 0;
 };

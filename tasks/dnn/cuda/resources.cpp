@@ -24,8 +24,9 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
   static std::mutex mutex;
   static std::map<std::pair<const hal::CudaDevice*, const KernelImage*>, std::weak_ptr<Resources>> known;
   if (images.empty())
-    return fail(Errc::refused, "this program was built without a compiler for GPU kernels, so that no network can run on " + device.name() +
-                                   ": install nvcc (CUDA toolkit) or clang and build again");
+    return fail(Errc::refused,
+                "this program was built without a compiler for GPU kernels, so that no network can run on " +
+                    device.name() + ": install nvcc (CUDA toolkit) or clang and build again");
   if (auto entered = device.enter(); !entered) return std::unexpected(entered.error());
   const std::scoped_lock lock(mutex);
   std::erase_if(known, [](const auto& each) { return each.second.expired(); });
@@ -33,7 +34,8 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
   if (auto shared = place.lock()) return shared;
   auto chosen = api::choose_images(images, device.architecture());
   if (chosen.empty())
-    return fail(Errc::refused, "this program has no GPU kernels that " + device.name() + " (sm_" + std::to_string(device.architecture()) +
+    return fail(Errc::refused, "this program has no GPU kernels that " + device.name() + " (sm_" +
+                                   std::to_string(device.architecture()) +
                                    ") can load: build it with a compiler for that architecture");
   std::shared_ptr<Resources> made(new Resources(device, std::move(chosen)));
   place = made;
@@ -46,8 +48,11 @@ Result<api::Function> Resources::function(const Launch& launch) {
   const auto found = find(launch.name);
   if (!found) return found;
   if (launch.shared > plain_shared) {
-    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared, static_cast<int>(launch.shared));
-    if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory"); !allowed) return std::unexpected(allowed.error());
+    const auto set = device_.driver().function_set_attribute(*found, api::function_max_dynamic_shared,
+                                                             static_cast<int>(launch.shared));
+    if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory");
+        !allowed)
+      return std::unexpected(allowed.error());
   }
   functions_.emplace(launch.name, *found);
   return found;
@@ -69,8 +74,10 @@ Result<api::Function> Resources::find(const char* name) {
     images_.erase(image);
     return found;
   }
-  return fail(Errc::refused, std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" + std::to_string(device_.architecture()) +
-                                 "): profile the task set again on this machine, or build with a compiler for its architecture");
+  return fail(Errc::refused,
+              std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" +
+                  std::to_string(device_.architecture()) +
+                  "): profile the task set again on this machine, or build with a compiler for its architecture");
 }
 
 Result<const Cudnn*> Resources::cudnn() {

@@ -1,5 +1,6 @@
-// What all networks on one device share: kernels, loaded from the images of this build when first asked for, and the handles of cuDNN and
-// cuBLAS. Lives as long as a network holds it, and the device must outlive it. Set-up only, one thread at a time for one device.
+// What all networks on one device share: kernels, loaded from the images of this build when first asked for, and the
+// handles of cuDNN and cuBLAS. Lives as long as a network holds it, and the device must outlive it. Set-up only, one
+// thread at a time for one device.
 #pragma once
 
 #include "config/result.hpp"
@@ -21,7 +22,8 @@ class Resources {
  public:
   /// Those of `device`, made with `images` where there are none yet. Makes the context current on this thread.
   /// unsupported: `images` has nothing for the device.
-  [[nodiscard]] static Result<std::shared_ptr<Resources>> of(hal::CudaDevice& device, std::span<const KernelImage> images);
+  [[nodiscard]] static Result<std::shared_ptr<Resources>> of(hal::CudaDevice& device,
+                                                             std::span<const KernelImage> images);
   Resources(const Resources&) = delete;
   Resources& operator=(const Resources&) = delete;
 

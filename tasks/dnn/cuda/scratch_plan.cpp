@@ -26,7 +26,8 @@ class Lifetimes {
   std::vector<Lifetime> with_sizes(std::span<const std::size_t> sizes) && {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       if (lifetimes_[i].first == never) lifetimes_[i] = {0, 0, 0};
-      else lifetimes_[i].size = (sizes[i] + ScratchPlan::alignment - 1) / ScratchPlan::alignment * ScratchPlan::alignment;
+      else
+        lifetimes_[i].size = (sizes[i] + ScratchPlan::alignment - 1) / ScratchPlan::alignment * ScratchPlan::alignment;
     }
     return std::move(lifetimes_);
   }

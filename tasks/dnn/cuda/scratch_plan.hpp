@@ -16,7 +16,7 @@ struct ScratchPlan {
   std::vector<std::size_t> offsets; // of the program's buffers, then of one workspace for each call
   std::vector<std::size_t> sizes;   // of the same, in whole units of the alignment; 0 where nobody uses it
   std::size_t size = 0;
-  std::size_t counters = 0;         // words that are to be cleared at the beginning
+  std::size_t counters = 0; // words that are to be cleared at the beginning
 
   [[nodiscard]] static Place workspace(const Program& program, std::size_t call) {
     return {Place::Region::buffer, static_cast<std::uint32_t>(program.buffers.size() + call), 0};

@@ -16,7 +16,8 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   std::vector<Run> runs;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
-    if (!runs.empty() && runs.back().stride == strides[d] * shape[d]) runs.back() = {runs.back().count * shape[d], strides[d]};
+    if (!runs.empty() && runs.back().stride == strides[d] * shape[d])
+      runs.back() = {runs.back().count * shape[d], strides[d]};
     else runs.push_back({shape[d], strides[d]});
   }
   return runs;
@@ -59,7 +60,8 @@ std::optional<Strides> reshape(const Shape& from, const Strides& strides, const 
 std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from, const Strides& strides) {
   const auto dense = dense_strides(from);
   Viewed result{0, Strides(to.size(), 0)};
-  std::vector<std::int64_t> first(from.size(), 0), last(from.size(), 0); // indices that are touched, in each dimension
+  // Indices that are touched, in each dimension
+  std::vector<std::int64_t> first(from.size(), 0), last(from.size(), 0);
   auto rest = view.offset;
   for (std::size_t d = 0; d < from.size(); ++d) {
     first[d] = last[d] = rest / dense[d];

@@ -29,7 +29,8 @@ std::vector<float> spread(const std::vector<float>& values, const Shape& shape, 
 
 } // namespace
 
-Tensors::Tensors(const Graph& graph, Program& program) : graph_(graph), program_(program), concats_(plan_concats(graph, unit())) {
+Tensors::Tensors(const Graph& graph, Program& program)
+    : graph_(graph), program_(program), concats_(plan_concats(graph, unit())) {
   groups_.resize(concats_.groups.size());
   find_last_reads();
 }
@@ -37,7 +38,8 @@ Tensors::Tensors(const Graph& graph, Program& program) : graph_(graph), program_
 void Tensors::find_last_reads() {
   for (TensorId id = 0; id < graph_.tensors.size(); ++id) source_.push_back(id);
   for (const auto& node : graph_.nodes)
-    if (std::holds_alternative<Reshape>(node.operation) || std::holds_alternative<tasks::View>(node.operation)) source_[node.output] = source_[node.inputs.front()];
+    if (std::holds_alternative<Reshape>(node.operation) || std::holds_alternative<tasks::View>(node.operation))
+      source_[node.output] = source_[node.inputs.front()];
   last_read_.resize(graph_.tensors.size(), 0);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     for (const auto input : graph_.nodes[i].inputs) last_read_[source_[input]] = i;
@@ -67,7 +69,10 @@ Value Tensors::allocate(const Shape& shape, Strides strides, Storage storage) {
   // Whole pixels: kernels may read the last one to its end.
   const auto elements = round_up(extent(shape, strides), 16 / static_cast<std::int64_t>(size_of(storage)));
   program_.buffers.push_back(static_cast<std::size_t>(elements) * size_of(storage));
-  return {{Place::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0}, storage, shape, std::move(strides)};
+  return {{Place::Region::buffer, static_cast<std::uint32_t>(program_.buffers.size() - 1), 0},
+          storage,
+          shape,
+          std::move(strides)};
 }
 
 Value Tensors::destination(TensorId id) {
@@ -77,7 +82,8 @@ Value Tensors::destination(TensorId id) {
   const auto& group = concats_.groups[slot.group];
   auto& place = groups_[slot.group];
   if (!place) place = allocate(group.shape, channels_last(group.shape, group.pixel), program_.storage).place;
-  return {place->at(static_cast<std::size_t>(slot.channel) * size_of(program_.storage)), program_.storage, shape, channels_last(shape, group.pixel)};
+  return {place->at(static_cast<std::size_t>(slot.channel) * size_of(program_.storage)), program_.storage, shape,
+          channels_last(shape, group.pixel)};
 }
 
 bool Tensors::own_buffer(const Value& value) const {
@@ -92,8 +98,12 @@ Value Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
   for (const auto input : inputs) {
     if (graph_.tensors[input].constant()) continue;
     const auto& x = value(input);
-    if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != program_.storage || x.shape != shape || x.strides != natural(shape)) continue;
-    const auto in_buffer = [&](TensorId other) { return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer; };
+    if (last_read_[source_[input]] != node || !own_buffer(x) || x.storage != program_.storage || x.shape != shape ||
+        x.strides != natural(shape))
+      continue;
+    const auto in_buffer = [&](TensorId other) {
+      return value(other).place.region == Place::Region::buffer && value(other).place.buffer == x.place.buffer;
+    };
     if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
     return {x.place, x.storage, shape, x.strides};
   }

@@ -1,4 +1,5 @@
-// Where the tensors of a graph lie while it is lowered: buffers, slices of concatenations, constants, and other names of the same memory.
+// Where the tensors of a graph lie while it is lowered: buffers, slices of concatenations, constants, and other names
+// of the same memory.
 #pragma once
 
 #include "tasks/dnn/cuda/concat_plan.hpp"
@@ -31,14 +32,15 @@ class Tensors {
   /// Elements in 16 bytes: what kernels read at once.
   [[nodiscard]] std::int64_t unit() const { return 16 / static_cast<std::int64_t>(size_of(program_.storage)); }
 
-  /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node wrote, after set().
+  /// Of an input, after set(); of a constant, which is added to the image when it is first asked for; of what a node
+  /// wrote, after set().
   [[nodiscard]] const Value& value(TensorId id);
   void set(TensorId id, Value value) { values_[id] = std::move(value); }
 
   /// Where the node that writes `id` is to write: its slice of a concatenation, or a buffer of its own.
   [[nodiscard]] Value destination(TensorId id);
-  /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies as the output would,
-  /// that one.
+  /// The same, or, when node number `node` is the last to read one of `inputs`, which has a buffer for itself and lies
+  /// as the output would, that one.
   [[nodiscard]] Value destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] Value allocate(const Shape& shape, Strides strides, Storage storage);
   [[nodiscard]] Value allocate(const Shape& shape) { return allocate(shape, natural(shape), program_.storage); }
@@ -46,7 +48,9 @@ class Tensors {
   [[nodiscard]] Strides natural(const Shape& shape) const;
 
   [[nodiscard]] Place constant(std::span<const std::byte> bytes);
-  template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) { return constant(std::as_bytes(std::span(values))); }
+  template <class T> [[nodiscard]] Place constant(const std::vector<T>& values) {
+    return constant(std::as_bytes(std::span(values)));
+  }
   /// In the program's storage.
   [[nodiscard]] Place stored(const std::vector<float>& values);
 

@@ -79,7 +79,8 @@ class Pictures final : public InputSource {
 
 std::string lower_extension(const fs::path& path) {
   std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return extension;
 }
 
@@ -104,7 +105,8 @@ Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, std::span
   auto tensor = read_npy(path);
   if (!tensor) return std::unexpected(tensor.error());
   if (!std::ranges::equal(tensor->shape, shape))
-    return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) + ", but the network's input is " + to_string(Shape(shape.begin(), shape.end())));
+    return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) +
+                                     ", but the network's input is " + to_string(Shape(shape.begin(), shape.end())));
   return std::make_unique<FixedTensor>(std::move(tensor->values));
 }
 
@@ -112,11 +114,13 @@ Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, std::sp
                                                    const Normalization& normalization) {
   constexpr std::int64_t kLargestSide = 16384;
   if (shape.size() != 4 || shape[0] != 1 || shape[1] != 3 || shape[2] > kLargestSide || shape[3] > kLargestSide)
-    return fail(Errc::bad_input, path.string() + ": pictures need an input of shape [1, 3, height, width], but the network's is " +
-                                     to_string(Shape(shape.begin(), shape.end())) + "; give a .npy tensor, or none for seeded noise");
+    return fail(Errc::bad_input,
+                path.string() + ": pictures need an input of shape [1, 3, height, width], but the network's is " +
+                    to_string(Shape(shape.begin(), shape.end())) + "; give a .npy tensor, or none for seeded noise");
   auto files = fs::is_directory(path) ? pictures_in(path) : std::vector{path};
   if (!files) return std::unexpected(files.error());
-  auto pictures = std::make_unique<Pictures>(Extent{static_cast<int>(shape[3]), static_cast<int>(shape[2])}, normalization);
+  auto pictures =
+      std::make_unique<Pictures>(Extent{static_cast<int>(shape[3]), static_cast<int>(shape[2])}, normalization);
   for (const auto& file : *files)
     if (auto added = pictures->add(file); !added) return std::unexpected(added.error());
   return pictures;
@@ -129,7 +133,8 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, std::span
   std::size_t count = 1;
   for (const std::int64_t size : shape)
     if (size <= 0 || __builtin_mul_overflow(count, static_cast<std::size_t>(size), &count))
-      return fail(Errc::bad_input, "an input of shape " + to_string(Shape(shape.begin(), shape.end())) + " cannot be filled");
+      return fail(Errc::bad_input,
+                  "an input of shape " + to_string(Shape(shape.begin(), shape.end())) + " cannot be filled");
   if (input.empty()) return std::make_unique<Noise>(count);
   std::error_code error;
   if (!fs::exists(input, error)) return fail(Errc::bad_input, input.string() + ": does not exist");

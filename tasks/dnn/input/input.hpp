@@ -1,9 +1,9 @@
 // Where a network's input comes from: a folder of JPEG/PNG pictures (sorted by name, job k uses picture k mod n), one
 // picture, a NumPy .npy tensor, or seeded noise when the path is empty.
 //
-// All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, letterboxes it
-// (bilinear, aspect ratio kept, centred, grey bars) and normalises it to RGB planes: (value in [0, 1] - mean) / deviation.
-// A tensor's values are taken as they are.
+// All files are read and checked by a full decode at set-up. fetch() decodes the compressed picture again, letterboxes
+// it (bilinear, aspect ratio kept, centred, grey bars) and normalises it to RGB planes: (value in [0, 1] - mean) /
+// deviation. A tensor's values are taken as they are.
 #pragma once
 
 #include "config/result.hpp"
@@ -35,8 +35,8 @@ class InputSource {
   [[nodiscard]] virtual Status fetch(std::uint64_t job, std::span<float> tensor) noexcept = 0;
 };
 
-/// `shape` is that of the network's input; pictures need [1, 3, height, width]. `normalization` applies to pictures only.
-/// Errors name the file and the reason.
+/// `shape` is that of the network's input; pictures need [1, 3, height, width]. `normalization` applies to pictures
+/// only. Errors name the file and the reason.
 [[nodiscard]] Result<std::unique_ptr<InputSource>> make_input(const std::filesystem::path& input,
                                                               std::span<const std::int64_t> shape,
                                                               const Normalization& normalization = {});

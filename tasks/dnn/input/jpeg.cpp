@@ -26,8 +26,9 @@ bool huffman_tables_fit(Bytes tables) {
   while (!tables.empty()) {
     if (tables.size() < 1 + kLengths) return false;
     const auto counts = tables.subspan(1, kLengths);
-    const std::size_t codes = std::accumulate(counts.begin(), counts.end(), std::size_t{0},
-                                              [](std::size_t sum, std::byte count) { return sum + static_cast<std::size_t>(count); });
+    const std::size_t codes =
+        std::accumulate(counts.begin(), counts.end(), std::size_t{0},
+                        [](std::size_t sum, std::byte count) { return sum + static_cast<std::size_t>(count); });
     if (codes > kMostCodes || tables.size() < 1 + kLengths + codes) return false;
     tables = tables.subspan(1 + kLengths + codes);
   }

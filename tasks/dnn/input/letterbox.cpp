@@ -8,7 +8,9 @@ namespace rtexec::tasks {
 Letterbox Letterbox::fit(Extent picture, Extent network) {
   const double scale = std::min(static_cast<double>(network.width) / picture.width,
                                 static_cast<double>(network.height) / picture.height);
-  const auto scaled = [&](int size, int limit) { return std::clamp(static_cast<int>(std::lround(size * scale)), 1, limit); };
+  const auto scaled = [&](int size, int limit) {
+    return std::clamp(static_cast<int>(std::lround(size * scale)), 1, limit);
+  };
   const Extent inner{scaled(picture.width, network.width), scaled(picture.height, network.height)};
   return {picture, network, inner, (network.width - inner.width) / 2, (network.height - inner.height) / 2};
 }

@@ -12,10 +12,10 @@ struct Extent {
 };
 
 struct Letterbox {
-  Extent picture;   // original
+  Extent picture; // original
   Extent network;
-  Extent inner;     // the scaled picture inside the network's input, at least 1x1
-  int left = 0;     // of the inner picture
+  Extent inner; // the scaled picture inside the network's input, at least 1x1
+  int left = 0; // of the inner picture
   int top = 0;
 
   [[nodiscard]] static Letterbox fit(Extent picture, Extent network);

@@ -10,8 +10,8 @@
 
 namespace {
 
-/// Where stb_image, which has no context of its own, takes its memory during this thread's decode. A pointer with a fixed
-/// place in the thread's block: the first access must not allocate it.
+/// Where stb_image, which has no context of its own, takes its memory during this thread's decode. A pointer with a
+/// fixed place in the thread's block: the first access must not allocate it.
 __attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeArena* decode_arena = nullptr;
 
 } // namespace
@@ -42,7 +42,9 @@ constexpr std::int64_t kMostPixels = std::int64_t{64} << 20;
 
 constexpr std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-const stbi_uc* begin(std::span<const std::byte> compressed) { return reinterpret_cast<const stbi_uc*>(compressed.data()); }
+const stbi_uc* begin(std::span<const std::byte> compressed) {
+  return reinterpret_cast<const stbi_uc*>(compressed.data());
+}
 int length(std::span<const std::byte> compressed) { return static_cast<int>(compressed.size()); }
 
 } // namespace
@@ -69,11 +71,12 @@ std::expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byt
   constexpr int kChannels = 3;
   Extent size;
   int channels_in_file = 0;
-  const stbi_uc* const rgb =
-      stbi_load_from_memory(begin(compressed), length(compressed), &size.width, &size.height, &channels_in_file, kChannels);
+  const stbi_uc* const rgb = stbi_load_from_memory(begin(compressed), length(compressed), &size.width, &size.height,
+                                                   &channels_in_file, kChannels);
   decode_arena = nullptr;
   if (!rgb) return std::unexpected(arena_.exhausted() ? Errc::out_of_memory : Errc::bad_input);
-  return PictureView{size, {rgb, static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * kChannels}};
+  return PictureView{size,
+                     {rgb, static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * kChannels}};
 }
 
 Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compressed, const std::filesystem::path& path) {
@@ -85,7 +88,8 @@ Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compresse
   arena_.reset();
   decode_arena = &arena_;
   Extent size;
-  const bool known = stbi_info_from_memory(begin(compressed), length(compressed), &size.width, &size.height, nullptr) != 0;
+  const bool known =
+      stbi_info_from_memory(begin(compressed), length(compressed), &size.width, &size.height, nullptr) != 0;
   decode_arena = nullptr;
   if (!known) return refuse("is no JPEG or PNG picture that can be read: " + std::string(stbi_failure_reason()));
   if (std::int64_t{size.width} * size.height > kMostPixels)
@@ -110,7 +114,8 @@ PictureSampler::PictureSampler(Extent network, const Normalization& normalizatio
 
 PictureSampler::Tap PictureSampler::tap(int position, int inner_size, int picture_size) noexcept {
   const float ratio = static_cast<float>(picture_size) / static_cast<float>(inner_size);
-  const float source = std::clamp((static_cast<float>(position) + 0.5f) * ratio - 0.5f, 0.0f, static_cast<float>(picture_size - 1));
+  const float source =
+      std::clamp((static_cast<float>(position) + 0.5f) * ratio - 0.5f, 0.0f, static_cast<float>(picture_size - 1));
   const int first = static_cast<int>(source);
   return {first, std::min(first + 1, picture_size - 1), source - static_cast<float>(first)};
 }
@@ -121,7 +126,8 @@ void PictureSampler::sample(const PictureView& picture, std::span<float> tensor)
   for (int x = 0; x < box.inner.width; ++x)
     columns_[static_cast<std::size_t>(x)] = tap(x, box.inner.width, picture.size.width);
 
-  const auto width = static_cast<std::size_t>(network_.width), plane = width * static_cast<std::size_t>(network_.height);
+  const auto width = static_cast<std::size_t>(network_.width),
+             plane = width * static_cast<std::size_t>(network_.height);
   for (std::size_t channel = 0; channel < 3; ++channel) {
     const float scale = scale_[channel], offset = offset_[channel];
     const auto out = tensor.subspan(channel * plane, plane);
@@ -129,14 +135,17 @@ void PictureSampler::sample(const PictureView& picture, std::span<float> tensor)
     for (int y = 0; y < box.inner.height; ++y) {
       const Tap row = tap(y, box.inner.height, picture.size.height);
       const auto line = [&](int number) {
-        return picture.rgb.data() + std::size_t{3} * static_cast<std::size_t>(number) * static_cast<std::size_t>(picture.size.width) + channel;
+        return picture.rgb.data() +
+               std::size_t{3} * static_cast<std::size_t>(number) * static_cast<std::size_t>(picture.size.width) +
+               channel;
       };
       const std::uint8_t *const upper = line(row.first), *const lower = line(row.second);
       float* const to = out.data() + static_cast<std::size_t>(box.top + y) * width + static_cast<std::size_t>(box.left);
       for (int x = 0; x < box.inner.width; ++x) {
         const Tap& column = columns_[static_cast<std::size_t>(x)];
         const auto across = [&](const std::uint8_t* pixels) {
-          const auto a = static_cast<float>(pixels[3 * column.first]), b = static_cast<float>(pixels[3 * column.second]);
+          const auto a = static_cast<float>(pixels[3 * column.first]),
+                     b = static_cast<float>(pixels[3 * column.second]);
           return a + (b - a) * column.weight;
         };
         const float above = across(upper), below = across(lower);

@@ -26,8 +26,9 @@ struct PictureView {
   std::span<const std::uint8_t> rgb;
 };
 
-/// The memory that one decode takes: blocks are laid one after the other, and all are forgotten by reset(). They begin as
-/// zeros: stb_image reads tables that a damaged file never defined, and its results must not depend on what was there.
+/// The memory that one decode takes: blocks are laid one after the other, and all are forgotten by reset(). They begin
+/// as zeros: stb_image reads tables that a damaged file never defined, and its results must not depend on what was
+/// there.
 class DecodeArena {
  public:
   /// Null, and exhausted() from then on, when the memory does not suffice.
@@ -59,8 +60,8 @@ class PictureDecoder {
   DecodeArena arena_;
 };
 
-/// Letterboxes pictures into RGB planes [3, height, width]: bilinear between the four nearest pixels, as darknet does, so
-/// a picture much larger than the network is sampled, not averaged. Its memory is taken at construction.
+/// Letterboxes pictures into RGB planes [3, height, width]: bilinear between the four nearest pixels, as darknet does,
+/// so a picture much larger than the network is sampled, not averaged. Its memory is taken at construction.
 class PictureSampler {
  public:
   PictureSampler(Extent network, const Normalization& normalization);
@@ -76,7 +77,7 @@ class PictureSampler {
   [[nodiscard]] static Tap tap(int position, int inner_size, int picture_size) noexcept;
 
   Extent network_;
-  std::array<float, 3> scale_;  // of a byte
+  std::array<float, 3> scale_; // of a byte
   std::array<float, 3> offset_;
   std::vector<Tap> columns_;
 };

@@ -1,5 +1,6 @@
-// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, or directly for groups of
-// few channels. All share one geometry and one last pass (bias, residual, activation), done while the output is in cache.
+// Convolutions, each algorithm a step: as matrix products (im2col), by Winograd's minimal filtering, or directly for
+// groups of few channels. All share one geometry and one last pass (bias, residual, activation), done while the output
+// is in cache.
 #pragma once
 
 #include "tasks/dnn/graph.hpp"
@@ -37,7 +38,11 @@ struct ConvGeometry {
 /// The operands of a convolution by role.
 struct ConvOperands {
   ConvOperands(const ConvGeometry& g, const Operands& o)
-      : x(o.inputs[0]), weights(o.inputs[1]), bias(g.bias ? o.inputs[2] : nullptr), residual(g.residual ? o.inputs.back() : nullptr), y(o.output),
+      : x(o.inputs[0]),
+        weights(o.inputs[1]),
+        bias(g.bias ? o.inputs[2] : nullptr),
+        residual(g.residual ? o.inputs.back() : nullptr),
+        y(o.output),
         workspace(o.workspace) {}
   const float* x;
   const float* weights;
@@ -49,11 +54,12 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
-/// Any convolution as products of the weights and panels of input windows (im2col); a 1x1 convolution of stride 1 without the panels.
+/// Any convolution as products of the weights and panels of input windows (im2col); a 1x1 convolution of stride 1
+/// without the panels.
 [[nodiscard]] PreparedStep prepare_gemm_conv(const ConvGeometry& geometry);
 
-/// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for Convolutional Neural
-/// Networks", 2015, section 4.1.
+/// 3x3, stride 1, one group: F(2x2, 3x3), 2.25 times fewer multiplications. Lavin and Gray, "Fast Algorithms for
+/// Convolutional Neural Networks", 2015, section 4.1.
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] PreparedStep prepare_winograd_conv(const ConvGeometry& geometry, const std::vector<float>& weights);
 

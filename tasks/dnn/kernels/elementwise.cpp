@@ -5,74 +5,107 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-template <class F>
-RTEXEC_INLINE void each(std::size_t n, F f) {
+template <class F> RTEXEC_INLINE void each(std::size_t n, F f) {
   RTEXEC_INDEPENDENT
   for (std::size_t i = 0; i < n; ++i) f(i);
 }
 
 template <class F>
-RTEXEC_INLINE void combine_steps(float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b, std::size_t n, F f) {
+RTEXEC_INLINE void combine_steps(float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
+                                 std::size_t n, F f) {
   if (step_a == 0) {
     const float value = *a;
-    each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(value, b[i * step_b]); });
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(value, b[i * step_b]); });
   } else if (step_b == 0) {
     const float value = *b;
-    each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(a[i], value); });
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(a[i], value); });
   } else {
-    each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(a[i], b[i]); });
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = f(a[i], b[i]); });
   }
 }
 
 } // namespace
 
 RTEXEC_VECTORISED void activate(Activation f, float* y, const float* x, std::size_t n) noexcept {
-  with_kind(f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
-    each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i], f.a, f.b); });
-  });
+  with_kind(
+      f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
+        each(
+            n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i], f.a, f.b); });
+      });
 }
 
-RTEXEC_VECTORISED void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept {
-  with_kind(f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
-    if (residual) each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i] + bias + residual[i], f.a, f.b); });
-    else each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i] + bias, f.a, f.b); });
-  });
+RTEXEC_VECTORISED void finish(Activation f, float* y, const float* x, float bias, const float* residual,
+                              std::size_t n) noexcept {
+  with_kind(
+      f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
+        if (residual)
+          each(
+              n, [=](std::size_t i)
+                     __attribute__((always_inline)) { y[i] = activate<kind>(x[i] + bias + residual[i], f.a, f.b); });
+        else
+          each(
+              n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i] + bias, f.a, f.b); });
+      });
 }
 
-RTEXEC_VECTORISED void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept {
-  with_kind(f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
-    each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = activate<kind>(x[i] * scale + shift, f.a, f.b); });
-  });
+RTEXEC_VECTORISED void scale_shift(Activation f, float* y, const float* x, float scale, float shift,
+                                   std::size_t n) noexcept {
+  with_kind(
+      f.kind, [=]<Activation::Kind kind>() __attribute__((always_inline)) {
+        each(
+            n, [=](std::size_t i)
+                   __attribute__((always_inline)) { y[i] = activate<kind>(x[i] * scale + shift, f.a, f.b); });
+      });
 }
 
-RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
-                               std::size_t n) noexcept {
+RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b,
+                               std::size_t step_b, std::size_t n) noexcept {
   switch (kind) {
-    case Binary::Kind::add: combine_steps(y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p + q; }); break;
-    case Binary::Kind::subtract: combine_steps(y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p - q; }); break;
-    case Binary::Kind::multiply: combine_steps(y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p * q; }); break;
-    case Binary::Kind::divide: combine_steps(y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p / q; }); break;
+  case Binary::Kind::add:
+    combine_steps(
+        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p + q; });
+    break;
+  case Binary::Kind::subtract:
+    combine_steps(
+        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p - q; });
+    break;
+  case Binary::Kind::multiply:
+    combine_steps(
+        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p * q; });
+    break;
+  case Binary::Kind::divide:
+    combine_steps(
+        y, a, step_a, b, step_b, n, [](float p, float q) __attribute__((always_inline)) { return p / q; });
+    break;
   }
 }
 
 RTEXEC_VECTORISED void maximum(float* y, const float* x, std::size_t n) noexcept {
-  each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = at_least(y[i], x[i]); });
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = at_least(y[i], x[i]); });
 }
 
 RTEXEC_VECTORISED void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept {
-  each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] += x[i] * factor; });
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] += x[i] * factor; });
 }
 
 RTEXEC_VECTORISED void accumulate_squares(float* y, const float* x, std::size_t n) noexcept {
-  each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] += x[i] * x[i]; });
+  each(
+      n, [=](std::size_t i) __attribute__((always_inline)) { y[i] += x[i] * x[i]; });
 }
 
-RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta, std::size_t n) noexcept {
+RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor,
+                                       float beta, std::size_t n) noexcept {
   if (beta == 0.75F) { // what networks use: two square roots instead of a power
-    each(n, [=](std::size_t i) __attribute__((always_inline)) {
-      const float root = std::sqrt(bias + factor * sums[i]);
-      y[i] = x[i] / (root * std::sqrt(root));
-    });
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) {
+          const float root = std::sqrt(bias + factor * sums[i]);
+          y[i] = x[i] / (root * std::sqrt(root));
+        });
   } else {
     for (std::size_t i = 0; i < n; ++i) y[i] = x[i] * std::pow(bias + factor * sums[i], -beta);
   }
@@ -91,8 +124,12 @@ RTEXEC_VECTORISED double sum(const float* x, std::size_t n) noexcept {
 }
 
 RTEXEC_VECTORISED void gather_strided(float* y, const float* x, std::ptrdiff_t step, std::size_t n) noexcept {
-  if (step == 2) each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = x[2 * i]; });
-  else each(n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = x[static_cast<std::ptrdiff_t>(i) * step]; });
+  if (step == 2)
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = x[2 * i]; });
+  else
+    each(
+        n, [=](std::size_t i) __attribute__((always_inline)) { y[i] = x[static_cast<std::ptrdiff_t>(i) * step]; });
 }
 
 } // namespace rtexec::tasks::kernels

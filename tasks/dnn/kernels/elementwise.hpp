@@ -14,7 +14,8 @@ void finish(Activation f, float* y, const float* x, float bias, const float* res
 /// y = f(x * scale + shift)
 void scale_shift(Activation f, float* y, const float* x, float scale, float shift, std::size_t n) noexcept;
 /// y = a op b. Steps are 0 (one value for all) or 1.
-void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b, std::size_t n) noexcept;
+void combine(Binary::Kind kind, float* y, const float* a, std::size_t step_a, const float* b, std::size_t step_b,
+             std::size_t n) noexcept;
 /// y = max(y, x)
 void maximum(float* y, const float* x, std::size_t n) noexcept;
 /// y += x * factor
@@ -22,7 +23,8 @@ void accumulate(float* y, const float* x, float factor, std::size_t n) noexcept;
 /// y += x * x
 void accumulate_squares(float* y, const float* x, std::size_t n) noexcept;
 /// y = x / (bias + factor * sums) ^ beta
-void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta, std::size_t n) noexcept;
+void divide_by_power(float* y, const float* x, const float* sums, float bias, float factor, float beta,
+                     std::size_t n) noexcept;
 /// The sum of x, in partial sums of double precision.
 double sum(const float* x, std::size_t n) noexcept;
 /// y[i] = x[i * step]

@@ -10,8 +10,8 @@
 
 namespace rtexec::tasks::kernels {
 
-/// e^x within 2 units in the last place: x = n ln 2 + r, a polynomial in r (Cephes expf), and 2^n in two factors so that
-/// results may be subnormal or infinite.
+/// e^x within 2 units in the last place: x = n ln 2 + r, a polynomial in r (Cephes expf), and 2^n in two factors so
+/// that results may be subnormal or infinite.
 RTEXEC_INLINE float exponential(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
   constexpr float rounder = 12582912.0F; // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
@@ -29,7 +29,8 @@ RTEXEC_INLINE float exponential(float x) {
   p = p * r * r + r + 1.0F;
   const auto exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(rounder);
   const auto half = exponent >> 1;
-  const auto first = std::bit_cast<float>((half + 127) << 23), second = std::bit_cast<float>((exponent - half + 127) << 23);
+  const auto first = std::bit_cast<float>((half + 127) << 23),
+             second = std::bit_cast<float>((exponent - half + 127) << 23);
   return p * first * second;
 }
 
@@ -69,21 +70,20 @@ RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]]
 }
 
 /// Calls f with the activation's kind as a compile-time constant.
-template <class F>
-RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
+template <class F> RTEXEC_INLINE void with_kind(Activation::Kind kind, F f) {
   using Kind = Activation::Kind;
   switch (kind) {
-    case Kind::none: f.template operator()<Kind::none>(); break;
-    case Kind::relu: f.template operator()<Kind::relu>(); break;
-    case Kind::leaky_relu: f.template operator()<Kind::leaky_relu>(); break;
-    case Kind::sigmoid: f.template operator()<Kind::sigmoid>(); break;
-    case Kind::hard_sigmoid: f.template operator()<Kind::hard_sigmoid>(); break;
-    case Kind::hard_swish: f.template operator()<Kind::hard_swish>(); break;
-    case Kind::clip: f.template operator()<Kind::clip>(); break;
-    case Kind::exp: f.template operator()<Kind::exp>(); break;
-    case Kind::tanh: f.template operator()<Kind::tanh>(); break;
-    case Kind::sqrt: f.template operator()<Kind::sqrt>(); break;
-    case Kind::swish: f.template operator()<Kind::swish>(); break;
+  case Kind::none: f.template operator()<Kind::none>(); break;
+  case Kind::relu: f.template operator()<Kind::relu>(); break;
+  case Kind::leaky_relu: f.template operator()<Kind::leaky_relu>(); break;
+  case Kind::sigmoid: f.template operator()<Kind::sigmoid>(); break;
+  case Kind::hard_sigmoid: f.template operator()<Kind::hard_sigmoid>(); break;
+  case Kind::hard_swish: f.template operator()<Kind::hard_swish>(); break;
+  case Kind::clip: f.template operator()<Kind::clip>(); break;
+  case Kind::exp: f.template operator()<Kind::exp>(); break;
+  case Kind::tanh: f.template operator()<Kind::tanh>(); break;
+  case Kind::sqrt: f.template operator()<Kind::sqrt>(); break;
+  case Kind::swish: f.template operator()<Kind::swish>(); break;
   }
 }
 

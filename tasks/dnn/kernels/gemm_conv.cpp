@@ -8,33 +8,40 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-// A panel of input windows, and as many outputs, stay within a common second-level cache where that leaves enough columns.
+// A panel of input windows, and as many outputs, stay within a common second-level cache where that leaves enough
+// columns.
 constexpr std::int64_t panel_floats = 192 * 1024;
 constexpr std::int64_t least_columns = 512; // thinner products are slow
 
 bool is_pointwise(const ConvGeometry& g) {
   const auto& w = g.window;
-  return g.taps() == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_top == 0 && w.pad_left == 0 && g.in_h == g.out_h && g.in_w == g.out_w;
+  return g.taps() == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_top == 0 && w.pad_left == 0 &&
+         g.in_h == g.out_h && g.in_w == g.out_w;
 }
 
 class GemmConv final : public Step {
  public:
-  explicit GemmConv(const ConvGeometry& geometry) : g_(geometry), pointwise_(is_pointwise(geometry)), depth_(g_.group_in() * g_.taps()) {
+  explicit GemmConv(const ConvGeometry& geometry)
+      : g_(geometry), pointwise_(is_pointwise(geometry)), depth_(g_.group_in() * g_.taps()) {
     const auto columns = std::max(least_columns, panel_floats / std::max(depth_, g_.group_out()));
     rows_ = balanced_block(g_.out_h, columns / g_.out_w);
   }
 
-  std::size_t workspace() const override { return pointwise_ ? 0 : static_cast<std::size_t>(depth_) * static_cast<std::size_t>(rows_ * g_.out_w); }
+  std::size_t workspace() const override {
+    return pointwise_ ? 0 : static_cast<std::size_t>(depth_) * static_cast<std::size_t>(rows_ * g_.out_w);
+  }
 
   void run(const Operands& operands) const noexcept override {
     const ConvOperands o(g_, operands);
     for (std::int64_t image = 0; image < g_.batch; ++image)
       for (std::int64_t group = 0; group < g_.groups; ++group)
-        for (std::int64_t row = 0; row < g_.out_h; row += rows_) run_block(o, image, group, row, std::min(rows_, g_.out_h - row));
+        for (std::int64_t row = 0; row < g_.out_h; row += rows_)
+          run_block(o, image, group, row, std::min(rows_, g_.out_h - row));
   }
 
  private:
-  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, std::int64_t row, std::int64_t rows) const noexcept {
+  void run_block(const ConvOperands& o, std::int64_t image, std::int64_t group, std::int64_t row,
+                 std::int64_t rows) const noexcept {
     const auto columns = rows * g_.out_w;
     const auto m = g_.group_out();
     const float* x = o.x + (image * g_.in_channels + group * g_.group_in()) * g_.in_plane();
@@ -47,7 +54,8 @@ class GemmConv final : public Step {
     multiply(m, columns, depth_, 1.0F, {o.weights + group * m * depth_, depth_}, panel, o.y + at, g_.out_plane());
     for (std::int64_t channel = 0; channel < m; ++channel) {
       const auto place = at + channel * g_.out_plane();
-      finish(g_.activation, o.y + place, o.y + place, o.bias_of(group * m + channel), o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(columns));
+      finish(g_.activation, o.y + place, o.y + place, o.bias_of(group * m + channel),
+             o.residual ? o.residual + place : nullptr, static_cast<std::size_t>(columns));
     }
   }
 

@@ -11,8 +11,7 @@
 
 namespace rtexec::tasks::kernels {
 
-template <std::size_t operands>
-class Loops {
+template <std::size_t operands> class Loops {
  public:
   using Offsets = std::array<std::int64_t, operands>;
 
@@ -28,12 +27,12 @@ class Loops {
     if (loops_.empty()) loops_.push_back({1, Offsets{}});
   }
 
-  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(loops_.front().count); } // of the innermost loop
+  /// Of the innermost loop
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(loops_.front().count); }
   [[nodiscard]] const Offsets& step() const { return loops_.front().step; }
 
   /// Calls f with each operand's offset at the beginning of each innermost loop.
-  template <class F>
-  void run(F f) const noexcept {
+  template <class F> void run(F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     Offsets at{};
     for (;;) {

@@ -9,7 +9,9 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
-std::size_t count_of(const Graph& graph, TensorId id) { return static_cast<std::size_t>(element_count(shape_of(graph, id))); }
+std::size_t count_of(const Graph& graph, TensorId id) {
+  return static_cast<std::size_t>(element_count(shape_of(graph, id)));
+}
 
 class ActivationStep final : public Step {
  public:
@@ -35,7 +37,10 @@ std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) 
 class BinaryStep final : public Step {
  public:
   BinaryStep(Binary binary, Activation activation, const Shape& a, const Shape& b, const Shape& y)
-      : kind_(binary.kind), activation_(activation), loops_(y, {broadcast_strides(a, y), broadcast_strides(b, y), dense_strides(y)}), whole_{a == y, b == y} {}
+      : kind_(binary.kind),
+        activation_(activation),
+        loops_(y, {broadcast_strides(a, y), broadcast_strides(b, y), dense_strides(y)}),
+        whole_{a == y, b == y} {}
 
   bool in_place(std::size_t input) const override { return whole_[input]; }
 
@@ -46,8 +51,8 @@ class BinaryStep final : public Step {
       for (std::size_t i = 0; i < loops_.count(); i += piece) {
         const auto n = std::min(piece, loops_.count() - i);
         float* y = o.output + at[2] + i;
-        combine(kind_, y, o.inputs[0] + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]), o.inputs[1] + at[1] + (step[1] ? i : 0),
-                static_cast<std::size_t>(step[1]), n);
+        combine(kind_, y, o.inputs[0] + at[0] + (step[0] ? i : 0), static_cast<std::size_t>(step[0]),
+                o.inputs[1] + at[1] + (step[1] ? i : 0), static_cast<std::size_t>(step[1]), n);
         if (activation_.kind != Activation::Kind::none) activate(activation_, y, y, n);
       }
     });
@@ -63,14 +68,18 @@ class BinaryStep final : public Step {
 class ScaleShiftStep final : public Step {
  public:
   ScaleShiftStep(Activation activation, const Shape& x)
-      : activation_(activation), batch_(x[0]), channels_(x[1]), plane_(static_cast<std::size_t>(element_count(x) / (x[0] * x[1]))) {}
+      : activation_(activation),
+        batch_(x[0]),
+        channels_(x[1]),
+        plane_(static_cast<std::size_t>(element_count(x) / (x[0] * x[1]))) {}
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
     const float *x = o.inputs[0], *scale = o.inputs[1], *shift = o.inputs[2];
     float* y = o.output;
     for (std::int64_t image = 0; image < batch_; ++image)
-      for (std::int64_t c = 0; c < channels_; ++c, x += plane_, y += plane_) scale_shift(activation_, y, x, scale[c], shift[c], plane_);
+      for (std::int64_t c = 0; c < channels_; ++c, x += plane_, y += plane_)
+        scale_shift(activation_, y, x, scale[c], shift[c], plane_);
   }
 
  private:
@@ -82,14 +91,18 @@ class ScaleShiftStep final : public Step {
 class GemmStep final : public Step {
  public:
   GemmStep(const Graph& graph, const Node& node, const Gemm& gemm)
-      : gemm_(gemm), activation_(node.activation), residual_(node.residual.has_value()), m_(shape_of(graph, node.output)[0]), n_(shape_of(graph, node.output)[1]),
+      : gemm_(gemm),
+        activation_(node.activation),
+        residual_(node.residual.has_value()),
+        m_(shape_of(graph, node.output)[0]),
+        n_(shape_of(graph, node.output)[1]),
         k_(shape_of(graph, node.inputs[0])[gemm.transpose_a ? 0 : 1]) {
     if (node.inputs.size() > 2) strides_ = broadcast_strides(shape_of(graph, node.inputs[2]), {m_, n_});
   }
 
   void run(const Operands& o) const noexcept override {
-    multiply(m_, n_, k_, gemm_.alpha, {o.inputs[0], gemm_.transpose_a ? m_ : k_, gemm_.transpose_a}, {o.inputs[1], gemm_.transpose_b ? k_ : n_, gemm_.transpose_b},
-             o.output, n_);
+    multiply(m_, n_, k_, gemm_.alpha, {o.inputs[0], gemm_.transpose_a ? m_ : k_, gemm_.transpose_a},
+             {o.inputs[1], gemm_.transpose_b ? k_ : n_, gemm_.transpose_b}, o.output, n_);
     const auto n = static_cast<std::size_t>(n_);
     for (std::int64_t row = 0; row < m_; ++row) {
       float* y = o.output + row * n_;
@@ -121,10 +134,12 @@ class SoftmaxStep final : public Step {
   void run(const Operands& o) const noexcept override {
     if (s_.inner == 1) {
       const auto n = static_cast<std::size_t>(s_.count);
-      for (std::int64_t outer = 0; outer < s_.outer; ++outer) normalise_row(o.output + outer * s_.count, o.inputs[0] + outer * s_.count, n);
+      for (std::int64_t outer = 0; outer < s_.outer; ++outer)
+        normalise_row(o.output + outer * s_.count, o.inputs[0] + outer * s_.count, n);
     } else {
       for (std::int64_t outer = 0; outer < s_.outer; ++outer)
-        normalise_columns(o.output + outer * s_.count * s_.inner, o.inputs[0] + outer * s_.count * s_.inner, o.workspace);
+        normalise_columns(o.output + outer * s_.count * s_.inner, o.inputs[0] + outer * s_.count * s_.inner,
+                          o.workspace);
     }
   }
 
@@ -149,7 +164,8 @@ class SoftmaxStep final : public Step {
       activate({Activation::Kind::exp}, row, row, n);
       accumulate(total, row, 1.0F, n);
     }
-    for (std::int64_t i = 0; i < s_.count; ++i) combine(Binary::Kind::divide, y + i * s_.inner, y + i * s_.inner, 1, total, 1, n);
+    for (std::int64_t i = 0; i < s_.count; ++i)
+      combine(Binary::Kind::divide, y + i * s_.inner, y + i * s_.inner, 1, total, 1, n);
   }
 
   Softmax s_;
@@ -181,7 +197,8 @@ class MeanStep final : public Step {
 /// y = x / (bias + alpha / size * sum of the squares of `size` neighbouring channels) ^ beta
 class LrnStep final : public Step {
  public:
-  LrnStep(const Lrn& lrn, const Shape& x) : lrn_(lrn), batch_(x[0]), channels_(x[1]), plane_(element_count(x) / (x[0] * x[1])) {}
+  LrnStep(const Lrn& lrn, const Shape& x)
+      : lrn_(lrn), batch_(x[0]), channels_(x[1]), plane_(element_count(x) / (x[0] * x[1])) {}
   std::size_t workspace() const override { return static_cast<std::size_t>(plane_); }
 
   void run(const Operands& o) const noexcept override {
@@ -190,9 +207,11 @@ class LrnStep final : public Step {
       for (std::int64_t c = 0; c < channels_; ++c) {
         const float* x = o.inputs[0] + image * channels_ * plane_;
         std::fill_n(o.workspace, n, 0.0F);
-        const auto first = std::max<std::int64_t>(c - (lrn_.size - 1) / 2, 0), last = std::min(c + lrn_.size / 2, channels_ - 1);
+        const auto first = std::max<std::int64_t>(c - (lrn_.size - 1) / 2, 0),
+                   last = std::min(c + lrn_.size / 2, channels_ - 1);
         for (std::int64_t other = first; other <= last; ++other) accumulate_squares(o.workspace, x + other * plane_, n);
-        divide_by_power(o.output + (image * channels_ + c) * plane_, x + c * plane_, o.workspace, lrn_.bias, lrn_.alpha / static_cast<float>(lrn_.size), lrn_.beta, n);
+        divide_by_power(o.output + (image * channels_ + c) * plane_, x + c * plane_, o.workspace, lrn_.bias,
+                        lrn_.alpha / static_cast<float>(lrn_.size), lrn_.beta, n);
       }
   }
 
@@ -206,15 +225,22 @@ class LrnStep final : public Step {
 StepPointer make_step(const Graph& graph, const Node& node, const Activation& activation) {
   return std::make_unique<ActivationStep>(activation, count_of(graph, node.output));
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm) { return std::make_unique<GemmStep>(graph, node, gemm); }
+StepPointer make_step(const Graph& graph, const Node& node, const Gemm& gemm) {
+  return std::make_unique<GemmStep>(graph, node, gemm);
+}
 StepPointer make_step(const Graph& graph, const Node& node, const Binary& binary) {
-  return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]), shape_of(graph, node.inputs[1]), shape_of(graph, node.output));
+  return std::make_unique<BinaryStep>(binary, node.activation, shape_of(graph, node.inputs[0]),
+                                      shape_of(graph, node.inputs[1]), shape_of(graph, node.output));
 }
 StepPointer make_step(const Graph& graph, const Node& node, const ScaleShift&) {
   return std::make_unique<ScaleShiftStep>(node.activation, shape_of(graph, node.output));
 }
-StepPointer make_step(const Graph&, const Node&, const Softmax& softmax) { return std::make_unique<SoftmaxStep>(softmax); }
+StepPointer make_step(const Graph&, const Node&, const Softmax& softmax) {
+  return std::make_unique<SoftmaxStep>(softmax);
+}
 StepPointer make_step(const Graph&, const Node&, const Mean& mean) { return std::make_unique<MeanStep>(mean); }
-StepPointer make_step(const Graph& graph, const Node& node, const Lrn& lrn) { return std::make_unique<LrnStep>(lrn, shape_of(graph, node.output)); }
+StepPointer make_step(const Graph& graph, const Node& node, const Lrn& lrn) {
+  return std::make_unique<LrnStep>(lrn, shape_of(graph, node.output));
+}
 
 } // namespace rtexec::tasks::kernels

@@ -10,7 +10,9 @@ namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-void copy(float* y, const float* x, std::int64_t n) noexcept { std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float)); }
+void copy(float* y, const float* x, std::int64_t n) noexcept {
+  std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
+}
 
 /// Copies between two layouts: operand 0 is read, operand 1 written.
 void copy_strided(const Loops<2>& loops, float* y, const float* x) noexcept {
@@ -18,7 +20,8 @@ void copy_strided(const Loops<2>& loops, float* y, const float* x) noexcept {
   const auto [from, to] = loops.step();
   loops.run([&](const Loops<2>::Offsets& at) {
     if (to != 1) {
-      for (std::size_t i = 0; i < n; ++i) y[at[1] + static_cast<std::int64_t>(i) * to] = x[at[0] + static_cast<std::int64_t>(i) * from];
+      for (std::size_t i = 0; i < n; ++i)
+        y[at[1] + static_cast<std::int64_t>(i) * to] = x[at[0] + static_cast<std::int64_t>(i) * from];
     } else if (from == 1) {
       std::memcpy(y + at[1], x + at[0], n * sizeof(float));
     } else {
@@ -39,7 +42,8 @@ class ViewStep final : public Step {
 
 class PadStep final : public Step {
  public:
-  PadStep(const Pad& pad, const Shape& x, const Shape& y) : value_(pad.value), count_(element_count(y)), loops_(x, {dense_strides(x), dense_strides(y)}) {
+  PadStep(const Pad& pad, const Shape& x, const Shape& y)
+      : value_(pad.value), count_(element_count(y)), loops_(x, {dense_strides(x), dense_strides(y)}) {
     const auto strides = dense_strides(y);
     for (std::size_t d = 0; d < strides.size(); ++d) offset_ += pad.before[d] * strides[d];
   }
@@ -68,7 +72,8 @@ class ConcatStep final : public Step {
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
       const auto length = lengths_[i];
       if (o.output + at != o.inputs[i]) // else it was written in place
-        for (std::int64_t outer = 0; outer < outer_; ++outer) copy(o.output + outer * pitch_ + at, o.inputs[i] + outer * length, length);
+        for (std::int64_t outer = 0; outer < outer_; ++outer)
+          copy(o.output + outer * pitch_ + at, o.inputs[i] + outer * length, length);
       at += length;
     }
   }
@@ -101,10 +106,13 @@ class GatherStep final : public Step {
 
 class PoolStep final : public Step {
  public:
-  PoolStep(const Pool& pool, const Shape& x, const Shape& y) : pool_(pool), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]), out_h_(y[2]), out_w_(y[3]) {
+  PoolStep(const Pool& pool, const Shape& x, const Shape& y)
+      : pool_(pool), planes_(x[0] * x[1]), in_h_(x[2]), in_w_(x[3]), out_h_(y[2]), out_w_(y[3]) {
     const auto& w = pool_.window;
-    for (std::int64_t out = 0; out < out_w_; ++out) columns_.push_back(span_of(out * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, in_w_, w.pad_right));
-    for (std::int64_t out = 0; out < out_h_; ++out) rows_.push_back(span_of(out * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, in_h_, w.pad_bottom));
+    for (std::int64_t out = 0; out < out_w_; ++out)
+      columns_.push_back(span_of(out * w.stride_w - w.pad_left, w.kernel_w, w.dilation_w, in_w_, w.pad_right));
+    for (std::int64_t out = 0; out < out_h_; ++out)
+      rows_.push_back(span_of(out * w.stride_h - w.pad_top, w.kernel_h, w.dilation_h, in_h_, w.pad_bottom));
   }
   std::size_t workspace() const override { return static_cast<std::size_t>(in_w_); }
 
@@ -123,11 +131,13 @@ class PoolStep final : public Step {
     std::int64_t first, end, counted; // counted: positions that an average divides by
   };
 
-  Span span_of(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std::int64_t size, std::int64_t pad_after) const {
+  Span span_of(std::int64_t start, std::int64_t kernel, std::int64_t dilation, std::int64_t size,
+               std::int64_t pad_after) const {
     const auto skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
     const auto first = start + skipped * dilation, end = std::min(start + (kernel - 1) * dilation + 1, size);
     const auto inside = (end - first + dilation - 1) / dilation;
-    const auto padded_end = std::min(start + (kernel - 1) * dilation + 1, size + pad_after); // a window may hang over the padding (ceil_mode)
+    // A window may hang over the padding (ceil_mode)
+    const auto padded_end = std::min(start + (kernel - 1) * dilation + 1, size + pad_after);
     return {first, end, pool_.count_padding ? (padded_end - start + dilation - 1) / dilation : inside};
   }
 
@@ -174,7 +184,9 @@ class ResizeStep final : public Step {
 
  private:
   /// Exact, infinities included, where one side has all the weight.
-  static float blend(float low, float high, float weight) noexcept { return weight == 0 ? low : low + (high - low) * weight; }
+  static float blend(float low, float high, float weight) noexcept {
+    return weight == 0 ? low : low + (high - low) * weight;
+  }
 
   const float* blend_rows(float* line, const float* low, const float* high, float weight) const noexcept {
     if (weight == 0) return low;
@@ -190,15 +202,23 @@ class ResizeStep final : public Step {
 
 } // namespace
 
-StepPointer make_step(const Graph& graph, const Node& node, const View& view) { return std::make_unique<ViewStep>(view, shape_of(graph, node.output)); }
+StepPointer make_step(const Graph& graph, const Node& node, const View& view) {
+  return std::make_unique<ViewStep>(view, shape_of(graph, node.output));
+}
 StepPointer make_step(const Graph& graph, const Node& node, const Pad& pad) {
   return std::make_unique<PadStep>(pad, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat) { return std::make_unique<ConcatStep>(graph, node, concat.axis); }
-StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather) { return std::make_unique<GatherStep>(gather, shape_of(graph, node.inputs[0])); }
+StepPointer make_step(const Graph& graph, const Node& node, const Concat& concat) {
+  return std::make_unique<ConcatStep>(graph, node, concat.axis);
+}
+StepPointer make_step(const Graph& graph, const Node& node, const Gather& gather) {
+  return std::make_unique<GatherStep>(gather, shape_of(graph, node.inputs[0]));
+}
 StepPointer make_step(const Graph& graph, const Node& node, const Pool& pool) {
   return std::make_unique<PoolStep>(pool, shape_of(graph, node.inputs[0]), shape_of(graph, node.output));
 }
-StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize) { return std::make_unique<ResizeStep>(resize, shape_of(graph, node.inputs[0])); }
+StepPointer make_step(const Graph& graph, const Node& node, const Resize& resize) {
+  return std::make_unique<ResizeStep>(resize, shape_of(graph, node.inputs[0]));
+}
 
 } // namespace rtexec::tasks::kernels

@@ -1,9 +1,12 @@
 // Kernels are compiled for several instruction sets; the fitting one is chosen when the program is loaded.
 #pragma once
 
-// Instrumented builds have one version: the choice runs before a sanitizer is ready. ARM's baseline has vectors already.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RTEXEC_VECTORISED __attribute__((optimize("O3", "no-math-errno"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// Instrumented builds have one version: the choice runs before a sanitizer is ready. ARM's baseline has vectors
+// already.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define RTEXEC_VECTORISED \
+  __attribute__((optimize("O3", "no-math-errno"), target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #elif defined(__GNUC__) && !defined(__clang__)
 #define RTEXEC_VECTORISED __attribute__((optimize("O3", "no-math-errno")))
 #else

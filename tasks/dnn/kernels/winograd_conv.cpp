@@ -13,8 +13,9 @@ namespace {
 constexpr std::int64_t points = 16;                // of a 4x4 tile
 constexpr std::int64_t least_channels = 16;        // below, the transforms cost more than they save
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products at once
-constexpr std::int64_t block_tiles = 256;          // at least, where there are as many: thinner products are slow
-constexpr std::int64_t least_tiles = 40;           // below, im2col is faster
+// At least, where there are as many: thinner products are slow
+constexpr std::int64_t block_tiles = 256;
+constexpr std::int64_t least_tiles = 40; // below, im2col is faster
 
 /// G g G^T of each 3x3 filter g, as 16 matrices [out, in].
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
@@ -26,14 +27,16 @@ std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<fl
       for (std::size_t j = 0; j < 4; ++j) {
         double value = 0;
         for (std::size_t p = 0; p < 3; ++p)
-          for (std::size_t q = 0; q < 3; ++q) value += G[i][p] * static_cast<double>(weights[f * 9 + p * 3 + q]) * G[j][q];
+          for (std::size_t q = 0; q < 3; ++q)
+            value += G[i][p] * static_cast<double>(weights[f * 9 + p * 3 + q]) * G[j][q];
         transformed[(i * 4 + j) * filters + f] = static_cast<float>(value);
       }
   return transformed;
 }
 
 /// The vertical half of B^T d B: four rows of input to four rows.
-RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, float* out, std::size_t pitch, std::size_t n) noexcept {
+RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, float* out, std::size_t pitch,
+                                         std::size_t n) noexcept {
   const float *d0 = in[0], *d1 = in[1], *d2 = in[2], *d3 = in[3];
   float *r0 = out, *r1 = out + pitch, *r2 = out + 2 * pitch, *r3 = out + 3 * pitch;
   RTEXEC_INDEPENDENT
@@ -59,12 +62,14 @@ RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pi
 }
 
 /// A^T m A for a row of tiles, whose 16 products are `pitch` apart: two rows of 2 * tiles outputs.
-RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom, std::size_t tiles) noexcept {
+RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom,
+                                          std::size_t tiles) noexcept {
   RTEXEC_INDEPENDENT
   for (std::size_t t = 0; t < tiles; ++t) {
     float a[4], b[4];
     for (std::size_t k = 0; k < 4; ++k) {
-      const float m0 = m[k * pitch + t], m1 = m[(4 + k) * pitch + t], m2 = m[(8 + k) * pitch + t], m3 = m[(12 + k) * pitch + t];
+      const float m0 = m[k * pitch + t], m1 = m[(4 + k) * pitch + t], m2 = m[(8 + k) * pitch + t],
+                  m3 = m[(12 + k) * pitch + t];
       a[k] = m0 + m1 + m2;
       b[k] = m1 - m2 - m3;
     }
@@ -78,7 +83,10 @@ RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, flo
 class WinogradConv final : public Step {
  public:
   explicit WinogradConv(const ConvGeometry& geometry)
-      : g_(geometry), tiles_w_((g_.out_w + 1) / 2), tiles_h_((g_.out_h + 1) / 2), pitch_(std::max(2 * tiles_w_ + 2, g_.in_w + g_.window.pad_left)) {
+      : g_(geometry),
+        tiles_w_((g_.out_w + 1) / 2),
+        tiles_h_((g_.out_h + 1) / 2),
+        pitch_(std::max(2 * tiles_w_ + 2, g_.in_w + g_.window.pad_left)) {
     const auto tiles = std::max(block_tiles, block_floats / (points * (g_.in_channels + g_.out_channels)));
     block_ = balanced_block(tiles_h_, tiles / tiles_w_);
   }
@@ -96,7 +104,8 @@ class WinogradConv final : public Step {
     work.products = work.inputs + points * g_.in_channels * block_ * tiles_w_;
     std::memset(work.rows, 0, static_cast<std::size_t>(5 * pitch_) * sizeof(float)); // the margins stay zero
     for (std::int64_t image = 0; image < g_.batch; ++image)
-      for (std::int64_t row = 0; row < tiles_h_; row += block_) run_block(o, work, image, row, std::min(block_, tiles_h_ - row));
+      for (std::int64_t row = 0; row < tiles_h_; row += block_)
+        run_block(o, work, image, row, std::min(block_, tiles_h_ - row));
   }
 
  private:
@@ -107,20 +116,26 @@ class WinogradConv final : public Step {
     float* products; // [point][out channel][tile]
   };
 
-  void run_block(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t row, std::int64_t rows) const noexcept {
+  void run_block(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t row,
+                 std::int64_t rows) const noexcept {
     const auto tiles = rows * tiles_w_;
     for (std::int64_t c = 0; c < g_.in_channels; ++c) {
       const float* x = o.x + (image * g_.in_channels + c) * g_.in_plane();
-      for (std::int64_t r = 0; r < rows; ++r) transform_input(x, work, row + r, work.inputs + c * tiles + r * tiles_w_, g_.in_channels * tiles);
+      for (std::int64_t r = 0; r < rows; ++r)
+        transform_input(x, work, row + r, work.inputs + c * tiles + r * tiles_w_, g_.in_channels * tiles);
     }
     for (std::int64_t point = 0; point < points; ++point)
-      multiply(g_.out_channels, tiles, g_.in_channels, 1.0F, {o.weights + point * g_.out_channels * g_.in_channels, g_.in_channels},
-               {work.inputs + point * g_.in_channels * tiles, tiles}, work.products + point * g_.out_channels * tiles, tiles);
+      multiply(g_.out_channels, tiles, g_.in_channels, 1.0F,
+               {o.weights + point * g_.out_channels * g_.in_channels, g_.in_channels},
+               {work.inputs + point * g_.in_channels * tiles, tiles}, work.products + point * g_.out_channels * tiles,
+               tiles);
     for (std::int64_t c = 0; c < g_.out_channels; ++c)
-      for (std::int64_t r = 0; r < rows; ++r) transform_output(o, work, image, c, row + r, work.products + c * tiles + r * tiles_w_, g_.out_channels * tiles);
+      for (std::int64_t r = 0; r < rows; ++r)
+        transform_output(o, work, image, c, row + r, work.products + c * tiles + r * tiles_w_, g_.out_channels * tiles);
   }
 
-  void transform_input(const float* x, const Work& work, std::int64_t tile_row, float* out, std::int64_t point_pitch) const noexcept {
+  void transform_input(const float* x, const Work& work, std::int64_t tile_row, float* out,
+                       std::int64_t point_pitch) const noexcept {
     std::array<const float*, 4> in{};
     for (std::int64_t i = 0; i < 4; ++i) {
       const auto row = 2 * tile_row + i - g_.window.pad_top;
@@ -129,19 +144,22 @@ class WinogradConv final : public Step {
     const auto pitch = static_cast<std::size_t>(pitch_);
     transform_columns(in, work.rows + g_.window.pad_left, pitch, static_cast<std::size_t>(g_.in_w));
     for (std::int64_t i = 0; i < 4; ++i)
-      transform_rows(work.rows + i * pitch_, out + 4 * i * point_pitch, static_cast<std::size_t>(point_pitch), static_cast<std::size_t>(tiles_w_));
+      transform_rows(work.rows + i * pitch_, out + 4 * i * point_pitch, static_cast<std::size_t>(point_pitch),
+                     static_cast<std::size_t>(tiles_w_));
   }
 
-  void transform_output(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t channel, std::int64_t tile_row, const float* products,
-                        std::int64_t point_pitch) const noexcept {
+  void transform_output(const ConvOperands& o, const Work& work, std::int64_t image, std::int64_t channel,
+                        std::int64_t tile_row, const float* products, std::int64_t point_pitch) const noexcept {
     float* top = work.inputs; // no longer needed
     float* bottom = top + 2 * tiles_w_;
-    transform_products(products, static_cast<std::size_t>(point_pitch), top, bottom, static_cast<std::size_t>(tiles_w_));
+    transform_products(products, static_cast<std::size_t>(point_pitch), top, bottom,
+                       static_cast<std::size_t>(tiles_w_));
     const auto at = ((image * g_.out_channels + channel) * g_.out_h + 2 * tile_row) * g_.out_w;
     const auto n = static_cast<std::size_t>(g_.out_w);
     finish(g_.activation, o.y + at, top, o.bias_of(channel), o.residual ? o.residual + at : nullptr, n);
     if (2 * tile_row + 1 == g_.out_h) return;
-    finish(g_.activation, o.y + at + g_.out_w, bottom, o.bias_of(channel), o.residual ? o.residual + at + g_.out_w : nullptr, n);
+    finish(g_.activation, o.y + at + g_.out_w, bottom, o.bias_of(channel),
+           o.residual ? o.residual + at + g_.out_w : nullptr, n);
   }
 
   ConvGeometry g_;
@@ -154,8 +172,9 @@ class WinogradConv final : public Step {
 
 bool winograd_applies(const ConvGeometry& g) {
   const auto& w = g.window;
-  return g.groups == 1 && w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1 &&
-         w.pad_left <= 1 && w.pad_right <= 1 && w.pad_top <= 1 && w.pad_bottom <= 1 && g.in_channels >= least_channels && g.out_channels >= least_channels &&
+  return g.groups == 1 && w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 &&
+         w.dilation_h == 1 && w.dilation_w == 1 && w.pad_left <= 1 && w.pad_right <= 1 && w.pad_top <= 1 &&
+         w.pad_bottom <= 1 && g.in_channels >= least_channels && g.out_channels >= least_channels &&
          ((g.out_h + 1) / 2) * ((g.out_w + 1) / 2) >= least_tiles;
 }
 

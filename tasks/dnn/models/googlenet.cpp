@@ -27,8 +27,10 @@ struct Style {
   int largest_kernel; // of a module
 };
 
-constexpr Style kNormalised{
-    [](GraphWriter& graph, const Value& x, const ConvShape& shape) { return graph.relu(graph.batch_norm(graph.conv(x, shape))); }, 3};
+constexpr Style kNormalised{[](GraphWriter& graph, const Value& x, const ConvShape& shape) {
+                              return graph.relu(graph.batch_norm(graph.conv(x, shape)));
+                            },
+                            3};
 constexpr Style kOriginal{[](GraphWriter& graph, const Value& x, const ConvShape& shape) {
                             ConvShape biased = shape;
                             biased.bias = 0.125f;
@@ -37,9 +39,12 @@ constexpr Style kOriginal{[](GraphWriter& graph, const Value& x, const ConvShape
                           5};
 
 Value inception(GraphWriter& graph, const Value& x, const Inception& to, const Style& style) {
-  const auto conv = [&](const Value& from, int channels, int kernel) { return style.conv(graph, from, {channels, kernel}); };
+  const auto conv = [&](const Value& from, int channels, int kernel) {
+    return style.conv(graph, from, {channels, kernel});
+  };
   return graph.concat({{conv(x, to.direct, 1), conv(conv(x, to.reduced_a, 1), to.a, 3),
-                        conv(conv(x, to.reduced_b, 1), to.b, style.largest_kernel), conv(graph.max_pool(x, {3, 1, 1, 1}), to.pooled, 1)}});
+                        conv(conv(x, to.reduced_b, 1), to.b, style.largest_kernel),
+                        conv(graph.max_pool(x, {3, 1, 1, 1}), to.pooled, 1)}});
 }
 
 Value inceptions(GraphWriter& graph, Value x, std::span<const Inception> modules, const Style& style) {

@@ -14,7 +14,7 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr std::int64_t kOpset = 14; // the first with HardSwish
+constexpr std::int64_t kOpset = 14;    // the first with HardSwish
 constexpr std::int64_t kIrVersion = 8; // ONNX 1.10 and later
 
 void attribute(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
@@ -118,7 +118,8 @@ Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const 
   const std::string name = conv.name();
   const std::int64_t kernel = shape.kernel, pad = kernel / 2, fan_in = x.channels / shape.groups * kernel * kernel;
   conv.add_input(name + ".weight");
-  uniform(name + ".weight", std::initializer_list<std::int64_t>{shape.channels, x.channels / shape.groups, kernel, kernel},
+  uniform(name + ".weight",
+          std::initializer_list<std::int64_t>{shape.channels, x.channels / shape.groups, kernel, kernel},
           shape.gain * std::sqrt(2.0 / static_cast<double>(fan_in)));
   if (!bias.empty()) {
     conv.add_input(name + ".bias");
@@ -188,7 +189,9 @@ Value GraphWriter::pool(std::string_view type, std::string_view stem, const Valu
 
 Value GraphWriter::max_pool(const Value& x, const PoolShape& shape) { return pool("MaxPool", "maxpool", x, shape); }
 
-Value GraphWriter::average_pool(const Value& x, const PoolShape& shape) { return pool("AveragePool", "avgpool", x, shape); }
+Value GraphWriter::average_pool(const Value& x, const PoolShape& shape) {
+  return pool("AveragePool", "avgpool", x, shape);
+}
 
 Value GraphWriter::global_average_pool(const Value& x) {
   return {node("GlobalAveragePool", "pool", {{x.name}}).name(), x.channels, 1, 1};
@@ -229,7 +232,8 @@ Value GraphWriter::upsample(const Value& x) {
   auto& resize = node("Resize", "upsample", {{x.name, std::string()}});
   const std::string scales = resize.name() + ".scales";
   resize.add_input(scales);
-  std::ranges::copy(std::initializer_list<float>{1, 1, 2, 2}, constant(scales, std::initializer_list<std::int64_t>{4}).begin());
+  std::ranges::copy(std::initializer_list<float>{1, 1, 2, 2},
+                    constant(scales, std::initializer_list<std::int64_t>{4}).begin());
   attribute(resize, "mode", std::string_view("nearest"));
   attribute(resize, "coordinate_transformation_mode", std::string_view("asymmetric"));
   attribute(resize, "nearest_mode", std::string_view("floor"));

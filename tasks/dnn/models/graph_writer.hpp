@@ -1,8 +1,8 @@
 // Writes an ONNX graph (opset 14, batch 1, NCHW) layer by layer, with seeded weights.
 //
-// Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015) and batch-normalisation statistics
-// lie around zero mean and unit variance, so that activations neither vanish nor explode, however deep the network. Their
-// values come from exact arithmetic only: the same calls give the same bytes on every machine.
+// Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015) and batch-normalisation
+// statistics lie around zero mean and unit variance, so that activations neither vanish nor explode, however deep the
+// network. Their values come from exact arithmetic only: the same calls give the same bytes on every machine.
 #pragma once
 
 #include "config/result.hpp"
@@ -24,7 +24,8 @@ class NodeProto;
 
 namespace rtexec::tasks {
 
-/// What a layer yields: the name of a tensor [1, channels, height, width], or [1, channels] where height and width are 0.
+/// What a layer yields: the name of a tensor [1, channels, height, width], or [1, channels] where height and width are
+/// 0.
 struct Value {
   std::string name;
   int channels = 0;
@@ -85,8 +86,9 @@ class GraphWriter {
   Value concat(std::span<const Value> values);
   /// Twice the height and width; each value is repeated.
   Value upsample(const Value& x);
-  /// Half the height and width, four times the channels, in the order of darknet's layer [reorg]: it takes the memory of x
-  /// for [channels / 4, 2 height, 2 width] and gathers each 2x2 square of that (its function reorg_cpu, forward = 0).
+  /// Half the height and width, four times the channels, in the order of darknet's layer [reorg]: it takes the memory
+  /// of x for [channels / 4, 2 height, 2 width] and gathers each 2x2 square of that (its function reorg_cpu, forward =
+  /// 0).
   Value reorg(const Value& x);
   /// [1, channels * height * width].
   Value flatten(const Value& x);

@@ -58,9 +58,10 @@ void mobilenet_v3(GraphWriter& graph, NetworkSize size) {
   Value x = conv(graph, graph.input(3, size.size), {16, 3, 2}, hard_swish);
   for (const Block& block :
        {Block{3, 16, 16, 1, relu}, Block{3, 64, 24, 2, relu}, Block{3, 72, 24, 1, relu}, Block{5, 72, 40, 2, relu, 24},
-        Block{5, 120, 40, 1, relu, 32}, Block{5, 120, 40, 1, relu, 32}, Block{3, 240, 80, 2, hard_swish}, Block{3, 200, 80, 1, hard_swish},
-        Block{3, 184, 80, 1, hard_swish}, Block{3, 184, 80, 1, hard_swish}, Block{3, 480, 112, 1, hard_swish, 120},
-        Block{3, 672, 112, 1, hard_swish, 168}, Block{5, 672, 160, 2, hard_swish, 168}, Block{5, 960, 160, 1, hard_swish, 240},
+        Block{5, 120, 40, 1, relu, 32}, Block{5, 120, 40, 1, relu, 32}, Block{3, 240, 80, 2, hard_swish},
+        Block{3, 200, 80, 1, hard_swish}, Block{3, 184, 80, 1, hard_swish}, Block{3, 184, 80, 1, hard_swish},
+        Block{3, 480, 112, 1, hard_swish, 120}, Block{3, 672, 112, 1, hard_swish, 168},
+        Block{5, 672, 160, 2, hard_swish, 168}, Block{5, 960, 160, 1, hard_swish, 240},
         Block{5, 960, 160, 1, hard_swish, 240}})
     x = inverted_residual(graph, x, block, {relu, hard_sigmoid});
   x = graph.flatten(graph.global_average_pool(conv(graph, x, {960, 1}, hard_swish)));
@@ -73,10 +74,11 @@ void efficientnet_b0(GraphWriter& graph, NetworkSize size) {
   };
   Value x = conv(graph, graph.input(3, size.size), {32, 3, 2}, silu);
   for (const auto& [expansion, kernel, stride, channels, blocks] :
-       {Stage{1, 3, 1, 16, 1}, Stage{6, 3, 2, 24, 2}, Stage{6, 5, 2, 40, 2}, Stage{6, 3, 2, 80, 3}, Stage{6, 5, 1, 112, 3},
-        Stage{6, 5, 2, 192, 4}, Stage{6, 3, 1, 320, 1}})
+       {Stage{1, 3, 1, 16, 1}, Stage{6, 3, 2, 24, 2}, Stage{6, 5, 2, 40, 2}, Stage{6, 3, 2, 80, 3},
+        Stage{6, 5, 1, 112, 3}, Stage{6, 5, 2, 192, 4}, Stage{6, 3, 1, 320, 1}})
     for (int i = 0; i < blocks; ++i)
-      x = inverted_residual(graph, x, {kernel, expansion * x.channels, channels, i == 0 ? stride : 1, silu, x.channels / 4},
+      x = inverted_residual(graph, x,
+                            {kernel, expansion * x.channels, channels, i == 0 ? stride : 1, silu, x.channels / 4},
                             {silu, sigmoid});
   classify(graph, conv(graph, x, {1280, 1}, silu), size.classes);
 }

@@ -28,15 +28,22 @@ constexpr std::array kEntries{
     Entry{{"resnet18", 224, 1000, "classifier, 11.7 million weights (47 MB), 3.6 GFLOP"}, resnet18},
     Entry{{"resnet50", 224, 1000, "classifier, 25.6 million weights (102 MB), 8.2 GFLOP"}, resnet50},
     Entry{{"resnet152", 224, 1000, "classifier, 60.2 million weights (241 MB), 23.0 GFLOP"}, resnet152},
-    Entry{{"resnext50", 224, 1000, "classifier with grouped convolutions, 25.0 million weights (100 MB), 8.5 GFLOP"}, resnext50},
-    Entry{{"resnext101-32x8d", 224, 1000, "classifier with grouped convolutions, 88.8 million weights (355 MB), 32.8 GFLOP"},
+    Entry{{"resnext50", 224, 1000, "classifier with grouped convolutions, 25.0 million weights (100 MB), 8.5 GFLOP"},
+          resnext50},
+    Entry{{"resnext101-32x8d", 224, 1000,
+           "classifier with grouped convolutions, 88.8 million weights (355 MB), 32.8 GFLOP"},
           resnext101_32x8d},
-    Entry{{"resnext152-32x4d", 256, 1000, "classifier with grouped convolutions, 56.5 million weights (226 MB), 28.2 GFLOP"},
+    Entry{{"resnext152-32x4d", 256, 1000,
+           "classifier with grouped convolutions, 56.5 million weights (226 MB), 28.2 GFLOP"},
           resnext152_32x4d},
-    Entry{{"densenet201", 224, 1000, "classifier with many small layers, 20.0 million weights (80 MB), 8.6 GFLOP"}, densenet201},
-    Entry{{"googlenet", 224, 1000, "classifier with parallel branches, 6.6 million weights (27 MB), 3.0 GFLOP"}, googlenet},
-    Entry{{"mobilenet_v3", 224, 1000, "classifier with depthwise convolutions, 5.5 million weights (22 MB), 0.4 GFLOP"}, mobilenet_v3},
-    Entry{{"efficientnet_b0", 224, 1000, "classifier with depthwise convolutions, 5.3 million weights (21 MB), 0.8 GFLOP"},
+    Entry{{"densenet201", 224, 1000, "classifier with many small layers, 20.0 million weights (80 MB), 8.6 GFLOP"},
+          densenet201},
+    Entry{{"googlenet", 224, 1000, "classifier with parallel branches, 6.6 million weights (27 MB), 3.0 GFLOP"},
+          googlenet},
+    Entry{{"mobilenet_v3", 224, 1000, "classifier with depthwise convolutions, 5.5 million weights (22 MB), 0.4 GFLOP"},
+          mobilenet_v3},
+    Entry{{"efficientnet_b0", 224, 1000,
+           "classifier with depthwise convolutions, 5.3 million weights (21 MB), 0.8 GFLOP"},
           efficientnet_b0},
 };
 
@@ -53,13 +60,16 @@ std::unexpected<Error> unknown(std::string_view name) {
 }
 
 Result<> check(std::string_view name, NetworkSize size, int step) {
-  const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, "model " + std::string(name) + ": " + why); };
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::bad_input, "model " + std::string(name) + ": " + why);
+  };
   if (size.size < kSmallest || size.size > kLargest || size.size % step != 0)
     return refuse("size " + std::to_string(size.size) + " is not possible; it takes " +
-                  (step > 1 ? "multiples of " + std::to_string(step) + " " : "sizes ") + "from " + std::to_string(kSmallest) + " to " +
-                  std::to_string(kLargest));
+                  (step > 1 ? "multiples of " + std::to_string(step) + " " : "sizes ") + "from " +
+                  std::to_string(kSmallest) + " to " + std::to_string(kLargest));
   if (size.classes < 1 || size.classes > kMostClasses)
-    return refuse(std::to_string(size.classes) + " classes are not possible; it takes 1 to " + std::to_string(kMostClasses));
+    return refuse(std::to_string(size.classes) + " classes are not possible; it takes 1 to " +
+                  std::to_string(kMostClasses));
   return {};
 }
 

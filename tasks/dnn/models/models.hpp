@@ -1,5 +1,5 @@
-// Builders of well-known networks: ONNX files (opset 14) with the layer shapes of the originals and seeded weights, so that
-// nothing is downloaded. The same name and options give the same bytes on every machine.
+// Builders of well-known networks: ONNX files (opset 14) with the layer shapes of the originals and seeded weights, so
+// that nothing is downloaded. The same name and options give the same bytes on every machine.
 #pragma once
 
 #include "config/result.hpp"
@@ -26,8 +26,9 @@ struct ModelOptions {
 
 [[nodiscard]] std::span<const ModelInfo> models();
 
-/// Writes model `name` to `out`: to a temporary file beside it, renamed when whole. Errors: bad_input for an unknown name
-/// (with the known ones) or options that the network cannot have; refused when the file cannot be written.
-[[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options, const std::filesystem::path& out);
+/// Writes model `name` to `out`: to a temporary file beside it, renamed when whole. Errors: bad_input for an unknown
+/// name (with the known ones) or options that the network cannot have; refused when the file cannot be written.
+[[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options,
+                                   const std::filesystem::path& out);
 
 } // namespace rtexec::tasks

@@ -27,7 +27,8 @@ void resnet152(GraphWriter& graph, NetworkSize size);
 void resnext50(GraphWriter& graph, NetworkSize size);
 void resnext101_32x8d(GraphWriter& graph, NetworkSize size);
 
-// Layer shapes of darknet's resnext152-32x4d.cfg: shortcuts without weights, twice as many channels at the end of a block.
+// Layer shapes of darknet's resnext152-32x4d.cfg: shortcuts without weights, twice as many channels at the end of a
+// block.
 void resnext152_32x4d(GraphWriter& graph, NetworkSize size);
 
 // Huang et al.: Densely Connected Convolutional Networks, 2016; layer shapes of torchvision.
@@ -37,10 +38,10 @@ void densenet201(GraphWriter& graph, NetworkSize size);
 // auxiliary classifiers).
 void googlenet(GraphWriter& graph, NetworkSize size);
 
-// Tao, Barker, Sarathy: DetectNet: Deep Neural Network for Object Detection in DIGITS, 2016: the original GoogLeNet (5x5
-// convolutions, local response normalisation) up to its last module, at stride 16. Two outputs, raw: the coverage
-// [1, classes, height, width] of each cell in 0 to 1, and the box [1, 4, height, width] that the cell votes for: left, top,
-// right and bottom in pixels relative to the cell.
+// Tao, Barker, Sarathy: DetectNet: Deep Neural Network for Object Detection in DIGITS, 2016: the original GoogLeNet
+// (5x5 convolutions, local response normalisation) up to its last module, at stride 16. Two outputs, raw: the coverage
+// [1, classes, height, width] of each cell in 0 to 1, and the box [1, 4, height, width] that the cell votes for: left,
+// top, right and bottom in pixels relative to the cell.
 void detectnet(GraphWriter& graph, NetworkSize size);
 
 // Howard et al.: Searching for MobileNetV3, 2019; layer shapes of torchvision's mobilenet_v3_large.

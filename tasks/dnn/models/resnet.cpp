@@ -6,8 +6,8 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kBranchGain = 0.25f;    // residual branches are weak beside what they are added to
-constexpr float kShortcutGain = 0.7f;   // no rectifier follows that would take half of the variance
+constexpr float kBranchGain = 0.25f;  // residual branches are weak beside what they are added to
+constexpr float kShortcutGain = 0.7f; // no rectifier follows that would take half of the variance
 
 struct Blocks {
   std::array<int, 4> count; // of each stage
@@ -46,7 +46,9 @@ void resnext50(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 
 void resnext101_32x8d(GraphWriter& graph, NetworkSize size) { resnet(graph, size, {{3, 4, 23, 3}, true, 32, 4}); }
 
 void resnext152_32x4d(GraphWriter& graph, NetworkSize size) {
-  const auto leaky = [&](const Value& x, const ConvShape& shape) { return graph.leaky_relu(graph.batch_norm(graph.conv(x, shape))); };
+  const auto leaky = [&](const Value& x, const ConvShape& shape) {
+    return graph.leaky_relu(graph.batch_norm(graph.conv(x, shape)));
+  };
   Value x = graph.max_pool(leaky(graph.input(3, size.size), {64, 7, 2}), {2, 2, 0, 1});
   int width = 64;
   for (const int blocks : {3, 8, 36, 3}) {

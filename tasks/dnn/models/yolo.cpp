@@ -6,13 +6,14 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr float kBranchGain = 0.125f; // residual branches are weak beside what they are added to
-constexpr float kHeadGain = 0.5f;      // sizes stay near the anchors'
+constexpr float kHeadGain = 0.5f;     // sizes stay near the anchors'
 
 Value conv(GraphWriter& graph, const Value& x, int channels, int kernel, int stride = 1, float gain = 1) {
   return graph.leaky_relu(graph.batch_norm(graph.conv(x, {channels, kernel, stride}), gain));
 }
 
-/// Raw tx, ty, tw, th, objectness and classes for each anchor. Objectness leans to "nothing there", as in a trained network.
+/// Raw tx, ty, tw, th, objectness and classes for each anchor. Objectness leans to "nothing there", as in a trained
+/// network.
 Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   std::vector<float> bias;
   for (int anchor = 0; anchor < anchors; ++anchor) {
@@ -52,7 +53,8 @@ void finish(GraphWriter& graph, std::span<const Value> heads, std::string_view a
 void yolov2(GraphWriter& graph, NetworkSize size) {
   // Wide 3x3 convolutions, between them narrow 1x1 ones.
   const auto stage = [&](Value x, int channels, int convolutions) {
-    for (int i = 0; i < convolutions; ++i) x = i % 2 == 0 ? conv(graph, x, channels, 3) : conv(graph, x, channels / 2, 1);
+    for (int i = 0; i < convolutions; ++i)
+      x = i % 2 == 0 ? conv(graph, x, channels, 3) : conv(graph, x, channels / 2, 1);
     return x;
   };
   const auto halve = [&](const Value& x) { return graph.max_pool(x, {2, 2}); };
@@ -77,8 +79,10 @@ void yolov3_tiny(GraphWriter& graph, NetworkSize size) {
   x = conv(graph, graph.max_pool(x, {2, 1, 0, 1}), 1024, 3);
   const Value coarse = conv(graph, x, 256, 1);
   const Value fine = join(graph, coarse, 128, earlier);
-  finish(graph, {{head(graph, conv(graph, coarse, 512, 3), size.classes), head(graph, conv(graph, fine, 256, 3), size.classes)}},
-         "81,82 135,169 344,319; 10,14 23,27 37,58");
+  finish(
+      graph,
+      {{head(graph, conv(graph, coarse, 512, 3), size.classes), head(graph, conv(graph, fine, 256, 3), size.classes)}},
+      "81,82 135,169 344,319; 10,14 23,27 37,58");
 }
 
 void yolov3(GraphWriter& graph, NetworkSize size) {
@@ -91,7 +95,8 @@ void yolov3(GraphWriter& graph, NetworkSize size) {
   const Value middle = neck(graph, join(graph, coarse, 256, sixteenth), 256);
   const Value fine = neck(graph, join(graph, middle, 128, eighth), 128);
   std::vector<Value> heads;
-  for (const Value& scale : {coarse, middle, fine}) heads.push_back(head(graph, conv(graph, scale, 2 * scale.channels, 3), size.classes));
+  for (const Value& scale : {coarse, middle, fine})
+    heads.push_back(head(graph, conv(graph, scale, 2 * scale.channels, 3), size.classes));
   finish(graph, heads, "116,90 156,198 373,326; 30,61 62,45 59,119; 10,13 16,30 33,23");
 }
 

@@ -37,7 +37,8 @@ const std::string& location_of(const ExternalData::Keys& keys, const std::string
     if (key != "location" && key != "offset" && key != "length" && key != "checksum")
       unsupported(what + " keeps its data in another file, with '" + key + "'; supported: location, offset and length");
   const auto found = keys.find("location");
-  if (found == keys.end() || found->second.empty()) bad(what + " keeps its data in another file, and does not say in which");
+  if (found == keys.end() || found->second.empty())
+    bad(what + " keeps its data in another file, and does not say in which");
   return found->second;
 }
 
@@ -52,7 +53,8 @@ fs::path resolved(const fs::path& folder, const std::string& location, const std
   if (error) bad(in_file + "cannot be found: " + folder.string() + ": " + error.message());
   auto file = fs::canonical(root / relative, error);
   if (error)
-    bad(in_file + "cannot be found in " + root.string() + ": " + error.message() + "; keep it beside the model, under the name that it was written with");
+    bad(in_file + "cannot be found in " + root.string() + ": " + error.message() +
+        "; keep it beside the model, under the name that it was written with");
   if (std::ranges::mismatch(root, file).in1 != root.end())
     bad(in_file + "is a link to " + file.string() + "; only files of the model's folder are read");
   return file;
@@ -72,9 +74,10 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   close();
   const auto file = resolved(*folder_, location, what);
   const auto in_file = what + " keeps its data in " + file.string() + ", which ";
-  fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); // nor waits for the writer of a pipe
+  // Nor waits for the writer of a pipe
+  fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + reason(errno));
   if (!S_ISREG(status.st_mode)) bad(in_file + "is not a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
@@ -83,7 +86,8 @@ void ExternalData::open(const std::string& location, const std::string& what) {
 
 std::vector<std::byte> ExternalData::read(const Keys& keys, std::size_t size, const std::string& what) {
   const auto& location = location_of(keys, what);
-  if (!folder_) unsupported(what + " keeps its data in another file, '" + location + "', and the model was not read from a folder");
+  if (!folder_)
+    unsupported(what + " keeps its data in another file, '" + location + "', and the model was not read from a folder");
   const auto offset = number(keys, "offset", what).value_or(0);
   open(location, what);
   const auto in_file = what + " keeps its data in '" + location + "', ";
@@ -91,9 +95,12 @@ std::vector<std::byte> ExternalData::read(const Keys& keys, std::size_t size, co
   if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
   const auto length = number(keys, "length", what).value_or(size_ - offset);
   if (length != size)
-    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in '" + location + "'");
-  if (length > size_ - offset) bad(in_file + std::to_string(length) + " bytes from byte " + std::to_string(offset) + but_has);
-  if (size > limit_ - used_) unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) + " bytes");
+    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in '" +
+        location + "'");
+  if (length > size_ - offset)
+    bad(in_file + std::to_string(length) + " bytes from byte " + std::to_string(offset) + but_has);
+  if (size > limit_ - used_)
+    unsupported(what + ": the tensors in other files have more than " + std::to_string(limit_) + " bytes");
   used_ += size;
   std::vector<std::byte> bytes(size);
   for (std::size_t done = 0; done < size;) {

@@ -1,7 +1,7 @@
 // Tensor data that an ONNX file keeps in other files beside it, as PyTorch's default exporter does.
 //
-// The model names the files and is not trusted: only regular files inside its folder are read, wherever links lead, only
-// bytes that are there, and no more in all than fit into one ONNX file.
+// The model names the files and is not trusted: only regular files inside its folder are read, wherever links lead,
+// only bytes that are there, and no more in all than fit into one ONNX file.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ class ExternalData {
   using Keys = std::map<std::string, std::string>; // a tensor's external_data
   using Observer = std::function<void(std::span<const std::byte>)>;
 
-  /// `folder`: the model's; without one every tensor is refused. `limit`: bytes in all. `seen` is told what was read, and may be empty.
+  /// `folder`: the model's; without one every tensor is refused. `limit`: bytes in all. `seen` is told what was read,
+  /// and may be empty.
   ExternalData(std::optional<std::filesystem::path> folder, std::size_t limit, Observer seen)
       : folder_(std::move(folder)), limit_(limit), seen_(std::move(seen)) {}
   ~ExternalData();

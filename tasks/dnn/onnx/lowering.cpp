@@ -42,22 +42,25 @@ Shape input_shape(const Model& model, const Input& input) {
     auto value = dimension.value;
     if (value == 0 && shape.empty()) value = 1; // a symbolic batch
     if (value == 0)
-      throw Refusal(Errc::unsupported, what + ": dimension " + std::to_string(shape.size()) +
-                                           (dimension.symbol.empty() ? "" : " ('" + dimension.symbol + "')") +
-                                           " is not fixed; export the model with a fixed input size (only the first dimension, the batch, "
-                                           "may be symbolic: it is taken as 1)");
+      throw Refusal(Errc::unsupported,
+                    what + ": dimension " + std::to_string(shape.size()) +
+                        (dimension.symbol.empty() ? "" : " ('" + dimension.symbol + "')") +
+                        " is not fixed; export the model with a fixed input size (only the first dimension, the batch, "
+                        "may be symbolic: it is taken as 1)");
     if (value > max_elements || (count *= value) > max_elements)
       throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_elements) + " elements");
     shape.push_back(value);
   }
-  if (shape.size() > max_rank) throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
+  if (shape.size() > max_rank)
+    throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
   return shape;
 }
 
 void add_initialisers(Lowering& lowering, Model& model) {
   for (auto& [name, constant] : model.initialisers) {
     if (constant.shape.size() > max_rank)
-      throw Refusal(Errc::unsupported, model.file + ": initialiser '" + name + "' has more than " + std::to_string(max_rank) + " dimensions");
+      throw Refusal(Errc::unsupported, model.file + ": initialiser '" + name + "' has more than " +
+                                           std::to_string(max_rank) + " dimensions");
     if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values)) {
       lowering.values.emplace(name, Ints{std::move(constant.shape), std::move(*ints)});
     } else if (auto& floats = std::get<std::vector<float>>(constant.values); floats.empty()) {
@@ -71,7 +74,8 @@ void add_initialisers(Lowering& lowering, Model& model) {
 void lower_node(Lowering& lowering, const Node& node) {
   NodeContext context(lowering, node);
   const auto found = operators().find(node.type);
-  if (found == operators().end()) context.unsupported("this operator is not supported; supported: " + supported_operators());
+  if (found == operators().end())
+    context.unsupported("this operator is not supported; supported: " + supported_operators());
   if (node.outputs.empty() || node.outputs.front().empty()) context.bad("it has no output");
   if (!evaluate_shape_arithmetic(context)) found->second(context);
   context.require_all_attributes_read();
@@ -85,14 +89,20 @@ TensorId Lowering::add_tensor(std::string name, Shape shape, std::vector<float> 
   return static_cast<TensorId>(graph.tensors.size() - 1);
 }
 
-void NodeContext::bad(const std::string& why) const { throw Refusal(Errc::bad_input, describe(lowering_, node_) + why); }
-void NodeContext::unsupported(const std::string& why) const { throw Refusal(Errc::unsupported, describe(lowering_, node_) + why); }
+void NodeContext::bad(const std::string& why) const {
+  throw Refusal(Errc::bad_input, describe(lowering_, node_) + why);
+}
+void NodeContext::unsupported(const std::string& why) const {
+  throw Refusal(Errc::unsupported, describe(lowering_, node_) + why);
+}
 
 const Value& NodeContext::value(std::size_t input) const {
-  if (input >= node_.inputs.size() || node_.inputs[input].empty()) bad("input " + std::to_string(input) + " is missing");
+  if (input >= node_.inputs.size() || node_.inputs[input].empty())
+    bad("input " + std::to_string(input) + " is missing");
   const auto found = lowering_.values.find(node_.inputs[input]);
   if (found == lowering_.values.end())
-    bad("it reads '" + node_.inputs[input] + "', which no input, initialiser or earlier node provides (a cycle, or nodes out of order)");
+    bad("it reads '" + node_.inputs[input] +
+        "', which no input, initialiser or earlier node provides (a cycle, or nodes out of order)");
   return found->second;
 }
 
@@ -104,7 +114,9 @@ bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::h
 
 TensorId NodeContext::tensor(std::size_t input) const {
   const auto* id = std::get_if<TensorId>(&value(input));
-  if (!id) unsupported("input '" + node_.inputs[input] + "' must be a float tensor with elements; integers are supported in shape arithmetic only");
+  if (!id)
+    unsupported("input '" + node_.inputs[input] +
+                "' must be a float tensor with elements; integers are supported in shape arithmetic only");
   return *id;
 }
 
@@ -116,7 +128,8 @@ const Shape& NodeContext::shape(std::size_t input) const {
 const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
   const auto& found = shape(input);
   if (found.size() != rank)
-    unsupported("input '" + node_.inputs[input] + "' is " + to_string(found) + "; supported: " + std::to_string(rank) + " dimensions");
+    unsupported("input '" + node_.inputs[input] + "' is " + to_string(found) + "; supported: " + std::to_string(rank) +
+                " dimensions");
   return found;
 }
 
@@ -133,7 +146,9 @@ const std::vector<float>& NodeContext::floats(std::size_t input, const char* rol
 
 const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
   const auto* found = std::get_if<Ints>(&value(input));
-  if (!found) unsupported(std::string(role) + " ('" + node_.inputs[input] + "') must be integers that are known when the model is loaded");
+  if (!found)
+    unsupported(std::string(role) + " ('" + node_.inputs[input] +
+                "') must be integers that are known when the model is loaded");
   return found->values;
 }
 
@@ -144,7 +159,8 @@ void NodeContext::require_all_attributes_read() const {
 
 void NodeContext::require_all_outputs_set() const {
   for (const auto& output : node_.outputs)
-    if (!lowering_.values.contains(output) && lowering_.read.contains(output)) unsupported("its output '" + output + "' is not supported, and is read");
+    if (!lowering_.values.contains(output) && lowering_.read.contains(output))
+      unsupported("its output '" + output + "' is not supported, and is read");
 }
 
 std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {
@@ -158,7 +174,8 @@ Shape NodeContext::checked(Shape shape) const {
   if (shape.size() > max_rank) unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
   std::int64_t count = 1;
   for (const auto dimension : shape) {
-    if (dimension < 1) bad("its output would have a dimension of " + std::to_string(dimension) + "; the input is too small for it");
+    if (dimension < 1)
+      bad("its output would have a dimension of " + std::to_string(dimension) + "; the input is too small for it");
     if (dimension > max_elements || (count *= dimension) > max_elements)
       unsupported("its output would have more than " + std::to_string(max_elements) + " elements");
   }
@@ -168,7 +185,8 @@ Shape NodeContext::checked(Shape shape) const {
 void NodeContext::charge(std::int64_t elements) {
   lowering_.folded += elements;
   if (lowering_.folded > max_folded_elements)
-    unsupported("constants computed at load take more than " + std::to_string(max_folded_elements) + " elements; fold them in the model instead");
+    unsupported("constants computed at load take more than " + std::to_string(max_folded_elements) +
+                " elements; fold them in the model instead");
 }
 
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
@@ -196,7 +214,8 @@ void NodeContext::set_output(Value value, std::size_t output) {
 }
 
 void NodeContext::set_constant(Constant value) {
-  if (value.shape.size() > max_rank) unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  if (value.shape.size() > max_rank)
+    unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
   if (auto* values = std::get_if<std::vector<std::int64_t>>(&value.values)) {
     charge(static_cast<std::int64_t>(values->size()));
     set_output(Ints{std::move(value.shape), std::move(*values)});
@@ -209,7 +228,8 @@ void NodeContext::set_constant(Constant value) {
 }
 
 Graph lower(Model model) {
-  if (model.nodes.size() > max_nodes) throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
+  if (model.nodes.size() > max_nodes)
+    throw Refusal(Errc::unsupported, model.file + ": more than " + std::to_string(max_nodes) + " nodes");
   Lowering lowering{model.file, model.opset, {}, {}, {model.outputs.begin(), model.outputs.end()}, 0};
   for (const auto& node : model.nodes) lowering.read.insert(node.inputs.begin(), node.inputs.end());
   lowering.graph.name = std::move(model.name);
@@ -218,16 +238,19 @@ Graph lower(Model model) {
   for (const auto& input : model.inputs) {
     const auto id = lowering.add_tensor(input.name, input_shape(model, input));
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
-      throw Refusal(Errc::bad_input, model.file + ": input '" + input.name + "' has no name, or the name of another one");
+      throw Refusal(Errc::bad_input,
+                    model.file + ": input '" + input.name + "' has no name, or the name of another one");
     lowering.graph.inputs.push_back(id);
   }
   for (const auto& node : model.nodes) lower_node(lowering, node);
   if (model.outputs.empty()) throw Refusal(Errc::bad_input, model.file + ": the graph has no output");
   for (const auto& output : model.outputs) {
     const auto found = lowering.values.find(output);
-    if (found == lowering.values.end()) throw Refusal(Errc::bad_input, model.file + ": no node writes the output '" + output + "'");
+    if (found == lowering.values.end())
+      throw Refusal(Errc::bad_input, model.file + ": no node writes the output '" + output + "'");
     const auto* id = std::get_if<TensorId>(&found->second);
-    if (!id) throw Refusal(Errc::unsupported, model.file + ": output '" + output + "' is not a float tensor with elements");
+    if (!id)
+      throw Refusal(Errc::unsupported, model.file + ": output '" + output + "' is not a float tensor with elements");
     lowering.graph.outputs.push_back(*id);
   }
   return std::move(lowering.graph);

@@ -1,5 +1,5 @@
-// Turns one ONNX node after the other into nodes of the Graph. Each operator is a function of a NodeContext, found by name in
-// a table; shape arithmetic is done at once, and a node whose inputs are all constants is run at once.
+// Turns one ONNX node after the other into nodes of the Graph. Each operator is a function of a NodeContext, found by
+// name in a table; shape arithmetic is done at once, and a node whose inputs are all constants is run at once.
 #pragma once
 
 #include "tasks/dnn/onnx/source.hpp"
@@ -47,7 +47,9 @@ class NodeContext {
 
   [[noreturn]] void bad(const std::string& why) const;         // the model contradicts itself or ONNX
   [[noreturn]] void unsupported(const std::string& why) const; // the engine cannot do it
-  void require(bool condition, const char* why) const { if (!condition) bad(why); }
+  void require(bool condition, const char* why) const {
+    if (!condition) bad(why);
+  }
 
   [[nodiscard]] std::int64_t opset() const { return lowering_.opset; }
   [[nodiscard]] const std::string& type() const { return node_.type; }
@@ -57,20 +59,20 @@ class NodeContext {
   [[nodiscard]] bool has(std::size_t input) const; // present, and not Empty
   [[nodiscard]] bool is_ints(std::size_t input) const;
   [[nodiscard]] TensorId tensor(std::size_t input) const;
-  [[nodiscard]] const Shape& shape(std::size_t input) const;                                 // of a tensor or of integers
+  /// Of a tensor or of integers
+  [[nodiscard]] const Shape& shape(std::size_t input) const;
   [[nodiscard]] const Shape& shape_of_rank(std::size_t input, std::size_t rank) const;
   [[nodiscard]] const std::vector<float>& floats(std::size_t input, const char* role) const; // of a constant
-  [[nodiscard]] const std::vector<float>* constant_floats(std::size_t input) const;          // null where it is computed
+  /// Null where it is computed
+  [[nodiscard]] const std::vector<float>* constant_floats(std::size_t input) const;
   [[nodiscard]] const std::vector<std::int64_t>& ints(std::size_t input, const char* role) const;
 
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
-  template <class T>
-  [[nodiscard]] T attribute(const char* name, T fallback) {
+  template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
     const T* value = find<T>(name);
     return value ? *value : std::move(fallback);
   }
-  template <class T>
-  [[nodiscard]] T attribute(const char* name) {
+  template <class T> [[nodiscard]] T attribute(const char* name) {
     const T* value = find<T>(name);
     if (!value) bad("attribute '" + std::string(name) + "' is missing");
     return *value;
@@ -97,8 +99,7 @@ class NodeContext {
   void set_constant(Constant value);
 
  private:
-  template <class T>
-  const T* find(const char* name) {
+  template <class T> const T* find(const char* name) {
     const auto found = node_.attributes.find(name);
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);

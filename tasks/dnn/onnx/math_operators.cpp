@@ -16,8 +16,7 @@ void activate(NodeContext& node, Activation activation) {
   node.set_output(node.emit(activation, {node.tensor(0)}, node.shape(0)));
 }
 
-template <Activation::Kind kind>
-void plain_activation(NodeContext& node) { activate(node, {kind}); }
+template <Activation::Kind kind> void plain_activation(NodeContext& node) { activate(node, {kind}); }
 
 void leaky_relu(NodeContext& node) { activate(node, {Activation::Kind::leaky_relu, node.attribute("alpha", 0.01F)}); }
 
@@ -42,16 +41,17 @@ Shape broadcast(NodeContext& node, const Shape& a, const Shape& b) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto dimension = [&](const Shape& s) { return d < s.size() ? s[s.size() - 1 - d] : 1; };
     const auto m = dimension(a), n = dimension(b);
-    if (m != n && m != 1 && n != 1) node.bad("its inputs are " + to_string(a) + " and " + to_string(b) + ", which cannot be broadcast together");
+    if (m != n && m != 1 && n != 1)
+      node.bad("its inputs are " + to_string(a) + " and " + to_string(b) + ", which cannot be broadcast together");
     shape[shape.size() - 1 - d] = std::max(m, n);
   }
   return shape;
 }
 
-template <Binary::Kind kind>
-void binary(NodeContext& node) {
+template <Binary::Kind kind> void binary(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
-  node.set_output(node.emit(Binary{kind}, {node.tensor(0), node.tensor(1)}, broadcast(node, node.shape(0), node.shape(1))));
+  node.set_output(
+      node.emit(Binary{kind}, {node.tensor(0), node.tensor(1)}, broadcast(node, node.shape(0), node.shape(1))));
 }
 
 void gemm(NodeContext& node) {
@@ -61,10 +61,13 @@ void gemm(NodeContext& node) {
   const auto& b = node.shape_of_rank(1, 2);
   const auto m = a[gemm.transpose_a ? 1 : 0], k = a[gemm.transpose_a ? 0 : 1];
   const auto n = b[gemm.transpose_b ? 0 : 1];
-  if (b[gemm.transpose_b ? 1 : 0] != k) node.bad("the matrices are " + to_string(a) + " and " + to_string(b) + " before transposition, which cannot be multiplied");
+  if (b[gemm.transpose_b ? 1 : 0] != k)
+    node.bad("the matrices are " + to_string(a) + " and " + to_string(b) +
+             " before transposition, which cannot be multiplied");
   std::vector<TensorId> inputs{node.tensor(0), node.tensor(1)};
   if (node.has(2)) {
-    if (broadcast(node, {m, n}, node.shape(2)) != Shape{m, n}) node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
+    if (broadcast(node, {m, n}, node.shape(2)) != Shape{m, n})
+      node.bad("its third input is " + to_string(node.shape(2)) + ", larger than the product");
     inputs.push_back(node.tensor(2));
   }
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
@@ -74,8 +77,10 @@ void gemm(NodeContext& node) {
 void mat_mul(NodeContext& node) {
   const auto shape = node.shape(0);
   const auto& b = node.shape_of_rank(1, 2);
-  if (shape.size() < 2) node.unsupported("its first input is " + to_string(shape) + "; supported: 2 dimensions or more");
-  if (shape.back() != b[0]) node.bad("the matrices are " + to_string(shape) + " and " + to_string(b) + ", which cannot be multiplied");
+  if (shape.size() < 2)
+    node.unsupported("its first input is " + to_string(shape) + "; supported: 2 dimensions or more");
+  if (shape.back() != b[0])
+    node.bad("the matrices are " + to_string(shape) + " and " + to_string(b) + ", which cannot be multiplied");
   const auto rows = product(shape, 0, shape.size() - 1);
   const auto columns = b[1];
   const auto a = shape.size() == 2 ? node.tensor(0) : node.emit(Reshape{}, {node.tensor(0)}, {rows, shape.back()});
@@ -93,7 +98,9 @@ void softmax(NodeContext& node) {
   const bool flattens = node.opset() < 13; // all dimensions from the axis on are one
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", flattens ? 1 : -1), shape.size());
   const auto last = flattens ? shape.size() : axis + 1;
-  node.set_output(node.emit(Softmax{product(shape, 0, axis), product(shape, axis, last), product(shape, last, shape.size())}, {node.tensor(0)}, shape));
+  node.set_output(
+      node.emit(Softmax{product(shape, 0, axis), product(shape, axis, last), product(shape, last, shape.size())},
+                {node.tensor(0)}, shape));
 }
 
 /// Averages over each run of adjacent axes in turn: a mean of equally many means is the mean.
@@ -103,7 +110,8 @@ void reduce_mean(NodeContext& node) {
   std::vector<std::int64_t> axes;
   if (!by_input) axes = node.attribute<std::vector<std::int64_t>>("axes", {});
   else if (node.has(1)) axes = node.ints(1, "the axes");
-  const bool empty_means_all = by_input ? node.attribute<std::int64_t>("noop_with_empty_axes", 0) == 0 : !node.has_attribute("axes");
+  const bool empty_means_all =
+      by_input ? node.attribute<std::int64_t>("noop_with_empty_axes", 0) == 0 : !node.has_attribute("axes");
   std::vector<bool> reduced(shape.size(), axes.empty() && empty_means_all);
   for (const auto axis : axes) reduced[node.axis(axis, shape.size())] = true;
   const bool keep = node.attribute<std::int64_t>("keepdims", 1) != 0;

@@ -12,38 +12,34 @@ namespace {
 constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 
 /// A scalar or a list, of whole numbers or not.
-template <class T>
-struct List {
+template <class T> struct List {
   bool scalar = false;
   std::vector<T> values;
 };
 
-template <class T>
-const std::vector<T>& values_of(const NodeContext& node, std::size_t input) {
+template <class T> const std::vector<T>& values_of(const NodeContext& node, std::size_t input) {
   if constexpr (std::is_same_v<T, float>) return node.floats(input, "the input");
   else return node.ints(input, "the input");
 }
 
-template <class T>
-List<T> list_of(const NodeContext& node, std::size_t input) {
+template <class T> List<T> list_of(const NodeContext& node, std::size_t input) {
   if (node.shape(input).size() > 1) node.unsupported("integers of more than one dimension are not supported here");
   return {node.shape(input).empty(), values_of<T>(node, input)};
 }
 
-template <class T>
-void set_list(NodeContext& node, List<T> list) {
+template <class T> void set_list(NodeContext& node, List<T> list) {
   const auto size = static_cast<std::int64_t>(list.values.size());
   node.set_constant({list.scalar ? Shape{} : Shape{size}, std::move(list.values)});
 }
 
-template <class T>
-T arithmetic(NodeContext& node, T a, T b) {
+template <class T> T arithmetic(NodeContext& node, T a, T b) {
   if constexpr (std::is_same_v<T, float>) {
     return node.type() == "Add" ? a + b : node.type() == "Sub" ? a - b : node.type() == "Mul" ? a * b : a / b;
   } else {
     T result = 0;
     if (node.type() == "Div") {
-      node.require(b != 0 && !(b == -1 && a == std::numeric_limits<T>::min()), "a division by zero, or one that overflows");
+      node.require(b != 0 && !(b == -1 && a == std::numeric_limits<T>::min()),
+                   "a division by zero, or one that overflows");
       return a / b;
     }
     const bool overflow = node.type() == "Add"   ? __builtin_add_overflow(a, b, &result)
@@ -54,24 +50,26 @@ T arithmetic(NodeContext& node, T a, T b) {
   }
 }
 
-template <class T>
-void evaluate_binary(NodeContext& node) {
+template <class T> void evaluate_binary(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   const auto a = list_of<T>(node, 0), b = list_of<T>(node, 1);
   const auto m = a.values.size(), n = b.values.size();
   node.require(m == n || m == 1 || n == 1, "its inputs cannot be broadcast together");
   List<T> result{a.scalar && b.scalar, std::vector<T>(m == 0 || n == 0 ? 0 : std::max(m, n))};
-  for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] = arithmetic<T>(node, a.values[m == 1 ? 0 : i], b.values[n == 1 ? 0 : i]);
+  for (std::size_t i = 0; i < result.values.size(); ++i)
+    result.values[i] = arithmetic<T>(node, a.values[m == 1 ? 0 : i], b.values[n == 1 ? 0 : i]);
   set_list(node, std::move(result));
 }
 
 std::int64_t to_integer(float value) {
   constexpr float limit = 9.2e18F;
-  return value >= limit ? int64_max : value > -limit ? static_cast<std::int64_t>(value) : value <= -limit ? std::numeric_limits<std::int64_t>::min() : 0;
+  return value >= limit    ? int64_max
+         : value > -limit  ? static_cast<std::int64_t>(value)
+         : value <= -limit ? std::numeric_limits<std::int64_t>::min()
+                           : 0;
 }
 
-template <class T>
-void evaluate_cast(NodeContext& node) {
+template <class T> void evaluate_cast(NodeContext& node) {
   const auto from = list_of<T>(node, 0);
   if (cast_target(node) == To::floats) {
     List<float> to{from.scalar, {}};
@@ -87,29 +85,28 @@ void evaluate_cast(NodeContext& node) {
   }
 }
 
-template <class T>
-void evaluate_gather(NodeContext& node) {
+template <class T> void evaluate_gather(NodeContext& node) {
   const auto data = list_of<T>(node, 0);
   node.require(!data.scalar, "its input is a scalar");
   (void)node.axis(node.attribute<std::int64_t>("axis", 0), 1);
   List<T> result{node.shape(1).empty(), {}};
-  for (const auto index : checked_indices(node, node.ints(1, "the indices"), static_cast<std::int64_t>(data.values.size())))
+  for (const auto index :
+       checked_indices(node, node.ints(1, "the indices"), static_cast<std::int64_t>(data.values.size())))
     result.values.push_back(data.values[static_cast<std::size_t>(index)]);
   set_list(node, std::move(result));
 }
 
-template <class T>
-void evaluate_slice(NodeContext& node) {
+template <class T> void evaluate_slice(NodeContext& node) {
   const auto data = list_of<T>(node, 0);
   node.require(!data.scalar, "its input is a scalar");
   const auto cut = cuts_of(node, {static_cast<std::int64_t>(data.values.size())}).front();
   List<T> result;
-  for (std::int64_t i = 0; i < cut.count; ++i) result.values.push_back(data.values[static_cast<std::size_t>(cut.start + i * cut.step)]);
+  for (std::int64_t i = 0; i < cut.count; ++i)
+    result.values.push_back(data.values[static_cast<std::size_t>(cut.start + i * cut.step)]);
   set_list(node, std::move(result));
 }
 
-template <class T>
-void evaluate_concat(NodeContext& node) {
+template <class T> void evaluate_concat(NodeContext& node) {
   (void)node.axis(node.attribute<std::int64_t>("axis"), 1);
   List<T> result;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
@@ -121,8 +118,7 @@ void evaluate_concat(NodeContext& node) {
 }
 
 /// Squeeze, Unsqueeze, Reshape and Identity of integers; their result may have any shape.
-template <class T>
-void evaluate_rename(NodeContext& node) {
+template <class T> void evaluate_rename(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto& type = node.type();
   auto shape = type == "Squeeze"     ? squeezed(node, x, axes_of(node))
@@ -132,21 +128,20 @@ void evaluate_rename(NodeContext& node) {
   node.set_constant({std::move(shape), values_of<T>(node, 0)});
 }
 
-template <class T>
-void evaluate_rounding(NodeContext& node) {
+template <class T> void evaluate_rounding(NodeContext& node) {
   auto list = list_of<T>(node, 0);
   if constexpr (std::is_same_v<T, float>)
     for (auto& value : list.values) value = node.type() == "Floor" ? std::floor(value) : std::ceil(value);
   set_list(node, std::move(list));
 }
 
-template <class T>
-const OperatorTable& arithmetic_operators() {
+template <class T> const OperatorTable& arithmetic_operators() {
   static const OperatorTable table{
-      {"Add", evaluate_binary<T>},      {"Sub", evaluate_binary<T>},       {"Mul", evaluate_binary<T>},      {"Div", evaluate_binary<T>},
-      {"Cast", evaluate_cast<T>},       {"Gather", evaluate_gather<T>},    {"Slice", evaluate_slice<T>},     {"Concat", evaluate_concat<T>},
-      {"Squeeze", evaluate_rename<T>},  {"Unsqueeze", evaluate_rename<T>}, {"Reshape", evaluate_rename<T>},  {"Identity", evaluate_rename<T>},
-      {"Floor", evaluate_rounding<T>},  {"Ceil", evaluate_rounding<T>}};
+      {"Add", evaluate_binary<T>},       {"Sub", evaluate_binary<T>},     {"Mul", evaluate_binary<T>},
+      {"Div", evaluate_binary<T>},       {"Cast", evaluate_cast<T>},      {"Gather", evaluate_gather<T>},
+      {"Slice", evaluate_slice<T>},      {"Concat", evaluate_concat<T>},  {"Squeeze", evaluate_rename<T>},
+      {"Unsqueeze", evaluate_rename<T>}, {"Reshape", evaluate_rename<T>}, {"Identity", evaluate_rename<T>},
+      {"Floor", evaluate_rounding<T>},   {"Ceil", evaluate_rounding<T>}};
   return table;
 }
 
@@ -158,7 +153,8 @@ bool evaluate_shape_arithmetic(NodeContext& node) {
     arithmetic_operators<std::int64_t>().at(node.type())(node);
     return true;
   }
-  const bool all_data = node.type() == "Concat" || node.type() == "Add" || node.type() == "Sub" || node.type() == "Mul" || node.type() == "Div";
+  const bool all_data = node.type() == "Concat" || node.type() == "Add" || node.type() == "Sub" ||
+                        node.type() == "Mul" || node.type() == "Div";
   for (std::size_t i = 0; i < (all_data ? node.inputs() : 1); ++i)
     if (!node.has(i) || node.is_ints(i) || !node.constant_floats(i) || node.shape(i).size() > 1) return false;
   arithmetic_operators<float>().at(node.type())(node);

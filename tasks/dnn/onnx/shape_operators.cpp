@@ -12,12 +12,15 @@ namespace {
 
 constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 
-void reshape_to(NodeContext& node, Shape shape) { node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape))); }
+void reshape_to(NodeContext& node, Shape shape) {
+  node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
+}
 
 void identity(NodeContext& node) { reshape_to(node, node.shape(0)); }
 
 void dropout(NodeContext& node) {
-  if (node.has(2) && node.ints(2, "training_mode") != std::vector<std::int64_t>{0}) node.unsupported("training is not supported; export the model for inference");
+  if (node.has(2) && node.ints(2, "training_mode") != std::vector<std::int64_t>{0})
+    node.unsupported("training is not supported; export the model for inference");
   node.ignore_attribute("ratio");
   node.ignore_attribute("seed");
   identity(node);
@@ -44,7 +47,8 @@ void transpose(NodeContext& node) {
   const auto order = node.attribute<std::vector<std::int64_t>>("perm", reversed);
   auto sorted = order;
   std::ranges::sort(sorted);
-  if (!std::ranges::equal(sorted, std::views::reverse(reversed))) node.bad("perm is not an order of the " + std::to_string(x.size()) + " dimensions of its input");
+  if (!std::ranges::equal(sorted, std::views::reverse(reversed)))
+    node.bad("perm is not an order of the " + std::to_string(x.size()) + " dimensions of its input");
   const auto strides = dense_strides(x);
   View view;
   Shape shape;
@@ -110,7 +114,8 @@ void gather(NodeContext& node) {
   Shape shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), node.shape(1).begin(), node.shape(1).end());
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.end());
-  node.set_output(node.emit(Gather{axis, checked_indices(node, node.ints(1, "the indices"), x[axis])}, {node.tensor(0)}, std::move(shape)));
+  node.set_output(node.emit(Gather{axis, checked_indices(node, node.ints(1, "the indices"), x[axis])}, {node.tensor(0)},
+                            std::move(shape)));
 }
 
 void concat(NodeContext& node) {
@@ -122,7 +127,9 @@ void concat(NodeContext& node) {
     auto other = node.shape(i);
     node.require(other.size() == shape.size(), "its inputs differ in their number of dimensions");
     const auto length = std::exchange(other[axis], shape[axis]);
-    if (other != shape) node.bad("its inputs are " + to_string(shape) + " and " + to_string(node.shape(i)) + ", which differ outside of the axis");
+    if (other != shape)
+      node.bad("its inputs are " + to_string(shape) + " and " + to_string(node.shape(i)) +
+               ", which differ outside of the axis");
     shape[axis] += length;
     shape = node.checked(std::move(shape));
     inputs.push_back(node.tensor(i));
@@ -132,9 +139,11 @@ void concat(NodeContext& node) {
 
 void pad(NodeContext& node) {
   auto shape = node.shape(0);
-  if (const auto mode = node.attribute<std::string>("mode", "constant"); mode != "constant") node.unsupported("mode is '" + mode + "'; supported: constant");
+  if (const auto mode = node.attribute<std::string>("mode", "constant"); mode != "constant")
+    node.unsupported("mode is '" + mode + "'; supported: constant");
   const auto& pads = node.ints(1, "the pads");
-  const auto axes = named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
+  const auto axes =
+      named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);
   node.require(pads.size() == 2 * axes.size(), "it needs two pads for each dimension, or for each of its axes");
   Pad pad{std::vector<std::int64_t>(shape.size(), 0), 0};
   if (node.has(2)) {
@@ -145,7 +154,8 @@ void pad(NodeContext& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto before = pads[i], after = pads[i + axes.size()];
     if (before < 0 || after < 0 || before > max_elements || after > max_elements)
-      node.unsupported("a padding of " + std::to_string(before < 0 ? before : after) + "; supported: 0 to " + std::to_string(max_elements));
+      node.unsupported("a padding of " + std::to_string(before < 0 ? before : after) + "; supported: 0 to " +
+                       std::to_string(max_elements));
     pad.before[axes[i]] = before;
     shape[axes[i]] += before + after;
   }
@@ -154,8 +164,10 @@ void pad(NodeContext& node) {
 
 void constant(NodeContext& node) {
   if (node.has_attribute("value")) return node.set_constant(node.attribute<Constant>("value"));
-  if (node.has_attribute("value_int")) return node.set_constant({{}, std::vector{node.attribute<std::int64_t>("value_int")}});
-  if (node.has_attribute("value_float")) return node.set_constant({{}, std::vector{node.attribute<float>("value_float")}});
+  if (node.has_attribute("value_int"))
+    return node.set_constant({{}, std::vector{node.attribute<std::int64_t>("value_int")}});
+  if (node.has_attribute("value_float"))
+    return node.set_constant({{}, std::vector{node.attribute<float>("value_float")}});
   if (node.has_attribute("value_ints")) {
     auto values = node.attribute<std::vector<std::int64_t>>("value_ints");
     return node.set_constant({{static_cast<std::int64_t>(values.size())}, std::move(values)});
@@ -168,16 +180,20 @@ void constant_of_shape(NodeContext& node) {
   const auto shape = node.checked(node.ints(0, "the shape"));
   const auto fill = node.attribute<Constant>("value", Constant{{1}, std::vector<float>{0}});
   const auto count = static_cast<std::size_t>(element_count(shape));
-  std::visit([&](const auto& values) {
-    node.require(values.size() == 1, "its value must have one element");
-    node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front())});
-  }, fill.values);
+  std::visit(
+      [&](const auto& values) {
+        node.require(values.size() == 1, "its value must have one element");
+        node.set_constant({shape, std::decay_t<decltype(values)>(count, values.front())});
+      },
+      fill.values);
 }
 
 void shape_of(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto rank = static_cast<std::int64_t>(x.size());
-  const auto position = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? std::max(v, -rank) + rank : v, 0, rank); };
+  const auto position = [&](std::int64_t v) {
+    return std::clamp<std::int64_t>(v < 0 ? std::max(v, -rank) + rank : v, 0, rank);
+  };
   const auto start = position(node.attribute<std::int64_t>("start", 0));
   const auto end = std::max(position(node.attribute<std::int64_t>("end", int64_max)), start);
   std::vector<std::int64_t> values(x.begin() + start, x.begin() + end);
@@ -185,7 +201,9 @@ void shape_of(NodeContext& node) {
 }
 
 void cast(NodeContext& node) {
-  if (cast_target(node) == To::ints) node.unsupported("a cast to integers is supported for values that are known when the model is loaded, of at most one dimension");
+  if (cast_target(node) == To::ints)
+    node.unsupported(
+        "a cast to integers is supported for values that are known when the model is loaded, of at most one dimension");
   identity(node);
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 /// What start, end and step of Slice select from a dimension of `size`.
 Cut cut_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); }; // in -1 .. size
+  // In -1 .. size
+  const auto from_end = [size](std::int64_t v) { return v < 0 ? std::max(v, -size - 1) + size : std::min(v, size); };
   Cut cut{from_end(start), std::clamp(step, -size - 1, size + 1), 0};
   if (cut.step > 0) {
     cut.start = std::max<std::int64_t>(cut.start, 0);
@@ -47,7 +48,8 @@ Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::
   Shape shape;
   std::int64_t known = 1;
   std::size_t free = request.size();
-  if (request.size() > max_rank) node.unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
+  if (request.size() > max_rank)
+    node.unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
   for (std::size_t d = 0; d < request.size(); ++d) {
     auto dimension = request[d];
     if (dimension == 0 && zero_copies) {
@@ -59,13 +61,15 @@ Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::
       free = d;
       dimension = 1;
     }
-    if (dimension < 1 || dimension > max_elements || known > max_elements / dimension) node.bad("its shape has a dimension of " + std::to_string(request[d]) + ", or is too large");
+    if (dimension < 1 || dimension > max_elements || known > max_elements / dimension)
+      node.bad("its shape has a dimension of " + std::to_string(request[d]) + ", or is too large");
     known *= dimension;
     shape.push_back(dimension);
   }
   const auto count = element_count(x);
   if (free < request.size() && count % known == 0) shape[free] = count / known;
-  if (element_count(shape) != count) node.bad("an input of " + to_string(x) + " cannot take the shape " + to_string(shape));
+  if (element_count(shape) != count)
+    node.bad("an input of " + to_string(x) + " cannot take the shape " + to_string(shape));
   return shape;
 }
 
@@ -77,14 +81,16 @@ Shape squeezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t
   Shape shape;
   for (std::size_t d = 0; d < x.size(); ++d) {
     if (!gone[d]) shape.push_back(x[d]);
-    else if (x[d] != 1) node.bad("it removes dimension " + std::to_string(d) + " of " + to_string(x) + ", which is not 1");
+    else if (x[d] != 1)
+      node.bad("it removes dimension " + std::to_string(d) + " of " + to_string(x) + ", which is not 1");
   }
   return shape;
 }
 
 Shape unsqueezed(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& axes) {
   const auto rank = x.size() + axes.size();
-  if (axes.empty() || rank > max_rank) node.unsupported("its output would have " + std::to_string(rank) + " dimensions, or it names no axis");
+  if (axes.empty() || rank > max_rank)
+    node.unsupported("its output would have " + std::to_string(rank) + " dimensions, or it names no axis");
   std::vector<bool> added(rank, false);
   for (const auto axis : axes) {
     const auto d = node.axis(axis, rank);
@@ -103,7 +109,8 @@ std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
   std::iota(axes.begin(), axes.end(), 0);
   if (node.has(3)) axes = node.ints(3, "the axes");
   if (node.has(4)) steps = node.ints(4, "the steps");
-  node.require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(), "its starts, ends, axes and steps differ in number");
+  node.require(ends.size() == starts.size() && axes.size() == starts.size() && steps.size() == starts.size(),
+               "its starts, ends, axes and steps differ in number");
   std::vector<Cut> cuts;
   for (const auto size : x) cuts.push_back({0, 1, size});
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -114,7 +121,8 @@ std::vector<Cut> cuts_of(NodeContext& node, const Shape& x) {
   return cuts;
 }
 
-std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given, std::int64_t size) {
+std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given,
+                                          std::int64_t size) {
   auto indices = given;
   for (auto& index : indices) {
     if (index < -size || index >= size) node.bad("index " + std::to_string(index) + " is outside of its input");
@@ -124,11 +132,14 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<s
 }
 
 To cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate"); // concerns numbers of 8 bits
+  if (node.opset() >= 19) node.ignore_attribute("saturate");    // concerns numbers of 8 bits
   switch (const auto to = node.attribute<std::int64_t>("to")) { // numbers of onnx.TensorProto.DataType
-    case 1: return To::floats;
-    case 6: case 7: return To::ints;
-    default: node.unsupported("a cast to data type " + std::to_string(to) + "; supported: FLOAT (1), and INT32 (6) or INT64 (7) of constants");
+  case 1: return To::floats;
+  case 6:
+  case 7: return To::ints;
+  default:
+    node.unsupported("a cast to data type " + std::to_string(to) +
+                     "; supported: FLOAT (1), and INT32 (6) or INT64 (7) of constants");
   }
 }
 

@@ -11,7 +11,8 @@ namespace rtexec::tasks::onnx_source {
 /// Axes from input 1 where this opset has them there, or else from the attribute.
 [[nodiscard]] std::vector<std::int64_t> axes_of(NodeContext& node);
 /// `given`, counted from the front and each once, or all axes of a tensor of `rank` dimensions where it is null.
-[[nodiscard]] std::vector<std::size_t> named_axes(NodeContext& node, std::size_t rank, const std::vector<std::int64_t>* given);
+[[nodiscard]] std::vector<std::size_t> named_axes(NodeContext& node, std::size_t rank,
+                                                  const std::vector<std::int64_t>* given);
 
 /// The shape that Reshape asks for, for an input of shape `x`: 0 copies a dimension, -1 takes what is left.
 [[nodiscard]] Shape requested_shape(NodeContext& node, const Shape& x, const std::vector<std::int64_t>& request);
@@ -26,7 +27,8 @@ struct Cut {
 [[nodiscard]] std::vector<Cut> cuts_of(NodeContext& node, const Shape& x);
 
 /// Indices into a dimension of `size`, negative ones counted from the end.
-[[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given, std::int64_t size);
+[[nodiscard]] std::vector<std::int64_t> checked_indices(NodeContext& node, const std::vector<std::int64_t>& given,
+                                                        std::int64_t size);
 
 enum class To { floats, ints };
 /// What Cast converts to.

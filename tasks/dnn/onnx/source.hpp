@@ -1,4 +1,5 @@
-// An ONNX model as plain values, so that one translation unit (onnx_reader.cpp) knows protobuf. Between reader and lowering.
+// An ONNX model as plain values, so that one translation unit (onnx_reader.cpp) knows protobuf. Between reader and
+// lowering.
 #pragma once
 
 #include "tasks/dnn/graph.hpp"
@@ -29,7 +30,8 @@ struct Constant {
   std::variant<std::vector<float>, std::vector<std::int64_t>> values;
 };
 
-using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Constant>;
+using Attribute =
+    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>, Constant>;
 
 struct Node {
   std::string name;
@@ -40,8 +42,8 @@ struct Node {
 };
 
 struct Dimension {
-  std::int64_t value = 0;  // 0: not fixed
-  std::string symbol;      // its name where it is not fixed
+  std::int64_t value = 0; // 0: not fixed
+  std::string symbol;     // its name where it is not fixed
 };
 
 struct Input {

@@ -34,7 +34,8 @@ void Detector::decode(std::span<const std::span<const float>> outputs) noexcept 
 
 void Detector::collect(const DetectorHead& head, std::span<const float> output) noexcept {
   const std::size_t plane = head.rows * head.columns;
-  const float cell_width = width_ / static_cast<float>(head.columns), cell_height = height_ / static_cast<float>(head.rows);
+  const float cell_width = width_ / static_cast<float>(head.columns),
+              cell_height = height_ / static_cast<float>(head.rows);
   for (std::size_t a = 0; a < head.anchors.size(); ++a) {
     const float* const planes = output.data() + a * (5 + head.classes) * plane;
     for (std::size_t cell = 0; cell < plane; ++cell) {
@@ -51,10 +52,14 @@ void Detector::collect(const DetectorHead& head, std::span<const float> output) 
       const float y = (static_cast<float>(cell / head.columns) + sigmoid(value(1))) * cell_height;
       const float half_width = std::exp(value(2)) * head.anchors[a].width / 2;
       const float half_height = std::exp(value(3)) * head.anchors[a].height / 2;
-      const Box box{std::clamp(x - half_width, 0.0f, width_),  std::clamp(y - half_height, 0.0f, height_),
-                    std::clamp(x + half_width, 0.0f, width_),  std::clamp(y + half_height, 0.0f, height_),
-                    score, static_cast<std::uint32_t>(best)};
-      if (box.right > box.left && box.bottom > box.top) candidates_.push_back(box); // false where a value is not a number
+      const Box box{std::clamp(x - half_width, 0.0f, width_),
+                    std::clamp(y - half_height, 0.0f, height_),
+                    std::clamp(x + half_width, 0.0f, width_),
+                    std::clamp(y + half_height, 0.0f, height_),
+                    score,
+                    static_cast<std::uint32_t>(best)};
+      // False where a value is not a number
+      if (box.right > box.left && box.bottom > box.top) candidates_.push_back(box);
     }
   }
 }

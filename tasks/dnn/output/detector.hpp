@@ -14,8 +14,8 @@ struct Anchor {
   float height = 0;
 };
 
-/// One output of shape [1, anchors * (5 + classes), rows, columns]; for each anchor the planes tx, ty, tw, th, objectness,
-/// and one for each class.
+/// One output of shape [1, anchors * (5 + classes), rows, columns]; for each anchor the planes tx, ty, tw, th,
+/// objectness, and one for each class.
 struct DetectorHead {
   std::vector<Anchor> anchors;
   std::size_t classes = 0;
@@ -23,8 +23,8 @@ struct DetectorHead {
   std::size_t columns = 0;
 };
 
-/// Takes boxes whose objectness times best class probability is at least kThreshold. Of more than kMostCandidates the best
-/// enter the suppression, and of its survivors at most kMostBoxes are reported, so that the time is bounded.
+/// Takes boxes whose objectness times best class probability is at least kThreshold. Of more than kMostCandidates the
+/// best enter the suppression, and of its survivors at most kMostBoxes are reported, so that the time is bounded.
 class Detector final : public OutputDecoder {
  public:
   static constexpr float kThreshold = 0.5f;

@@ -20,8 +20,14 @@ namespace {
 using Colour = std::array<std::uint8_t, 3>;
 
 constexpr Colour kBlack{0, 0, 0};
-constexpr std::array<Colour, 8> kColours{{{255, 215, 0}, {0, 230, 118}, {64, 196, 255}, {255, 128, 171},
-                                          {255, 145, 0}, {178, 255, 89}, {234, 128, 252}, {132, 255, 255}}};
+constexpr std::array<Colour, 8> kColours{{{255, 215, 0},
+                                          {0, 230, 118},
+                                          {64, 196, 255},
+                                          {255, 128, 171},
+                                          {255, 145, 0},
+                                          {178, 255, 89},
+                                          {234, 128, 252},
+                                          {132, 255, 255}}};
 constexpr int kTextHeight = 12; // of a line of stb_easy_font at scale 1, in pixels
 
 Colour colour_of(std::uint32_t label) { return kColours[label % kColours.size()]; }
@@ -47,11 +53,13 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   left = std::max(0, std::min(left, picture.size.width - width));
   fill(picture, left, top, left + width, top + kTextHeight * scale, background);
   std::vector<std::array<Vertex, 4>> quads(text.size() * 8); // a letter has at most that many strokes
-  const int count = stb_easy_font_print(0, 0, text.data(), nullptr, quads.data(), static_cast<int>(quads.size() * sizeof(quads[0])));
+  const int count =
+      stb_easy_font_print(0, 0, text.data(), nullptr, quads.data(), static_cast<int>(quads.size() * sizeof(quads[0])));
   for (int i = 0; i < count; ++i) {
     const auto& quad = quads[static_cast<std::size_t>(i)];
     const auto place = [&](float offset) { return (static_cast<int>(offset) + 2) * scale; };
-    fill(picture, left + place(quad[0].x), top + place(quad[0].y), left + place(quad[2].x), top + place(quad[2].y), kBlack);
+    fill(picture, left + place(quad[0].x), top + place(quad[0].y), left + place(quad[2].x), top + place(quad[2].y),
+         kBlack);
   }
 }
 
@@ -95,7 +103,8 @@ Result<> write_png(const Picture& picture, const std::filesystem::path& path) {
     auto& to = *static_cast<Sink*>(context);
     if (to.result) to.result = to.file.write({static_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
   };
-  const int encoded = stbi_write_png_to_func(write, &sink, picture.size.width, picture.size.height, 3, picture.rgb.data(), 0);
+  const int encoded =
+      stbi_write_png_to_func(write, &sink, picture.size.width, picture.size.height, 3, picture.rgb.data(), 0);
   if (!sink.result) return sink.result;
   if (!encoded) return fail(Errc::refused, path.string() + ": cannot be encoded as PNG: out of memory");
   return file->commit();

@@ -24,11 +24,12 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std:
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return refuse("cannot be opened: " + reason(errno));
   const Descriptor file{fd};
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd, &status) != 0) return refuse("cannot be examined: " + reason(errno));
   if (!S_ISREG(status.st_mode)) return refuse("is not a regular file");
   if (static_cast<std::uintmax_t>(status.st_size) > limit)
-    return refuse("has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(limit) + " that are accepted");
+    return refuse("has " + std::to_string(status.st_size) + " bytes, more than the " + std::to_string(limit) +
+                  " that are accepted");
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::read(fd, bytes.data() + done, bytes.size() - done);

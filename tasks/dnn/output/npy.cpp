@@ -108,8 +108,7 @@ std::optional<std::size_t> element_count(std::span<const std::int64_t> shape) {
   return count;
 }
 
-template <class T>
-std::vector<float> convert(std::span<const std::byte> bytes) {
+template <class T> std::vector<float> convert(std::span<const std::byte> bytes) {
   std::vector<float> values(bytes.size() / sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
     T value;
@@ -141,14 +140,17 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   if (!text.starts_with(kMagic) || text.size() < 10) return refuse("is not a .npy file");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(bytes[i]); };
   const std::size_t version = byte(6);
-  if (version != 1 && version != 2) return refuse("has .npy format version " + std::to_string(version) + "; 1 and 2 are read");
+  if (version != 1 && version != 2)
+    return refuse("has .npy format version " + std::to_string(version) + "; 1 and 2 are read");
   if (version == 2 && text.size() < 12) return refuse("is truncated in its header");
   const std::size_t start = version == 1 ? 10 : 12;
-  const std::size_t length = version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  const std::size_t length =
+      version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > text.size() - start) return refuse("is truncated in its header");
 
   const auto header = HeaderParser(text.substr(start, length)).parse();
-  if (!header) return refuse("has a header that names no plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
+  if (!header)
+    return refuse("has a header that names no plain tensor of at most " + std::to_string(kLargestRank) + " dimensions");
   if (header->type.find('O') != std::string_view::npos)
     return refuse("holds pickled Python objects, which are not read; save a float32 array");
   const ElementType* type = find_type(header->type);
@@ -168,12 +170,14 @@ Result<NpyTensor> read_npy(const std::filesystem::path& path) {
   return parse_npy(*bytes, path);
 }
 
-Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape, std::span<const float> values) {
+Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
+                   std::span<const float> values) {
   assert(element_count(shape) == values.size());
   std::string sizes;
   for (const std::int64_t size : shape) sizes += std::to_string(size) + ",";
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + sizes + "), }";
-  constexpr std::size_t kPreamble = 10, kAlignment = 64; // the format wants the data aligned and the header ended by a newline
+  // The format wants the data aligned and the header ended by a newline
+  constexpr std::size_t kPreamble = 10, kAlignment = 64;
   header.append(kAlignment - 1 - (kPreamble + header.size()) % kAlignment, ' ');
   header += '\n';
   std::string preamble(kMagic);

@@ -14,7 +14,8 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr std::string_view kTask = "rtexec.task", kAnchors = "rtexec.anchors", kMean = "rtexec.mean", kDeviation = "rtexec.std";
+constexpr std::string_view kTask = "rtexec.task", kAnchors = "rtexec.anchors", kMean = "rtexec.mean",
+                           kDeviation = "rtexec.std";
 
 /// The most probable classes of the first output, taken as logits.
 class Classifier final : public OutputDecoder {
@@ -28,10 +29,13 @@ class Classifier final : public OutputDecoder {
     const float largest = ranked_.front().score;
     double sum = 0;
     for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
-    for (auto& ranked : ranked_) ranked.score = static_cast<float>(std::exp(static_cast<double>(ranked.score - largest)) / sum);
+    for (auto& ranked : ranked_)
+      ranked.score = static_cast<float>(std::exp(static_cast<double>(ranked.score - largest)) / sum);
   }
 
-  [[nodiscard]] std::span<const RankedClass> classes() const noexcept override { return std::span(ranked_).first(count_); }
+  [[nodiscard]] std::span<const RankedClass> classes() const noexcept override {
+    return std::span(ranked_).first(count_);
+  }
 
  private:
   void insert(RankedClass candidate) noexcept {
@@ -89,12 +93,15 @@ Result<std::vector<Anchor>> read_anchors(std::string_view text, std::string_view
   return anchors;
 }
 
-Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, const Shape& input, std::span<const Shape> outputs) {
+Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, const Shape& input,
+                                                     std::span<const Shape> outputs) {
   const std::string_view text = find(metadata, kAnchors).value_or("");
   if (input.size() != 4) return refuse(kTask, "detect", "needs an input of four dimensions, not " + to_string(input));
   const auto parts = split(text, ';');
   if (parts.size() != outputs.size())
-    return refuse(kAnchors, text, "has anchors for " + std::to_string(parts.size()) + " of the " + std::to_string(outputs.size()) + " outputs");
+    return refuse(
+        kAnchors, text,
+        "has anchors for " + std::to_string(parts.size()) + " of the " + std::to_string(outputs.size()) + " outputs");
   std::vector<DetectorHead> heads;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto anchors = read_anchors(parts[i], text);
@@ -102,17 +109,20 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, c
     const Shape& shape = outputs[i];
     const auto count = static_cast<std::int64_t>(anchors->size());
     if (shape.size() != 4 || shape[0] != 1 || shape[1] % count != 0 || shape[1] / count < 6)
-      return refuse(kAnchors, text, "output " + std::to_string(i) + " of shape " + to_string(shape) +
-                                        " is no head with anchors * (5 + classes) channels");
-    heads.push_back({std::move(*anchors), static_cast<std::size_t>(shape[1] / count - 5), static_cast<std::size_t>(shape[2]),
-                     static_cast<std::size_t>(shape[3])});
+      return refuse(kAnchors, text,
+                    "output " + std::to_string(i) + " of shape " + to_string(shape) +
+                        " is no head with anchors * (5 + classes) channels");
+    heads.push_back({std::move(*anchors), static_cast<std::size_t>(shape[1] / count - 5),
+                     static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[3])});
   }
-  return std::make_unique<Detector>(std::move(heads), static_cast<std::size_t>(input[3]), static_cast<std::size_t>(input[2]));
+  return std::make_unique<Detector>(std::move(heads), static_cast<std::size_t>(input[3]),
+                                    static_cast<std::size_t>(input[2]));
 }
 
 } // namespace
 
-Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, const Shape& input, std::span<const Shape> outputs) {
+Result<std::unique_ptr<OutputDecoder>> make_decoder(const Metadata& metadata, const Shape& input,
+                                                    std::span<const Shape> outputs) {
   const auto task = find(metadata, kTask);
   if (!task) return nullptr;
   if (*task == "detect") return make_detector(metadata, input, outputs);

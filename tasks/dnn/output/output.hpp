@@ -2,9 +2,9 @@
 //
 // An ONNX file says what it is in its metadata_props; files without these keys have their outputs kept as they are.
 //   rtexec.task     "detect" (YOLOv3 heads [1, anchors * (5 + classes), height, width]) or "classify" (logits)
-//   rtexec.anchors  detect: per output, in order, its anchors in input pixels: "81,82 135,169 344,319; 10,14 23,27 37,58"
-//   rtexec.mean     per-channel normalisation of pictures, "0.485,0.456,0.406"; 0 where absent
-//   rtexec.std      likewise; 1 where absent
+//   rtexec.anchors  detect: per output, in order, its anchors in input pixels: "81,82 135,169 344,319; 10,14 23,27
+//   37,58" rtexec.mean     per-channel normalisation of pictures, "0.485,0.456,0.406"; 0 where absent rtexec.std
+//   likewise; 1 where absent
 #pragma once
 
 #include "config/result.hpp"
@@ -29,7 +29,8 @@ class OutputDecoder {
   OutputDecoder(const OutputDecoder&) = delete;
   OutputDecoder& operator=(const OutputDecoder&) = delete;
 
-  /// `outputs` are the network's, in its order, each of the shape given at set-up. No allocation, no lock; bounded time.
+  /// `outputs` are the network's, in its order, each of the shape given at set-up. No allocation, no lock; bounded
+  /// time.
   virtual void decode(std::span<const std::span<const float>> outputs) noexcept = 0;
 
   /// Results of the last decode(), best first; valid until the next one. Empty where the network is of another kind.

@@ -34,11 +34,13 @@ constexpr unsigned char poison = 0xff; // NaN, as float and as half
 /// Memory that ends where a page begins which faults.
 class Guarded {
  public:
-  explicit Guarded(std::size_t size) : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))), size_((size + page_ - 1) / page_ * page_) {
+  explicit Guarded(std::size_t size)
+      : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))), size_((size + page_ - 1) / page_ * page_) {
     void* map = ::mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
     map_ = static_cast<char*>(map);
-    if (::mprotect(begin(), size_, PROT_READ | PROT_WRITE) != 0) throw std::system_error(errno, std::generic_category(), "mprotect");
+    if (::mprotect(begin(), size_, PROT_READ | PROT_WRITE) != 0)
+      throw std::system_error(errno, std::generic_category(), "mprotect");
   }
   ~Guarded() { ::munmap(map_, size_ + 2 * page_); }
   Guarded(const Guarded&) = delete;
@@ -52,7 +54,8 @@ class Guarded {
   char* map_ = nullptr;
 };
 
-/// A stack that runs threads of a block, one after another, until one has to wait for others: then the rest go on another stack.
+/// A stack that runs threads of a block, one after another, until one has to wait for others: then the rest go on
+/// another stack.
 struct Fiber {
   Guarded stack{stack_size};
   ucontext_t context{};
@@ -93,7 +96,8 @@ struct Warp {
   int arrived = 0;
 };
 
-/// Shared memory and threads of one block. Addresses in 32 bits: the block's rank in its cluster, then dynamic or static, then the offset.
+/// Shared memory and threads of one block. Addresses in 32 bits: the block's rank in its cluster, then dynamic or
+/// static, then the offset.
 class Block {
  public:
   static constexpr SharedAddress rank_unit = 1U << 24U, static_unit = 1U << 20U;
@@ -206,7 +210,9 @@ class Machine {
     return memory;
   }
 
-  SharedAddress shared_address(const void* pointer) { return static_cast<SharedAddress>(position.rank) * Block::rank_unit + block().address(pointer); }
+  SharedAddress shared_address(const void* pointer) {
+    return static_cast<SharedAddress>(position.rank) * Block::rank_unit + block().address(pointer);
+  }
   char* shared_pointer(SharedAddress address, std::size_t size) {
     const auto rank = static_cast<int>(address / Block::rank_unit);
     if (rank >= cluster_) fail("shared memory of a block that is not in the cluster");
@@ -226,7 +232,8 @@ class Machine {
  private:
   void run_cluster(int size) {
     cluster_ = size;
-    for (int rank = 0; rank < size; ++rank) blocks_[static_cast<std::size_t>(rank)]->begin(threads_, position.launch.shared);
+    for (int rank = 0; rank < size; ++rank)
+      blocks_[static_cast<std::size_t>(rank)]->begin(threads_, position.launch.shared);
     at_cluster_barrier_.clear();
     at_wait_.clear();
     take_others_away();
@@ -270,15 +277,16 @@ class Machine {
   }
 
   [[nodiscard]] std::string where() const {
-    return "kernel " + std::string(name_) + ", block (" + std::to_string(position.block_x) + ", " + std::to_string(position.block_y) + ", " +
-           std::to_string(position.block_z) + ")";
+    return "kernel " + std::string(name_) + ", block (" + std::to_string(position.block_x) + ", " +
+           std::to_string(position.block_y) + ", " + std::to_string(position.block_z) + ")";
   }
 
   void deadlock() {
     error_ = where() + ": threads wait for others that never come:";
     for (int rank = 0; rank < cluster_; ++rank) {
       const auto& of = *blocks_[static_cast<std::size_t>(rank)];
-      error_ += " " + std::to_string(of.at_barrier.size()) + " of " + std::to_string(threads_) + " are at a barrier, " + std::to_string(of.ended) + " have ended;";
+      error_ += " " + std::to_string(of.at_barrier.size()) + " of " + std::to_string(threads_) + " are at a barrier, " +
+                std::to_string(of.ended) + " have ended;";
     }
     error_ += " " + std::to_string(at_cluster_barrier_.size()) + " are at a barrier of the cluster";
   }
@@ -402,10 +410,13 @@ void set_others(std::span<std::byte> memory) { machine().others = memory; }
 void run(const Launch& launch, const char* name, int most_threads, Body body, const void* arguments) {
   const auto refuse = [&](const char* what) { throw std::logic_error("kernel " + std::string(name) + ": " + what); };
   if (const auto* reason = unavailable()) refuse(reason);
-  if (launch.threads < 1 || launch.threads > static_cast<unsigned>(most_threads)) refuse("launched with more threads than it was compiled for, or none");
+  if (launch.threads < 1 || launch.threads > static_cast<unsigned>(most_threads))
+    refuse("launched with more threads than it was compiled for, or none");
   if (launch.grid_x < 1 || launch.grid_y < 1 || launch.grid_z < 1) refuse("launched without blocks");
-  if (launch.grid_y > most_blocks_yz || launch.grid_z > most_blocks_yz || launch.grid_x > 0x7fffffffU) refuse("launched with more blocks than a grid may have");
-  if (launch.cluster_z < 1 || launch.cluster_z > most_in_cluster || launch.grid_z % launch.cluster_z != 0) refuse("launched with clusters that are too large, or do not fill the grid");
+  if (launch.grid_y > most_blocks_yz || launch.grid_z > most_blocks_yz || launch.grid_x > 0x7fffffffU)
+    refuse("launched with more blocks than a grid may have");
+  if (launch.cluster_z < 1 || launch.cluster_z > most_in_cluster || launch.grid_z % launch.cluster_z != 0)
+    refuse("launched with clusters that are too large, or do not fill the grid");
   if (launch.shared > most_shared) refuse("launched with more shared memory than a block may have");
   machine().run(launch, name, body, arguments);
 }
@@ -414,18 +425,24 @@ void wait_for_previous() { machine().wait_for_previous(); }
 void barrier() { machine().barrier(); }
 void cluster_barrier() { machine().cluster_barrier(); }
 void together(void* operand, void (*combine)(void* const (&operands)[32])) { machine().together(operand, combine); }
-void* static_shared(const void* key, std::size_t size, std::size_t alignment) { return machine().static_shared(key, size, alignment); }
+void* static_shared(const void* key, std::size_t size, std::size_t alignment) {
+  return machine().static_shared(key, size, alignment);
+}
 char* dynamic_shared() { return machine().block().dynamic(); }
 SharedAddress shared_address(const void* pointer) { return machine().shared_address(pointer); }
-SharedAddress in_block_of_cluster(SharedAddress address, int rank) { return address % Block::rank_unit + static_cast<SharedAddress>(rank) * Block::rank_unit; }
+SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
+  return address % Block::rank_unit + static_cast<SharedAddress>(rank) * Block::rank_unit;
+}
 char* shared_pointer(SharedAddress address, std::size_t size) { return machine().shared_pointer(address, size); }
 
 void must_be_aligned(const void* pointer, unsigned bytes) {
-  if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0) machine().fail("an access of " + std::to_string(bytes) + " bytes is not aligned to its size");
+  if (reinterpret_cast<std::uintptr_t>(pointer) % bytes != 0)
+    machine().fail("an access of " + std::to_string(bytes) + " bytes is not aligned to its size");
 }
 
 void copy_later(SharedAddress to, const void* from, bool valid) {
-  if (to % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0) machine().fail("a copy of 16 bytes is not aligned to 16 bytes");
+  if (to % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0)
+    machine().fail("a copy of 16 bytes is not aligned to 16 bytes");
   machine().copies().open.push_back({machine().shared_pointer(to, 16), from, valid});
 }
 void commit_copies() {

@@ -1,10 +1,12 @@
-// CUDA kernels on the CPU: the same .cu files, compiled as C++ with RTEXEC_EMULATION defined and this header included first, enter
-// themselves in a registry under their names. Threads of a block are fibers of the calling thread, blocks run one after another; so results are
-// repeatable, and memory that kernels are given is plain memory, which tests may guard. The blocks of a cluster run together.
+// CUDA kernels on the CPU: the same .cu files, compiled as C++ with RTEXEC_EMULATION defined and this header included
+// first, enter themselves in a registry under their names. Threads of a block are fibers of the calling thread, blocks
+// run one after another; so results are repeatable, and memory that kernels are given is plain memory, which tests may
+// guard. The blocks of a cluster run together.
 //
-// What a device leaves undefined is made visible: shared memory holds NaN before a block begins, asynchronous copies arrive no earlier than
-// they are awaited, accesses beyond dynamic shared memory fault. A kernel that breaks a rule (a barrier or an exchange that not all reach, a
-// misaligned copy, a thread that never waits for the kernel before) ends in std::logic_error, which says what happened where.
+// What a device leaves undefined is made visible: shared memory holds NaN before a block begins, asynchronous copies
+// arrive no earlier than they are awaited, accesses beyond dynamic shared memory fault. A kernel that breaks a rule (a
+// barrier or an exchange that not all reach, a misaligned copy, a thread that never waits for the kernel before) ends
+// in std::logic_error, which says what happened where.
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -17,8 +19,8 @@ namespace rtexec::test::emulation {
 
 using tasks::cuda::Launch;
 
-/// `arguments` as for cuLaunchKernel: arguments[0] is the address of the kernel's argument struct, which is copied. The name in the launch is
-/// not looked at. Threads of the process may launch at the same time. Throws std::logic_error.
+/// `arguments` as for cuLaunchKernel: arguments[0] is the address of the kernel's argument struct, which is copied. The
+/// name in the launch is not looked at. Threads of the process may launch at the same time. Throws std::logic_error.
 using EmulatedKernel = void (*)(const Launch& launch, void** arguments);
 
 /// Null where there is no kernel of this name.
@@ -29,12 +31,14 @@ void launch(const Launch& launch, void** arguments);
 /// Fibers and sanitizers do not go together: null where launches work, else why they cannot be made in this build.
 [[nodiscard]] const char* unavailable();
 
-/// The order in which threads of a block begin, for launches of the calling thread: a kernel that lacks a barrier fails under one of them.
+/// The order in which threads of a block begin, for launches of the calling thread: a kernel that lacks a barrier fails
+/// under one of them.
 enum class Order { forward, reverse };
 void set_order(Order order);
 
-/// Memory that other kernels write and read, for launches of the calling thread: until the threads of a block have waited for the kernel
-/// before, it holds NaN, and what they write there is lost. So a kernel that starts too early gives a wrong result. Empty: none.
+/// Memory that other kernels write and read, for launches of the calling thread: until the threads of a block have
+/// waited for the kernel before, it holds NaN, and what they write there is lost. So a kernel that starts too early
+/// gives a wrong result. Empty: none.
 void set_others(std::span<std::byte> memory);
 
 // For the kernels' side of this header.

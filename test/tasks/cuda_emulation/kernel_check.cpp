@@ -26,7 +26,8 @@ std::uint16_t half_bits(double value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00);
   if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);
   const int exponent = magnitude < std::ldexp(1, -14) ? -14 : std::ilogb(magnitude);
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent))); // of the last place; ties to even
+  // Of the last place; ties to even
+  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   return static_cast<std::uint16_t>(sign | (steps + (exponent + 14) * 1024));
 }
 
@@ -38,7 +39,8 @@ double rounding(Storage storage, double value) {
 bool agrees(Storage storage, double got, const Expected& expected) {
   if (std::isnan(expected.value)) return std::isnan(got);
   const double largest = storage == Storage::f32 ? 3.4028234663852886e38 : 65504;
-  if (std::isinf(got)) return std::signbit(got) == std::signbit(expected.value) && std::abs(expected.value) + expected.slack >= largest;
+  if (std::isinf(got))
+    return std::signbit(got) == std::signbit(expected.value) && std::abs(expected.value) + expected.slack >= largest;
   return std::abs(got - expected.value) <= expected.slack + rounding(storage, expected.value);
 }
 
@@ -73,12 +75,18 @@ void compare(const Buffer& y, const std::vector<Expected>& expected) {
 class ConvOracle {
  public:
   ConvOracle(const ConvArguments& conv, const ConvCheck& check)
-      : c(conv), k(check), pixels_in(1LL * conv.batch * conv.height * conv.width), pixels_out(1LL * conv.batch * conv.out_height * conv.out_width),
+      : c(conv),
+        k(check),
+        pixels_in(1LL * conv.batch * conv.height * conv.width),
+        pixels_out(1LL * conv.batch * conv.out_height * conv.out_width),
         x(check.storage, pixels_size(pixels_in, conv.groups * conv.channels, conv.x_stride), check.x_offset),
-        weights(check.storage, static_cast<std::size_t>(1LL * conv.groups * conv.out_channels * terms()), check.weights_offset),
+        weights(check.storage, static_cast<std::size_t>(1LL * conv.groups * conv.out_channels * terms()),
+                check.weights_offset),
         bias(Storage::f32, static_cast<std::size_t>(conv.groups * conv.out_channels)),
-        residual(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.residual_stride), check.residual_offset),
-        y(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.y_stride), check.y_offset), partial(Storage::f32, std::max<std::size_t>(check.partials, 1)),
+        residual(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.residual_stride),
+                 check.residual_offset),
+        y(check.storage, pixels_size(pixels_out, conv.groups * conv.out_channels, conv.y_stride), check.y_offset),
+        partial(Storage::f32, std::max<std::size_t>(check.partials, 1)),
         counters(std::max<std::size_t>(check.counters, 1) * sizeof(unsigned)) {
     Random random(check.seed);
     random.fill_pixels(x, c.groups * c.channels, c.x_stride);
@@ -123,12 +131,15 @@ class ConvOracle {
     double sum = 0, magnitude = 0;
     for (int kh = 0; kh < c.kernel_h; ++kh)
       for (int kw = 0; kw < c.kernel_w; ++kw) {
-        const int from_h = h * c.stride_h - c.pad_top + kh * c.dilation_h, from_w = w * c.stride_w - c.pad_left + kw * c.dilation_w;
+        const int from_h = h * c.stride_h - c.pad_top + kh * c.dilation_h,
+                  from_w = w * c.stride_w - c.pad_left + kw * c.dilation_w;
         if (from_h < 0 || from_h >= c.height || from_w < 0 || from_w >= c.width) continue;
-        const long long at = ((n * c.height + from_h) * c.width + from_w) * c.x_stride + 1LL * channel / c.out_channels * c.channels;
+        const long long at =
+            ((n * c.height + from_h) * c.width + from_w) * c.x_stride + 1LL * channel / c.out_channels * c.channels;
         const long long weight = channel * terms() + (1LL * kh * c.kernel_w + kw) * c.channels;
         for (int i = 0; i < c.channels; ++i) {
-          const double product = x.get(static_cast<std::size_t>(at + i)) * weights.get(static_cast<std::size_t>(weight + i));
+          const double product =
+              x.get(static_cast<std::size_t>(at + i)) * weights.get(static_cast<std::size_t>(weight + i));
           sum += product;
           magnitude += std::abs(product);
         }
@@ -151,7 +162,8 @@ Buffer::Buffer(Storage storage, std::size_t count, std::size_t offset)
 
 void Buffer::clear() {
   const std::size_t bytes = (count_ + offset_) * width();
-  std::memset(memory_.data(), untouched_byte, (bytes + GuardedMemory::alignment - 1) / GuardedMemory::alignment * GuardedMemory::alignment);
+  std::memset(memory_.data(), untouched_byte,
+              (bytes + GuardedMemory::alignment - 1) / GuardedMemory::alignment * GuardedMemory::alignment);
 }
 
 double Buffer::get(std::size_t i) const {
@@ -187,22 +199,23 @@ bool Buffer::neighbours_untouched() const {
   const std::size_t first = offset_ * width(), end = (offset_ + count_) * width();
   const std::size_t last = (end + GuardedMemory::alignment - 1) / GuardedMemory::alignment * GuardedMemory::alignment;
   const auto* memory = memory_.data();
-  return memory_.front_untouched() && std::all_of(memory, memory + first, blank) && std::all_of(memory + end, memory + last, blank);
+  return memory_.front_untouched() && std::all_of(memory, memory + first, blank) &&
+         std::all_of(memory + end, memory + last, blank);
 }
 
-void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::vector<Expected>& expected, const std::function<void()>& before) {
+void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::vector<Expected>& expected,
+                  const std::function<void()>& before) {
   std::vector<double> forward;
   void* pointers[] = {arguments};
   for (const auto order : {emulation::Order::forward, emulation::Order::reverse}) {
-    SCOPED_TRACE(std::string(launch.name) + (order == emulation::Order::forward ? ", threads forward" : ", threads in reverse"));
+    SCOPED_TRACE(std::string(launch.name) +
+                 (order == emulation::Order::forward ? ", threads forward" : ", threads in reverse"));
     y.clear();
     if (before) before();
     emulation::set_order(order);
     try {
       emulation::launch(launch, pointers);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
+    } catch (const std::exception& error) { ADD_FAILURE() << error.what(); }
     emulation::set_order(emulation::Order::forward);
     ASSERT_NO_FATAL_FAILURE(compare(y, expected));
     if (::testing::Test::HasFailure()) return;
@@ -214,24 +227,27 @@ void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::v
 double activated(double x, const ActivationArguments& f) {
   const auto a = static_cast<double>(f.a), b = static_cast<double>(f.b);
   switch (f.kind) {
-    case ActivationArguments::relu: return x < 0 ? 0 : x;
-    case ActivationArguments::leaky_relu: return x < 0 ? a * x : x;
-    case ActivationArguments::sigmoid: return 1 / (1 + std::exp(-x));
-    case ActivationArguments::hard_sigmoid: return std::isnan(x) ? x : std::clamp(a * x + b, 0.0, 1.0);
-    case ActivationArguments::hard_swish: return std::isnan(x) ? x : x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
-    case ActivationArguments::clip: return std::isnan(x) ? x : std::min(std::max(x, a), b);
-    case ActivationArguments::exp: return std::exp(x);
-    case ActivationArguments::tanh: return std::tanh(x);
-    case ActivationArguments::sqrt: return std::sqrt(x);
-    case ActivationArguments::swish: return x / (1 + std::exp(-x));
-    default: return x;
+  case ActivationArguments::relu: return x < 0 ? 0 : x;
+  case ActivationArguments::leaky_relu: return x < 0 ? a * x : x;
+  case ActivationArguments::sigmoid: return 1 / (1 + std::exp(-x));
+  case ActivationArguments::hard_sigmoid: return std::isnan(x) ? x : std::clamp(a * x + b, 0.0, 1.0);
+  case ActivationArguments::hard_swish: return std::isnan(x) ? x : x * std::clamp(x / 6 + 0.5, 0.0, 1.0);
+  case ActivationArguments::clip: return std::isnan(x) ? x : std::min(std::max(x, a), b);
+  case ActivationArguments::exp: return std::exp(x);
+  case ActivationArguments::tanh: return std::tanh(x);
+  case ActivationArguments::sqrt: return std::sqrt(x);
+  case ActivationArguments::swish: return x / (1 + std::exp(-x));
+  default: return x;
   }
 }
 
 std::vector<ActivationArguments> all_activations() {
   using A = ActivationArguments;
-  return {{A::none, 0, 0},           {A::relu, 0, 0},   {A::leaky_relu, 0.1F, 0}, {A::leaky_relu, 1.5F, 0}, {A::sigmoid, 0, 0}, {A::hard_sigmoid, 0.2F, 0.5F},
-          {A::hard_swish, 0, 0},     {A::clip, 0, 6},   {A::clip, -0.5F, 0.25F},  {A::exp, 0, 0},           {A::tanh, 0, 0},    {A::sqrt, 0, 0}, {A::swish, 0, 0}};
+  return {{A::none, 0, 0},          {A::relu, 0, 0},    {A::leaky_relu, 0.1F, 0},
+          {A::leaky_relu, 1.5F, 0}, {A::sigmoid, 0, 0}, {A::hard_sigmoid, 0.2F, 0.5F},
+          {A::hard_swish, 0, 0},    {A::clip, 0, 6},    {A::clip, -0.5F, 0.25F},
+          {A::exp, 0, 0},           {A::tanh, 0, 0},    {A::sqrt, 0, 0},
+          {A::swish, 0, 0}};
 }
 
 View dense_view(const std::vector<int>& shape) {
@@ -269,7 +285,9 @@ void each_view_index(const View& view, const std::function<void(const std::vecto
 }
 
 void check_conv(const Launch& launch, const ConvArguments& conv, const ConvCheck& check) {
-  SCOPED_TRACE(describe(conv) + (check.bias ? ", bias" : "") + (check.residual ? ", residual" : "") + ", offsets " + std::to_string(check.x_offset) + " " + std::to_string(check.weights_offset) + " " + std::to_string(check.residual_offset) + " " + std::to_string(check.y_offset));
+  SCOPED_TRACE(describe(conv) + (check.bias ? ", bias" : "") + (check.residual ? ", residual" : "") + ", offsets " +
+               std::to_string(check.x_offset) + " " + std::to_string(check.weights_offset) + " " +
+               std::to_string(check.residual_offset) + " " + std::to_string(check.y_offset));
   ConvOracle oracle(conv, check);
   check_kernel(launch, &oracle.c, oracle.y, oracle.expected(), [&] { oracle.partial.clear(); });
   EXPECT_TRUE(oracle.counters_are_zero());
@@ -278,10 +296,11 @@ void check_conv(const Launch& launch, const ConvArguments& conv, const ConvCheck
 
 std::string describe(const ConvArguments& c) {
   const auto n = [](int value) { return std::to_string(value); };
-  return "x " + n(c.batch) + "x" + n(c.height) + "x" + n(c.width) + "x" + n(c.groups) + "*" + n(c.channels) + " (" + n(c.x_stride) + "), y " + n(c.out_height) + "x" +
-         n(c.out_width) + "x" + n(c.groups) + "*" + n(c.out_channels) + " (" + n(c.y_stride) + "), kernel " + n(c.kernel_h) + "x" + n(c.kernel_w) + ", stride " +
-         n(c.stride_h) + "x" + n(c.stride_w) + ", pad " + n(c.pad_top) + "," + n(c.pad_left) + ", dilation " + n(c.dilation_h) + "x" + n(c.dilation_w) +
-         ", activation " + n(c.activation.kind) + ", splits " + n(c.splits);
+  return "x " + n(c.batch) + "x" + n(c.height) + "x" + n(c.width) + "x" + n(c.groups) + "*" + n(c.channels) + " (" +
+         n(c.x_stride) + "), y " + n(c.out_height) + "x" + n(c.out_width) + "x" + n(c.groups) + "*" +
+         n(c.out_channels) + " (" + n(c.y_stride) + "), kernel " + n(c.kernel_h) + "x" + n(c.kernel_w) + ", stride " +
+         n(c.stride_h) + "x" + n(c.stride_w) + ", pad " + n(c.pad_top) + "," + n(c.pad_left) + ", dilation " +
+         n(c.dilation_h) + "x" + n(c.dilation_w) + ", activation " + n(c.activation.kind) + ", splits " + n(c.splits);
 }
 
 } // namespace rtexec::test

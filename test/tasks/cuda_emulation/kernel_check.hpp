@@ -1,4 +1,5 @@
-// Checks of kernels on the emulation: operands in guarded memory, results against an oracle in double precision, element by element.
+// Checks of kernels on the emulation: operands in guarded memory, results against an oracle in double precision,
+// element by element.
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -25,7 +26,8 @@ using tasks::cuda::View;
 #define SKIP_WITHOUT_EMULATION() \
   if (const auto* reason = ::rtexec::test::emulation::unavailable()) GTEST_SKIP() << reason
 
-/// Elements of a tensor as a kernel sees them. Before it is set, every element is a NaN with all bits set. An access beyond the end faults.
+/// Elements of a tensor as a kernel sees them. Before it is set, every element is a NaN with all bits set. An access
+/// beyond the end faults.
 class Buffer {
  public:
   /// `offset`: elements between an address that is a multiple of 64 and the first one.
@@ -59,9 +61,10 @@ struct Expected {
   double slack = 0;
 };
 
-/// Launches with both orders of threads; both must give the same bits. Elements of y that are not expected must not be written. `before` is
-/// called before each launch.
-void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::vector<Expected>& expected, const std::function<void()>& before = {});
+/// Launches with both orders of threads; both must give the same bits. Elements of y that are not expected must not be
+/// written. `before` is called before each launch.
+void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::vector<Expected>& expected,
+                  const std::function<void()>& before = {});
 
 /// The value of one activation in double precision, by its definition.
 [[nodiscard]] double activated(double x, const ActivationArguments& activation);
@@ -70,12 +73,13 @@ void check_kernel(const Launch& launch, void* arguments, Buffer& y, const std::v
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
-  [[nodiscard]] double real(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine_); }
+  [[nodiscard]] double real(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(engine_);
+  }
   /// Both included.
   [[nodiscard]] int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine_); }
   [[nodiscard]] bool chance(double probability) { return std::bernoulli_distribution(probability)(engine_); }
-  template <class T>
-  [[nodiscard]] T one_of(std::initializer_list<T> choices) {
+  template <class T> [[nodiscard]] T one_of(std::initializer_list<T> choices) {
     return *(choices.begin() + whole(0, static_cast<int>(choices.size()) - 1));
   }
   void fill(Buffer& buffer, double low = -1, double high = 1) {
@@ -107,15 +111,17 @@ void each_view_index(const View& view, const std::function<void(const std::vecto
 struct ConvCheck {
   Storage storage = Storage::f32;
   bool bias = true, residual = false;
-  std::size_t x_offset = 0, weights_offset = 0, residual_offset = 0, y_offset = 0; // elements from an aligned address
+  /// Elements from an aligned address
+  std::size_t x_offset = 0, weights_offset = 0, residual_offset = 0, y_offset = 0;
   std::size_t partials = 0; // floats, for splits
   std::size_t counters = 0;
   double per_product = 4e-7; // error of each product, relative to it: of rounded factors, and of the sum
   unsigned seed = 1;
 };
 
-/// Runs `launch` on `conv`, whose pointers are set here, against a convolution in double precision: groups, dilation, padding, bias, residual,
-/// activation, pixel strides, splits. Counters must be zero again. Every operand is guarded, and all but y, partial and counters are read-only.
+/// Runs `launch` on `conv`, whose pointers are set here, against a convolution in double precision: groups, dilation,
+/// padding, bias, residual, activation, pixel strides, splits. Counters must be zero again. Every operand is guarded,
+/// and all but y, partial and counters are read-only.
 void check_conv(const Launch& launch, const ConvArguments& conv, const ConvCheck& check);
 
 [[nodiscard]] std::string describe(const ConvArguments& conv);

@@ -12,14 +12,15 @@
 #define SHARED static thread_local
 #define RTEXEC_MATRIX_UNITS 1
 #define RTEXEC_CLUSTERS 1
-#define KERNEL(name, most_threads, Arguments)                                                                                              \
-  static void emulated_##name(const Arguments& arguments);                                                                                 \
-  static const ::rtexec::test::emulation::Registration registration_##name{                                                                \
-      #name, [](const ::rtexec::tasks::cuda::Launch& launch, void** given) {                                                               \
-        const Arguments copied = *static_cast<const Arguments*>(given[0]);                                                                 \
-        ::rtexec::test::emulation::run(                                                                                                    \
-            launch, #name, most_threads, [](const void* own) { emulated_##name(*static_cast<const Arguments*>(own)); }, &copied);          \
-      }};                                                                                                                                  \
+#define KERNEL(name, most_threads, Arguments)                                                        \
+  static void emulated_##name(const Arguments& arguments);                                           \
+  static const ::rtexec::test::emulation::Registration registration_##name{                          \
+      #name, [](const ::rtexec::tasks::cuda::Launch& launch, void** given) {                         \
+        const Arguments copied = *static_cast<const Arguments*>(given[0]);                           \
+        ::rtexec::test::emulation::run(                                                              \
+            launch, #name, most_threads,                                                             \
+            [](const void* own) { emulated_##name(*static_cast<const Arguments*>(own)); }, &copied); \
+      }};                                                                                            \
   static void emulated_##name([[maybe_unused]] const Arguments& arguments)
 
 namespace rtexec::hal::cuda {
@@ -35,8 +36,7 @@ inline int blocks_z() { return static_cast<int>(test::emulation::position.launch
 
 inline void barrier() { test::emulation::barrier(); }
 inline char* dynamic_shared() { return test::emulation::dynamic_shared(); }
-template <class T>
-T& shared_memory() {
+template <class T> T& shared_memory() {
   static const char key = 0;
   return *static_cast<T*>(test::emulation::static_shared(&key, sizeof(T), alignof(T)));
 }
@@ -99,7 +99,9 @@ inline unsigned short float_to_half_bits(float value) {
 
 using SharedAddress = test::emulation::SharedAddress;
 inline SharedAddress shared_address(const void* pointer) { return test::emulation::shared_address(pointer); }
-inline SharedAddress in_block_of_cluster(SharedAddress address, int rank) { return test::emulation::in_block_of_cluster(address, rank); }
+inline SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
+  return test::emulation::in_block_of_cluster(address, rank);
+}
 inline void cluster_barrier() { test::emulation::cluster_barrier(); }
 inline void load_from_cluster(float (&to)[4], SharedAddress from) {
   const auto* words = reinterpret_cast<const float*>(test::emulation::shared_pointer(from, 16));
@@ -109,10 +111,7 @@ inline void load_from_cluster(float (&to)[4], SharedAddress from) {
 
 inline void copy16(SharedAddress to, const void* from, bool valid) { test::emulation::copy_later(to, from, valid); }
 inline void commit_copies() { test::emulation::commit_copies(); }
-template <int pending>
-void await_copies() {
-  test::emulation::await_copies(pending);
-}
+template <int pending> void await_copies() { test::emulation::await_copies(pending); }
 
 inline void load_matrices(unsigned (&to)[4], SharedAddress shared_row) {
   struct Operand {
@@ -123,7 +122,8 @@ inline void load_matrices(unsigned (&to)[4], SharedAddress shared_row) {
   test::emulation::together(&own, [](void* const(&operands)[32]) {
     for (int lane = 0; lane < 32; ++lane)
       for (int matrix = 0; matrix < 4; ++matrix) {
-        const auto* row = static_cast<const unsigned*>(static_cast<const Operand*>(operands[matrix * 8 + lane / 4])->row);
+        const auto* row =
+            static_cast<const unsigned*>(static_cast<const Operand*>(operands[matrix * 8 + lane / 4])->row);
         static_cast<Operand*>(operands[lane])->to[matrix] = row[lane % 4];
       }
   });
@@ -136,8 +136,7 @@ struct MatrixOperands {
 };
 
 /// a(row, k), b(k, column) and sums in the lanes' registers; `terms` is k's extent.
-template <int terms, class A, class B>
-void multiply_matrices(void* const (&operands)[32], A a, B b) {
+template <int terms, class A, class B> void multiply_matrices(void* const (&operands)[32], A a, B b) {
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column) {
       float& sum = static_cast<MatrixOperands*>(operands[row % 8 * 4 + column / 2])->d[row / 8 * 2 + column % 2];
@@ -152,7 +151,8 @@ inline void multiply_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned 
     multiply_matrices<8>(
         operands,
         [](void* const(&from)[32], int row, int k) {
-          return bits_float(static_cast<const MatrixOperands*>(from[row % 8 * 4 + k % 4])->a[row / 8 + k / 4 * 2] & kept);
+          return bits_float(static_cast<const MatrixOperands*>(from[row % 8 * 4 + k % 4])->a[row / 8 + k / 4 * 2] &
+                            kept);
         },
         [](void* const(&from)[32], int k, int column) {
           return bits_float(static_cast<const MatrixOperands*>(from[column * 4 + k % 4])->b[k / 4] & kept);
@@ -166,7 +166,8 @@ inline void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned 
     multiply_matrices<16>(
         operands,
         [](void* const(&from)[32], int row, int k) {
-          const unsigned word = static_cast<const MatrixOperands*>(from[row % 8 * 4 + k % 8 / 2])->a[row / 8 + k / 8 * 2];
+          const unsigned word =
+              static_cast<const MatrixOperands*>(from[row % 8 * 4 + k % 8 / 2])->a[row / 8 + k / 8 * 2];
           return half_bits_to_float(static_cast<unsigned short>(k % 2 == 0 ? word & 0xffffU : word >> 16U));
         },
         [](void* const(&from)[32], int k, int column) {
@@ -177,6 +178,8 @@ inline void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned 
 }
 
 /// To nearest, ties away from zero.
-inline unsigned rounded_to_tf32(unsigned bits) { return (bits & 0x7f800000U) == 0x7f800000U ? bits : (bits + 0x1000U) & 0xffffe000U; }
+inline unsigned rounded_to_tf32(unsigned bits) {
+  return (bits & 0x7f800000U) == 0x7f800000U ? bits : (bits + 0x1000U) & 0xffffe000U;
+}
 
 } // namespace rtexec::tasks::cuda

@@ -29,8 +29,10 @@ class Summary : public testing::Environment {
   void refused(const std::string& description) { refused_.push_back(description); }
   void TearDown() override {
     if (compared_ + refused_.size() == 0) return;
-    std::cout << "onnx oracle: " << compared_ << " comparisons, largest error " << worst_ << ", " << refused_.size() << " refused";
-    for (const std::string& description : refused_) std::cout << (&description == refused_.data() ? ": " : " | ") << description;
+    std::cout << "onnx oracle: " << compared_ << " comparisons, largest error " << worst_ << ", " << refused_.size()
+              << " refused";
+    for (const std::string& description : refused_)
+      std::cout << (&description == refused_.data() ? ": " : " | ") << description;
     std::cout << '\n';
   }
 
@@ -64,7 +66,8 @@ class Bound {
     if (content) scratch_.fill(*content);
     EXPECT_TRUE(network_->run().has_value());
     Outputs outputs;
-    for (const tasks::Network::Port& port : network_->outputs()) outputs.emplace_back(port.buffer.begin(), port.buffer.end());
+    for (const tasks::Network::Port& port : network_->outputs())
+      outputs.emplace_back(port.buffer.begin(), port.buffer.end());
     return outputs;
   }
   tasks::HostNetwork& network() { return *network_; }
@@ -117,7 +120,8 @@ void set_inputs(const tasks::Network& network, const Model& model) {
 
 std::vector<std::vector<float>> input_buffers(const tasks::Network& network) {
   std::vector<std::vector<float>> buffers;
-  for (const tasks::Network::Port& port : network.inputs()) buffers.emplace_back(port.buffer.begin(), port.buffer.end());
+  for (const tasks::Network::Port& port : network.inputs())
+    buffers.emplace_back(port.buffer.begin(), port.buffer.end());
   return buffers;
 }
 
@@ -148,13 +152,14 @@ struct Pass {
   const char* name;
   void (*apply)(tasks::Graph&);
 };
-constexpr Pass passes[] = {{"optimise", tasks::optimise},
-                           {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
-                           {"fold_scales", tasks::fold_scales},
-                           {"merge_swish", tasks::merge_swish},
-                           {"fuse_residuals", tasks::fuse_residuals},
-                           {"fuse_activations", tasks::fuse_activations},
-                           {"remove_unused", tasks::remove_unused}};
+constexpr Pass passes[] = {
+    {"optimise", tasks::optimise},
+    {"optimise twice", [](tasks::Graph& graph) { tasks::optimise(graph), tasks::optimise(graph); }},
+    {"fold_scales", tasks::fold_scales},
+    {"merge_swish", tasks::merge_swish},
+    {"fuse_residuals", tasks::fuse_residuals},
+    {"fuse_activations", tasks::fuse_activations},
+    {"remove_unused", tasks::remove_unused}};
 
 } // namespace
 

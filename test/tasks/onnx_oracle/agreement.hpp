@@ -19,8 +19,9 @@ inline constexpr double many_operators = 1e-4;
 /// Whether the engine may refuse a model.
 enum class Support { required, optional };
 
-/// Runs `model` as it is read, and after each pass and all of them, several times over scratch of other contents, and compares the
-/// outputs with the oracle's. A refusal must be `unsupported` and name a node; where the model is required it is a failure.
+/// Runs `model` as it is read, and after each pass and all of them, several times over scratch of other contents, and
+/// compares the outputs with the oracle's. A refusal must be `unsupported` and name a node; where the model is required
+/// it is a failure.
 void expect_agreement(const Model& model, double tolerance = one_operator, Support support = Support::required);
 
 /// A model to be compared, with a name made of letters, digits and _.

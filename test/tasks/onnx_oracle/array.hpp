@@ -42,8 +42,7 @@ struct Array {
 }
 
 /// f(index) for every index of `shape`, the last dimension fastest.
-template <class F>
-void for_each_index(const Ints& shape, F&& f) {
+template <class F> void for_each_index(const Ints& shape, F&& f) {
   Ints index(shape.size());
   for (Index left = product(shape); left > 0; --left) {
     f(std::as_const(index));

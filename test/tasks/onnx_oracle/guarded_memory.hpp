@@ -35,7 +35,8 @@ class GuardedMemory {
   [[nodiscard]] std::byte* data() const { return data_; }
   void protect() { allow(PROT_READ); }
   void fill(float value) {
-    for (std::size_t at = 0; at + sizeof value <= size_; at += sizeof value) std::memcpy(data_ + at, &value, sizeof value);
+    for (std::size_t at = 0; at + sizeof value <= size_; at += sizeof value)
+      std::memcpy(data_ + at, &value, sizeof value);
   }
   /// Whether the bytes between the first page's start and data() are as they were.
   [[nodiscard]] bool front_untouched() const {

@@ -8,8 +8,7 @@
 namespace rtexec::test {
 namespace {
 
-template <class F>
-Array map(const Operator& node, F&& f) {
+template <class F> Array map(const Operator& node, F&& f) {
   Array y = node.in(0);
   for (double& value : y.values) value = f(value);
   return y;
@@ -17,7 +16,9 @@ Array map(const Operator& node, F&& f) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-Array relu(const Operator& n) { return map(n, [](double x) { return std::max(0.0, x); }); }
+Array relu(const Operator& n) {
+  return map(n, [](double x) { return std::max(0.0, x); });
+}
 Array leaky_relu(const Operator& n) {
   const double alpha = n.get("alpha", 0.01F);
   return map(n, [=](double x) { return x < 0 ? alpha * x : x; });
@@ -35,10 +36,18 @@ Array clip(const Operator& n) {
   return map(n, [=](double x) { return std::min(std::max(x, low), high); });
 }
 Array logistic(const Operator& n) { return map(n, sigmoid); }
-Array exponential(const Operator& n) { return map(n, [](double x) { return std::exp(x); }); }
-Array hyperbolic_tangent(const Operator& n) { return map(n, [](double x) { return std::tanh(x); }); }
-Array square_root(const Operator& n) { return map(n, [](double x) { return std::sqrt(x); }); }
-Array floor_of(const Operator& n) { return map(n, [](double x) { return std::floor(x); }); }
+Array exponential(const Operator& n) {
+  return map(n, [](double x) { return std::exp(x); });
+}
+Array hyperbolic_tangent(const Operator& n) {
+  return map(n, [](double x) { return std::tanh(x); });
+}
+Array square_root(const Operator& n) {
+  return map(n, [](double x) { return std::sqrt(x); });
+}
+Array floor_of(const Operator& n) {
+  return map(n, [](double x) { return std::floor(x); });
+}
 Array same(const Operator& n) { return n.in(0); }
 
 /// The shape that NumPy broadcasts `a` and `b` to.
@@ -62,8 +71,7 @@ double broadcast_element(const Array& a, const Ints& index) {
   return a[offset(a.shape, at)];
 }
 
-template <class F>
-Array combine(const Operator& n, F&& f) {
+template <class F> Array combine(const Operator& n, F&& f) {
   Array y(broadcast(n.in(0).shape, n.in(1).shape), n.in(0).integer);
   for_each_index(y.shape, [&](const Ints& at) {
     y[offset(y.shape, at)] = f(broadcast_element(n.in(0), at), broadcast_element(n.in(1), at));
@@ -71,9 +79,15 @@ Array combine(const Operator& n, F&& f) {
   return y;
 }
 
-Array add(const Operator& n) { return combine(n, [](double a, double b) { return a + b; }); }
-Array subtract(const Operator& n) { return combine(n, [](double a, double b) { return a - b; }); }
-Array multiply(const Operator& n) { return combine(n, [](double a, double b) { return a * b; }); }
+Array add(const Operator& n) {
+  return combine(n, [](double a, double b) { return a + b; });
+}
+Array subtract(const Operator& n) {
+  return combine(n, [](double a, double b) { return a - b; });
+}
+Array multiply(const Operator& n) {
+  return combine(n, [](double a, double b) { return a * b; });
+}
 Array divide(const Operator& n) {
   const bool whole = n.in(0).integer;
   return combine(n, [=](double a, double b) { return whole ? std::trunc(a / b) : a / b; });
@@ -83,7 +97,8 @@ Array gemm(const Operator& n) {
   const Array &a = n.in(0), &b = n.in(1);
   const bool a_turned = n.get<Index>("transA", 0) != 0, b_turned = n.get<Index>("transB", 0) != 0;
   const double alpha = n.get("alpha", 1.0F), beta = n.get("beta", 1.0F);
-  const Index rows = a.extent(a_turned ? 1 : 0), inner = a.extent(a_turned ? 0 : 1), columns = b.extent(b_turned ? 0 : 1);
+  const Index rows = a.extent(a_turned ? 1 : 0), inner = a.extent(a_turned ? 0 : 1),
+              columns = b.extent(b_turned ? 0 : 1);
   Array y({rows, columns});
   for_each_index(y.shape, [&](const Ints& at) {
     double sum = 0;
@@ -94,9 +109,7 @@ Array gemm(const Operator& n) {
   return y;
 }
 
-Array matrix_product(const Operator& n) {
-  return gemm({"Gemm", n.opset, {&n.in(0), &n.in(1)}, {}, 1});
-}
+Array matrix_product(const Operator& n) { return gemm({"Gemm", n.opset, {&n.in(0), &n.in(1)}, {}, 1}); }
 
 /// Softmax over the middle of a tensor seen as [outer, count, inner].
 Array softmax_over(Array x, Index outer, Index count, Index inner) {
@@ -141,10 +154,8 @@ Array reduce_mean(const Operator& n) {
     for (Index axis = 0; axis < x.rank(); ++axis) axes.insert(axis);
   Ints kept = x.shape, squeezed;
   for (Index axis = 0; axis < x.rank(); ++axis) {
-    if (axes.contains(axis))
-      kept[static_cast<std::size_t>(axis)] = 1;
-    else
-      squeezed.push_back(x.extent(axis));
+    if (axes.contains(axis)) kept[static_cast<std::size_t>(axis)] = 1;
+    else squeezed.push_back(x.extent(axis));
   }
   Array y(kept);
   const double count = static_cast<double>(x.size() / y.size());

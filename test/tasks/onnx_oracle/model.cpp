@@ -13,8 +13,7 @@ void describe(onnx::ValueInfoProto& info, const std::string& name, const Array& 
   for (const Index extent : value.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
 }
 
-template <class T>
-void store_raw(onnx::TensorProto& tensor, const std::vector<T>& values) {
+template <class T> void store_raw(onnx::TensorProto& tensor, const std::vector<T>& values) {
   tensor.set_raw_data(values.data(), values.size() * sizeof(T));
 }
 
@@ -23,19 +22,15 @@ void store(onnx::TensorProto& tensor, const Array& value, bool raw) {
   if (value.integer) {
     const Ints list = integers(value);
     tensor.set_data_type(onnx::TensorProto::INT64);
-    if (raw)
-      store_raw(tensor, list);
-    else
-      tensor.mutable_int64_data()->Add(list.begin(), list.end());
+    if (raw) store_raw(tensor, list);
+    else tensor.mutable_int64_data()->Add(list.begin(), list.end());
     return;
   }
   Floats list;
   for (const double element : value.values) list.push_back(static_cast<float>(element));
   tensor.set_data_type(onnx::TensorProto::FLOAT);
-  if (raw)
-    store_raw(tensor, list);
-  else
-    tensor.mutable_float_data()->Add(list.begin(), list.end());
+  if (raw) store_raw(tensor, list);
+  else tensor.mutable_float_data()->Add(list.begin(), list.end());
 }
 
 /// Writes each kind of attribute, and says in `text` what it wrote.
@@ -163,7 +158,8 @@ std::string Model::node(const std::string& type, const std::vector<std::string>&
   return nodes(type, from, 1, attributes).front();
 }
 
-std::vector<std::string> Model::nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs, const Attributes& attributes) {
+std::vector<std::string> Model::nodes(const std::string& type, const std::vector<std::string>& from,
+                                      std::size_t outputs, const Attributes& attributes) {
   const std::string name = new_name(type);
   std::vector<std::string> names{name};
   for (std::size_t i = 1; i < outputs; ++i) names.push_back(name + "_" + std::to_string(i));
@@ -186,7 +182,8 @@ std::vector<std::string> Model::nodes(const std::string& type, const std::vector
     shapes += (shapes.empty() ? "" : ", ") + (input.empty() ? "absent" : to_text(value(input).shape));
   }
   std::vector<Array> values = evaluate(how);
-  description_ += (description_.empty() ? "" : "; ") + type + "{" + text + "}(" + shapes + ") -> " + to_text(values.at(0).shape);
+  description_ +=
+      (description_.empty() ? "" : "; ") + type + "{" + text + "}(" + shapes + ") -> " + to_text(values.at(0).shape);
   for (std::size_t i = 0; i < names.size(); ++i) values_[names[i]] = std::move(values.at(i));
   return names;
 }

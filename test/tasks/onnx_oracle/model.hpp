@@ -36,7 +36,8 @@ class Model {
   /// "" stands for an absent optional input.
   std::string node(const std::string& type, const std::vector<std::string>& from, const Attributes& attributes = {});
   /// The same with several outputs.
-  std::vector<std::string> nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs, const Attributes& attributes = {});
+  std::vector<std::string> nodes(const std::string& type, const std::vector<std::string>& from, std::size_t outputs,
+                                 const Attributes& attributes = {});
   /// Gives the last node one more output, which nobody reads.
   void unread_output();
   void output(const std::string& name);

@@ -26,8 +26,7 @@ struct Operator {
   [[nodiscard]] bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
   [[nodiscard]] const Array& in(std::size_t input) const { return *inputs.at(input); }
   [[nodiscard]] bool has(const std::string& attribute) const { return attributes.contains(attribute); }
-  template <class T>
-  [[nodiscard]] T get(const std::string& attribute, T otherwise) const {
+  template <class T> [[nodiscard]] T get(const std::string& attribute, T otherwise) const {
     const auto found = attributes.find(attribute);
     return found == attributes.end() ? otherwise : std::get<T>(found->second);
   }

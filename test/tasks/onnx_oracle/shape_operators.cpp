@@ -9,8 +9,7 @@ namespace rtexec::test {
 namespace {
 
 /// y[at] = x[f(at)].
-template <class F>
-Array pick(const Array& x, const Ints& shape, F&& f) {
+template <class F> Array pick(const Array& x, const Ints& shape, F&& f) {
   Array y(shape, x.integer);
   for_each_index(shape, [&](const Ints& at) { y[offset(shape, at)] = x[offset(x.shape, f(at))]; });
   return y;
@@ -235,8 +234,8 @@ Array resample(const Sampling& how, const Array& x, std::size_t axis, Index out,
   Array y(shape);
   for_each_index(shape, [&](Ints at) {
     const Index to = offset(shape, at);
-    const double position =
-        original_coordinate(how.coordinates, static_cast<double>(at[axis]), scale, static_cast<double>(in), static_cast<double>(out));
+    const double position = original_coordinate(how.coordinates, static_cast<double>(at[axis]), scale,
+                                                static_cast<double>(in), static_cast<double>(out));
     const auto value = [&](double index) {
       at[axis] = std::clamp<Index>(static_cast<Index>(index), 0, in - 1);
       return x[offset(x.shape, at)];
@@ -261,7 +260,8 @@ Array resample_all(const Sampling& how, const Array& x, const Array* scales, con
 
 Array resize(const Operator& n) { // inputs: x, region of interest, scales, sizes
   const Sampling how{n.get<std::string>("coordinate_transformation_mode", "half_pixel"),
-                     n.get<std::string>("nearest_mode", "round_prefer_floor"), n.get<std::string>("mode", "nearest") == "linear"};
+                     n.get<std::string>("nearest_mode", "round_prefer_floor"),
+                     n.get<std::string>("mode", "nearest") == "linear"};
   return resample_all(how, n.in(0), n.has(2) ? &n.in(2) : nullptr, n.has(3) ? &n.in(3) : nullptr,
                       n.get("axes", every_axis(n.in(0).rank())));
 }
@@ -294,10 +294,11 @@ std::vector<Array> split(const Operator& n) {
 }
 
 const Functions& shape_operators() {
-  static const Functions functions{{"Concat", concat},       {"Flatten", flatten}, {"Reshape", reshape},     {"Shape", shape_of},
-                                   {"Gather", gather},       {"Slice", slice},     {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze},
-                                   {"Cast", cast},           {"Pad", pad},         {"Transpose", transpose}, {"Constant", constant},
-                                   {"Resize", resize},       {"Upsample", upsample}};
+  static const Functions functions{
+      {"Concat", concat}, {"Flatten", flatten},  {"Reshape", reshape},     {"Shape", shape_of},
+      {"Gather", gather}, {"Slice", slice},      {"Unsqueeze", unsqueeze}, {"Squeeze", squeeze},
+      {"Cast", cast},     {"Pad", pad},          {"Transpose", transpose}, {"Constant", constant},
+      {"Resize", resize}, {"Upsample", upsample}};
   return functions;
 }
 

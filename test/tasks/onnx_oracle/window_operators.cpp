@@ -39,7 +39,8 @@ Sweep sweep(const Operator& node, std::size_t axis, Index in, Index kernel) {
   }
   const double steps = static_cast<double>(in + s.before + s.after - reach) / static_cast<double>(s.stride);
   s.out = static_cast<Index>(node.get<Index>("ceil_mode", 0) != 0 ? std::ceil(steps) : std::floor(steps)) + 1;
-  // A window that would begin in the padding behind the input is left out: what later opsets write down, and PyTorch means.
+  // A window that would begin in the padding behind the input is left out: what later opsets write down, and PyTorch
+  // means.
   if (node.get<Index>("ceil_mode", 0) != 0 && (s.out - 1) * s.stride >= in + s.before) --s.out;
   return s;
 }
@@ -67,8 +68,7 @@ Array conv(const Operator& node) {
 }
 
 /// Each element at index `at` of a pool's output is f(x, at, rows, columns).
-template <class F>
-Array pool(const Operator& node, F&& f) {
+template <class F> Array pool(const Operator& node, F&& f) {
   const Array& x = node.in(0);
   const Ints kernel = node.get<Ints>("kernel_shape", {1, 1});
   const Sweep v = sweep(node, 0, x.extent(2), kernel[0]), h = sweep(node, 1, x.extent(3), kernel[1]);
@@ -83,7 +83,8 @@ Array max_pool(const Operator& node) {
     for (Index i = 0; i < v.kernel; ++i)
       for (Index j = 0; j < h.kernel; ++j) {
         const Index row = v.position(at[2], i), column = h.position(at[3], j);
-        if (v.inside(row) && h.inside(column)) largest = std::max(largest, x[offset(x.shape, {at[0], at[1], row, column})]);
+        if (v.inside(row) && h.inside(column))
+          largest = std::max(largest, x[offset(x.shape, {at[0], at[1], row, column})]);
       }
     return largest;
   });
@@ -127,7 +128,8 @@ Array lrn(const Operator& node) {
     const Index last = std::min(channels - 1, at[1] + size / 2); // size / 2 is ceil((size - 1) / 2)
     Ints from = at;
     for (from[1] = first; from[1] <= last; ++from[1]) squares += std::pow(x[offset(x.shape, from)], 2);
-    y[offset(x.shape, at)] = x[offset(x.shape, at)] / std::pow(bias + alpha / static_cast<double>(size) * squares, beta);
+    y[offset(x.shape, at)] =
+        x[offset(x.shape, at)] / std::pow(bias + alpha / static_cast<double>(size) * squares, beta);
   });
   return y;
 }

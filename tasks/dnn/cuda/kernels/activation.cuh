@@ -1,4 +1,5 @@
-// Element functions from basic operations, so that they need no library: as the host's (tasks/dnn/kernels/functions.hpp).
+// Element functions from basic operations, so that they need no library: as the host's
+// (tasks/dnn/kernels/functions.hpp).
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -14,7 +15,8 @@ DEVICE float at_most(float x, float high) { return x > high ? high : x; }
 /// 2^n for -252 <= n <= 254 times x, exactly where the result is representable.
 DEVICE float scaled(float x, int n) {
   const int half = n >> 1;
-  return x * bits_float(static_cast<unsigned>(half + 127) << 23U) * bits_float(static_cast<unsigned>(n - half + 127) << 23U);
+  return x * bits_float(static_cast<unsigned>(half + 127) << 23U) *
+         bits_float(static_cast<unsigned>(n - half + 127) << 23U);
 }
 
 /// e^x for |x| <= 0.35 (Cephes expf).
@@ -101,7 +103,9 @@ DEVICE float activated(float x, const ActivationArguments& f) {
 }
 
 /// Called, not inlined: what is rarely needed does not fill the instruction cache of what is.
-DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) { return activated(x, ActivationArguments{kind, a, b}); }
+DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) {
+  return activated(x, ActivationArguments{kind, a, b});
+}
 
 /// The same, for kernels that inline it often: what follows most convolutions is tried first.
 DEVICE float activated_quickly(float x, const ActivationArguments& f) {

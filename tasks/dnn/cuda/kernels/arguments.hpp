@@ -1,9 +1,10 @@
-// What the kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between device code and host
-// code: plain C++17, no library. Addresses are device addresses; strides and offsets count elements.
+// What the kernels are given: one struct for each, passed by value as the kernel's only parameter. Shared between
+// device code and host code: plain C++17, no library. Addresses are device addresses; strides and offsets count
+// elements.
 //
-// Storage is float or half ("_f" and "_h" at the end of a kernel's name), arithmetic float. Images lie channels last: element (n, h, w, c)
-// of a tensor is at ((n * height + h) * width + w) * stride + c, where stride, "of a pixel", is at least the number of channels; so
-// a tensor can be a slice of a concatenation. Other tensors are described by a View.
+// Storage is float or half ("_f" and "_h" at the end of a kernel's name), arithmetic float. Images lie channels last:
+// element (n, h, w, c) of a tensor is at ((n * height + h) * width + w) * stride + c, where stride, "of a pixel", is at
+// least the number of channels; so a tensor can be a slice of a concatenation. Other tensors are described by a View.
 #pragma once
 
 namespace rtexec::tasks::cuda {
@@ -18,8 +19,8 @@ constexpr int most_blocks = 65535;
 struct Launch {
   const char* name = nullptr; // lives as long as the program
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
-  unsigned threads = 1; // of a block, in x
-  unsigned shared = 0;  // bytes of dynamic shared memory
+  unsigned threads = 1;   // of a block, in x
+  unsigned shared = 0;    // bytes of dynamic shared memory
   unsigned cluster_z = 1; // blocks of a cluster, along z; more than one from sm_90 on
 };
 
@@ -32,7 +33,8 @@ struct ActivationArguments {
 
 constexpr int max_dimensions = 8;
 
-/// Element (i0, i1, ...) is at i0 * stride[0] + i1 * stride[1] + ...; a stride of 0 broadcasts. Dimensions beyond rank are unused.
+/// Element (i0, i1, ...) is at i0 * stride[0] + i1 * stride[1] + ...; a stride of 0 broadcasts. Dimensions beyond rank
+/// are unused.
 struct View {
   int rank = 0;
   int shape[max_dimensions] = {};
@@ -47,7 +49,7 @@ struct ConvArguments {
   const float* bias = nullptr;    // groups * out_channels, or null
   const void* residual = nullptr; // shaped as y, or null
   void* y = nullptr;
-  float* partial = nullptr;    // of split sums; see conv_plan.hpp
+  float* partial = nullptr;     // of split sums; see conv_plan.hpp
   unsigned* counters = nullptr; // one for each output tile; zero before and after
   int batch = 1, height = 1, width = 1;
   int out_height = 1, out_width = 1;
@@ -56,16 +58,16 @@ struct ConvArguments {
   int pad_top = 0, pad_left = 0;
   int dilation_h = 1, dilation_w = 1;
   int groups = 1;
-  int channels = 1;     // of x, in one group
-  int out_channels = 1; // of y, in one group
+  int channels = 1;                                    // of x, in one group
+  int out_channels = 1;                                // of y, in one group
   int x_stride = 1, y_stride = 1, residual_stride = 1; // of a pixel
-  int splits = 1;     // of the sum over kernel and channels
+  int splits = 1;                                      // of the sum over kernel and channels
   int in_cluster = 0; // the blocks of a tile's splits are one cluster; `partial` and `counters` are not used
   ActivationArguments activation;
 };
 
-/// y[n, h, w, c] = pooled x. Windows may reach beyond x; what lies outside is never the maximum, and counts in an average only if
-/// count_padding (then it counts as zero, up to pad_bottom and pad_right beyond x).
+/// y[n, h, w, c] = pooled x. Windows may reach beyond x; what lies outside is never the maximum, and counts in an
+/// average only if count_padding (then it counts as zero, up to pad_bottom and pad_right beyond x).
 struct PoolArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -80,8 +82,9 @@ struct PoolArguments {
   int count_padding = 0;
 };
 
-/// Mean of each channel over all pixels: y[n * y_stride + c]. With splits, each sums a part of the pixels, and the last one to finish adds
-/// up what all left in `partial`; how many splits are worth it, and what they need: simple_kernels.hpp.
+/// Mean of each channel over all pixels: y[n * y_stride + c]. With splits, each sums a part of the pixels, and the last
+/// one to finish adds up what all left in `partial`; how many splits are worth it, and what they need:
+/// simple_kernels.hpp.
 struct GlobalAverageArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -92,7 +95,8 @@ struct GlobalAverageArguments {
   int splits = 1;
 };
 
-/// y = activation(x * scale[c] + shift[c]) over `pixels` pixels; scale and shift may be null (1 and 0). Also a plain activation.
+/// y = activation(x * scale[c] + shift[c]) over `pixels` pixels; scale and shift may be null (1 and 0). Also a plain
+/// activation.
 struct ScaleShiftArguments {
   const void* x = nullptr;
   const float* scale = nullptr;
@@ -115,8 +119,9 @@ struct BinaryArguments {
   ActivationArguments activation;
 };
 
-/// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates and converts: the
-/// kernel's name says the storage of both sides (copy_ff, copy_fh, copy_hf, copy_hh). The fastest dimension of y is the last one.
+/// y[i] = activation(x[i]) for every index of the views, which have one shape. Copies, transposes, slices, concatenates
+/// and converts: the kernel's name says the storage of both sides (copy_ff, copy_fh, copy_hf, copy_hh). The fastest
+/// dimension of y is the last one.
 struct CopyArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -124,7 +129,8 @@ struct CopyArguments {
   ActivationArguments activation;
 };
 
-/// y[..., i, ...] = x[..., indices[i], ...] along `axis`; views have y's shape, x's stride along `axis` is that of one index.
+/// y[..., i, ...] = x[..., indices[i], ...] along `axis`; views have y's shape, x's stride along `axis` is that of one
+/// index.
 struct GatherArguments {
   const void* x = nullptr;
   const int* indices = nullptr;
@@ -158,8 +164,9 @@ struct ResizeArguments {
   int x_stride = 1, y_stride = 1;
 };
 
-/// Over the indices of `reduced` for each index of `kept`: their mean (reduce_mean), or their softmax (softmax). y_kept and y_reduced say
-/// where results go; reduce_mean uses y_kept only. kept and y_kept have one shape, reduced and y_reduced likewise.
+/// Over the indices of `reduced` for each index of `kept`: their mean (reduce_mean), or their softmax (softmax). y_kept
+/// and y_reduced say where results go; reduce_mean uses y_kept only. kept and y_kept have one shape, reduced and
+/// y_reduced likewise.
 struct ReduceArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -178,8 +185,8 @@ struct LrnArguments {
   float alpha = 0, beta = 0, bias = 1;
 };
 
-/// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]): any strides, for products that no
-/// convolution can state. c and residual may be null.
+/// y[i, j] = activation(alpha * sum over k of a[i, k] * b[k, j] + beta * c[i, j] + residual[i, j]): any strides, for
+/// products that no convolution can state. c and residual may be null.
 struct GemmArguments {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -192,8 +199,8 @@ struct GemmArguments {
   ActivationArguments activation;
 };
 
-/// The network's input: dense [n, channels, h, w] floats become channels last; channels up to y_stride are zero. Clears the counters of
-/// split sums as well, so that they are zero before the first convolution.
+/// The network's input: dense [n, channels, h, w] floats become channels last; channels up to y_stride are zero. Clears
+/// the counters of split sums as well, so that they are zero before the first convolution.
 struct ImageInArguments {
   const float* x = nullptr;
   void* y = nullptr;

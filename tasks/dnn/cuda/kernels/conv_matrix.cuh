@@ -4,16 +4,16 @@
 #include "tasks/dnn/cuda/kernels/conv_tile.cuh"
 
 #if defined(RTEXEC_MATRIX_UNITS)
-#define MATRIX(math, storage, product, rows, columns, down, across, stages)                                                                \
-  namespace rtexec::tasks::cuda {                                                                                                          \
-  KERNEL(conv_##math##_##rows##x##columns##_##down##x##across, down * across * 32, ConvArguments) {                                                            \
-    using Shape = ConvShape<storage, rows, columns, down * across * 32, stages>;                                                           \
-    conv_tile<Shape, MatrixSums<Shape, down, across, product>>(arguments);                                                                 \
-  }                                                                                                                                        \
+#define MATRIX(math, storage, product, rows, columns, down, across, stages)                        \
+  namespace rtexec::tasks::cuda {                                                                  \
+  KERNEL(conv_##math##_##rows##x##columns##_##down##x##across, down* across * 32, ConvArguments) { \
+    using Shape = ConvShape<storage, rows, columns, down * across * 32, stages>;                   \
+    conv_tile<Shape, MatrixSums<Shape, down, across, product>>(arguments);                         \
+  }                                                                                                \
   }
 #else
-#define MATRIX(math, storage, product, rows, columns, down, across, stages)                                                                \
-  namespace rtexec::tasks::cuda {                                                                                                          \
-  KERNEL(conv_##math##_##rows##x##columns##_##down##x##across, down * across * 32, ConvArguments) {}                                                           \
+#define MATRIX(math, storage, product, rows, columns, down, across, stages)                         \
+  namespace rtexec::tasks::cuda {                                                                   \
+  KERNEL(conv_##math##_##rows##x##columns##_##down##x##across, down* across * 32, ConvArguments) {} \
   }
 #endif

@@ -1,6 +1,6 @@
-// Asynchronous copies, matrix instructions and clusters for the convolution kernels. Registers hold 32 bits each: a float, a tf32, or two
-// halves. A fragment of A is 16 rows by 32 bytes, one of B 8 rows (columns of the product) by 32 bytes, so that one kernel body serves tf32 (8
-// values) and half (16 values).
+// Asynchronous copies, matrix instructions and clusters for the convolution kernels. Registers hold 32 bits each: a
+// float, a tf32, or two halves. A fragment of A is 16 rows by 32 bytes, one of B 8 rows (columns of the product) by 32
+// bytes, so that one kernel body serves tf32 (8 values) and half (16 values).
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/primitives.cuh"
@@ -20,7 +20,8 @@ DEVICE SharedAddress shared_address(const void* pointer) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define RTEXEC_MATRIX_UNITS 1
 
-/// Copies 16 bytes from global to shared memory, both aligned to 16 bytes; zeros where `valid` is false, and `from` is not read.
+/// Copies 16 bytes from global to shared memory, both aligned to 16 bytes; zeros where `valid` is false, and `from` is
+/// not read.
 DEVICE void copy16(SharedAddress to, const void* from, bool valid) {
   const int size = valid ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(size) : "memory");
@@ -30,7 +31,8 @@ DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"
 /// This thread's groups but the last `pending` have arrived.
 template <int pending> DEVICE void await_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-/// Four 8x16-byte matrices: lane i gives the row address of matrix i / 8, row i % 8; lane i gets word i % 4 of row i / 4 of each.
+/// Four 8x16-byte matrices: lane i gives the row address of matrix i / 8, row i % 8; lane i gets word i % 4 of row i /
+/// 4 of each.
 DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -40,13 +42,15 @@ DEVICE void load_matrices(unsigned (&to)[4], SharedAddress row) {
 
 /// d += a * b, 16x8x8 tf32.
 DEVICE void multiply_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 /// d += a * b, 16x8x16 half with sums in float.
 DEVICE void multiply_half(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+      "%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -64,7 +68,8 @@ DEVICE void copy16(SharedAddress to, const void* from, bool valid) {
     unsigned word[4];
   };
   const Quad quad = valid ? *static_cast<const Quad*>(from) : Quad{};
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(quad.word[0]), "r"(quad.word[1]), "r"(quad.word[2]), "r"(quad.word[3])
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(quad.word[0]), "r"(quad.word[1]),
+               "r"(quad.word[2]), "r"(quad.word[3])
                : "memory");
 }
 DEVICE void commit_copies() {}
@@ -87,7 +92,10 @@ DEVICE SharedAddress in_block_of_cluster(SharedAddress address, int rank) {
   return there;
 }
 DEVICE void load_from_cluster(float (&to)[4], SharedAddress from) {
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(from) : "memory");
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "r"(from)
+               : "memory");
 }
 #endif
 

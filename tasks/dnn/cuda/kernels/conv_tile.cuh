@@ -1,8 +1,9 @@
 // One tile of a convolution as an implicit matrix product (conv_plan.hpp says what tiles and splits are).
 //
-// Rows of A are output pixels, gathered from x as the sum advances over kernel and channels; rows of B are output channels. Both come to shared
-// memory in pieces of 128 bytes a row, `stages` pieces deep, by asynchronous copies. Rows are 144 bytes apart, which keeps all accesses
-// free of bank conflicts. Weights do not depend on the kernel before this one, so their first pieces are fetched before waiting for it.
+// Rows of A are output pixels, gathered from x as the sum advances over kernel and channels; rows of B are output
+// channels. Both come to shared memory in pieces of 128 bytes a row, `stages` pieces deep, by asynchronous copies. Rows
+// are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on the kernel before this
+// one, so their first pieces are fetched before waiting for it.
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/activation.cuh"
@@ -12,8 +13,8 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int conv_piece = 128;             // bytes of a row that are multiplied at once
-constexpr int conv_row = conv_piece + 16;   // bytes between rows in shared memory
+constexpr int conv_piece = 128;           // bytes of a row that are multiplied at once
+constexpr int conv_row = conv_piece + 16; // bytes between rows in shared memory
 constexpr int conv_chunks = conv_piece / 16;
 
 template <class Scalar, int tile_rows, int tile_columns, int thread_count, int stage_count> struct ConvShape {
@@ -27,8 +28,8 @@ template <class Scalar, int tile_rows, int tile_columns, int thread_count, int s
   static constexpr int stage_bytes = (rows + columns) * conv_row;
 };
 
-/// Brings the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit into 32 bits: a tensor
-/// has at most 2^28 elements, padding included.
+/// Brings the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit
+/// into 32 bits: a tensor has at most 2^28 elements, padding included.
 template <class Shape> struct ConvLoader {
   using Scalar = typename Shape::Storage;
 
@@ -38,14 +39,15 @@ template <class Shape> struct ConvLoader {
   const Scalar* weights;    // of the tile's first column
   int sum;                  // length of the sum
   int first_row;
-  unsigned columns;               // bit i: row i of B is an output channel
-  int column[Shape::b_copies];    // offset of each row of B
-  int pixel[Shape::a_copies];     // offset of each row's first tap
+  unsigned columns;            // bit i: row i of B is an output channel
+  int column[Shape::b_copies]; // offset of each row of B
+  int pixel[Shape::a_copies];  // offset of each row's first tap
   int top[Shape::a_copies], left[Shape::a_copies];
-  int channel, tap_h, tap_w;      // of this thread's chunk in the next piece of A
-  int at;                         // in the sum, of this thread's chunk in the next piece of B
+  int channel, tap_h, tap_w; // of this thread's chunk in the next piece of A
+  int at;                    // in the sum, of this thread's chunk in the next piece of B
 
-  DEVICE ConvLoader(const ConvArguments& arguments, SharedAddress shared, int group, int first_pixel, int first_column, int first_piece)
+  DEVICE ConvLoader(const ConvArguments& arguments, SharedAddress shared, int group, int first_pixel, int first_column,
+                    int first_piece)
       : conv(arguments) {
     const int chunk = thread_index() % conv_chunks;
     first_row = thread_index() / conv_chunks;
@@ -60,7 +62,8 @@ template <class Shape> struct ConvLoader {
       columns |= row < Shape::columns && row < conv.out_channels - first_column ? 1U << i : 0U;
     }
     at = first_piece * Shape::per_piece + chunk * Shape::per_chunk;
-    weights = static_cast<const Scalar*>(conv.weights) + static_cast<long long>(group * conv.out_channels + first_column) * sum;
+    weights = static_cast<const Scalar*>(conv.weights) +
+              static_cast<long long>(group * conv.out_channels + first_column) * sum;
     x = static_cast<const Scalar*>(conv.x) + group * conv.channels;
     const int tap = at / conv.channels;
     channel = at - tap * conv.channels;
@@ -78,8 +81,10 @@ template <class Shape> struct ConvLoader {
     const int n = number / image, in_image = number - n * image;
     const int h = in_image / conv.out_width;
     const bool inside = number < all && row < Shape::rows;
-    const int row_top = h * conv.stride_h - conv.pad_top, row_left = (in_image - h * conv.out_width) * conv.stride_w - conv.pad_left;
-    set<0>(i, inside ? row_top : -(1 << 29), row_left, inside ? ((n * conv.height + row_top) * conv.width + row_left) * conv.x_stride : 0);
+    const int row_top = h * conv.stride_h - conv.pad_top,
+              row_left = (in_image - h * conv.out_width) * conv.stride_w - conv.pad_left;
+    set<0>(i, inside ? row_top : -(1 << 29), row_left,
+           inside ? ((n * conv.height + row_top) * conv.width + row_left) * conv.x_stride : 0);
   }
   /// Registers cannot be indexed at run time.
   template <int j> DEVICE void set(int i, int row_top, int row_left, int offset) {
@@ -126,7 +131,8 @@ template <class Shape> struct ConvLoader {
   }
 };
 
-/// Sums on multiply-add units: each thread has `own_rows` x `own_columns` elements, interleaved with those of the others.
+/// Sums on multiply-add units: each thread has `own_rows` x `own_columns` elements, interleaved with those of the
+/// others.
 template <class Shape, int own_rows, int own_columns> struct SimtSums {
   static constexpr int across = Shape::columns / own_columns; // threads along the columns
   static constexpr int down = Shape::rows / own_rows;
@@ -163,8 +169,9 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Weights are tf32 already. Of activations the matrix units drop the bits that tf32 lacks, which makes them smaller by 0.72 * 2^-11 in the
-/// mean (of 1/m over mantissas m, log-uniform in [1, 2)): the sums are scaled by what was lost, so that the error has no bias, as if rounded.
+/// Weights are tf32 already. Of activations the matrix units drop the bits that tf32 lacks, which makes them smaller by
+/// 0.72 * 2^-11 in the mean (of 1/m over mantissas m, log-uniform in [1, 2)): the sums are scaled by what was lost, so
+/// that the error has no bias, as if rounded.
 struct Tf32Product {
   static constexpr float scale = 1.0F + 0.7213F / 2048.0F;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_tf32(d, a, b); }
@@ -210,11 +217,13 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   DEVICE static int warp_column() { return thread_index() / 32 % warps_across * warp_columns; }
 
   DEVICE void multiply(const char* stage) {
-    // Matrices of A: rows 0-7 and 8-15 of the left chunk, then of the right one. Of B: both chunks of 8 columns, then of the next 8.
+    // Matrices of A: rows 0-7 and 8-15 of the left chunk, then of the right one. Of B: both chunks of 8 columns, then
+    // of the next 8.
     const SharedAddress from = shared_address(stage);
     const SharedAddress a_lane = from + static_cast<unsigned>((warp_row() + lane() % 16) * conv_row + lane() / 16 * 16);
     const int b_column = wide == 1 ? lane() % 8 : lane() / 16 * 8 + lane() % 8;
-    const SharedAddress b_lane = from + static_cast<unsigned>((Shape::rows + warp_column() + b_column) * conv_row + lane() / 8 % 2 * 16);
+    const SharedAddress b_lane =
+        from + static_cast<unsigned>((Shape::rows + warp_column() + b_column) * conv_row + lane() / 8 % 2 * 16);
     Fragments fragments[2];
     fragments[0].load(a_lane, b_lane);
 #pragma unroll
@@ -257,18 +266,21 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
 #endif
 
-/// The tile's sums in shared memory, from where they leave in whole rows. A row is 32 bytes longer than it needs to be, against bank conflicts.
+/// The tile's sums in shared memory, from where they leave in whole rows. A row is 32 bytes longer than it needs to be,
+/// against bank conflicts.
 template <class Shape> struct StagedTile {
   static constexpr int row = Shape::columns + 8; // floats between rows
   static constexpr int quads_across = Shape::columns / 4;
   static constexpr int quads = Shape::rows * quads_across;
   static_assert(row * Shape::rows * 4 <= Shape::stages * Shape::stage_bytes);
-  DEVICE static int offset(int quad) { return quad / quads_across * row + quad % quads_across * 4; } // in floats
+  // In floats
+  DEVICE static int offset(int quad) { return quad / quads_across * row + quad % quads_across * 4; }
 };
 
 template <class Shape, class Sums> DEVICE void stage_sums(float* staged, Sums& sums) {
 #pragma unroll
-  for (int e = 0; e < Sums::count; ++e) staged[Sums::row_of(e) * StagedTile<Shape>::row + Sums::column_of(e)] = sums.element(e) * Sums::scale;
+  for (int e = 0; e < Sums::count; ++e)
+    staged[Sums::row_of(e) * StagedTile<Shape>::row + Sums::column_of(e)] = sums.element(e) * Sums::scale;
 }
 
 DEVICE void add(float (&sum)[4], const float (&part)[4]) {
@@ -283,8 +295,8 @@ template <class Shape> DEVICE void load_staged(float (&to)[4], const float* stag
   for (int i = 0; i < 4; ++i) to[i] = elements.values[i];
 }
 
-/// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel at a time. A thread's quads all have the same
-/// columns, whose biases it fetches early.
+/// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel at a time. A thread's
+/// quads all have the same columns, whose biases it fetches early.
 template <class Shape> struct ConvOutput {
   using Scalar = typename Shape::Storage;
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
@@ -302,7 +314,8 @@ template <class Shape> struct ConvOutput {
     const int column = tile_column + thread_index() % StagedTile<Shape>::quads_across * 4;
     channel = group * conv.out_channels + column;
     columns_left = conv.out_channels - column;
-    const unsigned strides = static_cast<unsigned>(conv.y_stride | conv.out_channels | (conv.residual ? conv.residual_stride : 0));
+    const unsigned strides =
+        static_cast<unsigned>(conv.y_stride | conv.out_channels | (conv.residual ? conv.residual_stride : 0));
     whole = strides % 4 == 0 && aligned(conv.y) && aligned(conv.residual);
 #pragma unroll
     for (int i = 0; i < 4; ++i) bias[i] = conv.bias && i < columns_left ? conv.bias[channel + i] : 0.0F;
@@ -318,7 +331,9 @@ template <class Shape> struct ConvOutput {
       if (conv.residual)
 #pragma unroll
         for (int i = 0; i < at_once; ++i)
-          if (inside(quad + i * stride)) residual[i].load(static_cast<const Scalar*>(conv.residual) + offset(quad + i * stride, conv.residual_stride));
+          if (inside(quad + i * stride))
+            residual[i].load(static_cast<const Scalar*>(conv.residual) +
+                             offset(quad + i * stride, conv.residual_stride));
       float sum[at_once][4];
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
@@ -340,13 +355,16 @@ template <class Shape> struct ConvOutput {
  private:
   DEVICE int pixel_of(int quad) const { return first_pixel + quad / StagedTile<Shape>::quads_across; }
   DEVICE bool inside(int quad) const { return quad < StagedTile<Shape>::quads && pixel_of(quad) < pixels; }
-  DEVICE long long offset(int quad, int stride) const { return static_cast<long long>(pixel_of(quad)) * stride + channel; }
+  DEVICE long long offset(int quad, int stride) const {
+    return static_cast<long long>(pixel_of(quad)) * stride + channel;
+  }
 
   DEVICE void finish(int quad, const float (&sum)[4], const Elements<Scalar, 4>& residual) const {
     Elements<Scalar, 4> result;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      result.values[i] = activated_quickly(sum[i] + bias[i] + (conv.residual ? residual.values[i] : 0.0F), conv.activation);
+      result.values[i] =
+          activated_quickly(sum[i] + bias[i] + (conv.residual ? residual.values[i] : 0.0F), conv.activation);
     result.store(static_cast<Scalar*>(conv.y) + offset(quad, conv.y_stride));
   }
 
@@ -359,8 +377,10 @@ template <class Shape> struct ConvOutput {
       for (int i = 0; i < 4; ++i) {
         if (i >= columns_left) continue;
         float value = sum[i] + bias[i];
-        if (conv.residual) value += to_float(static_cast<const Scalar*>(conv.residual)[offset(quad, conv.residual_stride) + i]);
-        static_cast<Scalar*>(conv.y)[offset(quad, conv.y_stride) + i] = from_float<Scalar>(activated_quickly(value, conv.activation));
+        if (conv.residual)
+          value += to_float(static_cast<const Scalar*>(conv.residual)[offset(quad, conv.residual_stride) + i]);
+        static_cast<Scalar*>(conv.y)[offset(quad, conv.y_stride) + i] =
+            from_float<Scalar>(activated_quickly(value, conv.activation));
       }
     }
   }
@@ -384,17 +404,18 @@ template <class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load lo
 
 /// A tile that one block has alone.
 template <class Shape> DEVICE void store_alone(const ConvOutput<Shape>& output, const float* staged) {
-  output.store(0, Shape::threads, [&](float (&sum)[4], int quad) { load_staged<Shape>(sum, staged, quad); });
+  output.store(0, Shape::threads, [&](float(&sum)[4], int quad) { load_staged<Shape>(sum, staged, quad); });
 }
 
 #if defined(RTEXEC_CLUSTERS)
 /// A tile that the blocks of a cluster share: each adds up, and stores, its part of the quads.
-template <class Shape> DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* staged, int split, int splits) {
+template <class Shape>
+DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* staged, int split, int splits) {
   const SharedAddress mine = shared_address(staged);
   cluster_barrier();
-  output.store(split * Shape::threads, splits * Shape::threads, [&](float (&sum)[4], int quad) {
+  output.store(split * Shape::threads, splits * Shape::threads, [&](float(&sum)[4], int quad) {
     const SharedAddress at = mine + static_cast<unsigned>(StagedTile<Shape>::offset(quad) * 4);
-    add_parts(sum, splits, [&](float (&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
+    add_parts(sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
   });
   cluster_barrier(); // nobody's memory goes before all have read it
 }
@@ -402,7 +423,8 @@ template <class Shape> DEVICE void store_in_cluster(const ConvOutput<Shape>& out
 
 /// A tile whose parts come together in global memory: the block that comes last adds them up, in their order.
 template <class Shape>
-DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& output, const float* staged, int tile, int split) {
+DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& output, const float* staged, int tile,
+                       int split) {
   constexpr int part = Shape::rows * Shape::columns;
   float* parts = conv.partial + static_cast<long long>(tile) * conv.splits * part;
 #pragma unroll 2
@@ -421,8 +443,8 @@ DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& outpu
   }
   barrier();
   if (!last) return;
-  output.store(0, Shape::threads, [&](float (&sum)[4], int quad) {
-    add_parts(sum, conv.splits, [&](float (&other)[4], int s) { load_fresh4(other, parts + s * part + quad * 4); });
+  output.store(0, Shape::threads, [&](float(&sum)[4], int quad) {
+    add_parts(sum, conv.splits, [&](float(&other)[4], int s) { load_fresh4(other, parts + s * part + quad * 4); });
   });
 }
 

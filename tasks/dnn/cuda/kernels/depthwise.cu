@@ -1,5 +1,6 @@
-// Convolutions whose groups have one channel of x each. Lanes of a block share the output channels of a pixel, the rest of its threads are other
-// pixels; the weights of its channels come to shared memory first, tap by tap, so that lanes read neighbouring words.
+// Convolutions whose groups have one channel of x each. Lanes of a block share the output channels of a pixel, the rest
+// of its threads are other pixels; the weights of its channels come to shared memory first, tap by tap, so that lanes
+// read neighbouring words.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/depthwise.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
@@ -33,7 +34,8 @@ template <class Scalar, int count> struct DepthwiseWeights {
 
 /// One output pixel, `count` channels from `channel` on.
 template <class Scalar, int count>
-DEVICE void depthwise_pixel(const ConvArguments& p, const Scalar* x, const DepthwiseWeights<Scalar, count>& weights, int pixel, int channel) {
+DEVICE void depthwise_pixel(const ConvArguments& p, const Scalar* x, const DepthwiseWeights<Scalar, count>& weights,
+                            int pixel, int channel) {
   const Pixel out(static_cast<unsigned>(pixel), p.out_height, p.out_width);
   const int top = out.h * p.stride_h - p.pad_top, left = out.w * p.stride_w - p.pad_left;
   float sums[count] = {};
@@ -68,24 +70,29 @@ DEVICE void depthwise_pixel(const ConvArguments& p, const Scalar* x, const Depth
 
 /// Lane i takes channels first + i * count, first + (i + lanes) * count, ... of the block's.
 template <class Scalar, int count> DEVICE void depthwise(const ConvArguments& p, const DepthwiseShape& shape) {
-  const int taps = p.kernel_h * p.kernel_w, all = p.groups * p.out_channels, pixels = p.batch * p.out_height * p.out_width;
+  const int taps = p.kernel_h * p.kernel_w, all = p.groups * p.out_channels,
+            pixels = p.batch * p.out_height * p.out_width;
   const int first = block_y() * shape.channels;
   const int channels = all - first < shape.channels ? all - first : shape.channels;
   float* staged = shape.shared > 0 ? reinterpret_cast<float*>(dynamic_shared()) : nullptr;
   if (staged) {
     const Scalar* from = static_cast<const Scalar*>(p.weights) + static_cast<long long>(first) * taps;
-    for (int i = thread_index(); i < channels * taps; i += block_threads()) staged[i % taps * shape.channels + i / taps] = to_float(from[i]);
+    for (int i = thread_index(); i < channels * taps; i += block_threads())
+      staged[i % taps * shape.channels + i / taps] = to_float(from[i]);
   }
   wait_for_previous();
   barrier();
   const int at_once = block_threads() / shape.lanes, own = thread_index() / shape.lanes;
   if (own >= at_once) return;
-  for (int own_channel = thread_index() % shape.lanes * count; own_channel < channels; own_channel += shape.lanes * count) {
+  for (int own_channel = thread_index() % shape.lanes * count; own_channel < channels;
+       own_channel += shape.lanes * count) {
     const int channel = first + own_channel;
     const Scalar* x = static_cast<const Scalar*>(p.x) + channel / p.out_channels;
-    const DepthwiseWeights<Scalar, count> weights{staged ? staged + own_channel : nullptr, shape.channels,
-                                                  static_cast<const Scalar*>(p.weights) + static_cast<long long>(channel) * taps, taps};
-    for (int pixel = block_x() * at_once + own; pixel < pixels; pixel += blocks_x() * at_once) depthwise_pixel<Scalar, count>(p, x, weights, pixel, channel);
+    const DepthwiseWeights<Scalar, count> weights{
+        staged ? staged + own_channel : nullptr, shape.channels,
+        static_cast<const Scalar*>(p.weights) + static_cast<long long>(channel) * taps, taps};
+    for (int pixel = block_x() * at_once + own; pixel < pixels; pixel += blocks_x() * at_once)
+      depthwise_pixel<Scalar, count>(p, x, weights, pixel, channel);
   }
 }
 
@@ -93,7 +100,8 @@ template <class Scalar> DEVICE void depthwise(const ConvArguments& p) {
   let_next_start();
   constexpr int chunk = chunk_elements<Scalar>;
   const DepthwiseShape shape = depthwise_shape(p, chunk);
-  const bool chunks = shape.count == chunk && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)) &&
+  const bool chunks = shape.count == chunk && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
+                      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)) &&
                       (!p.residual || in_chunks<chunk>(p.residual, p.residual_stride, sizeof(Scalar)));
   if (chunks) depthwise<Scalar, chunk>(p, shape);
   else depthwise<Scalar, 1>(p, shape);

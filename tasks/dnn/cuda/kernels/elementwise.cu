@@ -28,7 +28,8 @@ template <class Scalar> DEVICE void scale_shift(const ScaleShiftArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
+  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
+      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
     scale_shift<Scalar, chunk>(p);
   else scale_shift<Scalar, 1>(p);
 }
@@ -66,7 +67,8 @@ template <class Scalar> DEVICE void binary(const BinaryArguments& p) {
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
   if (last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
-      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) && in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
+      in_chunks_or_repeated<chunk>(p.a_view, static_cast<const Scalar*>(p.a)) &&
+      in_chunks_or_repeated<chunk>(p.b_view, static_cast<const Scalar*>(p.b)))
     binary<Scalar, chunk>(p);
   else binary<Scalar, 1>(p);
 }
@@ -95,7 +97,8 @@ template <class Scalar> DEVICE void lrn(const LrnArguments& p) {
     } else {
       divisor = power(base, p.beta);
     }
-    static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] = from_float<Scalar>(to_float(x[channel]) / divisor);
+    static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] =
+        from_float<Scalar>(to_float(x[channel]) / divisor);
   }
 }
 

@@ -18,11 +18,10 @@ template <> DEVICE float from_float<float>(float value) { return value; }
 template <> DEVICE Half from_float<Half>(float value) { return Half{float_to_half_bits(value)}; }
 
 /// `words` words that are read and written at once; aligned to their size.
-template <unsigned words> struct alignas(words * 4) Words {
-  unsigned word[words];
-};
+template <unsigned words> struct alignas(words * 4) Words { unsigned word[words]; };
 
-/// `count` elements as floats: read and written at once, or one after the other where the address is not a multiple of their size.
+/// `count` elements as floats: read and written at once, or one after the other where the address is not a multiple of
+/// their size.
 template <class Scalar, int count> struct Elements;
 
 template <class Scalar> struct Elements<Scalar, 1> {

@@ -14,7 +14,8 @@ template <class Scalar, int count> DEVICE void image_in(const ImageInArguments& 
     for (int c = 0; c < p.y_stride; c += count) {
       Elements<Scalar, count> elements;
 #pragma unroll
-      for (int i = 0; i < count; ++i) elements.values[i] = c + i < p.channels ? x[static_cast<long long>(c + i) * plane] : 0.0F;
+      for (int i = 0; i < count; ++i)
+        elements.values[i] = c + i < p.channels ? x[static_cast<long long>(c + i) * plane] : 0.0F;
       elements.store(y + c);
     }
   }

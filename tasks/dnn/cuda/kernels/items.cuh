@@ -1,5 +1,5 @@
-// How kernels share out their work: every thread takes items, each `count` neighbouring elements, and strides over the grid. Indices fit
-// in 32 bits, since no tensor has more than 2^28 elements; offsets have 64.
+// How kernels share out their work: every thread takes items, each `count` neighbouring elements, and strides over the
+// grid. Indices fit in 32 bits, since no tensor has more than 2^28 elements; offsets have 64.
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
@@ -7,7 +7,10 @@
 
 namespace rtexec::tasks::cuda {
 
-DEVICE unsigned first_item() { return static_cast<unsigned>(block_x()) * static_cast<unsigned>(block_threads()) + static_cast<unsigned>(thread_index()); }
+DEVICE unsigned first_item() {
+  return static_cast<unsigned>(block_x()) * static_cast<unsigned>(block_threads()) +
+         static_cast<unsigned>(thread_index());
+}
 DEVICE unsigned item_step() { return static_cast<unsigned>(blocks_x()) * static_cast<unsigned>(block_threads()); }
 
 /// Whether pixels can be read (written) `count` channels at once.
@@ -38,7 +41,8 @@ DEVICE unsigned element_count(const View& view) {
 DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
 
-/// Whether the view's elements lie in aligned chunks along its last dimension, which has a multiple of `count` elements.
+/// Whether the view's elements lie in aligned chunks along its last dimension, which has a multiple of `count`
+/// elements.
 template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
   if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
   for (int d = 0; d < view.rank - 1; ++d)
@@ -50,11 +54,12 @@ template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View&
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }
 
-/// f(d, i) for every dimension d, the last one first, where i is the index in it of item `item`; items are `count` elements along the
-/// last dimension.
+/// f(d, i) for every dimension d, the last one first, where i is the index in it of item `item`; items are `count`
+/// elements along the last dimension.
 template <int count, class F> DEVICE void each_index(const View& view, unsigned item, F f) {
   for (int d = view.rank - 1; d >= 0; --d) {
-    const unsigned extent = static_cast<unsigned>(view.shape[d]) / (d == view.rank - 1 ? static_cast<unsigned>(count) : 1U);
+    const unsigned extent =
+        static_cast<unsigned>(view.shape[d]) / (d == view.rank - 1 ? static_cast<unsigned>(count) : 1U);
     const unsigned next = item / extent;
     f(d, static_cast<int>(item - next * extent) * (d == view.rank - 1 ? count : 1));
     item = next;

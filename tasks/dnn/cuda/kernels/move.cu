@@ -33,8 +33,8 @@ template <class From, class To> DEVICE void copy(const CopyArguments& p) {
   else copy<From, To, 1>(p);
 }
 
-/// Where x's fastest dimension is not y's: tiles of 32x32 by way of shared memory, so that both sides are accessed in runs. x's fastest
-/// dimension is the last but one of the views.
+/// Where x's fastest dimension is not y's: tiles of 32x32 by way of shared memory, so that both sides are accessed in
+/// runs. x's fastest dimension is the last but one of the views.
 template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   using Tile = float[32][33];
   auto& tile = shared_memory<Tile>();
@@ -44,7 +44,8 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   const long long x_row = p.x_view.stride[p.x_view.rank - 2], x_column = p.x_view.stride[p.x_view.rank - 1];
   const long long y_row = p.y_view.stride[p.y_view.rank - 2], y_column = p.y_view.stride[p.y_view.rank - 1];
   const int lane = thread_index() % 32, warp = thread_index() / 32, warps = block_threads() / 32;
-  const unsigned tiles_down = static_cast<unsigned>(rows + 31) / 32, tiles_across = static_cast<unsigned>(columns + 31) / 32;
+  const unsigned tiles_down = static_cast<unsigned>(rows + 31) / 32,
+                 tiles_across = static_cast<unsigned>(columns + 31) / 32;
   const unsigned in_plane = static_cast<unsigned>(block_x()) % (tiles_down * tiles_across);
   unsigned outer = static_cast<unsigned>(block_x()) / (tiles_down * tiles_across);
   const From* x = static_cast<const From*>(p.x);
@@ -55,14 +56,16 @@ template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
     y += static_cast<long long>(outer - next * extent) * p.y_view.stride[d];
     outer = next;
   }
-  const int first_row = static_cast<int>(in_plane / tiles_across) * 32, first_column = static_cast<int>(in_plane % tiles_across) * 32;
+  const int first_row = static_cast<int>(in_plane / tiles_across) * 32,
+            first_column = static_cast<int>(in_plane % tiles_across) * 32;
   for (int i = warp; i < 32; i += warps)
     if (first_row + lane < rows && first_column + i < columns)
       tile[i][lane] = to_float(x[(first_row + lane) * x_row + (first_column + i) * x_column]);
   barrier();
   for (int i = warp; i < 32; i += warps)
     if (first_row + i < rows && first_column + lane < columns)
-      y[(first_row + i) * y_row + (first_column + lane) * y_column] = from_float<To>(activated(tile[lane][i], p.activation));
+      y[(first_row + i) * y_row + (first_column + lane) * y_column] =
+          from_float<To>(activated(tile[lane][i], p.activation));
 }
 
 template <class Scalar, int count> DEVICE void gather(const GatherArguments& p) {
@@ -83,7 +86,8 @@ template <class Scalar> DEVICE void gather(const GatherArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (p.axis != p.y_view.rank - 1 && last_extent(p.y_view) % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+  if (p.axis != p.y_view.rank - 1 && last_extent(p.y_view) % chunk == 0 &&
+      in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
       in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
     gather<Scalar, chunk>(p);
   else gather<Scalar, 1>(p);
@@ -112,8 +116,9 @@ template <class Scalar> DEVICE void pad(const PadArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (last_extent(p.y_view) % chunk == 0 && last_extent(p.x_view) % chunk == 0 && p.y_view.rank > 0 && p.before[p.y_view.rank - 1] % chunk == 0 &&
-      in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) && in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
+  if (last_extent(p.y_view) % chunk == 0 && last_extent(p.x_view) % chunk == 0 && p.y_view.rank > 0 &&
+      p.before[p.y_view.rank - 1] % chunk == 0 && in_chunks<chunk>(p.y_view, static_cast<const Scalar*>(p.y)) &&
+      in_chunks<chunk>(p.x_view, static_cast<const Scalar*>(p.x)))
     pad<Scalar, chunk>(p);
   else pad<Scalar, 1>(p);
 }

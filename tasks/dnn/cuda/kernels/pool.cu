@@ -25,14 +25,18 @@ struct Span {
 
 template <class Scalar, int count> DEVICE void pool(const PoolArguments& p) {
   const unsigned chunks = static_cast<unsigned>(p.channels) / count;
-  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width) * chunks;
+  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
+                         static_cast<unsigned>(p.out_width) * chunks;
   for (unsigned item = first_item(); item < items; item += item_step()) {
     const unsigned pixel = item / chunks;
     const int channel = static_cast<int>(item - pixel * chunks) * count;
     const Pixel out(pixel, p.out_height, p.out_width);
-    const Span rows(out.h, p.stride_h, p.pad_top, p.kernel_h, p.dilation_h, p.height, p.pad_bottom, p.count_padding != 0);
-    const Span columns(out.w, p.stride_w, p.pad_left, p.kernel_w, p.dilation_w, p.width, p.pad_right, p.count_padding != 0);
-    const Scalar* image = static_cast<const Scalar*>(p.x) + pixel_offset(out.n, 0, 0, p.height, p.width, p.x_stride) + channel;
+    const Span rows(out.h, p.stride_h, p.pad_top, p.kernel_h, p.dilation_h, p.height, p.pad_bottom,
+                    p.count_padding != 0);
+    const Span columns(out.w, p.stride_w, p.pad_left, p.kernel_w, p.dilation_w, p.width, p.pad_right,
+                       p.count_padding != 0);
+    const Scalar* image =
+        static_cast<const Scalar*>(p.x) + pixel_offset(out.n, 0, 0, p.height, p.width, p.x_stride) + channel;
 
     Elements<Scalar, count> result;
 #pragma unroll
@@ -63,7 +67,9 @@ template <class Scalar> DEVICE void pool(const PoolArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar))) pool<Scalar, chunk>(p);
+  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
+      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
+    pool<Scalar, chunk>(p);
   else pool<Scalar, 1>(p);
 }
 
@@ -115,19 +121,26 @@ template <class Scalar> DEVICE void global_average(const GlobalAverageArguments&
     publish();
     sum = 0;
     if (warp == 0 && channel < p.channels)
-      for (int other = 0; other < p.splits; ++other) sum += load_fresh(partial + static_cast<long long>(other) * p.channels);
+      for (int other = 0; other < p.splits; ++other)
+        sum += load_fresh(partial + static_cast<long long>(other) * p.channels);
   }
   if (warp == 0 && channel < p.channels)
-    static_cast<Scalar*>(p.y)[static_cast<long long>(n) * p.y_stride + channel] = from_float<Scalar>(sum / static_cast<float>(p.pixels));
+    static_cast<Scalar*>(p.y)[static_cast<long long>(n) * p.y_stride + channel] =
+        from_float<Scalar>(sum / static_cast<float>(p.pixels));
 }
 
 /// Exact, infinities included, where one side has all the weight.
-DEVICE float blended_rows(float low, float high, float weight) { return weight == 0.0F ? low : low * (1.0F - weight) + high * weight; }
-DEVICE float blended_columns(float low, float high, float weight) { return weight == 0.0F ? low : low + (high - low) * weight; }
+DEVICE float blended_rows(float low, float high, float weight) {
+  return weight == 0.0F ? low : low * (1.0F - weight) + high * weight;
+}
+DEVICE float blended_columns(float low, float high, float weight) {
+  return weight == 0.0F ? low : low + (high - low) * weight;
+}
 
 template <class Scalar, int count> DEVICE void resize(const ResizeArguments& p) {
   const unsigned chunks = static_cast<unsigned>(p.channels) / count;
-  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width) * chunks;
+  const unsigned items = static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
+                         static_cast<unsigned>(p.out_width) * chunks;
   for (unsigned item = first_item(); item < items; item += item_step()) {
     const unsigned pixel = item / chunks;
     const int channel = static_cast<int>(item - pixel * chunks) * count;
@@ -136,7 +149,8 @@ template <class Scalar, int count> DEVICE void resize(const ResizeArguments& p) 
     const Scalar* x = static_cast<const Scalar*>(p.x) + channel;
     const Scalar* low = x + pixel_offset(out.n, row.low, 0, p.height, p.width, p.x_stride);
     const Scalar* high = x + pixel_offset(out.n, row.high, 0, p.height, p.width, p.x_stride);
-    const long long left = static_cast<long long>(column.low) * p.x_stride, right = static_cast<long long>(column.high) * p.x_stride;
+    const long long left = static_cast<long long>(column.low) * p.x_stride,
+                    right = static_cast<long long>(column.high) * p.x_stride;
     Elements<Scalar, count> result, other;
     result.load(low + left);
     if (row.weight != 0.0F) {
@@ -150,7 +164,8 @@ template <class Scalar, int count> DEVICE void resize(const ResizeArguments& p) 
       if (row.weight != 0.0F) other.load(high + right);
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        const float value = row.weight == 0.0F ? after.values[i] : blended_rows(after.values[i], other.values[i], row.weight);
+        const float value =
+            row.weight == 0.0F ? after.values[i] : blended_rows(after.values[i], other.values[i], row.weight);
         result.values[i] = blended_columns(result.values[i], value, column.weight);
       }
     }
@@ -162,7 +177,8 @@ template <class Scalar> DEVICE void resize(const ResizeArguments& p) {
   let_next_start();
   wait_for_previous();
   constexpr int chunk = chunk_elements<Scalar>;
-  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
+  if (p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) &&
+      in_chunks<chunk>(p.y, p.y_stride, sizeof(Scalar)))
     resize<Scalar, chunk>(p);
   else resize<Scalar, 1>(p);
 }

@@ -1,4 +1,5 @@
-// What kernels of networks use of the device beyond hal/cuda/kernels/primitives.cuh: exchange between threads, half precision.
+// What kernels of networks use of the device beyond hal/cuda/kernels/primitives.cuh: exchange between threads, half
+// precision.
 #pragma once
 
 #include "hal/cuda/kernels/primitives.cuh"
@@ -18,10 +19,14 @@ DEVICE float load_fresh(const float* from) {
 
 /// Four floats that way, from an address that is a multiple of 16.
 DEVICE void load_fresh4(float (&to)[4], const float* from) {
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "l"(from) : "memory");
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+               : "l"(from)
+               : "memory");
 }
 
-/// What is read or written at once has to be at a multiple of its size: a fault on the device, which the emulation finds as well.
+/// What is read or written at once has to be at a multiple of its size: a fault on the device, which the emulation
+/// finds as well.
 DEVICE void must_be_aligned(const void*, unsigned) {}
 
 /// The value of the lane whose number differs in the bits of `mask`; all 32 lanes of the warp take part.

@@ -15,7 +15,8 @@ struct Tile {
   float a[tile][tile + 1], b[tile][tile + 1]; // [row][term], [column][term]
 };
 
-/// Operands have load(row, term), zero outside; `along_terms` says which of the two neighbouring threads should differ in.
+/// Operands have load(row, term), zero outside; `along_terms` says which of the two neighbouring threads should differ
+/// in.
 template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand& operand, int first_term) {
   constexpr int at_once = tile_threads / tile;
   const int fast = thread_index() % tile, slow = thread_index() / tile;
@@ -104,8 +105,11 @@ template <class Scalar> struct WindowOperand {
 
 template <class Scalar> DEVICE void store_output(const ConvArguments& p, int pixel, int channel, float value) {
   if (p.bias) value += p.bias[channel];
-  if (p.residual) value += to_float(static_cast<const Scalar*>(p.residual)[static_cast<long long>(pixel) * p.residual_stride + channel]);
-  static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] = from_float<Scalar>(activated(value, p.activation));
+  if (p.residual)
+    value +=
+        to_float(static_cast<const Scalar*>(p.residual)[static_cast<long long>(pixel) * p.residual_stride + channel]);
+  static_cast<Scalar*>(p.y)[static_cast<long long>(pixel) * p.y_stride + channel] =
+      from_float<Scalar>(activated(value, p.activation));
 }
 
 template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
@@ -113,16 +117,24 @@ template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
   wait_for_previous();
   const int group = block_z(), first_pixel = block_x() * tile, first_channel = block_y() * tile;
   const int pixels = p.batch * p.out_height * p.out_width, terms = p.kernel_h * p.kernel_w * p.channels;
-  WindowOperand<Scalar> a{p, static_cast<const Scalar*>(p.x) + static_cast<long long>(group) * p.channels, first_pixel, pixels, terms};
+  WindowOperand<Scalar> a{p, static_cast<const Scalar*>(p.x) + static_cast<long long>(group) * p.channels, first_pixel,
+                          pixels, terms};
   const int of_all = group * p.out_channels + first_channel;
-  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.weights) + static_cast<long long>(of_all) * terms, terms, 1, p.out_channels - first_channel, terms, true};
+  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.weights) + static_cast<long long>(of_all) * terms,
+                          terms,
+                          1,
+                          p.out_channels - first_channel,
+                          terms,
+                          true};
   multiply_tile(a, b, terms, [&](int row, int column, float sum) {
-    if (first_pixel + row < pixels && first_channel + column < p.out_channels) store_output<Scalar>(p, first_pixel + row, of_all + column, sum);
+    if (first_pixel + row < pixels && first_channel + column < p.out_channels)
+      store_output<Scalar>(p, first_pixel + row, of_all + column, sum);
   });
 }
 
 /// One warp for each output: lanes share the channels of every tap.
-template <class Scalar, int count> DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int channel) {
+template <class Scalar, int count>
+DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int channel) {
   const int lane = thread_index() % 32;
   const long long terms = static_cast<long long>(p.kernel_h) * p.kernel_w * p.channels;
   const Scalar* weights = static_cast<const Scalar*>(p.weights) + channel * terms;
@@ -162,15 +174,20 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned channels = static_cast<unsigned>(p.groups) * static_cast<unsigned>(p.out_channels);
-  const unsigned warps = static_cast<unsigned>(block_threads()) / 32U; // threads of all blocks would not fit into 32 bits
+  // Threads of all blocks would not fit into 32 bits
+  const unsigned warps = static_cast<unsigned>(block_threads()) / 32U;
   const unsigned output = static_cast<unsigned>(block_x()) * warps + static_cast<unsigned>(thread_index()) / 32U;
-  if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) * static_cast<unsigned>(p.out_width) * channels) return;
+  if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *
+                    static_cast<unsigned>(p.out_width) * channels)
+    return;
   const unsigned pixel = output / channels;
   const int channel = static_cast<int>(output - pixel * channels), group = channel / p.out_channels;
   const Pixel out(pixel, p.out_height, p.out_width);
   constexpr int chunk = chunk_elements<Scalar>;
-  const bool chunks = p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && aligned(p.weights);
-  const float sum = chunks ? dot_window<Scalar, chunk>(p, out, group, channel) : dot_window<Scalar, 1>(p, out, group, channel);
+  const bool chunks =
+      p.channels % chunk == 0 && in_chunks<chunk>(p.x, p.x_stride, sizeof(Scalar)) && aligned(p.weights);
+  const float sum =
+      chunks ? dot_window<Scalar, chunk>(p, out, group, channel) : dot_window<Scalar, 1>(p, out, group, channel);
   if (thread_index() % 32 == 0) store_output<Scalar>(p, static_cast<int>(pixel), channel, sum);
 }
 
@@ -178,8 +195,18 @@ template <class Scalar> DEVICE void gemm(const GemmArguments& p) {
   let_next_start();
   wait_for_previous();
   const int first_row = block_x() * tile, first_column = block_y() * tile;
-  MatrixOperand<Scalar> a{static_cast<const Scalar*>(p.a) + first_row * p.a_row, p.a_row, p.a_column, p.m - first_row, p.k, p.a_column == 1};
-  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.b) + first_column * p.b_column, p.b_column, p.b_row, p.n - first_column, p.k, p.b_row == 1};
+  MatrixOperand<Scalar> a{static_cast<const Scalar*>(p.a) + first_row * p.a_row,
+                          p.a_row,
+                          p.a_column,
+                          p.m - first_row,
+                          p.k,
+                          p.a_column == 1};
+  MatrixOperand<Scalar> b{static_cast<const Scalar*>(p.b) + first_column * p.b_column,
+                          p.b_column,
+                          p.b_row,
+                          p.n - first_column,
+                          p.k,
+                          p.b_row == 1};
   multiply_tile(a, b, p.k, [&](int row, int column, float sum) {
     const long long i = first_row + row, j = first_column + column;
     if (i >= p.m || j >= p.n) return;

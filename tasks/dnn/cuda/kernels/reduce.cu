@@ -1,7 +1,8 @@
 // Means and softmax over some dimensions for each index of the others.
 //
-// "rows": a block for each index that is kept; its threads share the indices that are reduced. "columns": for where neighbours in memory are
-// kept, not reduced: each lane of a block has an index that is kept, its warps share those that are reduced.
+// "rows": a block for each index that is kept; its threads share the indices that are reduced. "columns": for where
+// neighbours in memory are kept, not reduced: each lane of a block has an index that is kept, its warps share those
+// that are reduced.
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/items.cuh"
 
@@ -46,7 +47,9 @@ struct Rows {
 
 /// One lane of each warp.
 struct Columns {
-  DEVICE static unsigned kept() { return static_cast<unsigned>(block_x()) * 32U + static_cast<unsigned>(thread_index()) % 32U; }
+  DEVICE static unsigned kept() {
+    return static_cast<unsigned>(block_x()) * 32U + static_cast<unsigned>(thread_index()) % 32U;
+  }
   DEVICE static unsigned first() { return static_cast<unsigned>(thread_index()) / 32U; }
   DEVICE static unsigned step() { return static_cast<unsigned>(block_threads()) / 32U; }
   DEVICE static bool writes() { return thread_index() < 32; }
@@ -73,7 +76,8 @@ template <class Scalar, class Threads> DEVICE void reduce_mean(const ReduceArgum
     for (unsigned i = Threads::first(); i < count; i += Threads::step()) sum += to_float(x[offset_of(p.reduced, i)]);
   }
   sum = Threads::template all<Sum>(sum);
-  if (inside && Threads::writes()) static_cast<Scalar*>(p.y)[offset_of(p.y_kept, kept)] = from_float<Scalar>(sum / static_cast<float>(count));
+  if (inside && Threads::writes())
+    static_cast<Scalar*>(p.y)[offset_of(p.y_kept, kept)] = from_float<Scalar>(sum / static_cast<float>(count));
 }
 
 template <class Scalar, class Threads> DEVICE void softmax(const ReduceArguments& p) {
@@ -84,11 +88,13 @@ template <class Scalar, class Threads> DEVICE void softmax(const ReduceArguments
   const Scalar* x = static_cast<const Scalar*>(p.x) + (inside ? offset_of(p.kept, kept) : 0);
   float most = -infinity;
   if (inside)
-    for (unsigned i = Threads::first(); i < count; i += Threads::step()) most = Maximum::of(most, to_float(x[offset_of(p.reduced, i)]));
+    for (unsigned i = Threads::first(); i < count; i += Threads::step())
+      most = Maximum::of(most, to_float(x[offset_of(p.reduced, i)]));
   most = Threads::template all<Maximum>(most);
   float sum = 0;
   if (inside)
-    for (unsigned i = Threads::first(); i < count; i += Threads::step()) sum += exponential(to_float(x[offset_of(p.reduced, i)]) - most);
+    for (unsigned i = Threads::first(); i < count; i += Threads::step())
+      sum += exponential(to_float(x[offset_of(p.reduced, i)]) - most);
   sum = Threads::template all<Sum>(sum);
   if (!inside) return;
   Scalar* y = static_cast<Scalar*>(p.y) + offset_of(p.y_kept, kept);

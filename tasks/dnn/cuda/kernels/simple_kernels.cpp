@@ -10,8 +10,8 @@ namespace {
 
 constexpr long long block = 128; // threads of the kernels that work element by element
 constexpr long long warp = 32;
-constexpr long long tile = 32;          // of transpose and of the products in product.cu
-constexpr long long many_blocks = 264;  // two for each multiprocessor of a large device
+constexpr long long tile = 32;         // of transpose and of the products in product.cu
+constexpr long long many_blocks = 264; // two for each multiprocessor of a large device
 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
@@ -26,18 +26,25 @@ long long elements(const View& view) {
 int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 0; }
 
-Launch blocks_for(const char* kernel, long long items) { return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block), 0}; }
+Launch blocks_for(const char* kernel, long long items) {
+  return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block), 0};
+}
 
 /// One thread for each chunk of the last dimension, or for each element where it has no whole chunks.
-Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) { return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all); }
+Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
+  return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all);
+}
 
 bool is_transpose(const CopyArguments& p) {
   const int last = p.y_view.rank - 1;
-  return last > 0 && std::abs(p.x_view.stride[last]) > 1 && std::abs(p.x_view.stride[last - 1]) == 1 && p.y_view.shape[last] >= 8 && p.y_view.shape[last - 1] >= 8;
+  return last > 0 && std::abs(p.x_view.stride[last]) > 1 && std::abs(p.x_view.stride[last - 1]) == 1 &&
+         p.y_view.shape[last] >= 8 && p.y_view.shape[last - 1] >= 8;
 }
 
 /// Neighbours in memory are kept, not reduced.
-bool by_columns(const ReduceArguments& p) { return last_stride(p.kept) == 1 && last_stride(p.reduced) != 1 && last_extent(p.kept) >= 4; }
+bool by_columns(const ReduceArguments& p) {
+  return last_stride(p.kept) == 1 && last_stride(p.reduced) != 1 && last_extent(p.kept) >= 4;
+}
 
 Launch reduction(const char* rows, const char* columns, const ReduceArguments& p) {
   const auto kept = elements(p.kept), reduced = elements(p.reduced);
@@ -61,10 +68,13 @@ struct Dimensions {
   int rank = 0;
 
   void add(const Dimension& dimension) {
-    if (dimension.extent != 1 || dimension.x_extent != 1 || dimension.before != 0 || dimension.apart) d[rank++] = dimension;
+    if (dimension.extent != 1 || dimension.x_extent != 1 || dimension.before != 0 || dimension.apart)
+      d[rank++] = dimension;
   }
   void fastest_last() {
-    std::stable_sort(d, d + rank, [](const Dimension& a, const Dimension& b) { return std::abs(a.y_stride) > std::abs(b.y_stride); });
+    std::stable_sort(d, d + rank, [](const Dimension& a, const Dimension& b) {
+      return std::abs(a.y_stride) > std::abs(b.y_stride);
+    });
   }
   void merge() {
     int kept = 0;
@@ -78,8 +88,8 @@ struct Dimensions {
  private:
   static bool follows(const Dimension& outer, const Dimension& inner) {
     const bool whole = inner.x_extent == inner.extent && inner.before == 0 && !inner.apart && !outer.apart;
-    return whole && outer.y_stride == inner.y_stride * inner.extent && outer.stride[0] == inner.stride[0] * inner.extent &&
-           outer.stride[1] == inner.stride[1] * inner.extent;
+    return whole && outer.y_stride == inner.y_stride * inner.extent &&
+           outer.stride[0] == inner.stride[0] * inner.extent && outer.stride[1] == inner.stride[1] * inner.extent;
   }
   static Dimension merged(const Dimension& outer, Dimension inner) {
     inner.before = outer.before * inner.extent;
@@ -134,27 +144,36 @@ Launch launch_of(const PoolArguments& p, Storage storage) {
 }
 Launch launch_of(const GlobalAverageArguments& p, Storage storage) {
   const auto warps = std::clamp(up(up(p.pixels, p.splits), 8), 1LL, 16LL);
-  return {name(storage, "global_average_f", "global_average_h"), count(up(p.channels, warp)), count(p.splits), count(p.batch), count(warp * warps), 0};
+  return {name(storage, "global_average_f", "global_average_h"),
+          count(up(p.channels, warp)),
+          count(p.splits),
+          count(p.batch),
+          count(warp * warps),
+          0};
 }
 Launch launch_of(const ScaleShiftArguments& p, Storage storage) {
-  return chunks_for(name(storage, "scale_shift_f", "scale_shift_h"), p.pixels * p.channels, p.channels, chunk_of(storage));
+  return chunks_for(name(storage, "scale_shift_f", "scale_shift_h"), p.pixels * p.channels, p.channels,
+                    chunk_of(storage));
 }
 Launch launch_of(const BinaryArguments& p, Storage storage) {
-  return chunks_for(name(storage, "binary_f", "binary_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
+  return chunks_for(name(storage, "binary_f", "binary_h"), elements(p.y_view), last_extent(p.y_view),
+                    chunk_of(storage));
 }
 Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
   const auto all = elements(p.y_view);
   if (is_transpose(p)) {
     const auto down = up(p.y_view.shape[p.y_view.rank - 2], tile), across = up(last_extent(p.y_view), tile);
     const auto planes = all / p.y_view.shape[p.y_view.rank - 2] / last_extent(p.y_view);
-    const auto* kernel = from == Storage::f32 ? name(to, "transpose_ff", "transpose_fh") : name(to, "transpose_hf", "transpose_hh");
+    const auto* kernel =
+        from == Storage::f32 ? name(to, "transpose_ff", "transpose_fh") : name(to, "transpose_hf", "transpose_hh");
     return {kernel, count(planes * down * across), 1, 1, 256, 0};
   }
   const auto* kernel = from == Storage::f32 ? name(to, "copy_ff", "copy_fh") : name(to, "copy_hf", "copy_hh");
   return chunks_for(kernel, all, last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
 }
 Launch launch_of(const GatherArguments& p, Storage storage) {
-  return chunks_for(name(storage, "gather_f", "gather_h"), elements(p.y_view), p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
+  return chunks_for(name(storage, "gather_f", "gather_h"), elements(p.y_view),
+                    p.axis == p.y_view.rank - 1 ? 1 : last_extent(p.y_view), chunk_of(storage));
 }
 Launch launch_of(const PadArguments& p, Storage storage) {
   return chunks_for(name(storage, "pad_f", "pad_h"), elements(p.y_view), last_extent(p.y_view), chunk_of(storage));
@@ -164,14 +183,23 @@ Launch launch_of(const ResizeArguments& p, Storage storage) {
   return chunks_for(name(storage, "resize_f", "resize_h"), all, p.channels, chunk_of(storage));
 }
 Launch reduce_mean_launch(const ReduceArguments& p, Storage storage) {
-  return reduction(name(storage, "reduce_mean_rows_f", "reduce_mean_rows_h"), name(storage, "reduce_mean_columns_f", "reduce_mean_columns_h"), p);
+  return reduction(name(storage, "reduce_mean_rows_f", "reduce_mean_rows_h"),
+                   name(storage, "reduce_mean_columns_f", "reduce_mean_columns_h"), p);
 }
 Launch softmax_launch(const ReduceArguments& p, Storage storage) {
-  return reduction(name(storage, "softmax_rows_f", "softmax_rows_h"), name(storage, "softmax_columns_f", "softmax_columns_h"), p);
+  return reduction(name(storage, "softmax_rows_f", "softmax_rows_h"),
+                   name(storage, "softmax_columns_f", "softmax_columns_h"), p);
 }
-Launch launch_of(const LrnArguments& p, Storage storage) { return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels); }
+Launch launch_of(const LrnArguments& p, Storage storage) {
+  return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels);
+}
 Launch launch_of(const GemmArguments& p, Storage storage) {
-  return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)), 1, static_cast<unsigned>(block), 0};
+  return {name(storage, "gemm_generic_f", "gemm_generic_h"),
+          count(up(p.m, tile)),
+          count(up(p.n, tile)),
+          1,
+          static_cast<unsigned>(block),
+          0};
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
@@ -179,15 +207,22 @@ Launch depthwise_launch(const ConvArguments& p, Storage storage) {
   const auto shape = depthwise_shape(p, chunk_of(storage));
   const auto slices = up(static_cast<long long>(p.groups) * p.out_channels, shape.channels);
   const auto blocks = up(pixels_of(p), depthwise_threads / shape.lanes); // of one pixel for each thread
-  const auto most = std::clamp(blocks * slices / (4 * many_blocks), 1LL, 8LL); // pixels for each thread, where there are many
-  return {name(storage, "depthwise_f", "depthwise_h"), count(up(blocks, most)), count(slices), 1, depthwise_threads, static_cast<unsigned>(shape.shared)};
+  // Pixels for each thread, where there are many
+  const auto most = std::clamp(blocks * slices / (4 * many_blocks), 1LL, 8LL);
+  return {name(storage, "depthwise_f", "depthwise_h"), count(up(blocks, most)), count(slices), 1, depthwise_threads,
+          static_cast<unsigned>(shape.shared)};
 }
 Launch conv_rows_launch(const ConvArguments& p, Storage storage) {
   const auto outputs = pixels_of(p) * p.groups * p.out_channels;
   return blocks_for(name(storage, "conv_rows_f", "conv_rows_h"), outputs * warp);
 }
 Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
-  return {name(storage, "conv_direct_f", "conv_direct_h"), count(up(pixels_of(p), tile)), count(up(p.out_channels, tile)), count(p.groups), static_cast<unsigned>(block), 0};
+  return {name(storage, "conv_direct_f", "conv_direct_h"),
+          count(up(pixels_of(p), tile)),
+          count(up(p.out_channels, tile)),
+          count(p.groups),
+          static_cast<unsigned>(block),
+          0};
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
   constexpr long long few_pixels = 8;
@@ -231,7 +266,8 @@ void simplify(CopyArguments& p) {
   // x's fastest dimension comes before y's, as transpose wants it.
   auto* const begin = dimensions.d;
   auto* const last = begin + std::max(dimensions.rank - 1, 0);
-  auto* const fastest = std::find_if(begin, last, [](const Dimension& d) { return std::abs(d.stride[0]) == 1 && d.extent >= 8; });
+  auto* const fastest =
+      std::find_if(begin, last, [](const Dimension& d) { return std::abs(d.stride[0]) == 1 && d.extent >= 8; });
   if (fastest != last && std::abs(last->stride[0]) > 1) std::rotate(fastest, fastest + 1, last);
   put(p.y_view, dimensions, y_stride);
   put(p.x_view, dimensions, first_stride);
@@ -249,7 +285,9 @@ void simplify(GatherArguments& p) {
   dimensions.merge();
   put(p.y_view, dimensions, y_stride);
   put(p.x_view, dimensions, first_stride);
-  p.axis = static_cast<int>(std::find_if(dimensions.d, dimensions.d + dimensions.rank, [](const Dimension& d) { return d.apart; }) - dimensions.d);
+  p.axis = static_cast<int>(
+      std::find_if(dimensions.d, dimensions.d + dimensions.rank, [](const Dimension& d) { return d.apart; }) -
+      dimensions.d);
 }
 
 void simplify(PadArguments& p) {

@@ -1,5 +1,6 @@
-// The kernels that need no tuning: which one computes what an argument struct asks for, and with how many threads. Plain C++17, for the
-// host. What is decided here depends on shapes only, never on addresses: kernels look at alignment themselves.
+// The kernels that need no tuning: which one computes what an argument struct asks for, and with how many threads.
+// Plain C++17, for the host. What is decided here depends on shapes only, never on addresses: kernels look at alignment
+// themselves.
 //
 // Every kernel has one parameter, the argument struct by value. Names end in the storage of the tensors ("_f", "_h").
 #pragma once
@@ -33,7 +34,8 @@ namespace rtexec::tasks::cuda {
 /// The one of these three that fits. Any shape and alignment; `splits` is not looked at.
 [[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
 
-/// For `splits`, and the elements of `partial` and `counters` that they need: 1, 0 and 0 where splitting is not worth it.
+/// For `splits`, and the elements of `partial` and `counters` that they need: 1, 0 and 0 where splitting is not worth
+/// it.
 struct GlobalAverageSplits {
   int splits = 1;
   long long partials = 0;
@@ -41,8 +43,9 @@ struct GlobalAverageSplits {
 };
 [[nodiscard]] GlobalAverageSplits split(const GlobalAverageArguments& arguments);
 
-/// The same work with fewer dimensions, in the order that is fastest to run: dimensions of one element disappear, those that every operand
-/// runs through alike become one, and y's fastest comes last. Kernels are right without it, but slower. Before launch_of().
+/// The same work with fewer dimensions, in the order that is fastest to run: dimensions of one element disappear, those
+/// that every operand runs through alike become one, and y's fastest comes last. Kernels are right without it, but
+/// slower. Before launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(CopyArguments& arguments);
 void simplify(GatherArguments& arguments);
