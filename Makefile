@@ -54,7 +54,9 @@ WARNINGS := -Wall -Wextra
 else
 CXX := g++
 endif
-CXXFLAGS += -std=c++23 -fPIC -fvisibility-inlines-hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. -isystem /usr/include/openblas-serial
+# What users of the library see of each room lies in ROOM/include/rtexec, and is included as <rtexec/...> everywhere.
+PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
+CXXFLAGS += -std=c++23 -fPIC -fvisibility-inlines-hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. $(PUBLIC_INCLUDES) -isystem /usr/include/openblas-serial
 CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring

@@ -1,5 +1,5 @@
 // The keys of a board file, and where board files are found.
-#include "config/board.hpp"
+#include <rtexec/board.hpp>
 
 #include "config/file_kinds.hpp"
 #include "config/files.hpp"
@@ -130,7 +130,7 @@ void check_rules(const Board& board, Report& report) {
 
 Result<Board> read_board_file(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return std::unexpected(text.error());
+  if (!text) return Unexpected(text.error());
   return parse_board(*text, file);
 }
 
@@ -163,13 +163,13 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
   const auto document = parse_document(toml, file.string());
-  if (!document) return std::unexpected(document.error());
+  if (!document) return Unexpected(document.error());
   Board board;
   board.file = file;
   Report report(file);
   read(board_schema(), *document, board, report);
   check_rules(board, report);
-  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  if (const auto result = report.result(); !result) return Unexpected(result.error());
   return board;
 }
 

@@ -206,7 +206,7 @@ std::string config::replace_swap_costs(std::string_view toml, std::optional<Byte
 
 Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk,
                                     std::span<const SwapCost> costs) {
-  if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
+  if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   std::string text = replace_swap_costs(board_toml, chunk, costs);
   if (const auto after = parse_board(text, "board"); !after)
     return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
@@ -214,7 +214,7 @@ Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<B
 }
 
 Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured) {
-  if (const auto before = parse_board(board_toml, "board"); !before) return std::unexpected(before.error());
+  if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   MemoryRewriter rewriter(measured);
   put_all(board_toml, rewriter);
   std::string text = rewriter.finish(line_end_of(board_toml));
@@ -225,7 +225,7 @@ Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& 
 
 Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured) {
   const auto before = parse_board(board_toml, "board");
-  if (!before) return std::unexpected(before.error());
+  if (!before) return Unexpected(before.error());
   if (measured.empty()) return std::string(board_toml);
   const std::vector<SwapCost> costs = merged(before->swap_costs, measured);
   const StoreKind store = measured.front().store;

@@ -1,8 +1,8 @@
 // Puts what was measured into the text of a board file, and leaves all else in it as its author wrote it.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 
 #include <optional>
 #include <span>

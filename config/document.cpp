@@ -115,7 +115,7 @@ std::string spelled(const Value& value) {
 }
 
 Result<Table> parse_document(std::string_view toml, const std::string& file) {
-  if (const auto bounds = check_bounds(toml, file); !bounds) return std::unexpected(bounds.error());
+  if (const auto bounds = check_bounds(toml, file); !bounds) return Unexpected(bounds.error());
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed)
     return fail(Errc::bad_input, message(file, position(parsed.error().source()), parsed.error().description()));

@@ -1,7 +1,7 @@
 // A TOML text as plain values with their positions. The only door to toml++, whose headers are slow to compile.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <compare>
 #include <cstddef>

@@ -120,7 +120,7 @@ Result<> AtomicFile::commit() {
   return {};
 }
 
-std::unexpected<Error> AtomicFile::failure(int error) const {
+Unexpected<Error> AtomicFile::failure(int error) const {
   return fail(Errc::refused, path_.string() + ": error: cannot write it" +
                                  (replaces_ ? ", the old one stays as it was: " : ": ") + error_text(error));
 }
@@ -148,7 +148,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
 
 Result<> replace_file(const std::filesystem::path& file, std::string_view content) {
   auto written = AtomicFile::create(file);
-  if (!written) return std::unexpected(written.error());
+  if (!written) return Unexpected(written.error());
   if (auto filled = written->write(std::as_bytes(std::span(content))); !filled) return filled;
   return written->commit();
 }

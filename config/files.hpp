@@ -1,7 +1,7 @@
 // Whole files: read at once, and written so that a failure leaves no half-written file behind. Set-up and tools only.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -30,7 +30,7 @@ class AtomicFile {
   /// names the file that has the content.
   [[nodiscard]] Result<> commit();
   /// The error of a system call that failed with `error` (an errno) while this file was written.
-  [[nodiscard]] std::unexpected<Error> failure(int error) const;
+  [[nodiscard]] Unexpected<Error> failure(int error) const;
 
  private:
   AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces);

@@ -1,8 +1,8 @@
 // How the enumerations of the configuration are spelled, in TOML files and in reports: one table each.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <span>
 #include <string_view>

@@ -78,26 +78,25 @@ Duration with_margin(Duration observed, double margin) {
 
 Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file) {
   const auto document = parse_document(toml, file.string());
-  if (!document) return std::unexpected(document.error());
+  if (!document) return Unexpected(document.error());
   Profile profile;
   profile.file = file;
   Report report(file);
   read(profile_schema(), *document, profile, report);
   check_rules(profile, report);
-  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  if (const auto result = report.result(); !result) return Unexpected(result.error());
   return profile;
 }
 
 Result<Profile> read_profile(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return std::unexpected(text.error());
+  if (!text) return Unexpected(text.error());
   return parse_profile(*text, file);
 }
 
 Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
   const std::string text = "# Measured execution times.\n" + write(profile_schema(), profile);
-  if (const auto readable_again = parse_profile(text, file); !readable_again)
-    return std::unexpected(readable_again.error());
+  if (const auto readable_again = parse_profile(text, file); !readable_again) return Unexpected(readable_again.error());
   return replace_file(file, text);
 }
 

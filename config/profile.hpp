@@ -1,8 +1,8 @@
 // Measured WCETs: what `rtexec profile` writes, and what tasks without a given wcet are promised with.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -2,10 +2,10 @@
 // value and, for a misspelt key, the nearest known one. One table of keys validates and documents (`rtexec config`).
 #pragma once
 
-#include "config/board.hpp"
+#include <rtexec/board.hpp>
 #include "config/profile.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <filesystem>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/document.hpp"
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <compare>
 #include <cstddef>

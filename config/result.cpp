@@ -1,4 +1,4 @@
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 namespace rtexec {
 

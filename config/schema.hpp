@@ -44,8 +44,8 @@ template <class S, class T, class Get, class Set>
                   .meaning = std::string(meaning)},
           .store = [=](const Value& value, S& target) -> Read<void> {
             const Read<T> read = type.read(value);
-            if (!read) return std::unexpected(read.error());
-            if (std::string problem = type.problem(*read); !problem.empty()) return std::unexpected(std::move(problem));
+            if (!read) return Unexpected(read.error());
+            if (std::string problem = type.problem(*read); !problem.empty()) return Unexpected(std::move(problem));
             set(target, *read);
             return {};
           },

@@ -64,7 +64,7 @@ Type<SwapStore> store() {
     if (text != nullptr && *text == "pinned") return SwapStore{};
     if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
       return SwapStore{text->substr(prefix.size())};
-    return std::unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
+    return Unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
   };
   type.write = [](const SwapStore& store) {
     return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string());
@@ -493,20 +493,20 @@ void resolve_paths(TaskSet& set) {
 
 Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file) {
   const auto document = parse_document(toml, file.string());
-  if (!document) return std::unexpected(document.error());
+  if (!document) return Unexpected(document.error());
   TaskSet set;
   set.file = file;
   Report report(file);
   read(task_set_schema(), *document, set, report);
   resolve_paths(set);
   check_rules(set, report);
-  if (const auto result = report.result(); !result) return std::unexpected(result.error());
+  if (const auto result = report.result(); !result) return Unexpected(result.error());
   return set;
 }
 
 Result<TaskSet> read_task_set(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return std::unexpected(text.error());
+  if (!text) return Unexpected(text.error());
   return parse_task_set(*text, file);
 }
 

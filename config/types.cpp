@@ -23,14 +23,13 @@ template <class T>
 Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), const std::string& example_unit) {
   if (const auto* text = std::get_if<std::string>(&value.content)) {
     auto parsed = parse(*text);
-    if (!parsed) return std::unexpected(std::move(parsed.error().what));
+    if (!parsed) return Unexpected(std::move(parsed.error().what));
     return *parsed;
   }
   const bool bare =
       std::holds_alternative<std::int64_t>(value.content) || std::holds_alternative<double>(value.content);
-  return std::unexpected(
-      (bare ? "a number without a unit: write it like " : "not a string with a unit: write it like ") +
-      toml_string("100" + example_unit));
+  return Unexpected((bare ? "a number without a unit: write it like " : "not a string with a unit: write it like ") +
+                    toml_string("100" + example_unit));
 }
 
 std::string decimal(double x) {
@@ -44,12 +43,12 @@ namespace detail {
 
 Read<std::int64_t> read_integer(const Value& value) {
   if (const auto* n = std::get_if<std::int64_t>(&value.content)) return *n;
-  return std::unexpected("not an integer");
+  return Unexpected("not an integer");
 }
 
 Read<std::string> read_string(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value.content)) return *text;
-  return std::unexpected("not a string");
+  return Unexpected("not a string");
 }
 
 std::string problem_of_range(bool inside, const std::string& least, const std::string& most) {
@@ -63,7 +62,7 @@ Type<bool> boolean() {
           .unit = {},
           .read = [](const Value& value) -> Read<bool> {
             if (const auto* b = std::get_if<bool>(&value.content)) return *b;
-            return std::unexpected("neither true nor false (without quotes)");
+            return Unexpected("neither true nor false (without quotes)");
           },
           .write = [](const bool& b) { return std::string(b ? "true" : "false"); },
           .problem = [](const bool&) { return std::string{}; }};
@@ -75,7 +74,7 @@ Type<double> real(double least, double most) {
           .read = [](const Value& value) -> Read<double> {
             if (const auto* x = std::get_if<double>(&value.content)) return *x;
             if (const auto* n = std::get_if<std::int64_t>(&value.content)) return static_cast<double>(*n);
-            return std::unexpected("not a number");
+            return Unexpected("not a number");
           },
           .write = decimal,
           .problem = [=](const double& x) { // false for NaN
@@ -111,8 +110,8 @@ Type<std::filesystem::path> path() {
           .unit = {},
           .read = [](const Value& value) -> Read<std::filesystem::path> {
             const auto text = detail::read_string(value);
-            if (!text) return std::unexpected(text.error());
-            if (text->empty()) return std::unexpected("an empty path");
+            if (!text) return Unexpected(text.error());
+            if (text->empty()) return Unexpected("an empty path");
             return *text;
           },
           .write = [](const std::filesystem::path& path) { return toml_string(path.string()); },

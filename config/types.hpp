@@ -4,12 +4,11 @@
 #include "config/document.hpp"
 #include "config/names.hpp"
 #include "config/text.hpp"
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <expected>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -22,7 +21,7 @@
 namespace rtexec::config {
 
 /// A value, or what is wrong with its text.
-template <class T> using Read = std::expected<T, std::string>;
+template <class T> using Read = Expected<T, std::string>;
 
 template <class T> struct Type {
   std::string name; // as documented, with its limits
@@ -69,8 +68,8 @@ template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
       .unit = {},
       .read = [=](const Value& value) -> Read<T> {
         const auto n = detail::read_integer(value);
-        if (!n) return std::unexpected(n.error());
-        if (!std::in_range<T>(*n)) return std::unexpected(detail::problem_of_range(false, least_text, most_text));
+        if (!n) return Unexpected(n.error());
+        if (!std::in_range<T>(*n)) return Unexpected(detail::problem_of_range(false, least_text, most_text));
         return static_cast<T>(*n);
       },
       .write = [](const T& n) { return std::to_string(n); },
@@ -86,10 +85,10 @@ template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<E
           .unit = {},
           .read = [=](const Value& value) -> Read<Enum> {
             const auto text = detail::read_string(value);
-            if (!text) return std::unexpected(text.error() + ": use " + listed);
+            if (!text) return Unexpected(text.error() + ": use " + listed);
             for (const Spelling<Enum>& known : all)
               if (known.text == *text) return known.value;
-            return std::unexpected("unknown value: use " + listed);
+            return Unexpected("unknown value: use " + listed);
           },
           .write = [](const Enum& value) { return toml_string(spelling(value)); },
           .problem =
@@ -108,7 +107,7 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
             const auto* text = std::get_if<std::string>(&value.content);
             if (text != nullptr && *text == word) return std::nullopt;
             const auto read = type.read(value);
-            if (!read) return std::unexpected(read.error() + ", or write " + toml_string(word));
+            if (!read) return Unexpected(read.error() + ", or write " + toml_string(word));
             return *read;
           },
           .write = [=](const std::optional<T>& value) { return value ? type.write(*value) : toml_string(word); },
@@ -121,11 +120,11 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           .unit = type.unit,
           .read = [=](const Value& value) -> Read<std::vector<T>> {
             const auto* array = std::get_if<Array>(&value.content);
-            if (array == nullptr) return std::unexpected("not a list: write [...]");
+            if (array == nullptr) return Unexpected("not a list: write [...]");
             std::vector<T> result;
             for (const Value& element : *array) {
               const auto read = type.read(element);
-              if (!read) return std::unexpected(spelled(element) + ": " + read.error());
+              if (!read) return Unexpected(spelled(element) + ": " + read.error());
               result.push_back(*read);
             }
             return result;

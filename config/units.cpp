@@ -1,4 +1,4 @@
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include "config/text.hpp"
 
@@ -85,20 +85,20 @@ std::string unknown_unit(const Quantity& quantity, std::string_view text) {
 }
 
 /// The value in the first unit, or what is wrong with `text`.
-std::expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string_view text) {
-  if (text.starts_with('-')) return std::unexpected("it is negative");
+Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string_view text) {
+  if (text.starts_with('-')) return Unexpected("it is negative");
   const std::string_view whole_digits = take_digits(text);
-  if (whole_digits.empty()) return std::unexpected("no number, then a unit " + use(quantity));
+  if (whole_digits.empty()) return Unexpected("no number, then a unit " + use(quantity));
   std::string_view fraction_digits;
   if (text.starts_with('.')) {
     text.remove_prefix(1);
     fraction_digits = take_digits(text);
-    if (fraction_digits.empty()) return std::unexpected("no digit after the point");
+    if (fraction_digits.empty()) return Unexpected("no digit after the point");
     while (fraction_digits.ends_with('0')) fraction_digits.remove_suffix(1);
   }
   const Unit* unit = find_unit(quantity, text);
-  if (unit == nullptr) return std::unexpected(unknown_unit(quantity, text));
-  if (fraction_digits.size() > max_fraction_digits) return std::unexpected("more than 18 digits after the point");
+  if (unit == nullptr) return Unexpected(unknown_unit(quantity, text));
+  if (fraction_digits.size() > max_fraction_digits) return Unexpected("more than 18 digits after the point");
 
   std::uint64_t whole = 0;
   std::uint64_t fraction = 0;
@@ -108,11 +108,11 @@ std::expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::s
   for (std::size_t i = 0; i < fraction_digits.size(); ++i) scale *= 10;
   const Wide parts = Wide{fraction} * unit->size;
   if (quantity.fraction == Fraction::exact && parts % scale != 0)
-    return std::unexpected("not a whole number of " + std::string(quantity.units.front().name));
+    return Unexpected("not a whole number of " + std::string(quantity.units.front().name));
   const Wide value = Wide{whole} * unit->size + (parts + scale / 2) / scale;
   if (status == std::errc::result_out_of_range || value > quantity.max)
-    return std::unexpected("larger than 64 bits hold (" + std::to_string(quantity.max) +
-                           std::string(quantity.units.front().name) + std::string(quantity.suffix) + ")");
+    return Unexpected("larger than 64 bits hold (" + std::to_string(quantity.max) +
+                      std::string(quantity.units.front().name) + std::string(quantity.suffix) + ")");
   return static_cast<std::uint64_t>(value);
 }
 

@@ -5,8 +5,8 @@
 // the copy-in engine's, both at once if they like, but never of the same chunk.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/device.hpp"
 
 #include <cstddef>

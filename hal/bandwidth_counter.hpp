@@ -12,10 +12,10 @@
 // A successful open proves nothing (FACTS: events that open and count 0): probe_counter() counts a known sweep.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 #include "hal/machine.hpp"
 
 #include <atomic>
@@ -72,7 +72,7 @@ class BandwidthCounter {
   /// wait() returns at once when this many more events were counted than count() or wait() last told. Errors: io_error.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Also while another thread waits.
-  [[nodiscard]] virtual std::expected<TrafficCount, Errc> count() noexcept = 0;
+  [[nodiscard]] virtual Expected<TrafficCount, Errc> count() noexcept = 0;
   /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that
   /// the kernel lost is found.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;

@@ -2,7 +2,7 @@
 // run on the machine; it ends with this object, or with the process, however that ends.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/linux/resources.hpp"
 
 #include <span>

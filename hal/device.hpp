@@ -11,8 +11,8 @@
 // (test/hal/device_rules.hpp) runs against each.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/engine.hpp"
 
 #include <cstddef>

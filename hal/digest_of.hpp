@@ -1,7 +1,7 @@
 // A digest computed by the calling thread: what the host device answers, and what other devices are held against.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "hal/device.hpp"
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // or a copy engine. The thread may block in a driver; whoever submits never does.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/thread.hpp"
 
 #include <cstddef>

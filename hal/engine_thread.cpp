@@ -10,7 +10,7 @@ Result<std::unique_ptr<EngineThread>> EngineThread::start(const std::string& nam
   settings.name = name;
   settings.stack = stack;
   auto thread = Thread::start(settings, [&self = *engine] { self.loop(); });
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   engine->thread_ = std::move(*thread);
   return engine;
 }
@@ -21,9 +21,9 @@ EngineThread::~EngineThread() {
 }
 
 Status EngineThread::submit(const Work& work) noexcept {
-  if (work.run == nullptr || work.done == nullptr) return std::unexpected(Errc::bad_input);
+  if (work.run == nullptr || work.done == nullptr) return Unexpected(Errc::bad_input);
   const std::size_t position = submitted_.load(std::memory_order_relaxed);
-  if (position - taken_.load(std::memory_order_acquire) == capacity) return std::unexpected(Errc::out_of_memory);
+  if (position - taken_.load(std::memory_order_acquire) == capacity) return Unexpected(Errc::out_of_memory);
   queue_[position % capacity] = work;
   submitted_.store(position + 1, std::memory_order_release);
   changed_.raise();
@@ -48,7 +48,7 @@ void EngineThread::loop() noexcept {
     const bool runs = !ending || (work.begin != nullptr && position < begun);
     taken_.store(++position, std::memory_order_release);
     const Instant begin = now();
-    const Status outcome = runs ? work.run(work.context) : Status(std::unexpected(Errc::cancelled));
+    const Status outcome = runs ? work.run(work.context) : Status(Unexpected(Errc::cancelled));
     work.done(work.context, outcome, begin, now());
   }
 }

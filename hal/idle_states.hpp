@@ -2,7 +2,7 @@
 // has to run the core again. ShallowIdle keeps the kernel from using deep ones, KeepAwake from using any.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/linux/resources.hpp"
 #include "hal/thread.hpp"
 

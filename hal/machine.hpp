@@ -3,8 +3,8 @@
 // block.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include "hal/device.hpp"
 #include "hal/thread.hpp"
 

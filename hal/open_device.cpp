@@ -9,7 +9,7 @@ namespace {
 
 Result<Bytes> available_memory(const Machine& machine) {
   const auto meminfo = machine.read("/proc/meminfo");
-  if (!meminfo) return std::unexpected(meminfo.error());
+  if (!meminfo) return Unexpected(meminfo.error());
   const std::string text = field(*meminfo, "MemAvailable:").value_or("");
   std::uint64_t kib = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), kib).ec != std::errc()) {
@@ -20,7 +20,7 @@ Result<Bytes> available_memory(const Machine& machine) {
 
 Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Machine& machine) {
   const auto available = available_memory(machine);
-  if (!available) return std::unexpected(available.error());
+  if (!available) return Unexpected(available.error());
   if (capacity > *available) {
     return fail(
         Errc::refused,
@@ -28,7 +28,7 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mac
             " are available on this machine (MemAvailable in /proc/meminfo).\nAsk for less, or end other programs.");
   }
   auto device = HostDevice::open(capacity, chunk);
-  if (!device) return std::unexpected(device.error());
+  if (!device) return Unexpected(device.error());
   return std::move(*device);
 }
 

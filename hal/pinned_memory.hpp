@@ -2,8 +2,8 @@
 // memory to the caller.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/linux/resources.hpp"
 
 #include <algorithm>

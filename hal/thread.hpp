@@ -2,8 +2,8 @@
 // SCHED_DEADLINE (in a cpuset partition of its core), and SCHED_OTHER where a degraded run was allowed.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -282,17 +282,17 @@ Result<Plan> plan_on(const Partition& cores, const TaskSet& tasks, const Board& 
     plan.tasks[i].core_chosen = !tasks.tasks[i].core;
   }
   const auto overflow = plan_memory(plan, tasks, board, memory);
-  if (!overflow) return std::unexpected(overflow.error());
+  if (!overflow) return Unexpected(overflow.error());
 
   Plan made = with_priorities(plan, tasks, board, *overflow);
-  if (const auto assigned = assign_residents(made, tasks); !assigned) return std::unexpected(assigned.error());
+  if (const auto assigned = assign_residents(made, tasks); !assigned) return Unexpected(assigned.error());
   return made;
 }
 
 } // namespace
 
 Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
-  if (const auto valid = check(tasks, board, memory); !valid) return std::unexpected(valid.error());
+  if (const auto valid = check(tasks, board, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
   for (const Partition& cores : partitions(tasks, board)) {

@@ -3,10 +3,10 @@
 // Assumptions, formulas and proofs: policies/README.md. "not proved" is not "unschedulable".
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <span>
 

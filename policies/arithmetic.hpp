@@ -6,7 +6,7 @@
 // part moves at most 2^55.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <cstddef>

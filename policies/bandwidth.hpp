@@ -5,8 +5,8 @@
 // bandwidth budgets".
 #pragma once
 
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstddef>
 #include <cstdint>

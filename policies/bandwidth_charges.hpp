@@ -2,9 +2,9 @@
 // did that. Formulas, proof and what is assumed of the counter: README.md, "Charging regulated cores".
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "policies/verdicts.hpp"
 
 #include <cstddef>

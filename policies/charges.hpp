@@ -2,9 +2,9 @@
 // Formulas, and what is assumed of the measured costs: README.md.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "policies/reservations.hpp"
 #include "policies/verdicts.hpp"
 

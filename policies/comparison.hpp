@@ -2,9 +2,9 @@
 // the promise, which rests on Plan::tests. Pure.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <vector>
 

@@ -26,8 +26,8 @@
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/units.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // task swaps.
 #pragma once
 
-#include "config/board.hpp"
+#include <rtexec/board.hpp>
 #include "policies/arithmetic.hpp"
 
 #include <cstdint>

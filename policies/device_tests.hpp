@@ -2,7 +2,7 @@
 // best. Formulas, proofs and the scheduler that each is made for: README.md. Set-up only: allocates.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "policies/device_demand.hpp"
 #include "policies/device_set.hpp"
 

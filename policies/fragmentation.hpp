@@ -2,7 +2,7 @@
 // section IV-A and Table II).
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 
 #include <cstddef>
 #include <span>

@@ -8,9 +8,9 @@
 // then it is one of several edges, and what Edge says of its two values is true still.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 // is supposed: README.md.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <vector>
 

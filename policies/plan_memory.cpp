@@ -209,9 +209,9 @@ std::filesystem::path store_of(const TaskSet& tasks, const Board& board) {
 
 Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board,
                                   std::span<const MemoryDemand> memory) {
-  if (const auto known = plan_device(plan, tasks, board); !known) return std::unexpected(known.error());
-  if (const auto given = plan_policies(plan, tasks, board); !given) return std::unexpected(given.error());
-  if (const auto laid = plan_arenas(plan, tasks, memory); !laid) return std::unexpected(laid.error());
+  if (const auto known = plan_device(plan, tasks, board); !known) return Unexpected(known.error());
+  if (const auto given = plan_policies(plan, tasks, board); !given) return Unexpected(given.error());
+  if (const auto laid = plan_arenas(plan, tasks, memory); !laid) return Unexpected(laid.error());
 
   const Need need = need_of(plan);
   plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch));
@@ -232,10 +232,9 @@ Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board&
                        .cost = {},
                        .store = store_of(tasks, board)};
   const auto cost = cost_of(tasks, board, plan.chunk, plan.swap->store_kind());
-  if (!cost) return std::unexpected(cost.error());
+  if (!cost) return Unexpected(cost.error());
   plan.swap->cost = *cost;
-  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible)
-    return std::unexpected(possible.error());
+  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return Unexpected(possible.error());
   return overflow;
 }
 

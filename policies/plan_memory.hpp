@@ -2,10 +2,10 @@
 // costs.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // Who is more urgent: rate- and deadline-monotonic, explicit, or searched. Pure.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "policies/end_to_end.hpp"
 
 #include <cstddef>

@@ -16,8 +16,8 @@
 //   stop       the executive stops.
 #pragma once
 
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 

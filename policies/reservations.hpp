@@ -2,7 +2,7 @@
 // keeps every part within a window of its own. Formulas, proof and assumptions about the kernel: README.md.
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "policies/end_to_end.hpp"
 
 #include <optional>

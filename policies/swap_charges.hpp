@@ -2,7 +2,7 @@
 // README.md.
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "policies/arithmetic.hpp"
 
 #include <cstdint>

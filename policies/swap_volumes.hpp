@@ -5,10 +5,10 @@
 // task's name, memory and arena. Every task of the set must have a wcet. Set-up only: allocates.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "policies/device_set.hpp"
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 // begin with the same ones. Allocates.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/units.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/units.hpp>
 #include "policies/device_set.hpp"
 
 #include <cstddef>

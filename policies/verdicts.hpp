@@ -1,7 +1,7 @@
 // The admission tests as verdicts: each with its inequality, numbers, limiting task and an explanation for people.
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "policies/end_to_end.hpp"
 #include "policies/reservations.hpp"
 #include "policies/swap_charges.hpp"

@@ -10,8 +10,8 @@
 // second.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // How cores were held to their memory bandwidth: part of a run's report.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -11,11 +11,11 @@
 // on a thread of their own without real-time priority.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
 #include "config/reader.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "hal/backing_store.hpp"
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"

@@ -49,16 +49,15 @@ Result<ConstantImage> ConstantImage::zeros_behind(std::span<const std::byte> hea
   ConstantImage image;
   if (size == Bytes{0}) return image;
   auto mapping = hal::Mapping::anonymous(round_up(size, hal::page_size()), PROT_READ, MAP_NORESERVE, purpose);
-  if (!mapping) return std::unexpected(mapping.error());
+  if (!mapping) return Unexpected(mapping.error());
   image.mapping_ = std::move(*mapping);
   image.size_ = size;
   if (head.empty()) return image;
   const Bytes pages = round_up(Bytes{head.size()}, hal::page_size());
   if (const auto opened = protect(image.mapping_.base(), pages, PROT_READ | PROT_WRITE); !opened)
-    return std::unexpected(opened.error());
+    return Unexpected(opened.error());
   std::memcpy(image.mapping_.base(), head.data(), head.size());
-  if (const auto closed = protect(image.mapping_.base(), pages, PROT_READ); !closed)
-    return std::unexpected(closed.error());
+  if (const auto closed = protect(image.mapping_.base(), pages, PROT_READ); !closed) return Unexpected(closed.error());
   return image;
 }
 
@@ -68,17 +67,16 @@ Result<ConstantImage> ConstantImage::pattern(std::uint64_t seed, Bytes size) {
   const Bytes pages = round_up(size, hal::page_size());
   const Bytes period = std::min(pages, hal::page_size() * pattern_pages);
   auto mapping = hal::Mapping::anonymous(pages, PROT_NONE, MAP_NORESERVE, purpose);
-  if (!mapping) return std::unexpected(mapping.error());
+  if (!mapping) return Unexpected(mapping.error());
   const auto file = memory_file(period);
-  if (!file) return std::unexpected(file.error());
+  if (!file) return Unexpected(file.error());
   std::byte* const base = mapping->base();
-  if (const auto mapped = map(*file, base, period, PROT_READ | PROT_WRITE); !mapped)
-    return std::unexpected(mapped.error());
+  if (const auto mapped = map(*file, base, period, PROT_READ | PROT_WRITE); !mapped) return Unexpected(mapped.error());
   fill(base, period, seed);
-  if (const auto closed = protect(base, period, PROT_READ); !closed) return std::unexpected(closed.error());
+  if (const auto closed = protect(base, period, PROT_READ); !closed) return Unexpected(closed.error());
   for (Bytes at = period; at < pages; at += period)
     if (const auto mapped = map(*file, base + at.count, std::min(period, pages - at), PROT_READ); !mapped)
-      return std::unexpected(mapped.error());
+      return Unexpected(mapped.error());
   image.mapping_ = std::move(*mapping);
   image.size_ = size;
   return image;

@@ -36,7 +36,7 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
 }
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
-  if (const auto none = has_no_footprint(task, "takes no device memory"); !none) return std::unexpected(none.error());
+  if (const auto none = has_no_footprint(task, "takes no device memory"); !none) return Unexpected(none.error());
   auto workload = TrafficWorkload::make(task);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);
@@ -44,7 +44,7 @@ Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
 
 Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
   if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
-    return std::unexpected(none.error());
+    return Unexpected(none.error());
   auto workload = WinogradWorkload::make(task.resolution, kind);
   if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
   return std::move(*workload);

@@ -4,10 +4,10 @@
 // (staged inputs and outputs, the image of its constants) are its own.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "hal/device.hpp"
 
 #include <cstddef>

@@ -6,10 +6,10 @@
 // many). Any thread may call.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 #include "policies/release_gate.hpp"
 

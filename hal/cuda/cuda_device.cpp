@@ -58,11 +58,11 @@ const char* advice(Code code) {
 // ---- errors ----
 
 Status CudaDevice::check(Code code) const noexcept {
-  if (lost()) return std::unexpected(Errc::device_lost);
+  if (lost()) return Unexpected(Errc::device_lost);
   if (code == Code::success) return {};
-  if (!cuda::is_sticky(code)) return std::unexpected(errc_of(code));
+  if (!cuda::is_sticky(code)) return Unexpected(errc_of(code));
   Code none = Code::success;
-  return std::unexpected(lost_.compare_exchange_strong(none, code) ? Errc::device_fault : Errc::device_lost);
+  return Unexpected(lost_.compare_exchange_strong(none, code) ? Errc::device_fault : Errc::device_lost);
 }
 
 Result<> CudaDevice::checked(Code code, const std::string& what) const {
@@ -80,7 +80,7 @@ std::optional<DeviceFault> CudaDevice::fault() const {
 }
 
 Status CudaDevice::ready() const noexcept {
-  if (lost()) return std::unexpected(Errc::device_lost);
+  if (lost()) return Unexpected(Errc::device_lost);
   return seat.device == this ? Status() : check(driver_->context_set_current(context_));
 }
 
@@ -93,21 +93,21 @@ Result<> CudaDevice::enter() const {
 
 Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options) {
   const auto driver = cuda::open_driver();
-  if (!driver) return std::unexpected(driver.error());
+  if (!driver) return Unexpected(driver.error());
   std::unique_ptr<CudaDevice> device(new CudaDevice(**driver, options));
   for (const auto step : {&CudaDevice::find_device, &CudaDevice::make_context, &CudaDevice::size_memory,
                           &CudaDevice::make_lanes, &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
-    if (auto done = (*device.*step)(); !done) return std::unexpected(done.error());
+    if (auto done = (*device.*step)(); !done) return Unexpected(done.error());
   }
   std::size_t total = 0;
   if (auto known =
           device->checked(device->driver_->device_memory(&total, device->ordinal_), "asking for the device's memory");
       !known) {
-    return std::unexpected(known.error());
+    return Unexpected(known.error());
   }
   const Bytes piece = round_up(std::min(largest_probe, Bytes{total / 1024}), device->granularity_);
   auto capabilities = probe_cuda_memory(*device, device->chunk_properties(), piece);
-  if (!capabilities) return std::unexpected(capabilities.error());
+  if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
   return device;
 }
@@ -116,7 +116,7 @@ Result<int> CudaDevice::attribute(cuda::Attribute which) const {
   int value = 0;
   if (auto known = checked(driver_->device_attribute(&value, which, ordinal_), "asking for an attribute of the device");
       !known) {
-    return std::unexpected(known.error());
+    return Unexpected(known.error());
   }
   return value;
 }
@@ -140,13 +140,13 @@ Result<> CudaDevice::find_device() {
   }
   name_ = text.data();
   const auto major = attribute(cuda::Attribute::compute_capability_major);
-  if (!major) return std::unexpected(major.error());
+  if (!major) return Unexpected(major.error());
   const auto minor = attribute(cuda::Attribute::compute_capability_minor);
-  if (!minor) return std::unexpected(minor.error());
+  if (!minor) return Unexpected(minor.error());
   const auto multiprocessors = attribute(cuda::Attribute::multiprocessors);
-  if (!multiprocessors) return std::unexpected(multiprocessors.error());
+  if (!multiprocessors) return Unexpected(multiprocessors.error());
   const auto integrated = attribute(cuda::Attribute::integrated);
-  if (!integrated) return std::unexpected(integrated.error());
+  if (!integrated) return Unexpected(integrated.error());
   architecture_ = 10 * *major + *minor;
   multiprocessors_ = *multiprocessors;
   integrated_ = *integrated != 0;
@@ -164,7 +164,7 @@ Result<> CudaDevice::make_context() {
     return made;
   if (auto entered = enter(); !entered) return entered;
   const auto free = free_memory();
-  if (!free) return std::unexpected(free.error());
+  if (!free) return Unexpected(free.error());
   // NVML sees a whole GPU where the driver may show a part of it.
   free_before_ =
       Bytes{measured && before <= total && before >= free->count ? before : std::max<std::size_t>(total, free->count)};
@@ -188,7 +188,7 @@ Result<> CudaDevice::size_memory() {
                                    " has chunks in multiples of " + to_string(Bytes{unit}) + ".");
   }
   const auto free = free_memory();
-  if (!free) return std::unexpected(free.error());
+  if (!free) return Unexpected(free.error());
   const Bytes asked =
       options_.capacity.count == 0 ? *free - std::min(library_reserve, Bytes{free->count / 8}) : options_.capacity;
   // On an integrated GPU the driver counts as taken what the kernel would give up (its page cache).
@@ -240,7 +240,7 @@ Result<> CudaDevice::start_engines() {
   for (const auto kind : {EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out}) {
     const auto number = static_cast<std::size_t>(kind);
     auto engine = EngineThread::start(names[number]);
-    if (!engine) return std::unexpected(engine.error());
+    if (!engine) return Unexpected(engine.error());
     engines_[number] = std::move(*engine);
     if (auto seated = seat_engine(kind); !seated) return seated;
   }
@@ -316,7 +316,7 @@ cuda::AccessDescriptor CudaDevice::access_of(Access access) const {
 }
 
 Result<std::vector<Chunk>> CudaDevice::create_chunks(std::size_t count) {
-  if (auto entered = enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
   const std::size_t before = chunks_.size();
   const std::size_t left = capacity_.count / chunk_.count - before;
   if (count > left) {
@@ -330,7 +330,7 @@ Result<std::vector<Chunk>> CudaDevice::create_chunks(std::size_t count) {
   if (outcome) outcome = zero(window(Chunk(before)), chunk_ * count);
   if (!outcome) {
     while (chunks_.size() > before) destroy_last_chunk();
-    return std::unexpected(outcome.error());
+    return Unexpected(outcome.error());
   }
   std::vector<Chunk> chunks(count);
   for (std::size_t i = 0; i < count; ++i) chunks[i] = Chunk(before + i);
@@ -374,14 +374,14 @@ Result<> CudaDevice::zero(std::byte* begin, Bytes size) {
 // ---- ranges ----
 
 Result<AddressRange> CudaDevice::reserve(Bytes size) {
-  if (auto entered = enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
   if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
   const Bytes whole = round_up(size, chunk_);
   cuda::DevicePointer base = 0;
   if (auto reserved =
           checked(driver_->address_reserve(&base, whole.count, 0, 0, 0), "reserving addresses for " + readable(whole));
       !reserved) {
-    return std::unexpected(reserved.error());
+    return Unexpected(reserved.error());
   }
   const AddressRange range{address(base), whole};
   ranges_.emplace_back(range, chunk_);
@@ -411,7 +411,7 @@ Status CudaDevice::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   if (auto possible = ready(); !possible) return possible;
   ReservedRange* found = find_range(ranges_, range);
   if (found == nullptr || !found->is_vacant(slot) || index(chunk) >= chunks_.size() || access == Access::none)
-    return std::unexpected(Errc::bad_input);
+    return Unexpected(Errc::bad_input);
   if (auto mapped = check(driver_->map(pointer(found->address(slot)), chunk_.count, 0, chunks_[index(chunk)], 0));
       !mapped)
     return mapped;
@@ -425,7 +425,7 @@ Status CudaDevice::map(AddressRange range, std::size_t slot, Chunk chunk, Access
 Status CudaDevice::unmap(AddressRange range, std::size_t slot) noexcept {
   if (auto possible = ready(); !possible) return possible;
   ReservedRange* found = find_range(ranges_, range);
-  if (found == nullptr || !found->is_mapped(slot)) return std::unexpected(Errc::bad_input);
+  if (found == nullptr || !found->is_mapped(slot)) return Unexpected(Errc::bad_input);
   return unmap_slot(*found, slot);
 }
 
@@ -442,7 +442,7 @@ CudaDevice::Lane& CudaDevice::own_lane() noexcept {
 }
 
 Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
-  if (to == nullptr || from == nullptr) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  if (to == nullptr || from == nullptr) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
   const Lane& lane = own_lane();
   if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
@@ -453,10 +453,10 @@ Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside
 }
 
 Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
-  if (to == nullptr || from == nullptr) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  if (to == nullptr || from == nullptr) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
   Lane& lane = own_lane();
-  if (lane.begun - lane.ended == begun_copies) return std::unexpected(Errc::out_of_memory);
+  if (lane.begun - lane.ended == begun_copies) return Unexpected(Errc::out_of_memory);
   if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
     return begun;
   if (auto recorded = check(driver_->event_record(lane.copied[lane.begun % begun_copies], lane.stream)); !recorded)
@@ -467,7 +467,7 @@ Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) 
 
 Status CudaDevice::end_copy() noexcept {
   Lane& lane = own_lane();
-  if (lane.begun == lane.ended) return std::unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  if (lane.begun == lane.ended) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   const cuda::Event copied = lane.copied[lane.ended++ % begun_copies];
   if (auto possible = ready(); !possible) return possible;
   return wait_for(lane, copied);
@@ -500,19 +500,19 @@ Result<Bytes> CudaDevice::free_memory() const {
   std::size_t free = 0;
   std::size_t total = 0;
   if (auto known = checked(driver_->memory_info(&free, &total), "asking for free memory"); !known)
-    return std::unexpected(known.error());
+    return Unexpected(known.error());
   return Bytes{free};
 }
 
 Result<MemoryUse> CudaDevice::memory_use() const {
-  if (auto entered = enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
   const auto free = free_memory();
-  if (!free) return std::unexpected(free.error());
+  if (!free) return Unexpected(free.error());
   return MemoryUse{free_before_ - std::min(free_before_, *free), context_use_};
 }
 
 Result<Buffer> CudaDevice::allocate(BufferKind kind, Bytes size) {
-  if (auto entered = enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
   if (size.count == 0) return fail(Errc::bad_input, "A buffer of no bytes was asked.");
   auto buffer = kind == BufferKind::host ? allocate_on_host(size) : allocate_on_device(kind, size);
   if (buffer) buffers_.push_back(*buffer);
@@ -523,7 +523,7 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
   const bool managed = kind == BufferKind::managed;
   if (managed) {
     const auto free = free_memory();
-    if (!free) return std::unexpected(free.error());
+    if (!free) return Unexpected(free.error());
     if (size > *free)
       return fail(Errc::out_of_memory,
                   readable(size) + " of managed memory were asked, " + readable(*free) + " are free on " + name_ + ".");
@@ -534,12 +534,12 @@ Result<Buffer> CudaDevice::allocate_on_device(BufferKind kind, Bytes size) {
   if (auto done =
           checked(code, "allocating " + readable(size) + (managed ? " of managed memory" : " of device memory"));
       !done) {
-    return std::unexpected(done.error());
+    return Unexpected(done.error());
   }
   const Buffer buffer{kind, managed ? address(device) : nullptr, address(device), size};
   if (auto cleared = zero(buffer.device, size); !cleared) {
     (void)give_back(buffer);
-    return std::unexpected(cleared.error());
+    return Unexpected(cleared.error());
   }
   return buffer;
 }
@@ -549,7 +549,7 @@ Result<Buffer> CudaDevice::allocate_on_host(Bytes size) {
   if (auto done = checked(driver_->allocate_host(&host, size.count, cuda::host_alloc_portable_and_mapped),
                           "page-locking " + readable(size));
       !done) {
-    return std::unexpected(done.error());
+    return Unexpected(done.error());
   }
   std::memset(host, 0, size.count);
   Buffer buffer{BufferKind::host, static_cast<std::byte*>(host), nullptr, size};
@@ -557,7 +557,7 @@ Result<Buffer> CudaDevice::allocate_on_host(Bytes size) {
   if (auto seen = checked(driver_->host_device_pointer(&device, host, 0), "mapping page-locked memory to the device");
       !seen) {
     (void)give_back(buffer);
-    return std::unexpected(seen.error());
+    return Unexpected(seen.error());
   }
   buffer.device = address(device);
   return buffer;
@@ -592,7 +592,7 @@ Result<> CudaDevice::pin(std::byte* begin, Bytes size) {
 Result<> CudaDevice::unpin(std::byte* begin) {
   if (auto entered = enter(); !entered) return entered;
   const auto piece = pinned_.find(begin);
-  if (!piece) return std::unexpected(piece.error());
+  if (!piece) return Unexpected(piece.error());
   const std::string what = "unlocking " + readable(Bytes{piece->size()}) + " of host memory";
   if (auto done = checked(driver_->unregister_host(begin), what); !done) return done;
   pinned_.remove(begin);

@@ -8,7 +8,7 @@
 // what it was. Ending a lost device is safe.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "hal/cuda/driver.hpp"
 #include "hal/cuda/kernel_images.hpp"
 #include "hal/cuda/kernels/arguments.hpp"
@@ -129,7 +129,7 @@ class CudaDevice final : public Device {
   /// Captures what `body`, a Result<> of a cuda::Stream, puts into the compute stream, and readies it on the device.
   /// Set-up only; nothing else may use that stream meanwhile. An error of `body` is returned.
   template <class Body> [[nodiscard]] Result<CudaGraph> capture(Body body) {
-    if (auto begun = begin_capture(); !begun) return std::unexpected(begun.error());
+    if (auto begun = begin_capture(); !begun) return Unexpected(begun.error());
     Result<> outcome = body(stream(EngineKind::compute));
     return end_capture(std::move(outcome));
   }

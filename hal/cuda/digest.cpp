@@ -17,9 +17,9 @@ Result<> CudaDevice::find_digest_kernel() {
   const auto image = std::ranges::find(images, "digest", &cuda::KernelImage::name);
   if (image == images.end()) return {};
   auto module = load(image->data, "digest");
-  if (!module) return std::unexpected(module.error());
+  if (!module) return Unexpected(module.error());
   const auto function = module->function("digest");
-  if (!function) return std::unexpected(function.error());
+  if (!function) return Unexpected(function.error());
   digest_module_ = std::move(*module);
   digest_kernel_ = *function;
   return {};
@@ -30,9 +30,9 @@ Result<> CudaDevice::ready_digests() {
   if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
   if (digest_kernel_ == nullptr) return {};
   const auto sums = allocate(BufferKind::device, apart * lanes_.size());
-  if (!sums) return std::unexpected(sums.error());
+  if (!sums) return Unexpected(sums.error());
   const auto results = allocate(BufferKind::host, apart * lanes_.size());
-  if (!results) return std::unexpected(results.error());
+  if (!results) return Unexpected(results.error());
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const std::size_t offset = i * apart.count;
     lanes_[i].sums = reinterpret_cast<cuda::DigestSums*>(sums->device + offset);
@@ -44,8 +44,8 @@ Result<> CudaDevice::ready_digests() {
 
 Status CudaDevice::digest(const std::byte* at, Bytes size, Digest& result) noexcept {
   if (auto possible = ready(); !possible) return possible;
-  if (!is_digestible(at, size)) return std::unexpected(Errc::bad_input);
-  if (digest_kernel_ == nullptr) return std::unexpected(Errc::unsupported);
+  if (!is_digestible(at, size)) return Unexpected(Errc::bad_input);
+  if (digest_kernel_ == nullptr) return Unexpected(Errc::unsupported);
   const Lane& lane = own_lane();
   cuda::DigestArguments arguments{at, size.count, lane.sums, lane.result_on_device};
   void* argument = &arguments;

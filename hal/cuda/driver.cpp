@@ -154,7 +154,7 @@ Result<Driver> load_driver(const char* library) {
 Result<const Driver*> open_driver() {
   if (const Driver* replacement = replaced.load(std::memory_order_acquire); replacement != nullptr) return replacement;
   static const Result<Driver> real = load_driver("libcuda.so.1");
-  if (!real) return std::unexpected(real.error());
+  if (!real) return Unexpected(real.error());
   return &*real;
 }
 

@@ -5,7 +5,7 @@
 // Nothing else of ours calls the driver. Functions return as the driver does; check() makes a Status of it.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -27,11 +27,10 @@ Result<cuda::Function> CudaModule::function(const char* name) const {
 }
 
 Result<CudaModule> CudaDevice::load(const void* image, const std::string& name) {
-  if (auto entered = enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = enter(); !entered) return Unexpected(entered.error());
   cuda::ModuleHandle handle = nullptr;
   const std::string what = "loading the kernels of " + name + " for sm_" + std::to_string(architecture_);
-  if (auto loaded = checked(driver_->module_load(&handle, image), what); !loaded)
-    return std::unexpected(loaded.error());
+  if (auto loaded = checked(driver_->module_load(&handle, image), what); !loaded) return Unexpected(loaded.error());
   return CudaModule(*driver_, handle, name);
 }
 
@@ -57,7 +56,7 @@ Result<CudaGraph> CudaDevice::end_capture(Result<> outcome) {
   cuda::GraphHandle graph = nullptr;
   const Code code = driver_->end_capture(stream(EngineKind::compute), &graph);
   if (outcome) outcome = checked(code, "capturing a graph");
-  Result<CudaGraph> captured = outcome ? instantiate(graph) : std::unexpected(outcome.error());
+  Result<CudaGraph> captured = outcome ? instantiate(graph) : Unexpected(outcome.error());
   if (graph != nullptr) (void)check(driver_->graph_destroy(graph));
   return captured;
 }
@@ -65,20 +64,20 @@ Result<CudaGraph> CudaDevice::end_capture(Result<> outcome) {
 Result<CudaGraph> CudaDevice::instantiate(cuda::GraphHandle graph) {
   cuda::GraphExec executable = nullptr;
   if (auto made = checked(driver_->graph_instantiate(&executable, graph, 0), "readying a graph"); !made)
-    return std::unexpected(made.error());
+    return Unexpected(made.error());
   CudaGraph owned(*driver_, executable);
   if (driver_->graph_upload == nullptr) return owned;
   const cuda::Stream stream = lanes_.back().stream;
   if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent)
-    return std::unexpected(sent.error());
+    return Unexpected(sent.error());
   if (auto there = checked(driver_->stream_synchronize(stream), "uploading a graph"); !there)
-    return std::unexpected(there.error());
+    return Unexpected(there.error());
   return owned;
 }
 
 Status CudaDevice::launch(const CudaGraph& graph) noexcept {
   if (auto possible = ready(); !possible) return possible;
-  if (graph.handle() == nullptr) return std::unexpected(Errc::bad_input);
+  if (graph.handle() == nullptr) return Unexpected(Errc::bad_input);
   return check(driver_->graph_launch(graph.handle(), stream(EngineKind::compute)));
 }
 

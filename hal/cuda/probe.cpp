@@ -160,7 +160,7 @@ std::string finding(const std::string& tried, bool works, const char* otherwise)
 Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::AllocationProperties& properties,
                                              Bytes piece) {
   Bench bench(device, piece);
-  if (auto ready = bench.set_up(properties); !ready) return std::unexpected(ready.error());
+  if (auto ready = bench.set_up(properties); !ready) return Unexpected(ready.error());
   constexpr std::size_t rounds = 20;
   DeviceCapabilities can;
   can.shared_mapping = bench.shows_through();
@@ -183,7 +183,7 @@ Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device, const cuda::All
               "it is not, or this program has no kernel that the GPU takes: unchanged chunks are copied out, and none "
               "can be checked"),
   };
-  if (auto alive = survived(device); !alive) return std::unexpected(alive.error());
+  if (auto alive = survived(device); !alive) return Unexpected(alive.error());
   return can;
 }
 

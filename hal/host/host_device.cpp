@@ -28,16 +28,16 @@ thread_local BegunCopies of_this_thread;
 
 Result<std::unique_ptr<HostDevice>> HostDevice::open(Bytes capacity, Bytes chunk) {
   auto memory = HostMemory::open(capacity, chunk);
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   std::unique_ptr<HostDevice> device(new HostDevice(std::move(*memory)));
   constexpr std::array names{"compute", "copy-in", "copy-out"};
   for (std::size_t kind = 0; kind < names.size(); ++kind) {
     auto engine = EngineThread::start(names[kind]);
-    if (!engine) return std::unexpected(engine.error());
+    if (!engine) return Unexpected(engine.error());
     device->engines_[kind] = std::move(*engine);
   }
   auto capabilities = probe_host_memory(device->engine(EngineKind::compute));
-  if (!capabilities) return std::unexpected(capabilities.error());
+  if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
   return device;
 }
@@ -47,30 +47,30 @@ HostDevice::~HostDevice() {
 }
 
 Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
-  if (to == nullptr || from == nullptr) return std::unexpected(Errc::bad_input);
+  if (to == nullptr || from == nullptr) return Unexpected(Errc::bad_input);
   const Status outcome = beside();
   std::memcpy(to, from, size.count);
   return outcome;
 }
 
 Status HostDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
-  if (to == nullptr || from == nullptr) return std::unexpected(Errc::bad_input);
+  if (to == nullptr || from == nullptr) return Unexpected(Errc::bad_input);
   auto& [copies, begun, ended] = of_this_thread;
-  if (begun - ended == begun_copies) return std::unexpected(Errc::out_of_memory);
+  if (begun - ended == begun_copies) return Unexpected(Errc::out_of_memory);
   copies[begun++ % begun_copies] = {to, from, size};
   return {};
 }
 
 Status HostDevice::end_copy() noexcept {
   auto& [copies, begun, ended] = of_this_thread;
-  if (begun == ended) return std::unexpected(Errc::bad_input);
+  if (begun == ended) return Unexpected(Errc::bad_input);
   const auto& [to, from, size] = copies[ended++ % begun_copies];
   std::memcpy(to, from, size.count);
   return {};
 }
 
 Status HostDevice::digest(const std::byte* at, Bytes size, Digest& result) noexcept {
-  if (!is_digestible(at, size)) return std::unexpected(Errc::bad_input);
+  if (!is_digestible(at, size)) return Unexpected(Errc::bad_input);
   result = digest_of(at, size);
   return {};
 }
@@ -86,7 +86,7 @@ Result<> HostDevice::pin(std::byte* begin, Bytes size) {
 
 Result<> HostDevice::unpin(std::byte* begin) {
   const auto piece = pinned_.find(begin);
-  if (!piece) return std::unexpected(piece.error());
+  if (!piece) return Unexpected(piece.error());
   if (sys().munlock(begin, piece->size()) != 0)
     return call_failed("unlocking " + readable(Bytes{piece->size()}) + " of host memory", errno);
   pinned_.remove(begin);
@@ -96,7 +96,7 @@ Result<> HostDevice::unpin(std::byte* begin) {
 Result<Buffer> HostDevice::allocate(BufferKind kind, Bytes size) {
   if (size.count == 0) return fail(Errc::bad_input, "A buffer of no bytes was asked.");
   auto mapping = Mapping::anonymous(round_up(size, page_size()), PROT_READ | PROT_WRITE, MAP_POPULATE, "a buffer");
-  if (!mapping) return std::unexpected(mapping.error());
+  if (!mapping) return Unexpected(mapping.error());
   std::byte* const base = mapping->base();
   buffers_.push_back(std::move(*mapping));
   return Buffer{kind, kind == BufferKind::device ? nullptr : base, base, size};

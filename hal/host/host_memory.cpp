@@ -36,7 +36,7 @@ Result<HostMemory> HostMemory::open(Bytes capacity, Bytes chunk) {
                        Errc::out_of_memory);
   }
   auto window = Mapping::anonymous(whole, PROT_NONE, MAP_NORESERVE, "the pool window");
-  if (!window) return std::unexpected(window.error());
+  if (!window) return Unexpected(window.error());
   memory.window_ = std::move(*window);
   return memory;
 }
@@ -70,7 +70,7 @@ Result<std::vector<Chunk>> HostMemory::create_chunks(std::size_t count) {
 Result<AddressRange> HostMemory::reserve(Bytes size) {
   if (size.count == 0) return fail(Errc::bad_input, "A range of no bytes cannot be reserved.");
   auto addresses = Mapping::anonymous(round_up(size, chunk_), PROT_NONE, MAP_NORESERVE, "an address range");
-  if (!addresses) return std::unexpected(addresses.error());
+  if (!addresses) return Unexpected(addresses.error());
   ranges_.emplace_back(std::move(*addresses), chunk_);
   return ranges_.back().addresses();
 }
@@ -86,13 +86,13 @@ Result<> HostMemory::release(AddressRange range) {
 
 Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept {
   Range* found = find_range(ranges_, range);
-  if (found == nullptr || !found->is_vacant(slot)) return std::unexpected(Errc::bad_input);
-  if (index(chunk) >= created_ || access == Access::none) return std::unexpected(Errc::bad_input);
+  if (found == nullptr || !found->is_vacant(slot)) return Unexpected(Errc::bad_input);
+  if (index(chunk) >= created_ || access == Access::none) return Unexpected(Errc::bad_input);
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(),
                  offset(chunk_ * index(chunk))) == MAP_FAILED) {
     (void)close(*found, slot); // a failed MAP_FIXED may leave a hole
-    return std::unexpected(Errc::device_fault);
+    return Unexpected(Errc::device_fault);
   }
   found->set_mapped(slot, true);
   return {};
@@ -100,8 +100,8 @@ Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access
 
 Status HostMemory::unmap(AddressRange range, std::size_t slot) noexcept {
   Range* found = find_range(ranges_, range);
-  if (found == nullptr || !found->is_mapped(slot)) return std::unexpected(Errc::bad_input);
-  if (!close(*found, slot)) return std::unexpected(Errc::device_fault);
+  if (found == nullptr || !found->is_mapped(slot)) return Unexpected(Errc::bad_input);
+  if (!close(*found, slot)) return Unexpected(Errc::device_fault);
   found->set_mapped(slot, false);
   return {};
 }

@@ -2,8 +2,8 @@
 // address without a page faults like one of a GPU that was swapped out.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/device.hpp"
 #include "hal/linux/resources.hpp"
 #include "hal/reserved_range.hpp"

@@ -15,13 +15,13 @@ struct Bench {
 Result<Bench> set_up() {
   const Bytes page = page_size();
   auto memory = HostMemory::open(page * 2, page);
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   auto chunks = memory->create_chunks(2);
-  if (!chunks) return std::unexpected(chunks.error());
+  if (!chunks) return Unexpected(chunks.error());
   const auto reading = memory->reserve(page);
-  if (!reading) return std::unexpected(reading.error());
+  if (!reading) return Unexpected(reading.error());
   const auto writing = memory->reserve(page);
-  if (!writing) return std::unexpected(writing.error());
+  if (!writing) return Unexpected(writing.error());
   if (!memory->map(*reading, 0, chunks->front(), Access::read) ||
       !memory->map(*writing, 0, chunks->front(), Access::read_write)) {
     return fail(Errc::device_fault, "A chunk of device memory could not be mapped at two addresses.");
@@ -85,7 +85,7 @@ std::string finding(const char* tried, bool works, const char* otherwise) {
 
 Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
   auto bench = set_up();
-  if (!bench) return std::unexpected(bench.error());
+  if (!bench) return Unexpected(bench.error());
   DeviceCapabilities can;
   can.shared_mapping = shows_through(*bench);
   can.read_only_mapping = read_only_holds(*bench);

@@ -53,7 +53,7 @@ Result<KeepAwake> KeepAwake::hold(std::span<const unsigned> cores, Partition* pa
     settings.when_idle = true;
     settings.partition = partition;
     auto thread = Thread::start(settings, [&ending = *held.ending_] { spin_until(ending); });
-    if (!thread) return std::unexpected(thread.error());
+    if (!thread) return Unexpected(thread.error());
     held.threads_.push_back(std::move(*thread));
   }
   return held;

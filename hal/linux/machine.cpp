@@ -135,7 +135,7 @@ Result<> Machine::send(const std::filesystem::path& path, std::string_view comma
 Result<> Machine::write(const std::filesystem::path& path, std::string_view value) const {
   if (auto sent = send(path, value); !sent) return sent;
   const auto found = read(path);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   if (*found == value) return {};
   return fail(Errc::refused, "writing \"" + std::string(value) + "\" to " + under_root(path).string() +
                                  " was accepted, but it then reads \"" + *found + "\".");
@@ -147,18 +147,18 @@ Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) c
     const std::filesystem::path folder = "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cpufreq";
     const auto governors = read(folder / "scaling_available_governors");
     if (!governors && governors.error().code == Errc::unsupported) continue;
-    if (!governors) return std::unexpected(governors.error());
+    if (!governors) return Unexpected(governors.error());
     if ((" " + *governors + " ").find(" performance ") == std::string::npos)
       return fail(
           Errc::refused,
           "Core " + std::to_string(core) + " has no governor \"performance\", only: " + *governors +
               "\nLoad the module cpufreq_performance, or build the kernel with CONFIG_CPU_FREQ_GOV_PERFORMANCE.");
     const auto before = read(folder / "scaling_governor");
-    if (!before) return std::unexpected(before.error());
+    if (!before) return Unexpected(before.error());
     if (*before == "performance") continue;
     lock.before_.push_back({under_root(folder / "scaling_governor"), *before});
     if (const auto written = write(folder / "scaling_governor", "performance"); !written)
-      return std::unexpected(written.error());
+      return Unexpected(written.error());
   }
   return lock;
 }

@@ -19,7 +19,7 @@ Result<> not_locked(const std::string& sign) {
 /// MCL_FUTURE shows in a fresh mapping: its pages are there before they are touched.
 Result<> check_fresh_mapping() {
   auto fresh = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the check of locked memory");
-  if (!fresh) return std::unexpected(fresh.error());
+  if (!fresh) return Unexpected(fresh.error());
   unsigned char resident = 0;
   if (sys().mincore(fresh->base(), fresh->size().count, &resident) != 0) return call_failed("mincore", errno);
   if ((resident & 1) == 0) return not_locked("a new mapping is not resident");
@@ -32,7 +32,7 @@ Result<> lock_memory() {
   if (sys().mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
     return call_failed("locking the memory of the process", errno, memory_lock_advice());
   const auto status = Machine().read("/proc/self/status");
-  if (!status) return std::unexpected(status.error());
+  if (!status) return Unexpected(status.error());
   const auto locked = field(*status, "VmLck:");
   if (!locked || *locked == "0 kB") return not_locked("VmLck in /proc/self/status is " + locked.value_or("missing"));
   return check_fresh_mapping();

@@ -62,7 +62,7 @@ class Cpusets final : public Partition {
     const std::string id = std::to_string(kernel_id);
     if (auto sent = machine_.send(threads, id); !sent) return sent;
     const auto members = machine_.read(threads);
-    if (!members) return std::unexpected(members.error());
+    if (!members) return Unexpected(members.error());
     if (!has_word(*members, id, '\n'))
       return fail(Errc::refused, "Thread " + id + " was moved to " + threads.string() + ", but is not there.");
     return {};
@@ -86,14 +86,14 @@ class Cpusets final : public Partition {
 
   Result<> build_v1() {
     const auto home = machine_.read("/proc/self/cpuset");
-    if (!home) return std::unexpected(home.error());
+    if (!home) return Unexpected(home.error());
     home_ = mount_.top / fs::path(*home).relative_path();
     const auto rest = remaining_cores("cpuset.cpus");
-    if (!rest) return std::unexpected(rest.error());
+    if (!rest) return Unexpected(rest.error());
     const auto left_over = clear_left_over();
-    if (!left_over) return std::unexpected(left_over.error());
+    if (!left_over) return Unexpected(left_over.error());
     const auto mems = machine_.read(mount_.top / "cpuset.mems");
-    if (!mems) return std::unexpected(mems.error());
+    if (!mems) return Unexpected(mems.error());
     for (const unsigned core : cores_) {
       if (auto made = make_v1(folder(core), {core}, *mems, true); !made) return made;
     }
@@ -102,7 +102,7 @@ class Cpusets final : public Partition {
     }
     const auto balance = mount_.top / "cpuset.sched_load_balance";
     auto before = machine_.read(balance);
-    if (!before) return std::unexpected(before.error());
+    if (!before) return Unexpected(before.error());
     if (*left_over) before = "1"; // what a killed process found is not known; this is the kernel's default
     undo_.push_back([this, balance, value = *before] { return machine_.write(balance, value); });
     return machine_.write(balance, "0");
@@ -117,8 +117,8 @@ class Cpusets final : public Partition {
 
   Result<> build_v2() {
     home_ = mount_.top;
-    if (const auto rest = remaining_cores("cpuset.cpus.effective"); !rest) return std::unexpected(rest.error());
-    if (const auto left_over = clear_left_over(); !left_over) return std::unexpected(left_over.error());
+    if (const auto rest = remaining_cores("cpuset.cpus.effective"); !rest) return Unexpected(rest.error());
+    if (const auto left_over = clear_left_over(); !left_over) return Unexpected(left_over.error());
     if (auto enabled = enable_controller(); !enabled) return enabled;
     if (auto moved = move_process_to_top(); !moved) return moved;
     for (const unsigned core : cores_) {
@@ -139,7 +139,7 @@ class Cpusets final : public Partition {
   Result<> enable_controller() {
     const auto control = mount_.top / "cgroup.subtree_control";
     const auto enabled = machine_.read(control);
-    if (!enabled) return std::unexpected(enabled.error());
+    if (!enabled) return Unexpected(enabled.error());
     if (has_word(*enabled, "cpuset", ' ')) return {};
     undo_.push_back([this, control] { return machine_.send(control, "-cpuset"); });
     return machine_.send(control, "+cpuset");
@@ -147,7 +147,7 @@ class Cpusets final : public Partition {
 
   Result<> move_process_to_top() {
     const auto membership = machine_.read("/proc/self/cgroup");
-    if (!membership) return std::unexpected(membership.error());
+    if (!membership) return Unexpected(membership.error());
     const auto home = field(*membership, "0::");
     if (!home || *home == "/") return {};
     const std::string process = std::to_string(::getpid());
@@ -159,7 +159,7 @@ class Cpusets final : public Partition {
   /// The cores that the partition leaves to the system; an error when it asks for one that is not there.
   Result<std::vector<unsigned>> remaining_cores(const char* file) {
     const auto text = machine_.read(mount_.top / file);
-    if (!text) return std::unexpected(text.error());
+    if (!text) return Unexpected(text.error());
     auto cores = parse_core_list(*text);
     if (!cores) return cores;
     for (const unsigned core : cores_) {
@@ -180,12 +180,12 @@ class Cpusets final : public Partition {
       const std::string name = entry.path().filename().string();
       if (!name.starts_with(prefix)) continue;
       const auto threads = machine_.read(mount_.top / name / threads_file());
-      if (!threads) return std::unexpected(threads.error());
+      if (!threads) return Unexpected(threads.error());
       if (!threads->empty()) {
         return fail(Errc::refused, "Another partition is in use: threads run in " + entry.path().string() +
                                        ".\nEnd that program first: one partition is made at a time.");
       }
-      if (auto removed = remove(mount_.top / name); !removed) return std::unexpected(removed.error());
+      if (auto removed = remove(mount_.top / name); !removed) return Unexpected(removed.error());
       found = true;
     }
     if (error) return call_failed("listing " + mount_.top.string(), error.value());
@@ -232,7 +232,7 @@ class Cpusets final : public Partition {
 
 Result<CpusetMount> find_cpusets(const Machine& machine) {
   const auto mounts = machine.read("/proc/mounts");
-  if (!mounts) return std::unexpected(mounts.error());
+  if (!mounts) return Unexpected(mounts.error());
   std::istringstream lines(*mounts);
   std::string device, point, type, options, rest;
   while (lines >> device >> point >> type >> options && std::getline(lines, rest)) {
@@ -250,9 +250,9 @@ Result<CpusetMount> find_cpusets(const Machine& machine) {
 
 Result<std::unique_ptr<Partition>> Machine::partition(const std::vector<unsigned>& cores) const {
   auto mount = find_cpusets(*this);
-  if (!mount) return std::unexpected(mount.error());
+  if (!mount) return Unexpected(mount.error());
   auto cpusets = std::make_unique<Cpusets>(*this, std::move(*mount), cores);
-  if (auto built = cpusets->build(); !built) return std::unexpected(built.error());
+  if (auto built = cpusets->build(); !built) return Unexpected(built.error());
   return cpusets;
 }
 

@@ -1,7 +1,7 @@
 // The cpuset file systems that a partition can be made in.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/machine.hpp"
 
 #include <filesystem>

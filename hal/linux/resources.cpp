@@ -14,7 +14,7 @@ Bytes page_size() {
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
 
-std::unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice, Errc code) {
+Unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice, Errc code) {
   std::string text = std::string(what) + " failed: " + errno_text(error);
   if (!advice.empty()) text.append("\n").append(advice);
   return fail(code, std::move(text));

@@ -1,8 +1,8 @@
 // Owners of what the kernel hands out, and the one way an errno becomes an Error.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/system.hpp"
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace rtexec::hal {
 [[nodiscard]] std::string errno_text(int error);
 
 /// "WHAT failed: REASON", and on a line of its own what to do, where there is something.
-[[nodiscard]] std::unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice = {},
-                                                 Errc code = Errc::refused);
+[[nodiscard]] Unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice = {},
+                                            Errc code = Errc::refused);
 
 class FileDescriptor {
  public:

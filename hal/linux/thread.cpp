@@ -77,7 +77,7 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
 /// fills would never run again.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
-  if (!current) return std::unexpected(current.error());
+  if (!current) return Unexpected(current.error());
   if (current->policy == SCHED_OTHER) return {};
   const SchedulingAttributes ordinary;
   if (sys().sched_setattr(0, &ordinary, 0) != 0) return call_failed("setting SCHED_OTHER" + of_thread(s), errno);
@@ -128,7 +128,7 @@ Result<> schedule(const ThreadSettings& s) {
                                        : fifo_advice(error, s.fifo_priority));
   }
   const auto found = current_class(s);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   if (!same_class(*found, wanted)) {
     return fail(
         Errc::refused,
@@ -218,17 +218,17 @@ Thread& Thread::operator=(Thread&& other) noexcept {
 
 Result<Thread> Thread::start(const ThreadSettings& settings, std::function<void()> body) {
   auto stack = prefaulted_stack(settings.stack);
-  if (!stack) return std::unexpected(stack.error());
+  if (!stack) return Unexpected(stack.error());
   auto state = std::make_unique<State>();
   state->settings = settings;
   state->body = std::move(body);
   state->stack = std::move(*stack);
-  if (auto created = state->create(); !created) return std::unexpected(created.error());
+  if (auto created = state->create(); !created) return Unexpected(created.error());
   Thread thread;
   thread.state_ = std::move(state);
   State& started = *thread.state_;
   while (started.started.value() == 0) started.started.wait(0);
-  if (!started.applied) return std::unexpected(started.applied.error());
+  if (!started.applied) return Unexpected(started.applied.error());
   return thread;
 }
 

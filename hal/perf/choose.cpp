@@ -21,13 +21,13 @@ class Chooser {
   Result<CounterChoice> choose(unsigned core, const CounterFacts& facts) {
     CounterChoice choice;
     auto reads = find_event(facts.event, machine_);
-    if (!reads) return std::unexpected(reads.error());
+    if (!reads) return Unexpected(reads.error());
     choice.line = facts.line;
     choice.settings.core = core;
     choice.settings.reads = std::move(*reads);
     if (!facts.write_event.empty()) {
       auto writes = find_event(facts.write_event, machine_);
-      if (!writes) return std::unexpected(writes.error());
+      if (!writes) return Unexpected(writes.error());
       choice.settings.writes = std::move(*writes);
     }
     choice.cores = facts.cluster && !facts.cores.empty() ? facts.cores : std::vector{core};
@@ -78,7 +78,7 @@ class Chooser {
     return choice;
   }
 
-  std::unexpected<Error> refused(const CounterChoice& choice, const std::string& why) const {
+  Unexpected<Error> refused(const CounterChoice& choice, const std::string& why) const {
     return fail(Errc::unsupported, of_core(choice.settings.core) + "memory traffic cannot be counted by " +
                                        choice.settings.reads.name +
                                        (options_.counter == CounterBackEnd::automatic
@@ -107,7 +107,7 @@ Result<std::vector<CounterChoice>> choose_counters(const Board& board, const Ban
     };
     if (std::ranges::any_of(choices, counted)) continue;
     auto choice = chooser.choose(core, counter_of(core, board, options.event));
-    if (!choice) return std::unexpected(choice.error());
+    if (!choice) return Unexpected(choice.error());
     choice->settings.period = options.period;
     choices.push_back(std::move(*choice));
   }

@@ -36,20 +36,20 @@ class CoreCounter final : public BandwidthCounter {
       : settings_(settings), reads_(std::move(reads)), writes_(std::move(writes)) {}
 
   Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
-    if (elsewhere_.load(std::memory_order_relaxed)) return std::unexpected(Errc::io_error);
+    if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
     limit_ = {.reads = beyond(last_.reads, reads), .writes = beyond(last_.writes, writes)};
     return polling() ? Status() : be_told(last_);
   }
 
-  std::expected<TrafficCount, Errc> count() noexcept override {
-    if (elsewhere_.load(std::memory_order_relaxed)) return std::unexpected(Errc::io_error);
+  Expected<TrafficCount, Errc> count() noexcept override {
+    if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
     TrafficCount counted;
     const auto reads = reads_.count();
-    if (!reads) return std::unexpected(reads.error());
+    if (!reads) return Unexpected(reads.error());
     counted.reads = *reads - held_;
     if (!writes_) return last_ = counted;
     const auto writes = writes_->count();
-    if (!writes) return std::unexpected(writes.error());
+    if (!writes) return Unexpected(writes.error());
     counted.writes = *writes;
     return last_ = counted;
   }
@@ -122,7 +122,7 @@ class CoreCounter final : public BandwidthCounter {
 
   Waited wait_without_limit(Instant until) noexcept {
     sleep_until(until);
-    const auto counted = here() ? count() : std::unexpected(Errc::io_error);
+    const auto counted = here() ? count() : Unexpected(Errc::io_error);
     return counted ? Waited{Wake::time, *counted} : Waited{};
   }
 
@@ -152,11 +152,11 @@ class CoreCounter final : public BandwidthCounter {
 Result<std::unique_ptr<BandwidthCounter>> open_core_counter(const CounterSettings& settings) {
   const auto tells = settings.back_end == CounterBackEnd::polling ? PerfEvent::Tells::nothing : PerfEvent::Tells::poll;
   auto reads = PerfEvent::open(settings.reads, settings.core, tells);
-  if (!reads) return std::unexpected(reads.error());
+  if (!reads) return Unexpected(reads.error());
   std::optional<PerfEvent> writes;
   if (settings.writes) {
     auto opened = PerfEvent::open(*settings.writes, settings.core, tells);
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     writes = std::move(*opened);
   }
   return std::make_unique<CoreCounter>(settings, std::move(*reads), std::move(writes));

@@ -30,7 +30,7 @@ template <class Number> std::optional<Number> number(std::string_view text, int 
   return value;
 }
 
-std::unexpected<Error> unknown(std::string_view name) {
+Unexpected<Error> unknown(std::string_view name) {
   std::string known;
   for (const Generic& each : generic) known += std::string(each.name) + ", ";
   return fail(Errc::bad_input, "event \"" + std::string(name) + "\" is not known: use " + known +

@@ -30,7 +30,7 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
                        "Needs CAP_SYS_NICE; without it an overflow is told only once no thread of a higher priority "
                        "runs on its core.");
   const auto found = fifo_priority_of(kernel_id);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   if (*found != priority) return fail(Errc::refused, what + ": the kernel reports " + std::to_string(*found));
   return {};
 }
@@ -57,9 +57,9 @@ Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores
     const auto core = name ? core_of(*name) : std::nullopt;
     if (!core || std::ranges::find(cores, *core) == cores.end()) continue;
     const auto before = fifo_priority_of(kernel_id);
-    if (!before) return std::unexpected(before.error());
+    if (!before) return Unexpected(before.error());
     if (*before >= fifo_priority) continue;
-    if (const auto set = set_fifo_priority(kernel_id, fifo_priority); !set) return std::unexpected(set.error());
+    if (const auto set = set_fifo_priority(kernel_id, fifo_priority); !set) return Unexpected(set.error());
     raised.before_.push_back({.kernel_id = kernel_id, .fifo_priority = *before});
   }
   return raised;

@@ -29,7 +29,7 @@ perf_event_attr attributes_of(const CounterEvent& event, bool tells, bool trap) 
   return attributes;
 }
 
-std::unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> core, int error) {
+Unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> core, int error) {
   const std::string what = "counting " + event.name + (core ? " on core " + std::to_string(*core) : " of a thread");
   switch (error) {
   case EACCES:
@@ -82,19 +82,19 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
   if (tells != Tells::poll) return opened;
   auto ring = Mapping::of_file(opened.file(), page_size() + page_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
                                "the notices of a counter");
-  if (!ring) return std::unexpected(ring.error());
+  if (!ring) return Unexpected(ring.error());
   opened.ring_ = std::move(*ring);
   opened.clear(); // most kernels map its pages at the first read and the first write: not on a real-time thread
   return opened;
 }
 
-std::expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
+Expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
   std::uint64_t value = 0;
   for (;;) {
     const ssize_t got = sys().read(file(), &value, sizeof value);
     if (got == sizeof value) return value;
     if (got < 0 && errno == EINTR) continue;
-    return std::unexpected(Errc::io_error);
+    return Unexpected(Errc::io_error);
   }
 }
 
@@ -105,7 +105,7 @@ Status PerfEvent::arm(std::uint64_t events) const noexcept {
   const bool done = sys().perf_event_control(file(), PERF_EVENT_IOC_DISABLE, nullptr) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_PERIOD, &period) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_ENABLE, nullptr) == 0;
-  return done ? Status() : std::unexpected(Errc::io_error);
+  return done ? Status() : Unexpected(Errc::io_error);
 }
 
 void PerfEvent::clear() const noexcept {

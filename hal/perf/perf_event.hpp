@@ -1,7 +1,7 @@
 // One counter of the kernel, which can tell when it has counted so many more events.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "hal/linux/resources.hpp"
 
@@ -28,7 +28,7 @@ class PerfEvent {
 
   [[nodiscard]] int file() const noexcept { return file_.number(); }
   /// Events since it was opened; io_error where it counts no more.
-  [[nodiscard]] std::expected<std::uint64_t, Errc> count() const noexcept;
+  [[nodiscard]] Expected<std::uint64_t, Errc> count() const noexcept;
   /// Tells once after `events` more from now, and again after as many.
   [[nodiscard]] Status arm(std::uint64_t events) const noexcept;
   /// Forgets what it has told so far.

@@ -29,7 +29,7 @@ class Sweep {
     auto memory =
         Mapping::anonymous(kind_ == Kind::faults ? page_size() * (pages * longest) : sweep_size, PROT_READ | PROT_WRITE,
                            kind_ == Kind::lines ? MAP_POPULATE : 0, "a sweep that events are counted over");
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     memory_ = std::move(*memory);
     // Kernels without huge pages refuse what is then not needed.
     static_cast<void>(sys().madvise(memory_.base(), memory_.size().count, MADV_NOHUGEPAGE));
@@ -95,13 +95,13 @@ struct Counted {
 };
 
 /// The least of some attempts: others may add events of their own.
-std::expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigned length) {
+Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigned length) {
   Counted least{.events = UINT64_MAX, .expected = 0};
   for (int attempt = 0; attempt < 3; ++attempt) {
     const auto before = event.count();
     const std::uint64_t expected = sweep.run(length);
     const auto after = event.count();
-    if (!before || !after) return std::unexpected(Errc::io_error);
+    if (!before || !after) return Unexpected(Errc::io_error);
     if (*after - *before < least.events) least = {.events = *after - *before, .expected = expected};
   }
   return least;
@@ -136,12 +136,12 @@ Result<CounterProbe> probe_counter(const CounterEvent& event, Bytes line, unsign
   const auto body = [&] {
     Sweep sweep(event, line);
     const auto opened = PerfEvent::open(event, whole_core ? std::optional(core) : std::nullopt, PerfEvent::Tells::poll);
-    if (!opened) outcome = std::unexpected(opened.error());
-    else if (const auto prepared = sweep.prepare(); !prepared) outcome = std::unexpected(prepared.error());
+    if (!opened) outcome = Unexpected(opened.error());
+    else if (const auto prepared = sweep.prepare(); !prepared) outcome = Unexpected(prepared.error());
     else outcome = judge(*opened, sweep);
   };
   auto thread = Thread::start({.name = "probe", .core = core, .reservation = {}}, body);
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   thread->join();
   return outcome;
 }

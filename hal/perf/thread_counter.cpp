@@ -83,8 +83,8 @@ class ThreadCounter final : public BandwidthCounter {
   }
 
   /// Never less than before, whoever leaves meanwhile.
-  std::expected<TrafficCount, Errc> count() noexcept override {
-    if (const Status settled = settle(); !settled) return std::unexpected(settled.error());
+  Expected<TrafficCount, Errc> count() noexcept override {
+    if (const Status settled = settle(); !settled) return Unexpected(settled.error());
     return TrafficCount{.reads = counted_.load(std::memory_order_acquire), .writes = 0};
   }
 
@@ -107,7 +107,7 @@ class ThreadCounter final : public BandwidthCounter {
   Result<> join() override {
     if (const auto installed = install_handlers(); !installed) return installed;
     auto opened = PerfEvent::open(settings_.reads, std::nullopt, PerfEvent::Tells::signal);
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     const std::lock_guard guard(joining_);
     const auto place = std::ranges::find_if(members_, [](const Member& each) { return each.meter.load() == nullptr; });
     if (place == members_.end())
@@ -175,7 +175,7 @@ class ThreadCounter final : public BandwidthCounter {
   /// Its own thread and the regulating one may come at once: each event is taken off once.
   Status take_off(Meter& meter) noexcept {
     const auto counted = meter.event.count();
-    if (!counted) return std::unexpected(counted.error());
+    if (!counted) return Unexpected(counted.error());
     std::uint64_t before = meter.seen.load(std::memory_order_relaxed);
     while (before < *counted && !meter.seen.compare_exchange_weak(before, *counted, std::memory_order_acq_rel)) {}
     if (before >= *counted) return {};
@@ -228,7 +228,7 @@ Result<std::unique_ptr<BandwidthCounter>> open_thread_counter(const CounterSetti
                 "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
   // Tried here, on whatever thread this is: threads join later, when nobody can be told of an error.
   const auto tried = PerfEvent::open(settings.reads, std::nullopt, PerfEvent::Tells::signal);
-  if (!tried) return std::unexpected(tried.error());
+  if (!tried) return Unexpected(tried.error());
   return std::make_unique<ThreadCounter>(settings);
 }
 

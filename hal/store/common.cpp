@@ -9,7 +9,7 @@ namespace rtexec::hal {
 
 Result<StoreMemory> StoreMemory::open(Device& device, Bytes size, HostMemoryKind kind, std::string_view what) {
   auto mapping = Mapping::anonymous(size, PROT_READ | PROT_WRITE, MAP_POPULATE, what);
-  if (!mapping) return std::unexpected(mapping.error());
+  if (!mapping) return Unexpected(mapping.error());
   StoreMemory memory;
   memory.memory_ = std::move(*mapping);
   if (kind == HostMemoryKind::pageable) return memory;

@@ -45,7 +45,7 @@ class StoreMemory {
 /// The answer to load() and save() where there is no such chunk, or no address.
 [[nodiscard]] inline Status bad_transfer(Beside beside) noexcept {
   (void)beside();
-  return std::unexpected(Errc::bad_input);
+  return Unexpected(Errc::bad_input);
 }
 
 } // namespace rtexec::hal

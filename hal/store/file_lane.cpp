@@ -17,7 +17,7 @@ Status FileLane::finish(unsigned slot) noexcept {
     if (!ring_) account(mine, transfer(mine.left));
     else wait();
   }
-  return mine.failed ? Status(std::unexpected(Errc::io_error)) : Status();
+  return mine.failed ? Status(Unexpected(Errc::io_error)) : Status();
 }
 
 void FileLane::end() noexcept {

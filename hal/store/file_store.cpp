@@ -137,7 +137,7 @@ class FileStore final : public BackingStore {
 
 Result<> FileStore::prepare() {
   auto filling = StoreMemory::open(device_, part_, HostMemoryKind::pageable, "filling the swap file " + name_.string());
-  if (!filling) return std::unexpected(filling.error());
+  if (!filling) return Unexpected(filling.error());
   filling_ = std::move(*filling);
   const int refusal = bypass_page_cache(file_.number(), filling_.base());
   direct_ = refusal == 0;
@@ -148,7 +148,7 @@ Result<> FileStore::prepare() {
     for (Side* side : {&reading_, &writing_}) {
       auto buffers = StoreMemory::open(device_, part_ * FileLane::depth, HostMemoryKind::page_locked,
                                        "buffers of the swap file " + name_.string());
-      if (!buffers) return std::unexpected(buffers.error());
+      if (!buffers) return Unexpected(buffers.error());
       side->buffers = std::move(*buffers);
     }
   }
@@ -274,11 +274,11 @@ std::string FileStore::failure() const {
 Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks,
                                                       const std::filesystem::path& file) {
   const auto size = store_size(device, chunks);
-  if (!size) return std::unexpected(size.error());
+  if (!size) return Unexpected(size.error());
   auto made = make_file(file, *size);
-  if (!made) return std::unexpected(made.error());
+  if (!made) return Unexpected(made.error());
   auto store = std::make_unique<FileStore>(device, chunks, file, std::move(*made));
-  if (auto prepared = store->prepare(); !prepared) return std::unexpected(prepared.error());
+  if (auto prepared = store->prepare(); !prepared) return Unexpected(prepared.error());
   return store;
 }
 

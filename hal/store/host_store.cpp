@@ -92,9 +92,9 @@ class HostStore final : public BackingStore {
 
 Result<std::unique_ptr<BackingStore>> open_host_store(Device& device, std::size_t chunks, HostMemoryKind kind) {
   const auto size = store_size(device, chunks);
-  if (!size) return std::unexpected(size.error());
+  if (!size) return Unexpected(size.error());
   auto memory = StoreMemory::open(device, *size, kind, "a backing store of " + readable(*size) + " in host memory");
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   return std::make_unique<HostStore>(device, chunks, kind, std::move(*memory));
 }
 

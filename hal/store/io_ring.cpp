@@ -17,14 +17,14 @@ bool contains(std::span<const std::byte> region, const FilePart& part) {
 
 } // namespace
 
-std::expected<std::unique_ptr<IoRing>, int> IoRing::open(int file, unsigned depth) {
+Expected<std::unique_ptr<IoRing>, int> IoRing::open(int file, unsigned depth) {
   std::unique_ptr<IoRing> ring(new IoRing);
   if (sys().ring_open(depth, &ring->ring_) != 0) {
     const int error = errno;
     ring->ring_.ring_fd = -1;
-    return std::unexpected(error);
+    return Unexpected(error);
   }
-  if (sys().ring_register_file(&ring->ring_, file) != 0) return std::unexpected(errno);
+  if (sys().ring_register_file(&ring->ring_, file) != 0) return Unexpected(errno);
   return ring;
 }
 
@@ -32,11 +32,11 @@ IoRing::~IoRing() {
   if (ring_.ring_fd >= 0) sys().ring_close(&ring_);
 }
 
-std::expected<void, int> IoRing::register_memory(std::vector<std::span<std::byte>> regions) {
+Expected<void, int> IoRing::register_memory(std::vector<std::span<std::byte>> regions) {
   std::vector<iovec> buffers;
   for (const auto region : regions) buffers.push_back({region.data(), region.size()});
   if (sys().ring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size())) != 0)
-    return std::unexpected(errno);
+    return Unexpected(errno);
   regions_ = std::move(regions);
   return {};
 }
@@ -75,10 +75,10 @@ int IoRing::submit() noexcept {
   return error;
 }
 
-std::expected<IoRing::Completion, int> IoRing::wait() noexcept {
+Expected<IoRing::Completion, int> IoRing::wait() noexcept {
   io_uring_cqe* completion = nullptr;
   while (sys().ring_wait(&ring_, &completion) != 0) {
-    if (errno != EINTR) return std::unexpected(error_ = errno);
+    if (errno != EINTR) return Unexpected(error_ = errno);
   }
   const Completion found{static_cast<unsigned>(::io_uring_cqe_get_data64(completion)), completion->res};
   ::io_uring_cqe_seen(&ring_, completion);

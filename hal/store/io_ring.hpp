@@ -3,11 +3,10 @@
 // Threading: set-up from any one thread, the rest from one thread. After set-up no call allocates.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstddef>
-#include <expected>
 #include <liburing.h>
 #include <memory>
 #include <span>
@@ -30,19 +29,19 @@ class IoRing {
   };
 
   /// For `depth` parts at once. The error is the kernel's number.
-  [[nodiscard]] static std::expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth);
+  [[nodiscard]] static Expected<std::unique_ptr<IoRing>, int> open(int file, unsigned depth);
   ~IoRing();
   IoRing(const IoRing&) = delete;
   IoRing& operator=(const IoRing&) = delete;
 
   /// Once. `regions` of at most 1 GiB each are then kept ready for the kernel; other memory works too, and costs more.
   /// The error is the kernel's number, and nothing is registered.
-  [[nodiscard]] std::expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
+  [[nodiscard]] Expected<void, int> register_memory(std::vector<std::span<std::byte>> regions);
 
   /// 0, or the kernel's error number; after an error nothing more can be begun.
   [[nodiscard]] int begin(bool write, const FilePart& part, unsigned tag) noexcept;
   /// The next of those that were begun. An error is the kernel's number, and final.
-  [[nodiscard]] std::expected<Completion, int> wait() noexcept;
+  [[nodiscard]] Expected<Completion, int> wait() noexcept;
 
  private:
   IoRing() = default;

@@ -162,7 +162,7 @@ struct Streams {
 
 Result<> open(std::optional<Output>& output, const fs::path& file) {
   auto opened = Output::open(file);
-  if (!opened) return std::unexpected(opened.error());
+  if (!opened) return Unexpected(opened.error());
   output = std::move(*opened);
   return {};
 }
@@ -206,7 +206,7 @@ Result<Analysis> read(const Options& options, std::vector<traces::Watcher*> watc
     Reading progress(analyzer);
     summary = traces::read_records(options.input, setup, progress);
   }
-  if (!summary) return std::unexpected(summary.error());
+  if (!summary) return Unexpected(summary.error());
   Analysis analysis = analyzer.finish(*summary);
   analysis.folder = options.input;
   return analysis;
@@ -233,7 +233,7 @@ Result<Stretch> parse_window(const std::string& text) {
 
 Result<traces::Window> window_of(const std::string& text, const Analysis& analysis) {
   const auto stretch = parse_window(text);
-  if (!stretch) return std::unexpected(stretch.error());
+  if (!stretch) return Unexpected(stretch.error());
   const Duration recorded = analysis.to - analysis.from;
   if (stretch->from >= recorded)
     return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
@@ -248,7 +248,7 @@ Result<std::vector<traces::Gantt>> collect(const Options& options, const Analysi
   std::vector<traces::Window> windows = traces::windows_of(analysis, pieces);
   if (!options.window.empty()) {
     const auto window = window_of(options.window, analysis);
-    if (!window) return std::unexpected(window.error());
+    if (!window) return Unexpected(window.error());
     windows = {*window};
   }
   traces::GanttCollector collector(windows, analysis.from);
@@ -256,7 +256,7 @@ Result<std::vector<traces::Gantt>> collect(const Options& options, const Analysi
   traces::Analyzer again(setup, {&collector});
   Reading progress(again);
   if (const auto summary = traces::read_records(options.input, setup, progress); !summary)
-    return std::unexpected(summary.error());
+    return Unexpected(summary.error());
   return collector.take();
 }
 
@@ -268,7 +268,7 @@ Result<> draw(const Options& options, const Analysis& analysis, std::uint64_t pi
   if (!options.svg.empty())
     if (auto ok = open(svg, options.svg); !ok) return ok;
   const auto gantts = collect(options, analysis, pieces);
-  if (!gantts) return std::unexpected(gantts.error());
+  if (!gantts) return Unexpected(gantts.error());
   if (html) {
     traces::write_html(analysis, *gantts, html->stream());
     if (auto ok = html->close(); !ok) return ok;
@@ -285,7 +285,7 @@ Result<> write_measured(const Options& options, const Analysis& analysis, std::o
   const auto measured = traces::measured_profile(
       analysis,
       {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt});
-  if (!measured) return std::unexpected(measured.error());
+  if (!measured) return Unexpected(measured.error());
   if (const auto written = write_profile(measured->profile, options.toml); !written) return written;
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
   for (const std::string& rule : measured->rules) out << "  " << rule << '\n';
@@ -384,7 +384,7 @@ Result<> check_options(const Options& options, bool samples) {
   if (options.html.empty() && options.svg.empty())
     return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
   const auto window = parse_window(options.window);
-  return window ? Result<>() : std::unexpected(window.error());
+  return window ? Result<>() : Unexpected(window.error());
 }
 
 int analyze(const Options& options) {

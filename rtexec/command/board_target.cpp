@@ -18,7 +18,7 @@ constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 /// `output` is there already, and it was asked to measure `board`.
 Result<BoardTarget> existing_target(const fs::path& output, const Board& board) {
   auto text = config::read_file(output, max_board_bytes);
-  if (!text) return std::unexpected(text.error());
+  if (!text) return Unexpected(text.error());
   const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
   const auto owned = parse_board(*text, output);
   if (!owned)
@@ -36,15 +36,15 @@ Result<BoardTarget> existing_target(const fs::path& output, const Board& board) 
 Result<BoardTarget> board_target(const std::string& name, const std::string& wanted) {
   const auto builtin = executive::builtin_boards();
   const auto board = read_board(name, builtin);
-  if (!board) return std::unexpected(board.error());
+  if (!board) return Unexpected(board.error());
   const auto known = std::ranges::find(builtin, name, &BuiltinBoard::name);
   const bool carried = known != builtin.end();
   const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
-  if (const auto writable = AtomicFile::create(output); !writable) return std::unexpected(writable.error());
+  if (const auto writable = AtomicFile::create(output); !writable) return Unexpected(writable.error());
   if (std::error_code error; fs::exists(output, error)) return existing_target(output, *board);
   if (carried) return BoardTarget{name, std::string(known->toml), output};
   auto text = config::read_file(name, max_board_bytes);
-  if (!text) return std::unexpected(text.error());
+  if (!text) return Unexpected(text.error());
   return BoardTarget{name, std::move(*text), output};
 }
 

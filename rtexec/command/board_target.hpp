@@ -1,7 +1,7 @@
 // The file of a board that a calibration measures and writes into.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <filesystem>
 #include <string>

@@ -54,7 +54,7 @@ std::string megabytes(Bandwidth value) { return text_of(static_cast<double>(valu
 Result<Counting> counting(const Options& options, const Board& board, const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);
   if (found) return Counting{.counters = std::move(*found), .obstacle = {}};
-  if (!options.event.empty() || found.error().code != Errc::refused) return std::unexpected(found.error());
+  if (!options.event.empty() || found.error().code != Errc::refused) return Unexpected(found.error());
   return Counting{.counters = {}, .obstacle = found.error().what};
 }
 

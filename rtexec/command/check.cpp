@@ -55,7 +55,7 @@ void note_other_policies(std::ostream& out, const Executive& executive) {
 /// Execution times of a profile, also for tasks of which the set gives them.
 Result<> take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = read_profile(file);
-  if (!profile) return std::unexpected(profile.error());
+  if (!profile) return Unexpected(profile.error());
   set.executive.profile = file;
   for (Task& task : set.tasks) {
     if (!task.wcet) continue; // the profile's, if it is of the same workload

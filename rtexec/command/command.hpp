@@ -2,7 +2,7 @@
 // callback it sets runs the command and leaves the exit code.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <CLI/App.hpp>
 #include <filesystem>

@@ -89,13 +89,13 @@ Result<IsolationStudy> study_of(const Options& options, const IsolationPlant& pl
     for (const study::IsolationWorkload& each : plant.workloads()) study.workloads.push_back(each.name);
   for (const std::string& text : options.limits) {
     const auto limit = limit_of("--limits", text);
-    if (!limit) return std::unexpected(limit.error());
+    if (!limit) return Unexpected(limit.error());
     if (!study.limits.empty() && *limit <= study.limits.back())
       return fail(Errc::bad_input, "--limits " + text + ": does not ascend; list them in ascending order");
     study.limits.push_back(*limit);
   }
   const auto runs_limit = limit_of("--runs-limit", options.runs_limit);
-  if (!runs_limit) return std::unexpected(runs_limit.error());
+  if (!runs_limit) return Unexpected(runs_limit.error());
   study.runs_limit = *runs_limit;
   return study;
 }
@@ -119,7 +119,7 @@ Result<Subject> modelled(const Options& options) {
   std::vector<std::string_view> names;
   for (const study::ModelledMode& mode : model.modes) names.push_back(mode.name);
   const auto modes = modes_of(options, names, "");
-  if (!modes) return std::unexpected(modes.error());
+  if (!modes) return Unexpected(modes.error());
   Subject subject{
       .preface = {"A model of a Jetson TX2, not a measurement"}, .event = {}, .stand_in = false, .plants = {}};
   for (const std::string_view mode : *modes)
@@ -130,7 +130,7 @@ Result<Subject> modelled(const Options& options) {
 
 Result<study::IsolationMachine> machine_of(const Options& options) {
   auto board = read_board(options.board, executive::builtin_boards());
-  if (!board) return std::unexpected(board.error());
+  if (!board) return Unexpected(board.error());
   study::IsolationRequest request{.board = std::move(*board),
                                   .event = options.event,
                                   .models = {options.models.begin(), options.models.end()},
@@ -145,9 +145,9 @@ Result<study::IsolationMachine> machine_of(const Options& options) {
 
 Result<Subject> measured(const Options& options, std::unique_ptr<MachineFloor>& floor) {
   auto machine = machine_of(options);
-  if (!machine) return std::unexpected(machine.error());
+  if (!machine) return Unexpected(machine.error());
   auto locks = BandwidthLocks::open();
-  if (!locks) return std::unexpected(locks.error());
+  if (!locks) return Unexpected(locks.error());
   floor = std::make_unique<MachineFloor>(std::move(*machine), std::move(*locks));
   const auto offered = study::modes_of(floor->machine);
   std::vector<std::string_view> names;
@@ -156,7 +156,7 @@ Result<Subject> measured(const Options& options, std::unique_ptr<MachineFloor>& 
   const auto modes = modes_of(
       options, names,
       on_cores ? " here: board '" + options.board + "' computes on the core that mode thesis would limit" : " here");
-  if (!modes) return std::unexpected(modes.error());
+  if (!modes) return Unexpected(modes.error());
   const std::string core = "core " + std::to_string(floor->machine.feeder);
   const std::string where = on_cores ? core + ", which is the device" : floor->machine.device + ", fed by " + core;
   Subject subject{.preface = {"Measured on " + where + " (" + hal::machine_name() + ")"},
@@ -478,7 +478,7 @@ Result<std::vector<Isolation>> measure(const Subject& subject, const IsolationSt
   std::vector<Isolation> isolations;
   for (const auto& plant : subject.plants) {
     auto isolation = run_isolation(*plant, study, [&] { return progress("measuring", ++done, wanted, "cases"); });
-    if (!isolation) return std::unexpected(isolation.error());
+    if (!isolation) return Unexpected(isolation.error());
     isolations.push_back(std::move(*isolation));
   }
   return isolations;

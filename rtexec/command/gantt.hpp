@@ -2,8 +2,8 @@
 // device and for each direction of copies. traces/report/svg.hpp draws it.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/simulator/simulator.hpp"
 #include "traces/report/gantt.hpp"
 

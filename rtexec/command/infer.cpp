@@ -57,12 +57,12 @@ class LoadedNetwork {
  public:
   static Result<LoadedNetwork> load(const Options& options, std::ostream& out) {
     const auto board = read_board(options.board, executive::builtin_boards());
-    if (!board) return std::unexpected(board.error());
+    if (!board) return Unexpected(board.error());
     const Precision precision = precision_of(options.precision);
     if (const std::string problem = executive::problem_of_precision(precision, *board); !problem.empty())
       return fail(Errc::bad_input, problem);
     auto graph = tasks::read_onnx(options.model);
-    if (!graph) return std::unexpected(graph.error());
+    if (!graph) return Unexpected(graph.error());
     LoadedNetwork loaded;
     loaded.metadata_ = graph->metadata;
     tasks::optimise(*graph);
@@ -70,7 +70,7 @@ class LoadedNetwork {
     if (!network) return fail(network.error().code, options.model + ": " + network.error().what);
     if ((*network)->inputs().empty()) return fail(Errc::bad_input, options.model + ": the network has no input");
     loaded.network_ = std::move(*network);
-    if (const auto bound = loaded.bind(*board, options.tune, out); !bound) return std::unexpected(bound.error());
+    if (const auto bound = loaded.bind(*board, options.tune, out); !bound) return Unexpected(bound.error());
     return loaded;
   }
 
@@ -104,18 +104,18 @@ class LoadedNetwork {
     const Bytes needed =
         round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
     auto device = hal::open_device(board, tune ? board.capacity : std::max(needed, board.chunk), board.chunk);
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     device_ = std::move(*device);
     if (tune) {
       const auto tuned = network_->tune(*device_, [&](std::size_t done, std::size_t wanted) {
         out << "tuning: " << done << " of " << wanted << " layers\n";
         return true;
       });
-      if (!tuned) return std::unexpected(tuned.error());
+      if (!tuned) return Unexpected(tuned.error());
     }
     const auto tenant = executive::resident_tenant(network_->memory(), network_->constants(), device_->chunk_size());
     const auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     return network_->bind(*device_, (*memory)->addresses().front());
   }
 
@@ -126,10 +126,10 @@ class LoadedNetwork {
 
 Result<> fetch_inputs(LoadedNetwork& loaded, const fs::path& input) {
   const auto normalization = tasks::normalization_of(loaded.metadata());
-  if (!normalization) return std::unexpected(normalization.error());
+  if (!normalization) return Unexpected(normalization.error());
   for (const auto& port : loaded.network().inputs()) {
     const auto source = tasks::make_input(input, port.shape, *normalization);
-    if (!source) return std::unexpected(source.error());
+    if (!source) return Unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
       return fail(fetched.error(),
                   "input '" + port.name + "': " + input.string() + " could not be fetched: " + name(fetched.error()));
@@ -193,7 +193,7 @@ Result<> write_picture(LoadedNetwork& loaded, const tasks::OutputDecoder* decode
         options.model +
             " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
   auto picture = tasks::read_picture(options.input);
-  if (!picture) return std::unexpected(picture.error());
+  if (!picture) return Unexpected(picture.error());
   tasks::draw(*picture, boxes_in(*decoder, *picture, loaded.network().inputs().front().shape));
   tasks::draw(*picture, decoder->classes());
   if (const auto written = tasks::write_png(*picture, options.output); !written) return written;

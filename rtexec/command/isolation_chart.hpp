@@ -2,7 +2,7 @@
 // nothing else.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <span>
 #include <string>

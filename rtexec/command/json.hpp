@@ -2,7 +2,7 @@
 // sizes in bytes (_bytes).
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "rtexec/executive.hpp"
 
 #include <nlohmann/json.hpp>

@@ -23,7 +23,7 @@ bool is_file(const std::string& path) {
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
-std::unexpected<Error> json_failure(const std::string& file) {
+Unexpected<Error> json_failure(const std::string& file) {
   return fail(Errc::refused, "cannot write JSON to '" + file + "': " + std::strerror(errno != 0 ? errno : EIO));
 }
 
@@ -44,7 +44,7 @@ Result<> check_json(const std::string& file) {
   if (file.empty() || file == "-") return {};
   if (is_file(file)) {
     const auto created = AtomicFile::create(file);
-    return created ? Result<>() : std::unexpected(created.error());
+    return created ? Result<>() : Unexpected(created.error());
   }
   errno = 0;
   if (::access(file.c_str(), W_OK) == 0) return {}; // a pipe that is opened and closed has ended for its reader

@@ -115,7 +115,7 @@ std::vector<Finding> probe_counters(const Board& board) {
 
 Result<std::vector<Finding>> probe_board(const std::string& name) {
   const auto board = read_board(name.empty() ? "rtx" : name, executive::builtin_boards());
-  if (!board) return std::unexpected(board.error());
+  if (!board) return Unexpected(board.error());
   auto findings = probe_counters(*board);
   const auto device = name.empty()
                           ? probe_device(*board, "GPU", Finding::Grade::note)

@@ -112,8 +112,8 @@ class JobsFile {
 
 Result<Outcome> execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
   const StopOnSignal stop_on_signal(executive);
-  if (const auto recorded = recording.start(); !recorded) return std::unexpected(recorded.error());
-  if (const auto started = executive.start(); !started) return std::unexpected(started.error());
+  if (const auto recorded = recording.start(); !recorded) return Unexpected(recorded.error());
+  if (const auto started = executive.start(); !started) return Unexpected(started.error());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 

@@ -17,14 +17,14 @@ Result<> RunRecording::start() {
   if (on_misses()) return start_flight_recorder();
   if (options_.trace.empty()) return {};
   auto session = traces::Session::start(options_.trace, {.layers = options_.layers});
-  if (!session) return std::unexpected(session.error());
+  if (!session) return Unexpected(session.error());
   session_.emplace(std::move(*session));
   return {};
 }
 
 Result<> RunRecording::start_flight_recorder() {
   auto recorder = traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers});
-  if (!recorder) return std::unexpected(recorder.error());
+  if (!recorder) return Unexpected(recorder.error());
   recorder_.emplace(std::move(*recorder));
   signalled.store(&*recorder_);
   struct sigaction action {};
@@ -61,7 +61,7 @@ Result<> RunRecording::end(Report& report) {
   }
   if (!session_) return {};
   const auto summary = session_->stop();
-  if (!summary) return std::unexpected(summary.error());
+  if (!summary) return Unexpected(summary.error());
   report.trace = TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
   return {};
 }

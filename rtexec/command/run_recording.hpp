@@ -1,7 +1,7 @@
 // What `rtexec run` records: everything into a trace, or with a flight recorder what led to each miss.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "rtexec/executive.hpp"
 #include "traces/recording/flight_recorder.hpp"
 #include "traces/recording/session.hpp"

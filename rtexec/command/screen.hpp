@@ -3,7 +3,7 @@
 // threads that take these signals.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "hal/linux/resources.hpp"
 
 #include <csignal>

@@ -84,7 +84,7 @@ Result<Scenario> as_asked(const Options& options, const Executive& executive, Du
   scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
                                                         : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
-  if (!execution) return std::unexpected(execution.error());
+  if (!execution) return Unexpected(execution.error());
   if (execution->uniform)
     scenario.run.execution = simulator::uniform_executions(executive.plan(), execution->least, seed);
   if (execution->record.empty()) return scenario;
@@ -119,7 +119,7 @@ Result<Scenario> worst_case(const Options& options, const Executive& executive, 
 
 Result<Scenario> scenario_of(const Options& options, const Executive& executive, std::ostream& out) {
   const auto given = duration_of("--duration", options.duration);
-  if (!given) return std::unexpected(given.error());
+  if (!given) return Unexpected(given.error());
   if (options.releases == "adversarial") return worst_case(options, executive, *given, out);
   return as_asked(options, executive, given->value_or(executive.tasks().executive.duration.value_or(default_duration)));
 }
@@ -173,14 +173,14 @@ Result<> check_outputs(const Options& options) {
   if (const auto writable = check_json(options.json); !writable) return writable;
   if (options.gantt.empty()) return {};
   const auto writable = AtomicFile::create(options.gantt);
-  return writable ? Result<>() : std::unexpected(writable.error());
+  return writable ? Result<>() : Unexpected(writable.error());
 }
 
 Result<std::optional<GanttRecorder>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
   const auto from = duration_of("--from", options.from);
-  if (!from) return std::unexpected(from.error());
+  if (!from) return Unexpected(from.error());
   const auto to = duration_of("--to", options.to);
-  if (!to) return std::unexpected(to.error());
+  if (!to) return Unexpected(to.error());
   if (options.gantt.empty()) return std::nullopt;
   const Duration begin = from->value_or(Duration{0});
   const Duration end = std::min(to->value_or(scenario.run.horizon), scenario.run.horizon);
@@ -196,16 +196,16 @@ class Recording {
   [[nodiscard]] static Result<std::unique_ptr<Recording>> start(const std::string& folder, Scenario& scenario,
                                                                 const Plan& plan) {
     auto session = traces::Session::start(folder, {.buffer = buffer});
-    if (!session) return std::unexpected(session.error());
+    if (!session) return Unexpected(session.error());
     auto recording = std::unique_ptr<Recording>(new Recording(std::move(*session), scenario.tasks, plan));
     recording->tracer_.watch(scenario.run);
     return recording;
   }
 
   [[nodiscard]] Result<TraceReport> end(const Report& report) {
-    if (const auto written = tracer_.end(report); !written) return std::unexpected(written.error());
+    if (const auto written = tracer_.end(report); !written) return Unexpected(written.error());
     const auto summary = session_.stop();
-    if (!summary) return std::unexpected(summary.error());
+    if (!summary) return Unexpected(summary.error());
     return TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
   }
 

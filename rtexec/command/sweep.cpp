@@ -206,7 +206,7 @@ Result<> take_values(const Options& options, Study& study) {
     if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // the preset's
     if (!each.given.empty()) {
       const auto values = values_of(each.option, each.given);
-      if (!values) return std::unexpected(values.error());
+      if (!values) return Unexpected(values.error());
       each.values = *values;
       for (const double value : each.values)
         if (value < each.least || value > each.most || (each.whole && value != std::floor(value)))
@@ -266,7 +266,7 @@ Result<> check_size(const Study& study) {
 }
 
 Result<Study> study_of(const Options& options) {
-  if (const auto complete = check_complete(options); !complete) return std::unexpected(complete.error());
+  if (const auto complete = check_complete(options); !complete) return Unexpected(complete.error());
   Study study;
   study.source_name = "own";
   study.source.periods = Distribution::log_uniform;
@@ -279,11 +279,11 @@ Result<Study> study_of(const Options& options) {
   study.order = options.order == "edf" ? Order::edf : Order::static_priority;
   study.seed = options.seed;
   study.sets = options.sets;
-  if (const auto taken = take_source(options, study.source); !taken) return std::unexpected(taken.error());
-  if (const auto taken = take_device(options, study.device); !taken) return std::unexpected(taken.error());
-  if (const auto taken = take_values(options, study); !taken) return std::unexpected(taken.error());
-  if (const auto taken = take_tests(options, study); !taken) return std::unexpected(taken.error());
-  if (const auto checked = check_size(study); !checked) return std::unexpected(checked.error());
+  if (const auto taken = take_source(options, study.source); !taken) return Unexpected(taken.error());
+  if (const auto taken = take_device(options, study.device); !taken) return Unexpected(taken.error());
+  if (const auto taken = take_values(options, study); !taken) return Unexpected(taken.error());
+  if (const auto taken = take_tests(options, study); !taken) return Unexpected(taken.error());
+  if (const auto checked = check_size(study); !checked) return Unexpected(checked.error());
   return study;
 }
 

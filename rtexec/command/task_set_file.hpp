@@ -1,7 +1,7 @@
 // What the commands that read a task set have in common: its file and what the command line overrides in it.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "rtexec/command/command.hpp"
 
 #include <string>

@@ -36,14 +36,14 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   return which.empty() || id == which || id.substr(0, id.find('.')) == which;
 }
 
-std::unexpected<Error> nobody(const std::string& which) {
+Unexpected<Error> nobody(const std::string& which) {
   const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
   if (which.empty()) return fail(Errc::refused, "no executive is running" + hint);
   return fail(Errc::bad_input,
               "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
 }
 
-std::unexpected<Error> several(const std::vector<StatusPage>& pages) {
+Unexpected<Error> several(const std::vector<StatusPage>& pages) {
   std::string text = "several executives are running; choose one:";
   for (const StatusPage& page : pages) {
     const auto snapshot = page.read();
@@ -70,7 +70,7 @@ Result<StatusPage> choose(const std::string& which) {
   }
   if (pages.size() > 1) return several(pages);
   if (pages.size() == 1) return std::move(pages.front());
-  return error ? std::unexpected(*error) : nobody(which);
+  return error ? Unexpected(*error) : nobody(which);
 }
 
 /// How it ended; empty: it goes on.
@@ -94,7 +94,7 @@ class Viewer {
         quit = !stays(screen);
       }
     }
-    if (!end) return std::unexpected(end.error());
+    if (!end) return Unexpected(end.error());
     if (!end->empty()) std::cout << view(snapshot_, page_.owner().process, order_, colours_) << *end << std::endl;
     return {};
   }
@@ -103,7 +103,7 @@ class Viewer {
   Result<> list() {
     for (;;) {
       const auto end = update();
-      if (!end) return std::unexpected(end.error());
+      if (!end) return Unexpected(end.error());
       std::cout << view(snapshot_, page_.owner().process, order_, false) << *end << std::endl;
       if (!end->empty() || !std::cout) return {};
       hal::sleep_until(hal::now() + interval_);
@@ -117,7 +117,7 @@ class Viewer {
   Result<std::string> update() {
     const bool is_last = page_.is_last(); // before it is read: then what is read is the last
     auto snapshot = page_.read();
-    if (!snapshot) return std::unexpected(snapshot.error());
+    if (!snapshot) return Unexpected(snapshot.error());
     snapshot_ = std::move(*snapshot);
     return end_of(snapshot_, is_last);
   }
@@ -139,7 +139,7 @@ class Viewer {
 Result<> show_once(const StatusPage& page, const Options& options) {
   const bool is_last = page.is_last();
   const auto snapshot = page.read();
-  if (!snapshot) return std::unexpected(snapshot.error());
+  if (!snapshot) return Unexpected(snapshot.error());
   const std::string end = end_of(*snapshot, is_last);
   text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end
                             << (end.empty() ? "" : "\n");

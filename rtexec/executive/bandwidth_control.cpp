@@ -39,7 +39,7 @@ policies::BandwidthLoop::Settings loop_settings(const TaskSet& tasks, const Boar
           .kinds = tasks.tasks.size()};
 }
 
-std::unexpected<Error> refusal(std::span<const std::string> degraded) {
+Unexpected<Error> refusal(std::span<const std::string> degraded) {
   std::string lines;
   for (const std::string& each : degraded) config::add_line(lines, each);
   return fail(Errc::refused, lines + "\n[executive] allow_degraded = true runs all the same");
@@ -56,7 +56,7 @@ Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan
       std::ranges::copy_if(domain.cores, std::back_inserter(cores),
                            [&](unsigned core) { return !claimed.contains(core); });
     auto claim = hal::CoreClaim::take(cores);
-    if (!claim && domain.always) return std::unexpected(claim.error());
+    if (!claim && domain.always) return Unexpected(claim.error());
     if (!claim) {
       plan.reasons.push_back("not regulated: " + claim.error().what);
       continue;
@@ -90,13 +90,13 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   if (!tasks.regulated()) return nullptr;
   const std::vector<unsigned> serving(run.serving.begin(), run.serving.end());
   auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
-  if (!plan) return std::unexpected(plan.error());
+  if (!plan) return Unexpected(plan.error());
   if (!run.proved) plan->degraded.clear();
   if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return refusal(plan->degraded);
   auto claims = claim_cores(*plan, run.claimed);
-  if (!claims) return std::unexpected(claims.error());
+  if (!claims) return Unexpected(claims.error());
   auto locks = BandwidthLocks::open();
-  if (!locks) return std::unexpected(locks.error());
+  if (!locks) return Unexpected(locks.error());
   std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), tasks, board, std::move(*plan)));
   regulation::RegulationSettings settings{.period = tasks.bandwidth.period,
                                           .rules = {.reclaim = tasks.bandwidth.reclaim,
@@ -106,7 +106,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
                                           .observer = to_trace(),
                                           .open_counter = {}};
   auto regulation = regulation::Regulation::start(control->plan_.domains, settings, control->locks_);
-  if (!regulation) return std::unexpected(regulation.error());
+  if (!regulation) return Unexpected(regulation.error());
   control->regulation_ = std::move(*regulation);
   control->claims_ = std::move(*claims);
   if (control->loop_) control->set_limit(control->loop_->limit());

@@ -33,10 +33,10 @@ class Calibrator {
       : board_(std::move(board)), options_(options), progress_(progress) {}
 
   Result<Calibration> measure() {
-    if (const auto chosen = choose_chunks(); !chosen) return std::unexpected(chosen.error());
+    if (const auto chosen = choose_chunks(); !chosen) return Unexpected(chosen.error());
     for (const Bytes chunk : chunks_) wanted_ += volumes_of(chunk).size() + 1;
     for (const Bytes chunk : chunks_)
-      if (const auto measured = measure_chunk(chunk); !measured) return std::unexpected(measured.error());
+      if (const auto measured = measure_chunk(chunk); !measured) return Unexpected(measured.error());
     result_.chosen = cheapest();
     return std::move(result_);
   }
@@ -44,7 +44,7 @@ class Calibrator {
  private:
   Result<> choose_chunks() {
     const auto board = read_board(board_, builtin_boards());
-    if (!board) return std::unexpected(board.error());
+    if (!board) return Unexpected(board.error());
     volume_ = options_.volume.value_or(board->device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
                                                                          : Bytes{std::uint64_t{1} << 30});
     chunks_ = options_.chunks;
@@ -74,7 +74,7 @@ class Calibrator {
     const auto counts = volumes_of(chunk);
     for (const std::uint32_t count : counts) {
       const auto observed = observe(chunk, count, MemoryClass::state, per_chunk);
-      if (!observed) return std::unexpected(observed.error());
+      if (!observed) return Unexpected(observed.error());
       Duration longest{0};
       for (const ObservedSwap& job : observed->jobs) {
         // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is
@@ -87,7 +87,7 @@ class Calibrator {
       per_chunk = longest / count;
     }
     const auto dropped = observe(chunk, counts.back(), MemoryClass::constant, per_chunk);
-    if (!dropped) return std::unexpected(dropped.error());
+    if (!dropped) return Unexpected(dropped.error());
     double drop = 0;
     for (const ObservedSwap& job : dropped->jobs) drop = std::max(drop, nanoseconds(job.out_busy) / counts.back());
     result_.chunks.push_back(charge(chunk, fit(in), fit(out), drop, whole));

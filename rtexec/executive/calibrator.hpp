@@ -6,9 +6,9 @@
 // margin.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstddef>
 #include <filesystem>

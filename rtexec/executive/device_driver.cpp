@@ -95,7 +95,7 @@ struct DeviceDriver::Mover {
     work.begin(driver->options_.bandwidth);
     if (driver->recording()) traces::swap_begin(*action, hal::now());
     const auto moved = out() ? driver->memory_.save(action->transfer) : driver->memory_.load(action->transfer);
-    if (!moved) return std::unexpected(moved.error());
+    if (!moved) return Unexpected(moved.error());
     copied = *moved;
     return {};
   }
@@ -249,7 +249,7 @@ void DeviceDriver::carry_out(const Action& action) noexcept {
 void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
   const Instant now = hal::now();
   left(*lanes_[job.task]);
-  lanes_[job.task]->client->executed(job.number, std::unexpected(why), now, now);
+  lanes_[job.task]->client->executed(job.number, Unexpected(why), now, now);
 }
 
 void DeviceDriver::wanted(Lane& lane) noexcept {

@@ -24,7 +24,7 @@ hal::Access access_of(const Arena& arena, std::uint32_t slot) {
   return slot < arena.constant ? hal::Access::read : hal::Access::read_write;
 }
 
-std::unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Errc error) {
+Unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Errc error) {
   return fail(error, "device '" + device.name() + "': mapping slot " + std::to_string(slot) +
                          " of an arena failed: " + name(error));
 }
@@ -52,10 +52,10 @@ Tenant resident_tenant(const MemoryDemand& demand, std::span<const std::byte> co
 Result<std::unique_ptr<DeviceMemory>> DeviceMemory::lay_out(hal::Device& device, std::span<const Tenant> tenants,
                                                             const Options& options) {
   std::unique_ptr<DeviceMemory> memory(new DeviceMemory(device, options));
-  if (auto created = memory->create_pool(tenants); !created) return std::unexpected(created.error());
+  if (auto created = memory->create_pool(tenants); !created) return Unexpected(created.error());
   for (const Tenant& tenant : tenants)
-    if (auto added = memory->add(tenant); !added) return std::unexpected(added.error());
-  if (auto noted = memory->note_digests(); !noted) return std::unexpected(noted.error());
+    if (auto added = memory->add(tenant); !added) return Unexpected(added.error());
+  if (auto noted = memory->note_digests(); !noted) return Unexpected(noted.error());
   return memory;
 }
 
@@ -73,7 +73,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
   }
   for (const auto& [chunks, count] : {std::pair(&frames_, options_.frames), std::pair(&scratch_, scratch)}) {
     auto created = device_.create_chunks(count);
-    if (!created) return std::unexpected(created.error());
+    if (!created) return Unexpected(created.error());
     *chunks = std::move(*created);
   }
   if (swapped == 0) return {};
@@ -85,11 +85,11 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
                     "': its mappings cannot change while it computes, so that nothing can be swapped beside a job; " +
                     "use fewer or smaller networks, with [swap] policy = \"none\"");
   auto store = options_.open_store(device_, swapped + (options_.exercise ? 2 : 0));
-  if (!store) return std::unexpected(store.error());
+  if (!store) return Unexpected(store.error());
   store_ = std::move(*store);
   if (!options_.exercise) return {};
   auto spare = device_.allocate(hal::BufferKind::device, device_.chunk_size() * 2);
-  if (!spare) return std::unexpected(spare.error());
+  if (!spare) return Unexpected(spare.error());
   spare_ = *spare;
   return {};
 }
@@ -101,7 +101,7 @@ Result<> DeviceMemory::add(const Tenant& tenant) {
   if (arena.slots() == 0) return addresses_.emplace_back(), Result<>();
   const std::size_t chunk = device_.chunk_size().count;
   const auto range = device_.reserve(device_.chunk_size() * arena.slots());
-  if (!range) return std::unexpected(range.error());
+  if (!range) return Unexpected(range.error());
   addresses_.push_back({.constant = range->base,
                         .scratch = range->base + first_scratch(arena) * chunk,
                         .state = range->base + arena.constant * chunk});
@@ -124,7 +124,7 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
     const bool shared =
         options_.shared_scratch && slot >= first_scratch(arena) && slot < first_scratch(arena) + arena.scratch;
     const auto chunk = shared ? Result<hal::Chunk>(scratch_[slot - first_scratch(arena)]) : create_chunk();
-    if (!chunk) return std::unexpected(chunk.error());
+    if (!chunk) return Unexpected(chunk.error());
     if (slot < arena.constant)
       if (auto filled = upload(part_of(tenant.constants, slot, device_.chunk_size()), *chunk); !filled) return filled;
     if (const auto mapped = device_.map(range, slot, *chunk, access_of(arena, slot)); !mapped)
@@ -135,7 +135,7 @@ Result<> DeviceMemory::give_chunks(const Tenant& tenant, hal::AddressRange range
 
 Result<hal::Chunk> DeviceMemory::create_chunk() {
   const auto created = device_.create_chunks(1);
-  if (!created) return std::unexpected(created.error());
+  if (!created) return Unexpected(created.error());
   return created->front();
 }
 
@@ -193,7 +193,7 @@ Result<> DeviceMemory::bring_in(const policies::DeviceScheduler::State& state) {
       for (std::uint32_t slot = 0; slot < state.slots[task].size(); ++slot)
         if (state.slots[task][slot].residence == policies::DeviceScheduler::Residence::resident)
           if (const auto loaded = load({task, slot, state.slots[task][slot].frame}); !loaded)
-            return std::unexpected(loaded.error());
+            return Unexpected(loaded.error());
     return {};
   };
   if (!places_.empty()) outcome = execute_on(device_.engine(hal::EngineKind::copy_in), fill).outcome;
@@ -250,7 +250,7 @@ void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
   if (!keeps_digests()) store_->begin_save(number(transfer), device_.window(frames_[transfer.frame]));
 }
 
-std::expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
+Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noexcept {
   SlotPlace& place = places_[number(transfer)];
   place.holds = frames_[transfer.frame];
   const auto mapping = [&]() noexcept { return map_held(slots_of(transfer.task)); };
@@ -258,7 +258,7 @@ std::expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer
   if (outcome) return increment(loads_), device_.chunk_size();
   place.holds.reset();
   static_cast<void>(unmap(place));
-  return std::unexpected(outcome.error());
+  return Unexpected(outcome.error());
 }
 
 Status DeviceMemory::fill(const policies::Transfer& transfer, hal::Beside beside) noexcept {
@@ -266,15 +266,15 @@ Status DeviceMemory::fill(const policies::Transfer& transfer, hal::Beside beside
   if (const Status loaded = store_->load(number(transfer), window, beside); !loaded || !options_.verify) return loaded;
   hal::Digest found;
   if (const Status known = device_.digest(window, device_.chunk_size(), found); !known) return known;
-  return found == digests_[number(transfer)] ? Status() : std::unexpected(Errc::corrupted);
+  return found == digests_[number(transfer)] ? Status() : Unexpected(Errc::corrupted);
 }
 
-std::expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noexcept {
+Expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noexcept {
   SlotPlace& place = places_[number(transfer)];
   bool copied = false;
   const Status saved = place.copied_out ? save_contents(place, number(transfer), copied) : unmap(place);
   if (place.copied_out) copies_out_.fetch_sub(1, std::memory_order_relaxed);
-  if (!saved) return static_cast<void>(map(place, *place.holds)), std::unexpected(saved.error());
+  if (!saved) return static_cast<void>(map(place, *place.holds)), Unexpected(saved.error());
   place.holds.reset();
   increment(copied ? saves_ : place.copied_out ? skips_ : drops_);
   return copied ? device_.chunk_size() : Bytes{0};
@@ -297,7 +297,7 @@ Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& c
 
 Status DeviceMemory::prepare(std::uint32_t task) noexcept {
   const std::span slots = slots_of(task);
-  return holds_all(slots) ? map_held(slots) : std::unexpected(Errc::device_fault);
+  return holds_all(slots) ? map_held(slots) : Unexpected(Errc::device_fault);
 }
 
 DeviceMemory::Spare DeviceMemory::spare(bool out) const noexcept {

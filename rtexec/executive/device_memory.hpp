@@ -12,7 +12,7 @@
 // unmapped before its slot maps anything again.
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "hal/backing_store.hpp"
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
@@ -84,10 +84,10 @@ class DeviceMemory {
   /// at the latest with the last slot that its task misses, since a GPU may change a mapping only in the gaps of its
   /// copies out (1 ms on an H200, not 40 us). After an error the slot holds nothing, and is unmapped if that can be.
   /// Returns the bytes copied; io_error, corrupted, or what the device says.
-  [[nodiscard]] std::expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
+  [[nodiscard]] Expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
   /// Unmaps the slot and copies the frame out, where that is needed; after an error the slot holds its chunk, and maps
   /// it again if that can be. Returns the bytes copied.
-  [[nodiscard]] std::expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
+  [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
   /// Before a job of `task` executes, and only then: maps what an error left unmapped. The job must not execute after
   /// an error: device_fault, a slot holds no chunk; or what the device says.
   [[nodiscard]] Status prepare(std::uint32_t task) noexcept;

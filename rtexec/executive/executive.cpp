@@ -194,9 +194,9 @@ Result<> Executive::Implementation::start() {
   if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
   if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported)
-    if (const auto accepted = accept(std::unexpected(idle.error())); !accepted) return accepted;
+    if (const auto accepted = accept(Unexpected(idle.error())); !accepted) return accepted;
   auto placement = executive::place_threads(set_.tasks, set_.board, plan_, hal::Machine());
-  if (!placement) return std::unexpected(placement.error());
+  if (!placement) return Unexpected(placement.error());
   partition_ = std::move(placement->partition);
   if (const auto claimed = claim_cores(*placement); !claimed) return claimed;
   if (const auto kept = accept(keep_awake(*placement)); !kept) return kept;
@@ -234,9 +234,9 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
   const std::vector<unsigned> used(cores.begin(), cores.end());
   auto claim = hal::CoreClaim::take(used);
   if (claim) claim_ = std::move(*claim);
-  else if (const auto accepted = accept(std::unexpected(claim.error())); !accepted) return accepted;
+  else if (const auto accepted = accept(Unexpected(claim.error())); !accepted) return accepted;
   auto frequency = hal::Machine().lock_frequency(used);
-  if (!frequency) return accept(std::unexpected(frequency.error()));
+  if (!frequency) return accept(Unexpected(frequency.error()));
   frequency_ = std::move(*frequency);
   return {};
 }
@@ -247,7 +247,7 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
   std::set<unsigned> cores = cores_of_jobs(placement);
   if (placement.scheduler.core) cores.insert(*placement.scheduler.core);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
-  if (!awake) return std::unexpected(awake.error());
+  if (!awake) return Unexpected(awake.error());
   awake_ = std::move(*awake);
   return {};
 }
@@ -260,7 +260,7 @@ Result<> Executive::Implementation::regulate(const executive::Placement& placeme
                                     .proved = plan_.proved};
   auto control = executive::BandwidthControl::start(set_.tasks, set_.board, run);
   if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded))
-    return std::unexpected(control.error());
+    return Unexpected(control.error());
   if (!control) {
     degraded_.push_back("no memory bandwidth budget is in force: " + control.error().what);
     return {};
@@ -272,7 +272,7 @@ Result<> Executive::Implementation::regulate(const executive::Placement& placeme
 
 Result<> Executive::Implementation::open_device(const executive::Placement& placement) {
   auto device = set_.open_device(plan_.capacity, plan_.chunk);
-  if (!device) return std::unexpected(device.error());
+  if (!device) return Unexpected(device.error());
   device_ = std::move(*device);
   if (set_.measured_on && *set_.measured_on != device_->name())
     return fail(Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" + *set_.measured_on +
@@ -333,7 +333,7 @@ Result<> Executive::Implementation::fill_device() {
        .verify = set_.tasks.swap.verify,
        .exercise = setup_.copy_beside && plan_.swap,
        .open_store = [this](hal::Device& device, std::size_t chunks) { return open_store(device, chunks); }});
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   memory_ = std::move(*memory);
   if (plan_.swap) traces::swap_plan(*plan_.swap, memory_->store()->description().c_str());
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i)
@@ -346,7 +346,7 @@ Result<> Executive::Implementation::fill_device() {
 
 Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
   auto thread = hal::Thread::start(settings, std::move(body));
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   watched_.push_back(
       {.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = thread->kernel_id()});
   threads_.push_back(std::move(*thread));
@@ -374,7 +374,7 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
   }
   if (!setup_.on_miss) return {};
   auto teller = hal::Thread::start({.name = "misses", .core = {}, .reservation = {}}, [this] { tell_misses(); });
-  if (!teller) return std::unexpected(teller.error());
+  if (!teller) return Unexpected(teller.error());
   teller_ = std::move(*teller);
   return {};
 }
@@ -401,7 +401,7 @@ Result<> Executive::Implementation::rehearse() {
 
 Result<> Executive::Implementation::note_memory() {
   const auto use = device_->memory_use();
-  if (!use) return std::unexpected(use.error());
+  if (!use) return Unexpected(use.error());
   device_report_ = DeviceReport{.name = device_->name(),
                                 .used = use->own,
                                 .context = use->context,
@@ -631,9 +631,9 @@ Executive& Executive::operator=(Executive&&) noexcept = default;
 
 Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
   auto set = executive::load(std::move(tasks), setup);
-  if (!set) return std::unexpected(set.error());
+  if (!set) return Unexpected(set.error());
   auto plan = executive::make_plan(*set);
-  if (!plan) return std::unexpected(plan.error());
+  if (!plan) return Unexpected(plan.error());
   return Executive(std::make_unique<Implementation>(std::move(*set), std::move(*plan), std::move(setup)));
 }
 

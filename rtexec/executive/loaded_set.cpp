@@ -67,7 +67,7 @@ class Loader {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
       if (given == setup_.tunings->end() || given->second.empty()) return {};
-      if (const auto used = workload.use(given->second); !used) return std::unexpected(used.error());
+      if (const auto used = workload.use(given->second); !used) return Unexpected(used.error());
       return given->second;
     }
     if (!set_.profile) return {};
@@ -125,9 +125,9 @@ Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Byte
 }
 
 Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
-  if (const auto valid = validate(tasks); !valid) return std::unexpected(valid.error());
+  if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
   auto board = read_board(tasks.board, builtin_boards());
-  if (!board) return std::unexpected(board.error());
+  if (!board) return Unexpected(board.error());
 
   // What is promised depends on the scheduling class that the threads will get.
   tasks.executive.threads = available_policy(tasks.executive.threads);
@@ -137,7 +137,7 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
   if (!board->compute_core) board->compute_core = cores.back();
   if (!board->service_core) board->service_core = default_service_core(cores);
 
-  if (const auto checked = regulation::check_budgets(tasks, *board); !checked) return std::unexpected(checked.error());
+  if (const auto checked = regulation::check_budgets(tasks, *board); !checked) return Unexpected(checked.error());
 
   LoadedSet set;
   set.tasks = std::move(tasks);
@@ -146,11 +146,11 @@ Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
   const auto& file = set.tasks.executive.profile;
   if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {
     auto profile = read_profile(file);
-    if (!profile) return std::unexpected(profile.error());
+    if (!profile) return Unexpected(profile.error());
     set.profile = std::move(*profile);
   }
-  if (const auto loaded = Loader(set, setup).load(); !loaded) return std::unexpected(loaded.error());
-  if (const auto settled = settle_capacity(set); !settled) return std::unexpected(settled.error());
+  if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
+  if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   return set;
 }
 
@@ -162,7 +162,7 @@ Result<Plan> make_plan(LoadedSet& set) {
                       set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
                       set.tasks.file.string() + "`");
     if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied)
-      return std::unexpected(applied.error());
+      return Unexpected(applied.error());
     set.measured_on = set.profile->device;
   }
   auto plan = policies::make_plan(set.tasks, set.board, set.memory);

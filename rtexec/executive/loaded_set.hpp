@@ -1,11 +1,11 @@
 // A task set with everything that planning and running it needs: its board, its workloads, and what they demand.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
 #include "config/profile.hpp"
 #include "config/reader.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "rtexec/executive.hpp"
 #include "tasks/workload.hpp"
 

@@ -37,7 +37,7 @@ Result<> attempt(ThreadPolicy policy) {
   if (policy == ThreadPolicy::fifo) settings.fifo_priority = 1;
   else settings.reservation = implicit(trial);
   const auto thread = hal::Thread::start(settings, [] {});
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   return {};
 }
 

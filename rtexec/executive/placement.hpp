@@ -2,9 +2,9 @@
 // machine could not give.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
 

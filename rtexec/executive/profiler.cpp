@@ -52,10 +52,10 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
   ExecutiveSetup setup = make_setup();
   setup.tunings.emplace(); // those of an old profile do not count
   auto set = load(tasks, setup);
-  if (!set) return std::unexpected(set.error());
+  if (!set) return Unexpected(set.error());
   auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity),
                                  set->tasks.device.chunk.value_or(set->board.chunk));
-  if (!device) return std::unexpected(device.error());
+  if (!device) return Unexpected(device.error());
   Tuned tuned{.device = std::move(*device), .tunings = {}};
   for (std::size_t i = 0; i < set->workloads.size(); ++i) {
     const std::string& name = set->tasks.tasks[i].name;
@@ -96,7 +96,7 @@ Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup 
   setup.tunings = tunings;
   auto executive = Executive::create(measured_at(tasks, period), std::move(setup));
   if (!executive) return executive;
-  if (const auto started = executive->start(); !started) return std::unexpected(started.error());
+  if (const auto started = executive->start(); !started) return Unexpected(started.error());
   return executive;
 }
 
@@ -104,7 +104,7 @@ Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup 
 /// run.
 Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunings& tunings) {
   auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
-  if (!executive) return std::unexpected(executive.error());
+  if (!executive) return Unexpected(executive.error());
   const Report report = executive->stop();
   Duration most{0};
   std::map<unsigned, Duration> cores;
@@ -122,13 +122,13 @@ Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunin
 Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
                         const MakeSetup& make_setup) {
   const auto tuned = tune(tasks, observer, make_setup);
-  if (!tuned) return std::unexpected(tuned.error());
+  if (!tuned) return Unexpected(tuned.error());
   const auto round = busiest(tasks, make_setup(), tuned->tunings);
-  if (!round) return std::unexpected(round.error());
+  if (!round) return Unexpected(round.error());
   auto executive =
       started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), tuned->tunings);
-  if (!executive) return std::unexpected(executive.error());
-  if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return std::unexpected(ran.error());
+  if (!executive) return Unexpected(executive.error());
+  if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return Unexpected(ran.error());
   const Report report = executive->stop();
 
   Profile profile{

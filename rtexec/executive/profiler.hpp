@@ -4,7 +4,7 @@
 #pragma once
 
 #include "config/profile.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "rtexec/executive.hpp"
 
 #include <cstddef>

@@ -92,7 +92,7 @@ PageOwner this_process() {
           .process_namespace = own_namespace()};
 }
 
-std::unexpected<Error> damaged(const std::filesystem::path& file, const std::string& why) {
+Unexpected<Error> damaged(const std::filesystem::path& file, const std::string& why) {
   return fail(Errc::corrupted, "the status page " + file.string() + " is damaged: " + why);
 }
 
@@ -118,22 +118,22 @@ std::string problem_of(const PageHeader& header) {
 }
 
 /// The page, if it is there as a whole and in one state; otherwise what is wrong.
-std::expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
+Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   const auto expected = read_header(file);
-  if (!expected) return std::unexpected("it is cut off");
-  if (std::string problem = problem_of(*expected); !problem.empty()) return std::unexpected(std::move(problem));
+  if (!expected) return Unexpected("it is cut off");
+  if (std::string problem = problem_of(*expected); !problem.empty()) return Unexpected(std::move(problem));
   std::vector<std::uint64_t> words(expected->size / sizeof(std::uint64_t));
   if (read_from_begin(file, std::as_writable_bytes(std::span(words))) != expected->size)
-    return std::unexpected("it is cut off");
+    return Unexpected("it is cut off");
   const std::uint64_t digest = std::exchange(words[digest_word], 0);
-  if (digest != digest_of(words)) return std::unexpected("its contents do not fit their digest");
+  if (digest != digest_of(words)) return Unexpected("its contents do not fit their digest");
 
   Snapshot snapshot{.run = {}, .tasks = std::vector<TaskStatus>(expected->tasks)};
   std::span<const std::byte> from = std::as_bytes(std::span(words)).subspan(sizeof(PageHeader));
   take(from, bytes_of(snapshot.run));
   take(from, std::as_writable_bytes(std::span(snapshot.tasks)));
   const auto possible = [](const TaskStatus& task) { return task.state <= TaskState::on_device; };
-  if (!std::ranges::all_of(snapshot.tasks, possible)) return std::unexpected("a task is in a state that there is not");
+  if (!std::ranges::all_of(snapshot.tasks, possible)) return Unexpected("a task is in a state that there is not");
   return snapshot;
 }
 
@@ -188,7 +188,7 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
                                                                 Fill fill, Duration period) {
   remove_stale_pages(folder);
   std::unique_ptr<StatusPublisher> publisher(new StatusPublisher(std::move(first), std::move(fill), period));
-  if (const auto created = publisher->create(folder); !created) return std::unexpected(created.error());
+  if (const auto created = publisher->create(folder); !created) return Unexpected(created.error());
   publisher->publish();
   if (publisher->error_.load() != 0) {
     hal::sys().unlink(publisher->file_.c_str());
@@ -198,7 +198,7 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
       hal::Thread::start({.name = "status", .core = {}, .reservation = {}}, [self = publisher.get()] { self->run(); });
   if (!thread) {
     hal::sys().unlink(publisher->file_.c_str());
-    return std::unexpected(thread.error());
+    return Unexpected(thread.error());
   }
   publisher->thread_ = std::move(*thread);
   return publisher;

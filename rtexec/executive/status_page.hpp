@@ -11,8 +11,8 @@
 // a schedule that is known is one that can be disturbed.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "hal/linux/resources.hpp"
 #include "hal/thread.hpp"
 

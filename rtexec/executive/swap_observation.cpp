@@ -162,8 +162,8 @@ Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment) {
         std::make_unique<Idler>(experiment.chunk * experiment.chunks, experiment.kind, times[i]);
   }
   auto executive = Executive::create(std::move(set), std::move(setup));
-  if (!executive) return std::unexpected(executive.error());
-  if (const auto started = executive->start(); !started) return std::unexpected(started.error());
+  if (!executive) return Unexpected(executive.error());
+  if (const auto started = executive->start(); !started) return Unexpected(started.error());
   executive->wait();
   const Report report = executive->stop();
   ObservedSwaps observed{.device = report.device->name,

@@ -2,8 +2,8 @@
 // for its chunks is timed. For whoever measures (calibration, benchmarks).
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstdint>
 #include <string>

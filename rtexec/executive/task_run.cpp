@@ -319,7 +319,7 @@ void TaskRun::tell_miss(Duration response) noexcept {
 
 void TaskRun::keep_record(Status outcome, bool missed, Instant end) noexcept {
   if (recorded_ == records_.size()) return void(++lost_records_);
-  if (abandoned_.load()) outcome = std::unexpected(Errc::cancelled);
+  if (abandoned_.load()) outcome = Unexpected(Errc::cancelled);
   records_[recorded_++] = {.task = index_,
                            .number = job_.number,
                            .nominal = job_.nominal,

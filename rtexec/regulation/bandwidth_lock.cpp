@@ -54,7 +54,7 @@ bool own(int file, std::size_t place, short type) noexcept {
   return ::fcntl(file, F_OFD_SETLK, &range) == 0;
 }
 
-std::unexpected<Error> failed(const std::filesystem::path& file, const std::string& why) {
+Unexpected<Error> failed(const std::filesystem::path& file, const std::string& why) {
   return fail(Errc::refused, "the page of bandwidth locks, " + file.string() + ": " + why);
 }
 

@@ -92,7 +92,7 @@ class Planner {
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     const std::vector<unsigned> cores = regulated_cores();
     const auto choices = machine_.choose(board_, tasks_.bandwidth, cores, machine_.holds);
-    if (!choices) return std::unexpected(choices.error());
+    if (!choices) return Unexpected(choices.error());
     for (const hal::CounterChoice& choice : *choices) add(choice);
     if (!errors_.empty()) return fail(Errc::bad_input, errors_);
     if (plan_.domains.empty())
@@ -209,7 +209,7 @@ Result<> check_budgets(const TaskSet& tasks, const Board& board) { return Checke
 
 Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own,
                                        const RegulatedMachine& machine) {
-  if (const auto checked = check_budgets(tasks, board); !checked) return std::unexpected(checked.error());
+  if (const auto checked = check_budgets(tasks, board); !checked) return Unexpected(checked.error());
   return Planner(tasks, board, own, machine).plan();
 }
 

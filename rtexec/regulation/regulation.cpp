@@ -416,7 +416,7 @@ class Running final : public Regulation {
     for (std::size_t i = 0; i < planned.size(); ++i) {
       auto counter = shared_.settings.open_counter ? shared_.settings.open_counter(planned[i].counter)
                                                    : hal::open_counter(planned[i].counter);
-      if (!counter) return std::unexpected(counter.error());
+      if (!counter) return Unexpected(counter.error());
       domains_.push_back(std::make_unique<Domain>(i, planned[i], std::move(*counter), shared_));
     }
     return {};
@@ -428,13 +428,13 @@ class Running final : public Regulation {
       if (domain->planned().counter.back_end != CounterBackEnd::thread)
         held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
-    if (!raised) return std::unexpected(raised.error());
+    if (!raised) return Unexpected(raised.error());
     overflows_ = std::move(*raised);
     for (const auto& domain : domains_)
       for (const unsigned core : domain->planned().cores)
         if (const auto started = start_thread(*domain, core); !started) return started;
     auto watcher = hal::Thread::start({.name = "regulate-watch", .core = {}, .reservation = {}}, [this] { watch(); });
-    if (!watcher) return std::unexpected(watcher.error());
+    if (!watcher) return Unexpected(watcher.error());
     threads_.push_back(std::move(*watcher));
     shared_.grid.store(ns(hal::now() + shared_.settings.period), std::memory_order_release);
     shared_.started.raise();
@@ -499,7 +499,7 @@ class Running final : public Regulation {
       settings.reservation.reset();
       thread = hal::Thread::start(settings, body);
     }
-    if (!thread) return std::unexpected(thread.error());
+    if (!thread) return Unexpected(thread.error());
     threads_.push_back(std::move(*thread));
     return {};
   }
@@ -535,8 +535,8 @@ class Running final : public Regulation {
 Result<std::unique_ptr<Regulation>> Regulation::start(std::span<const RegulatedDomain> domains,
                                                       const RegulationSettings& settings, BandwidthLocks& locks) {
   auto running = std::make_unique<Running>(domains, settings, locks);
-  if (const auto opened = running->open(domains); !opened) return std::unexpected(opened.error());
-  if (const auto started = running->start_threads(); !started) return std::unexpected(started.error());
+  if (const auto opened = running->open(domains); !opened) return Unexpected(opened.error());
+  if (const auto started = running->start_threads(); !started) return Unexpected(started.error());
   return running;
 }
 

@@ -3,9 +3,9 @@
 // executive, by calibration and by experiments.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "policies/bandwidth.hpp"
 #include "rtexec/bandwidth_lock.hpp"

@@ -5,8 +5,8 @@
 // earlier jobs decide it. It proves nothing: a response that it does not find may be possible all the same.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/simulator/simulator.hpp"
 
 #include <array>

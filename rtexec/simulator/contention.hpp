@@ -16,8 +16,8 @@
 // Deterministic: the same arguments give the same result.
 #pragma once
 
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstddef>
 #include <cstdint>

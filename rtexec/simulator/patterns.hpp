@@ -2,9 +2,9 @@
 // the same arguments give the same run, whatever the order in which jobs ask. The functions own what they need.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/simulator/simulator.hpp"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Reports on a run of the simulator as the executive reports on a real one.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/executive.hpp"
 #include "rtexec/executive/statistics.hpp"
 #include "rtexec/simulator/simulator.hpp"

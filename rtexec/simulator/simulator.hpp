@@ -9,9 +9,9 @@
 // once; a part or a transfer that has begun is waited for.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 
 #include <algorithm>

@@ -126,7 +126,7 @@ void Tracer::end_transfer(const Step& step) {
   const auto& transfer = step.action.transfer;
   const bool copied = !step.failed && (step.action.kind == policies::Action::Kind::copy_in ||
                                        plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out);
-  write(traces::swap_end, step.action, step.now, step.failed ? Status(std::unexpected(Errc::io_error)) : Status(),
+  write(traces::swap_end, step.action, step.now, step.failed ? Status(Unexpected(Errc::io_error)) : Status(),
         copied ? plan_.chunk : Bytes{0});
 }
 

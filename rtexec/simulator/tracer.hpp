@@ -5,9 +5,9 @@
 // buffers hold have been written, the simulation waits until they are in files.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/executive.hpp"
 #include "rtexec/simulator/simulator.hpp"
 #include "traces/recording/session.hpp"

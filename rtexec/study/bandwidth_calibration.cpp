@@ -45,7 +45,7 @@ class Calibrator {
     std::optional<unsigned> idle;
     for (unsigned i = 0; i < attempts; ++i) {
       const auto each = measure_together(count);
-      if (!each) return std::unexpected(each.error());
+      if (!each) return Unexpected(each.error());
       const auto at = std::ranges::find_if_not(*each, moves);
       if (at == each->end()) return sum_of(*each);
       idle = machine_.cores[static_cast<std::size_t>(at - each->begin())];
@@ -56,9 +56,9 @@ class Calibrator {
  private:
   Result<CoreTraffic> measure_alone(unsigned core) const {
     const auto counter = open(core);
-    if (!counter) return std::unexpected(counter.error());
+    if (!counter) return Unexpected(counter.error());
     auto generator = machine_.corun(core, hooks_of(counter->get()));
-    if (!generator) return std::unexpected(generator.error());
+    if (!generator) return Unexpected(generator.error());
     if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
     const Instant begin = machine_.now();
     const Bytes moved_before = (*generator)->moved();
@@ -84,7 +84,7 @@ class Calibrator {
     for (const unsigned core : std::span(machine_.cores).first(count)) {
       if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
       auto generator = machine_.corun(core, {});
-      if (!generator) return std::unexpected(generator.error());
+      if (!generator) return Unexpected(generator.error());
       generators.push_back(std::move(*generator));
     }
     if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
@@ -102,7 +102,7 @@ class Calibrator {
 
   [[nodiscard]] bool rest(Duration length) const { return rest_while(machine_.going_on, machine_.rest, length); }
 
-  std::unexpected<Error> fail_of_idle(unsigned core) const {
+  Unexpected<Error> fail_of_idle(unsigned core) const {
     return fail(Errc::refused, "core " + std::to_string(core) +
                                    ": a traffic generator moved less than 1MB/s there in " +
                                    to_string(machine_.length) + ", " + std::to_string(attempts) +
@@ -131,10 +131,10 @@ class Calibrator {
   }
 
   /// What the generator caused: reads, or where the counters of writes see more of it, those.
-  static std::expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
+  static Expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
     if (counter == nullptr) return 0;
     const auto counted = counter->count();
-    if (!counted) return std::unexpected(counted.error());
+    if (!counted) return Unexpected(counted.error());
     return std::max(counted->reads, counted->writes);
   }
 
@@ -174,13 +174,13 @@ Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, c
   BandwidthCalibration calibration;
   for (const unsigned core : cores.cores) {
     const auto traffic = calibrator.alone(core);
-    if (!traffic) return std::unexpected(traffic.error());
+    if (!traffic) return Unexpected(traffic.error());
     calibration.alone.push_back(*traffic);
     if (!going_on()) return fail(Errc::cancelled, cancelled);
   }
   for (std::size_t count = 1; count <= cores.cores.size(); ++count) {
     const auto moved = calibrator.together(count);
-    if (!moved) return std::unexpected(moved.error());
+    if (!moved) return Unexpected(moved.error());
     calibration.together.push_back(*moved);
     if (!going_on()) return fail(Errc::cancelled, cancelled);
   }

@@ -2,8 +2,8 @@
 // n cores, as Nigam's thesis (Fig. 17 and Table 2) measured its board. And what budgets follow.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "rtexec/study/corunner.hpp"
 

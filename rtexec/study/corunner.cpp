@@ -18,7 +18,7 @@ class GeneratorOnCore final : public Corunner {
 };
 
 template <class Kind> Result<std::unique_ptr<tasks::Generator>> as_generator(Result<std::unique_ptr<Kind>> made) {
-  if (!made) return std::unexpected(made.error());
+  if (!made) return Unexpected(made.error());
   return std::move(*made);
 }
 
@@ -30,10 +30,10 @@ StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line) {
     auto generator = kind == CorunnerKind::pages
                          ? as_generator(tasks::PageGenerator::make())
                          : as_generator(tasks::LineGenerator::make(TrafficPattern::write, buffer, line));
-    if (!generator) return std::unexpected(generator.error());
+    if (!generator) return Unexpected(generator.error());
     const hal::ThreadSettings settings{.name = "corun-" + std::to_string(core), .core = core, .reservation = {}};
     auto thread = tasks::GeneratorThread::start(std::move(*generator), settings, {}, std::move(hooks));
-    if (!thread) return std::unexpected(thread.error());
+    if (!thread) return Unexpected(thread.error());
     return std::make_unique<GeneratorOnCore>(std::move(*thread));
   };
 }

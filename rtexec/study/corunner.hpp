@@ -2,8 +2,8 @@
 // studies are tested without a machine.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "tasks/traffic/generator_thread.hpp"
 
 #include <functional>

@@ -244,7 +244,7 @@ Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationS
   for (IsolationRow& row : result.rows)
     for (unsigned corunners = 0; corunners <= study.corunners; ++corunners) {
       const auto measured = plant.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit});
-      if (!measured) return std::unexpected(measured.error());
+      if (!measured) return Unexpected(measured.error());
       row.measures.push_back(*measured);
       if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
     }
@@ -260,7 +260,7 @@ Result<IsolationRuns> measure_runs(IsolationPlant& plant, const IsolationStudy& 
   runs.limit = study.runs_limit;
   for (const bool limited : {false, true}) {
     auto lengths = plant.executions(study.runs, limited ? BandwidthLimit(study.runs_limit) : BandwidthLimit());
-    if (!lengths) return std::unexpected(lengths.error());
+    if (!lengths) return Unexpected(lengths.error());
     (limited ? runs.spread_with : runs.spread_without) = spread_of(*lengths);
     (limited ? runs.with : runs.without) = std::move(*lengths);
     if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
@@ -293,29 +293,29 @@ std::size_t count_measurements(const IsolationStudy& study) {
 
 Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
                                 const std::function<bool()>& going_on) {
-  if (const auto checked = check(plant, study); !checked) return std::unexpected(checked.error());
+  if (const auto checked = check(plant, study); !checked) return Unexpected(checked.error());
   std::vector<IsolationWorkload> workloads;
   for (const std::string& name : study.workloads) {
     auto workload = workload_named(plant, name);
-    if (!workload) return std::unexpected(workload.error());
+    if (!workload) return Unexpected(workload.error());
     workloads.push_back(std::move(*workload));
   }
   Isolation isolation{
       .name = plant.name(), .description = plant.description(), .sweeps = {}, .results = {}, .runs = {}};
   for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
     const auto moved = plant.sweep(corunners);
-    if (!moved) return std::unexpected(moved.error());
+    if (!moved) return Unexpected(moved.error());
     isolation.sweeps.push_back(*moved);
     if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
   }
   for (const IsolationWorkload& workload : workloads) {
     auto result = measure_workload(plant, study, workload, going_on);
-    if (!result) return std::unexpected(result.error());
+    if (!result) return Unexpected(result.error());
     isolation.results.push_back(std::move(*result));
   }
   if (study.runs == 0) return isolation;
   auto runs = measure_runs(plant, study, going_on);
-  if (!runs) return std::unexpected(runs.error());
+  if (!runs) return Unexpected(runs.error());
   isolation.runs = std::move(*runs);
   return isolation;
 }

@@ -3,8 +3,8 @@
 // runs is a plant: the model here, or a machine.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "rtexec/simulator/contention.hpp"
 
 #include <functional>

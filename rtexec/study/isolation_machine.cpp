@@ -65,22 +65,21 @@ class MachinePlant final : public IsolationPlant {
 
   Result<IsolationMeasure> measure(const IsolationCase& wanted) override {
     const auto workload = machine_.prepare(wanted.workload);
-    if (!workload) return std::unexpected(workload.error());
+    if (!workload) return Unexpected(workload.error());
     const auto regulation = regulate(wanted.limit, **workload);
-    if (!regulation) return std::unexpected(regulation.error());
+    if (!regulation) return Unexpected(regulation.error());
     Result<IsolationMeasure> measured;
     {
       const auto corunners = start(wanted.corunners, regulation->get());
-      measured = corunners ? measure_beside(**workload, *corunners) : std::unexpected(corunners.error());
+      measured = corunners ? measure_beside(**workload, *corunners) : Unexpected(corunners.error());
     }
-    if (const auto ended = end(regulation->get(), **workload); measured && !ended)
-      return std::unexpected(ended.error());
+    if (const auto ended = end(regulation->get(), **workload); measured && !ended) return Unexpected(ended.error());
     return measured;
   }
 
   Result<Bandwidth> sweep(unsigned count) override {
     const auto corunners = start(count, nullptr);
-    if (!corunners) return std::unexpected(corunners.error());
+    if (!corunners) return Unexpected(corunners.error());
     const Instant begin = machine_.now();
     const Bytes before = moved_by(*corunners);
     if (!rest_while(machine_.going_on, machine_.rest, machine_.length)) return fail(Errc::cancelled, cancelled);
@@ -90,9 +89,9 @@ class MachinePlant final : public IsolationPlant {
 
   Result<std::vector<Duration>> executions(std::size_t count, BandwidthLimit limit) override {
     const auto workload = machine_.prepare(machine_.kernel);
-    if (!workload) return std::unexpected(workload.error());
+    if (!workload) return Unexpected(workload.error());
     const auto regulation = regulate(limit, **workload);
-    if (!regulation) return std::unexpected(regulation.error());
+    if (!regulation) return Unexpected(regulation.error());
     std::vector<Duration> lengths;
     lengths.reserve(count);
     const auto ran = run(**workload, [&](Duration execution) {
@@ -100,8 +99,8 @@ class MachinePlant final : public IsolationPlant {
       return lengths.size() < count;
     });
     const auto ended = end(regulation->get(), **workload);
-    if (!ran) return std::unexpected(ran.error());
-    if (!ended) return std::unexpected(ended.error());
+    if (!ran) return Unexpected(ran.error());
+    if (!ended) return Unexpected(ended.error());
     return lengths;
   }
 
@@ -144,7 +143,7 @@ class MachinePlant final : public IsolationPlant {
       measured.worst = std::max(measured.worst, execution);
       return elapsed < machine_.length;
     });
-    if (!ran) return std::unexpected(ran.error());
+    if (!ran) return Unexpected(ran.error());
     const auto counted = static_cast<double>(jobs - 1);
     measured.corunners = rate(moved, elapsed);
     measured.performance = counted / std::chrono::duration<double>(elapsed).count();
@@ -156,7 +155,7 @@ class MachinePlant final : public IsolationPlant {
   Result<std::unique_ptr<Regulation>> regulate(BandwidthLimit limit, IsolatedWorkload& workload) {
     if (!limit) return nullptr;
     const auto domains = domains_of(*limit);
-    if (!domains) return std::unexpected(domains.error());
+    if (!domains) return Unexpected(domains.error());
     const regulation::RegulationSettings settings{
         .period = machine_.period,
         .rules = {.overshoot = thesis() ? Overshoot::forgive : Overshoot::carry},
@@ -166,7 +165,7 @@ class MachinePlant final : public IsolationPlant {
     auto regulation = machine_.regulate(*domains, settings, locks_);
     if (!regulation || !thesis()) return regulation;
     const auto joined = workload.call([&] { return (*regulation)->join(machine_.feeder); });
-    if (!joined) return std::unexpected(joined.error());
+    if (!joined) return Unexpected(joined.error());
     return regulation;
   }
 
@@ -217,7 +216,7 @@ class MachinePlant final : public IsolationPlant {
         hooks.end = [regulation, core] { regulation->leave(core); };
       }
       auto corunner = machine_.corun(core, std::move(hooks));
-      if (!corunner) return std::unexpected(corunner.error());
+      if (!corunner) return Unexpected(corunner.error());
       corunners.push_back(std::move(*corunner));
     }
     return corunners;
@@ -242,13 +241,13 @@ class DeviceWorkload final : public IsolatedWorkload {
   static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task,
                                                       const hal::ThreadSettings& thread) {
     auto made = tasks::make_workload(task, board.device);
-    if (!made) return std::unexpected(made.error());
+    if (!made) return Unexpected(made.error());
     std::unique_ptr<DeviceWorkload> own(new DeviceWorkload);
     own->workload_ = std::move(*made);
-    if (const auto opened = own->open(board, thread); !opened) return std::unexpected(opened.error());
+    if (const auto opened = own->open(board, thread); !opened) return Unexpected(opened.error());
     if (task.workload == WorkloadKind::winograd && board.device == DeviceKind::cuda)
-      if (const auto tuned = own->workload_->tune(*own->device_, {}); !tuned) return std::unexpected(tuned.error());
-    if (const auto bound = own->bind(); !bound) return std::unexpected(bound.error());
+      if (const auto tuned = own->workload_->tune(*own->device_, {}); !tuned) return Unexpected(tuned.error());
+    if (const auto bound = own->bind(); !bound) return Unexpected(bound.error());
     return own;
   }
 
@@ -287,7 +286,7 @@ class DeviceWorkload final : public IsolatedWorkload {
                          round_up(workload_->memory().state, board.chunk);
     auto device = hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk),
                                    board.chunk);
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     device_ = std::move(*device);
     return device_->engine(hal::EngineKind::compute).configure(thread);
   }
@@ -295,7 +294,7 @@ class DeviceWorkload final : public IsolatedWorkload {
   Result<> bind() {
     const auto tenant = executive::resident_tenant(workload_->memory(), workload_->constants(), device_->chunk_size());
     auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     memory_ = std::move(*memory);
     return workload_->bind(*device_, memory_->addresses().front());
   }
@@ -473,7 +472,7 @@ Result<IsolationMachine> isolation_machine(const IsolationRequest& request,
     return fail(Errc::refused,
                 "no core is left for a co-runner: this process may use no other than " + feeder_text(machine));
   auto counters = find_counters(request.board, request.event, others, regulated);
-  if (!counters) return std::unexpected(counters.error());
+  if (!counters) return Unexpected(counters.error());
   machine.corun = corunners_of_this_machine(counters->corunners, counters->line());
   take_counters(machine, std::move(*counters), others, regulated.online);
   if (machine.corunners.empty())

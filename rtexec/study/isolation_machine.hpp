@@ -2,8 +2,8 @@
 // held as the executive holds them. What it needs of the machine is a struct of functions, so that tests need none.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "rtexec/bandwidth_lock.hpp"
 #include "rtexec/regulation/regulation.hpp"

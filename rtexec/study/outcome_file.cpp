@@ -190,12 +190,12 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
                     (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder"
                                           : error_text(errno)));
   const auto whole = read(opened.path_, study, outcomes);
-  if (!whole) return std::unexpected(whole.error());
+  if (!whole) return Unexpected(whole.error());
   std::filesystem::resize_file(opened.path_, *whole, error);
   if (error) return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error.message());
   if (*whole == 0)
     if (const auto written = opened.write(first_line(study) + "\n" + second_line(study) + "\n"); !written)
-      return std::unexpected(written.error());
+      return Unexpected(written.error());
   return opened;
 }
 

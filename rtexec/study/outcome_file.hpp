@@ -3,7 +3,7 @@
 // tools only; of one thread.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "rtexec/study/study.hpp"
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Rest of long measurements, which the user may end.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <functional>

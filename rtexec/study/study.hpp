@@ -3,7 +3,7 @@
 // sittings.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "policies/device_tests.hpp"
 #include "policies/task_generator.hpp"
 

@@ -43,7 +43,7 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
     BandwidthOptions options;
     options.event = name;
     auto choices = machine.choose(board, options, cores, machine.holds);
-    if (!choices && choices.error().code == Errc::bad_input) return std::unexpected(choices.error());
+    if (!choices && choices.error().code == Errc::bad_input) return Unexpected(choices.error());
     if (!choices) {
       tried += "\n  " + choices.error().what.substr(0, choices.error().what.find('\n'));
       continue;

@@ -1,8 +1,8 @@
 // What counts the memory traffic of some cores of a machine: events are tried in turn, and an error tells of each.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "rtexec/regulation/regulation.hpp"
 #include "rtexec/study/corunner.hpp"

@@ -55,7 +55,7 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
                                                        Precision precision, const std::optional<Footprint>& footprint) {
   Fingerprint fingerprint;
   auto graph = read_onnx(model, [&](std::span<const std::byte> bytes) { fingerprint.add(bytes); });
-  if (!graph) return std::unexpected(graph.error());
+  if (!graph) return Unexpected(graph.error());
   if (graph->inputs.size() != 1)
     return fail(Errc::unsupported, model.string() + ": it has " + std::to_string(graph->inputs.size()) +
                                        " inputs; a task feeds exactly one");
@@ -72,7 +72,7 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, co
   auto decoder = make_decoder(graph->metadata, shape, output_shapes);
   if (!decoder) return in_model(decoder.error());
   auto source = make_input(input, shape, *normalization);
-  if (!source) return std::unexpected(source.error());
+  if (!source) return Unexpected(source.error());
   if (!input.empty()) add_input(fingerprint, input);
   std::unique_ptr<DnnWorkload> workload(new DnnWorkload(std::move(*network), std::move(*source), std::move(*decoder),
                                                         prefix(kind, precision) + fingerprint.text()));
@@ -100,7 +100,7 @@ Result<> DnnWorkload::fit() {
   added_ = beside - fixed_;
   if (footprint_->kind != MemoryClass::constant) return {};
   auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + added_);
-  if (!image) return std::unexpected(image.error());
+  if (!image) return Unexpected(image.error());
   image_ = std::move(*image);
   return {};
 }

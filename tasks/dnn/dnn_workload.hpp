@@ -3,7 +3,7 @@
 // take for the same network.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/constant_image.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/network.hpp"

@@ -11,7 +11,7 @@ namespace {
 
 template <class Implementation>
 Result<std::unique_ptr<Network>> as_network(Result<std::unique_ptr<Implementation>> made) {
-  if (!made) return std::unexpected(std::move(made.error()));
+  if (!made) return Unexpected(std::move(made.error()));
   return std::unique_ptr<Network>(std::move(*made));
 }
 

@@ -7,11 +7,11 @@
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
-#include "config/result.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 #include "hal/device.hpp"
 #include "tasks/dnn/graph.hpp"
 #include "tasks/workload.hpp"

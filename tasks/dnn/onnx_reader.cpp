@@ -235,7 +235,7 @@ Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name
 
 Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& seen) {
   const auto bytes = read_file(file, max_onnx_file);
-  if (!bytes) return std::unexpected(bytes.error());
+  if (!bytes) return Unexpected(bytes.error());
   if (seen) seen(*bytes);
   return parse_onnx(*bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                     seen);

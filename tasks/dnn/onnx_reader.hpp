@@ -5,7 +5,7 @@
 // Whatever the bytes are, the answer is a Graph or an Error: no crash, and no tensor above max_elements.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/graph.hpp"
 
 #include <cstddef>

@@ -39,7 +39,7 @@ Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& t
   std::unique_ptr<SyntheticWorkload> workload(new SyntheticWorkload(task, kind));
   if (workload->class_ != MemoryClass::constant) return workload;
   auto image = ConstantImage::pattern(workload->identity_, workload->swappable_);
-  if (!image) return std::unexpected(image.error());
+  if (!image) return Unexpected(image.error());
   workload->image_ = std::move(*image);
   return workload;
 }
@@ -83,7 +83,7 @@ Status SyntheticWorkload::execute() noexcept {
 
 Status SyntheticWorkload::visit_words(Instant end) noexcept {
   for (std::size_t visited = 0; visited < words_ && Clock::now() < end; ++visited) {
-    if (!visit(next_)) return std::unexpected(Errc::corrupted);
+    if (!visit(next_)) return Unexpected(Errc::corrupted);
     next_ = (next_ + 1) % words_;
   }
   return {};

@@ -14,7 +14,7 @@
 // Nothing is compared there.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/constant_image.hpp"
 #include "tasks/workload.hpp"

@@ -2,7 +2,7 @@
 // Set-up code.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "hal/machine.hpp"
 
 namespace rtexec::tasks {

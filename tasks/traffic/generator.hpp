@@ -17,9 +17,9 @@
 //   never two at once pages    a page for each that is touched for the first time, which the kernel has cleared
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 #include "hal/linux/resources.hpp"
 
 #include <atomic>

@@ -63,10 +63,10 @@ Result<GeneratorThread> GeneratorThread::start(std::unique_ptr<Generator> genera
   state->hooks = std::move(hooks);
   const auto seen = state->begun.value();
   auto thread = hal::Thread::start(settings, [self = state.get()] { self->run(); });
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   state->thread = std::move(*thread);
   while (state->begun.value() == seen) state->begun.wait(seen);
-  if (!state->refused) return std::unexpected(state->refused.error());
+  if (!state->refused) return Unexpected(state->refused.error());
   return GeneratorThread(std::move(state));
 }
 

@@ -2,7 +2,7 @@
 // experiments and calibration.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/thread.hpp"
 #include "tasks/traffic/generator.hpp"
 

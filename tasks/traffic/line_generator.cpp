@@ -35,7 +35,7 @@ Result<std::unique_ptr<LineGenerator>> LineGenerator::make(TrafficPattern patter
     return fail(Errc::bad_input,
                 "a buffer of " + to_string(buffer) + " has no room for two lines of " + to_string(line));
   auto memory = hal::Mapping::anonymous(size, PROT_READ | PROT_WRITE, 0, "the buffer of a traffic generator");
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   std::unique_ptr<LineGenerator> generator(new LineGenerator(pattern, std::move(*memory), line));
   generator->fill();
   return generator;

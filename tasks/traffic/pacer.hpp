@@ -3,7 +3,7 @@
 // no clock, no allocation.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 

@@ -10,7 +10,7 @@ Result<std::unique_ptr<PageGenerator>> PageGenerator::make(Bytes buffer) {
     return fail(Errc::bad_input, "a generator of page faults needs a buffer of at least one page");
   auto memory = hal::Mapping::anonymous(round_up(buffer, hal::page_size()), PROT_READ | PROT_WRITE, MAP_NORESERVE,
                                         "pages to touch");
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   // One fault would bring in many pages. A kernel without huge pages does not know the advice.
   if (::madvise(memory->base(), memory->size().count, MADV_NOHUGEPAGE) != 0 && errno != EINVAL)
     return hal::call_failed("keeping " + readable(memory->size()) + " of pages small", errno);

@@ -14,7 +14,7 @@ TrafficWorkload::TrafficWorkload(const Task& task, std::unique_ptr<LineGenerator
 Result<std::unique_ptr<TrafficWorkload>> TrafficWorkload::make(const Task& task, const hal::Machine& machine) {
   const auto caches = cache_facts(machine);
   auto generator = LineGenerator::make(task.pattern, task.buffer.value_or(sweep_size(caches)), caches.line);
-  if (!generator) return std::unexpected(generator.error());
+  if (!generator) return Unexpected(generator.error());
   std::unique_ptr<TrafficWorkload> workload(new TrafficWorkload(task, std::move(*generator)));
   if (workload->before_ + workload->after_ == Bytes{0})
     return fail(Errc::bad_input, "it has no traffic: say in traffic_before how much memory each job moves");

@@ -4,7 +4,7 @@
 // Its device part does nothing.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "hal/machine.hpp"
 #include "tasks/traffic/generator.hpp"
 #include "tasks/workload.hpp"

@@ -15,7 +15,7 @@ constexpr std::size_t first_with_choice = 8000; // before, nothing but multiply-
 
 Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(int channels, int side, hal::cuda::Stream stream) {
   const auto& functions = cuda::cudnn_functions();
-  if (!functions) return std::unexpected(functions.error());
+  if (!functions) return Unexpected(functions.error());
   return open(*functions, channels, side, stream);
 }
 
@@ -23,7 +23,7 @@ Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(const CudnnFunc
                                                                  int side, hal::cuda::Stream stream) {
   std::unique_ptr<CudnnConvolution> convolution(new CudnnConvolution(functions));
   if (const auto described = convolution->describe(channels, side, stream); !described)
-    return std::unexpected(described.error());
+    return Unexpected(described.error());
   return convolution;
 }
 
@@ -72,7 +72,7 @@ Result<std::size_t> CudnnConvolution::workspace(int algorithm) const {
   if (const auto known = checked(call_.workspace(handle_, tensor_, filter_, convolution_, tensor_, algorithm, &bytes),
                                  "asking for its workspace");
       !known)
-    return std::unexpected(known.error());
+    return Unexpected(known.error());
   return bytes;
 }
 

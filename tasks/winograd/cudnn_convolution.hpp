@@ -3,7 +3,7 @@
 // computes is captured into a graph.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/cuda/driver.hpp"
 #include "tasks/dnn/cuda/cudnn.hpp"
 

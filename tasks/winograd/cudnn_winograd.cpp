@@ -54,7 +54,7 @@ Result<> CudnnWinograd::bind(hal::Device& device, const Memory& memory) {
 
 Result<> CudnnWinograd::ready(const Memory& memory) {
   auto executor = cuda::Executor::open(*device_, Precision::fp32, options_.launching);
-  if (!executor) return std::unexpected(executor.error());
+  if (!executor) return Unexpected(executor.error());
   executor_ = std::move(*executor);
   if (auto opened = open_convolution(); !opened)
     return fail(Errc::refused,
@@ -62,7 +62,7 @@ Result<> CudnnWinograd::ready(const Memory& memory) {
   if (auto allocated = allocate_ports(); !allocated) return allocated;
   if (auto made = make_events(); !made) return made;
   auto graph = device_->capture([&](hal::cuda::Stream) { return issue(memory); });
-  if (!graph) return std::unexpected(graph.error());
+  if (!graph) return Unexpected(graph.error());
   graph_ = std::move(*graph);
   return {};
 }
@@ -72,10 +72,10 @@ Result<> CudnnWinograd::open_convolution() {
   const auto stream = device_->stream(hal::EngineKind::compute);
   auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, channels, side, stream)
                                    : CudnnConvolution::open(channels, side, stream);
-  if (!opened) return std::unexpected(opened.error());
+  if (!opened) return Unexpected(opened.error());
   convolution_ = std::move(*opened);
   const auto needed = convolution_->workspace(method_.algorithm);
-  if (!needed) return std::unexpected(needed.error());
+  if (!needed) return Unexpected(needed.error());
   if (*needed <= method_.workspace) return {};
   return fail(Errc::refused, "it needs a workspace of " + readable(Bytes{*needed}) + " here, and " +
                                  readable(Bytes{method_.workspace}) +
@@ -85,7 +85,7 @@ Result<> CudnnWinograd::open_convolution() {
 Result<> CudnnWinograd::allocate_ports() {
   for (Port* port : {&input_, &output_}) {
     auto buffer = device_->allocate(hal::BufferKind::host, picture());
-    if (!buffer) return std::unexpected(buffer.error());
+    if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
     port->buffer = {reinterpret_cast<float*>(buffer->host), picture().count / sizeof(float)};
   }
@@ -151,7 +151,7 @@ Status CudnnWinograd::tell_layer(Instant end) noexcept {
   for (std::size_t i = 0; i < at.size(); ++i) {
     float milliseconds = 0;
     if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[i], events_.back())); !known)
-      return std::unexpected(known.error());
+      return Unexpected(known.error());
     at[i] = end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
   }
   if (observer_.begin) observer_.begin(observer_.self, 0, at[0]);

@@ -61,7 +61,7 @@ Result<std::unique_ptr<WinogradWorkload>> WinogradWorkload::make(unsigned resolu
                                      std::to_string(channels) + " channels of a picture with a side of " +
                                      std::to_string(least_resolution) + " to " + std::to_string(most_resolution));
   auto network = make_network(winograd_graph(resolution), kind, Precision::fp32);
-  if (!network) return std::unexpected(network.error());
+  if (!network) return Unexpected(network.error());
   return std::unique_ptr<WinogradWorkload>(new WinogradWorkload(resolution, kind, options, std::move(*network)));
 }
 
@@ -89,7 +89,7 @@ Result<> WinogradWorkload::use(std::span<const std::string> tuning) {
   for (const auto& line : tuning) {
     if (line.starts_with(note)) continue;
     const auto method = parse(line);
-    if (!method) return std::unexpected(method.error());
+    if (!method) return Unexpected(method.error());
     network_ = std::make_unique<CudnnWinograd>(winograd_graph(resolution_), network_->flops(), *method, options_);
     network_->observe(observer_);
   }
@@ -115,13 +115,13 @@ Result<std::vector<std::string>> WinogradWorkload::tune(hal::Device& device, con
     return fail(Errc::unsupported,
                 "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
   if (progress && !progress(0, 1)) return fail(Errc::cancelled, "tuning was stopped");
-  if (auto entered = gpu->enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = gpu->enter(); !entered) return Unexpected(entered.error());
   const auto stream = gpu->stream(hal::EngineKind::compute);
   const int width = static_cast<int>(channels), height = static_cast<int>(resolution_);
   const auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, width, height, stream)
                                          : CudnnConvolution::open(width, height, stream);
   std::vector lines{opened ? choose(**opened) : own_convolution(opened.error().what)};
-  if (const auto used = use(lines); !used) return std::unexpected(used.error());
+  if (const auto used = use(lines); !used) return Unexpected(used.error());
   if (progress) (void)progress(1, 1);
   return lines;
 }

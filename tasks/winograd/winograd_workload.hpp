@@ -13,8 +13,8 @@
 //                 and 2.25 GiB at 512, 9 GiB at 1024 (more than a tuning may ask for, 4 GiB), and not at all at 2048
 #pragma once
 
-#include "config/board.hpp"
-#include "config/result.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include "tasks/dnn/network.hpp"
 #include "tasks/winograd/cudnn_winograd.hpp"
 #include "tasks/workload.hpp"

@@ -322,7 +322,7 @@ class Timed final : public hal::BandwidthCounter {
     crossing_ = greedy_ == nullptr || reads == hal::no_limit ? 0 : greedy_->steps() + reads - 1;
     return counter_->arm(reads, writes);
   }
-  std::expected<hal::TrafficCount, Errc> count() noexcept override { return counter_->count(); }
+  Expected<hal::TrafficCount, Errc> count() noexcept override { return counter_->count(); }
   Waited wait(Instant until) noexcept override { return counter_->wait(until); }
   void hold(Instant until, bool (*over)(void*) noexcept, void* self) noexcept override {
     if (crossing_ > 0 && greedy_->steps() >= crossing_ && latencies_.size() < latencies_.capacity())

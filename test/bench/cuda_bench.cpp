@@ -39,13 +39,13 @@ class Bench {
 
   Result<nlohmann::json> measure(const std::string& model) {
     auto graph = tasks::read_onnx(model);
-    if (!graph) return std::unexpected(graph.error());
+    if (!graph) return Unexpected(graph.error());
     tasks::optimise(*graph);
     tasks::CudaNetwork::Options in_place;
     in_place.transfers = false;
     auto network = tasks::CudaNetwork::build(*graph, options_.precision, in_place);
-    if (!network) return std::unexpected(network.error());
-    if (auto ready = prepare(**network); !ready) return std::unexpected(ready.error());
+    if (!network) return Unexpected(network.error());
+    if (auto ready = prepare(**network); !ready) return Unexpected(ready.error());
     return time(**network);
   }
 
@@ -53,15 +53,15 @@ class Bench {
   Result<> prepare(tasks::CudaNetwork& network) {
     if (options_.tune) {
       const auto lines = network.tune(device_, [](std::size_t, std::size_t) { return true; });
-      if (!lines) return std::unexpected(lines.error());
+      if (!lines) return Unexpected(lines.error());
       if (options_.print_tuning)
         for (const auto& line : *lines) std::printf("    %s\n", line.c_str());
     }
     const auto constants = network.constants();
     auto memory = device_.allocate(hal::BufferKind::device, Bytes{constants.size()});
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     auto scratch = device_.allocate(hal::BufferKind::device, network.scratch());
-    if (!scratch) return std::unexpected(scratch.error());
+    if (!scratch) return Unexpected(scratch.error());
     if (const auto copied = device_.copy(memory->device, constants.data(), Bytes{constants.size()}); !copied)
       return fail(copied.error(), "copying constants failed");
     return network.bind(device_, {.constant = memory->device, .scratch = scratch->device, .state = nullptr});
@@ -73,7 +73,7 @@ class Bench {
     api::Event begin = nullptr, end = nullptr;
     for (auto* event : {&begin, &end})
       if (auto made = device_.checked(driver.event_create(event, api::event_default), "making an event"); !made)
-        return std::unexpected(made.error());
+        return Unexpected(made.error());
     std::vector<double> events, wall;
     constexpr std::size_t warm_ups = 100;
     for (std::size_t i = 0; i < warm_ups + options_.runs; ++i) {
@@ -87,7 +87,7 @@ class Bench {
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
       float milliseconds = 0;
       if (auto known = device_.checked(driver.event_elapsed(&milliseconds, begin, end), "reading an event"); !known)
-        return std::unexpected(known.error());
+        return Unexpected(known.error());
       if (i < warm_ups) continue;
       events.push_back(static_cast<double>(milliseconds));
       wall.push_back(took.count());

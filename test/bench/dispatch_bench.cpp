@@ -36,13 +36,13 @@ class Probe final : public tasks::Workload {
     device_ = dynamic_cast<hal::CudaDevice*>(&device);
     if (!device_) return fail(Errc::unsupported, "the dispatch probe needs a GPU");
     auto word = device.allocate(hal::BufferKind::host, Bytes{64});
-    if (!word) return std::unexpected(word.error());
+    if (!word) return Unexpected(word.error());
     word_ = *word;
     auto module = device_->load(test::raise_word, "the dispatch probe");
-    if (!module) return std::unexpected(module.error());
+    if (!module) return Unexpected(module.error());
     module_ = std::move(*module);
     auto graph = test::graph_that_raises(word_.device, *device_, module_);
-    if (!graph) return std::unexpected(graph.error());
+    if (!graph) return Unexpected(graph.error());
     graph_ = std::move(*graph);
     watcher_ = std::thread([this] { watch(); });
     return {};

@@ -2,7 +2,7 @@
 // it runs.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "hal/cuda/driver.hpp"
 #include "test/bench/swap_common.hpp"
 
@@ -22,7 +22,7 @@ class Ballast {
  public:
   Result<> take(Bytes left) {
     const auto driver = hal::cuda::open_driver();
-    if (!driver) return std::unexpected(driver.error());
+    if (!driver) return Unexpected(driver.error());
     driver_ = *driver;
     hal::cuda::Ordinal device = 0;
     hal::cuda::Context context = nullptr;
@@ -31,7 +31,7 @@ class Ballast {
     if (const auto done = checked(driver_->context_retain(&context, device), "making a context"); !done) return done;
     if (const auto done = checked(driver_->context_set_current(context), "entering the context"); !done) return done;
     auto free = free_memory();
-    if (!free) return std::unexpected(free.error());
+    if (!free) return Unexpected(free.error());
     if (*free < left) return fail(Errc::refused, "only " + readable(*free) + " are free on the GPU");
     for (Bytes piece = *free - left; free && piece >= smallest && *free >= left + smallest; free = free_memory()) {
       piece = std::min(piece, *free - left);
@@ -40,7 +40,7 @@ class Ballast {
       if (code == hal::cuda::Code::out_of_memory) piece = {piece.count / 2};
       else if (const auto done = checked(code, "taking " + readable(piece)); !done) return done;
     }
-    if (!free) return std::unexpected(free.error());
+    if (!free) return Unexpected(free.error());
     std::fprintf(stderr, "ballast: %s of the GPU are free\n", readable(*free).c_str());
     return {};
   }
@@ -55,7 +55,7 @@ class Ballast {
   Result<Bytes> free_memory() const {
     std::size_t free = 0, total = 0;
     if (const auto done = checked(driver_->memory_info(&free, &total), "asking for free memory"); !done)
-      return std::unexpected(done.error());
+      return Unexpected(done.error());
     return Bytes{free};
   }
 

@@ -1,8 +1,8 @@
 // What the sections of swap-bench share: options, sizes and times.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "test/bench/statistics.hpp"
 
 #include <chrono>

@@ -11,7 +11,7 @@ namespace rtexec::bench {
 
 inline Result<json> limit_section(const Context&) {
   const auto limits = LimitMeasurement().measure();
-  if (!limits) return std::unexpected(limits.error());
+  if (!limits) return Unexpected(limits.error());
   std::printf(
       "  in %.1f GB/s, out %.1f GB/s, both at once %.1f GB/s in sum (%d pieces of 1 GiB each way, median of %d)\n",
       limits->in, limits->out, limits->both, LimitMeasurement::copies, LimitMeasurement::runs);
@@ -189,7 +189,7 @@ class ProceduresSection {
 
   Result<json> run() {
     auto device = hal::CudaDevice::open({.capacity = MiB * 64});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     device_ = std::move(*device);
     find_objects();
     print_methods();
@@ -213,7 +213,7 @@ class ProceduresSection {
   Result<SwapTimes> measure(const Pieces& pieces, HostSide host) {
     if (pieces.empty()) return fail(Errc::bad_input, "no memory objects");
     const auto swap = PaperSwap::prepare(*device_, pieces, host);
-    if (!swap) return std::unexpected(swap.error());
+    if (!swap) return Unexpected(swap.error());
     return (*swap)->measure(runs);
   }
 

@@ -41,18 +41,18 @@ class LimitMeasurement {
 
   Result<CopyLimits> measure() {
     auto device = hal::CudaDevice::open({.capacity = piece * 2, .chunk = piece});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     device_ = std::move(*device);
     const auto chunks = device_->create_chunks(2);
-    if (!chunks) return std::unexpected(chunks.error());
+    if (!chunks) return Unexpected(chunks.error());
     auto memory = hal::StoreMemory::open(*device_, piece * 2, hal::HostMemoryKind::page_locked, "the copied memory");
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     host_ = std::move(*memory);
     CopyLimits limits;
     for (const auto& [value, in, out] :
          {std::tuple(&limits.in, true, false), {&limits.out, false, true}, {&limits.both, true, true}}) {
       const auto rate = median_rate(in, out);
-      if (!rate) return std::unexpected(rate.error());
+      if (!rate) return Unexpected(rate.error());
       *value = *rate;
     }
     return limits;
@@ -65,7 +65,7 @@ class LimitMeasurement {
     std::vector<double> rates;
     for (int run = 0; run <= runs; ++run) {
       const auto took = time(in, out);
-      if (!took) return std::unexpected(took.error());
+      if (!took) return Unexpected(took.error());
       const auto bytes = static_cast<double>(piece.count * copies * (in && out ? 2 : 1));
       if (run > 0) rates.push_back(bytes / static_cast<double>(took->count())); // the first one warms up
     }
@@ -87,7 +87,7 @@ class LimitMeasurement {
     call(driver.stream_synchronize(in_stream));
     call(driver.stream_synchronize(out_stream));
     const Duration took = hal::now() - begin;
-    if (const auto done = device_->checked(code, "copying"); !done) return std::unexpected(done.error());
+    if (const auto done = device_->checked(code, "copying"); !done) return Unexpected(done.error());
     return took;
   }
 
@@ -100,7 +100,7 @@ class LimitMeasurement {
 /// Single precision and default kernels; needs no GPU.
 inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::string& model) {
   auto graph = tasks::read_onnx(model);
-  if (!graph) return std::unexpected(graph.error());
+  if (!graph) return Unexpected(graph.error());
   tasks::optimise(*graph);
   return tasks::CudaNetwork::build(*graph, Precision::fp32);
 }
@@ -109,9 +109,9 @@ inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::stri
 inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& network) {
   const auto constants = network.constants();
   const auto memory = device.allocate(hal::BufferKind::device, Bytes{constants.size()});
-  if (!memory) return std::unexpected(memory.error());
+  if (!memory) return Unexpected(memory.error());
   const auto scratch = device.allocate(hal::BufferKind::device, network.scratch());
-  if (!scratch) return std::unexpected(scratch.error());
+  if (!scratch) return Unexpected(scratch.error());
   if (const auto copied = device.copy(memory->device, constants.data(), Bytes{constants.size()}); !copied)
     return fail(copied.error(), "copying the constants failed");
   return network.bind(device, {.constant = memory->device, .scratch = scratch->device, .state = nullptr});
@@ -155,7 +155,7 @@ class Pipeline {
               device.checked(device.driver().event_create(&event, api::event_disable_timing | api::event_blocking_sync),
                              "making an event");
           !made)
-        return std::unexpected(made.error());
+        return Unexpected(made.error());
     return pipeline;
   }
   ~Pipeline() {
@@ -195,20 +195,20 @@ class CopyLoad {
   static Result<std::unique_ptr<CopyLoad>> start(hal::CudaDevice& device, bool in, bool out) {
     std::unique_ptr<CopyLoad> load(new CopyLoad);
     if (auto chunks = device.create_chunks(2)) load->chunks_ = std::move(*chunks);
-    else return std::unexpected(chunks.error());
+    else return Unexpected(chunks.error());
     auto host = hal::StoreMemory::open(device, chunk * 2, hal::HostMemoryKind::page_locked, "the copied memory");
-    if (!host) return std::unexpected(host.error());
+    if (!host) return Unexpected(host.error());
     load->host_ = std::move(*host);
     load->begun_ = hal::now();
     for (const auto kind : {hal::EngineKind::copy_in, hal::EngineKind::copy_out})
       if (kind == hal::EngineKind::copy_in ? in : out)
-        if (const auto added = load->add(device, kind); !added) return std::unexpected(added.error());
+        if (const auto added = load->add(device, kind); !added) return Unexpected(added.error());
     return load;
   }
   /// In GB/s, the sum of both directions.
   Result<double> stop() {
     for (const auto& load : loads_)
-      if (const auto stopped = load->stop(); !stopped) return std::unexpected(stopped.error());
+      if (const auto stopped = load->stop(); !stopped) return Unexpected(stopped.error());
     std::uint64_t copies = 0;
     for (const auto& pipeline : pipelines_) copies += pipeline->count();
     return static_cast<double>(copies * chunk.count) / static_cast<double>((hal::now() - begun_).count());
@@ -218,7 +218,7 @@ class CopyLoad {
   CopyLoad() = default;
   Result<> add(hal::CudaDevice& device, hal::EngineKind kind) {
     const auto pipeline = Pipeline::open(device, device.stream(kind));
-    if (!pipeline) return std::unexpected(pipeline.error());
+    if (!pipeline) return Unexpected(pipeline.error());
     pipelines_.push_back(*pipeline);
     const bool in = kind == hal::EngineKind::copy_in;
     const auto on_device = pointer(device.window(chunks_[in ? 0 : 1])),
@@ -307,14 +307,14 @@ class Neighbour {
   }
   Result<> spin() {
     const auto device = hal::CudaDevice::open({.capacity = MiB * 64});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     auto module = (*device)->load(spin_kernel, "the spinning kernel");
-    if (!module) return std::unexpected(module.error());
+    if (!module) return Unexpected(module.error());
     const auto kernel = module->function("spin");
-    if (!kernel) return std::unexpected(kernel.error());
+    if (!kernel) return Unexpected(kernel.error());
     const auto stream = (*device)->stream(hal::EngineKind::compute);
     const auto pipeline = Pipeline::open(**device, stream);
-    if (!pipeline) return std::unexpected(pipeline.error());
+    if (!pipeline) return Unexpected(pipeline.error());
     std::uint64_t cycles = 2'000'000; // about 1 ms
     void* arguments[] = {&cycles};
     const auto blocks = static_cast<unsigned>((*device)->multiprocessors());

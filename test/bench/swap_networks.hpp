@@ -105,27 +105,27 @@ class BesideSection {
   /// A device for each network, so that none meets what another one left.
   Result<Measured> measure(const std::string& model) {
     auto network = build_network(model);
-    if (!network) return std::unexpected(network.error());
+    if (!network) return Unexpected(network.error());
     auto device = hal::CudaDevice::open(
         {.capacity = CopyLoad::chunk * 2, .chunk = CopyLoad::chunk, .completion = Completion::spin});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     const auto outcome = measure_on(**device, **network);
     network->reset();
     return outcome;
   }
 
   Result<Measured> measure_on(hal::CudaDevice& device, tasks::CudaNetwork& network) {
-    if (const auto bound = bind_network(device, network); !bound) return std::unexpected(bound.error());
+    if (const auto bound = bind_network(device, network); !bound) return Unexpected(bound.error());
     Measured measured;
     auto alone = time(device, network);
-    if (!alone) return std::unexpected(alone.error());
+    if (!alone) return Unexpected(alone.error());
     measured.alone = std::move(*alone);
 
     const auto copying = CopyLoad::start(device, true, true);
-    if (!copying) return std::unexpected(copying.error());
+    if (!copying) return Unexpected(copying.error());
     auto beside = time(device, network);
     const auto rate = (*copying)->stop();
-    if (!beside || !rate) return std::unexpected((beside ? rate.error() : beside.error()));
+    if (!beside || !rate) return Unexpected((beside ? rate.error() : beside.error()));
     measured.beside = std::move(*beside);
     measured.copies = *rate;
     return measured;
@@ -137,7 +137,7 @@ class BesideSection {
     std::array<api::Event, 2> events{};
     for (auto& event : events)
       if (const auto made = device.checked(driver.event_create(&event, api::event_default), "making an event"); !made)
-        return std::unexpected(made.error());
+        return Unexpected(made.error());
     std::vector<double> times;
     const Instant begin = hal::now();
     for (std::size_t i = 0; i < warm_ups + most && (times.size() < least || hal::now() - begin < long_enough); ++i) {
@@ -149,7 +149,7 @@ class BesideSection {
       float took = 0;
       if (const auto known = device.checked(driver.event_elapsed(&took, events[0], events[1]), "reading an event");
           !known)
-        return std::unexpected(known.error());
+        return Unexpected(known.error());
       if (i >= warm_ups) times.push_back(static_cast<double>(took));
     }
     for (const auto event : events) (void)driver.event_destroy(event);
@@ -219,12 +219,12 @@ class Remapping {
     const Instant end = hal::now() + time;
     for (int i = 0; i < most && hal::now() < end; ++i) {
       if (const auto done = call(0, [&] { return driver_.map(place, size_.count, 0, handle_, 0); }); !done)
-        return std::unexpected(done.error());
+        return Unexpected(done.error());
       mapped_[1] = true;
       if (const auto done = call(1, [&] { return driver_.set_access(place, size_.count, &access_, 1); }); !done)
-        return std::unexpected(done.error());
+        return Unexpected(done.error());
       if (const auto done = call(2, [&] { return driver_.unmap(place, size_.count); }); !done)
-        return std::unexpected(done.error());
+        return Unexpected(done.error());
       mapped_[1] = false;
     }
     return times;
@@ -249,13 +249,13 @@ class MappingSection {
     std::vector<std::unique_ptr<Neighbour>> neighbours;
     for (int i = 0; i < 2; ++i) {
       auto neighbour = Neighbour::make();
-      if (!neighbour) return std::unexpected(neighbour.error());
+      if (!neighbour) return Unexpected(neighbour.error());
       neighbours.push_back(std::move(*neighbour));
     }
     auto device = hal::CudaDevice::open({.capacity = CopyLoad::chunk * 6, .chunk = CopyLoad::chunk});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     Remapping remapping(**device, CopyLoad::chunk);
-    if (const auto ready = remapping.prepare(); !ready) return std::unexpected(ready.error());
+    if (const auto ready = remapping.prepare(); !ready) return Unexpected(ready.error());
     std::printf("  one chunk of 64 MiB, us a call\n  %-34s %6s", "meanwhile", "calls");
     for (const char* name : Remapping::calls) std::printf(" | %-10s %8s %9s", name, "p99", "max");
     std::printf("\n");
@@ -304,7 +304,7 @@ class MappingSection {
     std::unique_ptr<CopyLoad> load;
     measure(remapping, name, [&]() -> Result<> {
       auto started = CopyLoad::start(device, in, out);
-      if (!started) return std::unexpected(started.error());
+      if (!started) return Unexpected(started.error());
       load = std::move(*started);
       return {};
     });
@@ -324,7 +324,7 @@ class MappingSection {
     measure(remapping, name, [&]() -> Result<> {
       if (const auto bound = bind_network(device, **network); !bound) return bound;
       const auto pipeline = Pipeline::open(device, stream);
-      if (!pipeline) return std::unexpected(pipeline.error());
+      if (!pipeline) return Unexpected(pipeline.error());
       const auto executable = (*network)->graph().handle();
       load = std::make_unique<Load>(device, [&device, stream, executable, work = *pipeline] {
         return work->add(device.driver().graph_launch(executable, stream));

@@ -168,7 +168,7 @@ class OverheadsSection {
       return Opened{std::move(*gpu), "GPU"};
     constexpr std::uint64_t smaller = 32;
     auto host = hal::HostDevice::open({capacity.count / smaller}, {case_study_chunk.count / smaller});
-    if (!host) return std::unexpected(host.error());
+    if (!host) return Unexpected(host.error());
     return Opened{std::move(*host), "host device, all sizes divided by 32"};
   }
 
@@ -180,15 +180,15 @@ class OverheadsSection {
   static Result<Initialisation> initialise_tasks() {
     constexpr std::array<std::size_t, 6> chunks{48, 42, 170, 170, 170, 170};
     const auto opened = open_device(case_study_chunk * chunks.back());
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     hal::Device& device = *opened->device;
     const auto pool = device.create_chunks(chunks.back());
-    if (!pool) return std::unexpected(pool.error());
+    if (!pool) return Unexpected(pool.error());
     Initialisation measured{.where = opened->where, .reserve_us = {}, .map_us = {}};
     for (const std::size_t count : chunks) {
       const Instant begin = hal::now();
       const auto range = device.reserve(device.chunk_size() * count);
-      if (!range) return std::unexpected(range.error());
+      if (!range) return Unexpected(range.error());
       measured.reserve_us.push_back(microseconds(hal::now() - begin));
       for (std::size_t slot = 0; slot < count; ++slot) {
         const Instant mapping = hal::now();
@@ -196,7 +196,7 @@ class OverheadsSection {
           return fail(mapped.error(), "mapping a chunk failed");
         measured.map_us.push_back(microseconds(hal::now() - mapping));
       }
-      if (const auto released = device.release(*range); !released) return std::unexpected(released.error());
+      if (const auto released = device.release(*range); !released) return Unexpected(released.error());
     }
     return measured;
   }

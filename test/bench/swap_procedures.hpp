@@ -46,7 +46,7 @@ class PaperSwap {
   static Result<std::unique_ptr<PaperSwap>> prepare(hal::CudaDevice& device, const std::vector<Piece>& pieces,
                                                     HostSide host) {
     std::unique_ptr<PaperSwap> swap(new PaperSwap(device, host));
-    if (const auto made = swap->lay_out(pieces); !made) return std::unexpected(made.error());
+    if (const auto made = swap->lay_out(pieces); !made) return Unexpected(made.error());
     return swap;
   }
   ~PaperSwap() {
@@ -68,9 +68,9 @@ class PaperSwap {
     for (int run = 0; run <= runs; ++run) {
       spent_.fill(Duration{0});
       const Instant begin = hal::now();
-      if (const auto done = swap_out(); !done) return std::unexpected(done.error());
+      if (const auto done = swap_out(); !done) return Unexpected(done.error());
       const Instant between = hal::now();
-      if (const auto done = swap_in(); !done) return std::unexpected(done.error());
+      if (const auto done = swap_in(); !done) return Unexpected(done.error());
       const Instant end = hal::now();
       if (run == 0) continue;
       outs.push_back(milliseconds(between - begin));
@@ -119,7 +119,7 @@ class PaperSwap {
     if (host_ != HostSide::reserved) return {};
     auto memory = hal::StoreMemory::open(device_, round_up(contents_, hal::page_size()),
                                          hal::HostMemoryKind::page_locked, "the memory of swapped chunks");
-    if (!memory) return std::unexpected(memory.error());
+    if (!memory) return Unexpected(memory.error());
     reserved_ = std::move(*memory);
     memory_ = reserved_.base();
     return {};

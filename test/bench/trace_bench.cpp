@@ -1,6 +1,6 @@
 // The cost of an event: of each of our functions beside a bare LTTng tracepoint of the same fields, in the same
 // session; and with tracing off.
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <cstdint>
 

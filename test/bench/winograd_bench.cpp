@@ -36,11 +36,11 @@ Result<std::unique_ptr<hal::Device>> open(const Options& options) {
   constexpr Bytes chunk{2 << 20};
   if (options.cuda) {
     auto gpu = hal::CudaDevice::open({});
-    if (!gpu) return std::unexpected(gpu.error());
+    if (!gpu) return Unexpected(gpu.error());
     return std::move(*gpu);
   }
   auto host = hal::HostDevice::open(chunk, chunk); // buffers count against no capacity
-  if (!host) return std::unexpected(host.error());
+  if (!host) return Unexpected(host.error());
   return std::move(*host);
 }
 
@@ -56,9 +56,9 @@ class Placed {
 
   Result<> place(tasks::Workload& workload) {
     const auto constants = allocate({workload.constants().size()});
-    if (!constants) return std::unexpected(constants.error());
+    if (!constants) return Unexpected(constants.error());
     const auto scratch = allocate(workload.memory().scratch);
-    if (!scratch) return std::unexpected(scratch.error());
+    if (!scratch) return Unexpected(scratch.error());
     if (auto* gpu = dynamic_cast<hal::CudaDevice*>(&device_)) {
       if (const auto copied = gpu->copy(*constants, workload.constants().data(), {workload.constants().size()});
           !copied)
@@ -72,7 +72,7 @@ class Placed {
  private:
   Result<std::byte*> allocate(Bytes size) {
     auto buffer = device_.allocate(hal::BufferKind::device, size);
-    if (!buffer) return std::unexpected(buffer.error());
+    if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
     return buffer->device;
   }
@@ -122,15 +122,15 @@ std::string algorithm_of(const Options& options, const std::vector<std::string>&
 Result<Figures> measure(hal::Device& device, unsigned resolution, const Options& options) {
   Placed placed(device); // outlives what is bound to it
   auto workload = tasks::WinogradWorkload::make(resolution, options.cuda ? DeviceKind::cuda : DeviceKind::host);
-  if (!workload) return std::unexpected(workload.error());
+  if (!workload) return Unexpected(workload.error());
   auto tuning = options.tune ? (*workload)->tune(device, {}) : std::vector<std::string>{};
-  if (!tuning) return std::unexpected(tuning.error());
+  if (!tuning) return Unexpected(tuning.error());
   for (const auto& line : *tuning)
     if (line.starts_with("#")) std::printf("  %s\n", line.c_str());
   Stopwatch watch;
   (*workload)->observe(watch.observer());
   std::vector<double> times;
-  if (auto ready = placed.place(**workload); !ready) return std::unexpected(ready.error());
+  if (auto ready = placed.place(**workload); !ready) return Unexpected(ready.error());
   constexpr std::size_t warm_ups = 3;
   for (std::size_t run = 0; run < warm_ups + options.runs; ++run) {
     if (const auto done = (*workload)->execute(); !done) return fail(done.error(), "a convolution failed");

@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> broken_files() {
 }
 
 Result<> read(const std::filesystem::path& file) {
-  const auto failure = [](const auto& result) { return result ? Result<>{} : std::unexpected(result.error()); };
+  const auto failure = [](const auto& result) { return result ? Result<>{} : Unexpected(result.error()); };
   const std::string name = file.filename().string();
   if (name.starts_with("board-")) return failure(read_board(file.string(), {}));
   if (name.starts_with("profile-")) return failure(read_profile(file));

@@ -1,4 +1,4 @@
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "test/support/result.hpp"
 
 #include <gmock/gmock.h>

@@ -48,17 +48,17 @@ class WatchedDevice final : public Device {
   Status unmap(AddressRange range, std::size_t slot) noexcept override { return host_->unmap(range, slot); }
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override {
-    if (++copies == failing_copy) return std::unexpected(Errc::device_fault);
+    if (++copies == failing_copy) return Unexpected(Errc::device_fault);
     if (on_copy != nullptr) on_copy();
     return host_->copy(to, from, size, beside);
   }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
-    if (++begins == failing_begin) return std::unexpected(Errc::device_fault);
+    if (++begins == failing_begin) return Unexpected(Errc::device_fault);
     return host_->begin_copy(to, from, size);
   }
   Status end_copy() noexcept override {
     const Status ended = host_->end_copy();
-    return ++ends == failing_end ? std::unexpected(Errc::device_fault) : ended;
+    return ++ends == failing_end ? Unexpected(Errc::device_fault) : ended;
   }
   Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override {
     return host_->digest(at, size, result);
@@ -321,7 +321,7 @@ TEST_P(StoreRules, WhatIsDoneBesideIsDoneOnceAndItsErrorIsTold) {
   EXPECT_EQ(counted.times, 1);
   EXPECT_TRUE(bench.load(0, 1, counted.beside()));
   EXPECT_EQ(counted.times, 2);
-  counted.answer = std::unexpected(Errc::device_fault);
+  counted.answer = Unexpected(Errc::device_fault);
   bench.write(0, 2);
   EXPECT_TRUE(fails(bench.save(0, 0, counted.beside()), Errc::device_fault));
   EXPECT_TRUE(fails(bench.load(0, 1, counted.beside()), Errc::device_fault));
@@ -359,7 +359,7 @@ TEST_P(StoreRules, AnnouncedTransfersAreThoseThatWereAskedFor) {
 }
 
 TEST_P(StoreRules, AnnouncedTransfersTellTheErrorOfWhatIsDoneBeside) {
-  Counted counted{.answer = std::unexpected(Errc::device_fault)};
+  Counted counted{.answer = Unexpected(Errc::device_fault)};
   bench.write(0, 1);
   EXPECT_TRUE(fails(on_engine(bench.device.engine(EngineKind::copy_out),
                               [&]() noexcept {
@@ -389,7 +389,7 @@ TEST_P(StoreRules, AnyAnnouncementIsTaken) {
       for (std::size_t i = 0; i < 3 * Device::begun_copies; ++i) store().begin_load(i % chunks, bench.frames[i % 2]);
       for (std::size_t i = 0; i < 3 * Device::begun_copies; ++i) {
         if (const Status loaded = store().load(i % chunks, bench.frames[i % 2], {}); !loaded) return loaded;
-        if (!bench.holds(i % 2, unsigned(10 + i % chunks))) return std::unexpected(Errc::corrupted);
+        if (!bench.holds(i % 2, unsigned(10 + i % chunks))) return Unexpected(Errc::corrupted);
       }
       return {};
     })) << round;
@@ -971,7 +971,7 @@ TEST(FileStore, WhatIsDoneBesideIsDoneWhileTheFileIsRead) {
   bench.open_file(1);
   submitted = copied = 0;
   const Beside beside{
-      [](void*) noexcept -> Status { return submitted > 0 && copied == 0 ? Status() : std::unexpected(Errc::missed); },
+      [](void*) noexcept -> Status { return submitted > 0 && copied == 0 ? Status() : Unexpected(Errc::missed); },
       nullptr};
   EXPECT_TRUE(bench.load(0, 0, beside));
   submitted = copied = 0;

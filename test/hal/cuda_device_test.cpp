@@ -27,7 +27,7 @@ template <Completion completion> struct FakeCuda {
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
     auto device = CudaDevice::open(
         {.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion, .kernels = digest_images});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     return std::move(*device);
   }
 };
@@ -285,7 +285,7 @@ struct BesideCopies {
 
 TEST(CudaDevice, BesideRunsBetweenACopysBeginAndItsWait) {
   BesideCopies test;
-  for (const Status& outcome : {Status(), Status(std::unexpected(Errc::bad_input))}) {
+  for (const Status& outcome : {Status(), Status(Unexpected(Errc::bad_input))}) {
     test.outcome = outcome;
     const int copied = test.copied();
     const int waited = test.waited();
@@ -306,7 +306,7 @@ TEST(CudaDevice, ACopyThatFailsIsReportedWithOrWithoutWhatRunsBeside) {
   EXPECT_TRUE(fails(test.copy(), Errc::refused));
   EXPECT_EQ(test.ran, 1);
   test.driver.fail<&Driver::event_synchronize>(Code::not_permitted);
-  test.outcome = std::unexpected(Errc::out_of_memory);
+  test.outcome = Unexpected(Errc::out_of_memory);
   EXPECT_TRUE(fails(test.copy(), Errc::out_of_memory)) << "the first of two";
 }
 
@@ -422,7 +422,7 @@ TEST(CudaDevice, EnginesHaveTheContextAndOtherThreadsEnterIt) {
   Contents host(100);
   auto thread = Thread::start({}, [&] {
     stranger = ask();
-    guest = device->enter() ? ask() : std::unexpected(Errc::refused);
+    guest = device->enter() ? ask() : Unexpected(Errc::refused);
   });
   ASSERT_TRUE(thread);
   thread->join();
@@ -478,7 +478,7 @@ struct Storing {
 
   Result<> launch(cuda::Stream stream) {
     const auto function = module.function("store");
-    if (!function) return std::unexpected(function.error());
+    if (!function) return Unexpected(function.error());
     StoreArguments arguments{reinterpret_cast<int*>(buffer.device), 7};
     void* addresses[] = {&arguments};
     return device->checked(driver.table().launch(*function, 2, 1, 1, 3, 1, 1, 0, stream, addresses, nullptr),
@@ -705,7 +705,7 @@ Result<> live(FakeCudaDriver& driver) {
     return status ? Result<>() : fail(status.error(), "a real-time call");
   };
 #define TRY(expression) \
-  if (const auto& done = (expression); !done) return std::unexpected(done.error())
+  if (const auto& done = (expression); !done) return Unexpected(done.error())
   auto opened = CudaDevice::open(eight_chunks());
   TRY(opened);
   CudaDevice& device = **opened;

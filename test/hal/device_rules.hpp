@@ -454,7 +454,7 @@ TYPED_TEST_P(DeviceRules, BegunCopiesEndInTheirOrder) {
       for (const std::size_t i : {0u, 1u, 2u}) {
         if (auto ended = this->device->end_copy(); !ended) return ended;
         if (auto seen = this->device->copy(back.data(), window(i), this->chunk); !seen) return seen;
-        if (back != sources[(i + unsigned(round)) % 3]) return std::unexpected(Errc::corrupted);
+        if (back != sources[(i + unsigned(round)) % 3]) return Unexpected(Errc::corrupted);
       }
     }
     // Out, and the next one begins while one is begun.

@@ -154,7 +154,7 @@ TEST(Engine, HandsTheOutcomeOfRunToDone) {
   std::atomic<std::size_t> completed = 0;
   Recorded piece;
   piece.completed = &completed;
-  piece.outcome_of_run = std::unexpected(Errc::device_fault);
+  piece.outcome_of_run = Unexpected(Errc::device_fault);
   const auto engine = start_engine();
   ASSERT_TRUE(engine->submit(piece.work()));
   ASSERT_TRUE(eventually([&] { return completed == 1; }));

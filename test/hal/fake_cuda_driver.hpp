@@ -8,7 +8,7 @@
 // then.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "hal/cuda/driver.hpp"
 
 #include <cstddef>

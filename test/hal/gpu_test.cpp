@@ -19,7 +19,7 @@ template <Completion completion> struct Gpu {
   static Bytes chunk() { return chunk_of_gpu; }
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
     auto device = CudaDevice::open({.capacity = chunk() * chunks, .chunk = chunk(), .completion = completion});
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     return std::move(*device);
   }
 };
@@ -53,20 +53,20 @@ struct WordCopier {
 
   Result<> set_up(Completion completion = Completion::block) {
     auto opened = CudaDevice::open({.capacity = chunk_of_gpu * 4, .completion = completion});
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     device = std::move(*opened);
     auto loaded = device->load(copy_word, "copy_word");
-    if (!loaded) return std::unexpected(loaded.error());
+    if (!loaded) return Unexpected(loaded.error());
     module = std::move(*loaded);
     const auto found = module.function("copy_word");
-    if (!found) return std::unexpected(found.error());
+    if (!found) return Unexpected(found.error());
     function = *found;
     auto created = device->create_chunks(3);
-    if (!created) return std::unexpected(created.error());
+    if (!created) return Unexpected(created.error());
     chunks = *created;
     for (auto* range : {&writable, &readable}) {
       const auto reserved = device->reserve(device->chunk_size());
-      if (!reserved) return std::unexpected(reserved.error());
+      if (!reserved) return Unexpected(reserved.error());
       *range = *reserved;
     }
     const bool mapped =

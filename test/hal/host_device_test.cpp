@@ -22,7 +22,7 @@ template <std::uint64_t pages> struct Host {
   static Bytes chunk() { return page * pages; }
   static Result<std::unique_ptr<Device>> open(std::size_t chunks) {
     auto device = HostDevice::open(chunk() * chunks, chunk());
-    if (!device) return std::unexpected(device.error());
+    if (!device) return Unexpected(device.error());
     return std::move(*device);
   }
 };

@@ -48,7 +48,7 @@ Result<Observed> start_and_observe(const ThreadSettings& settings) {
   auto thread = Thread::start(settings, [&] {
     while (end.value() == 0) end.wait(0);
   });
-  if (!thread) return std::unexpected(thread.error());
+  if (!thread) return Unexpected(thread.error());
   const auto found = observe(thread->kernel_id());
   end.raise();
   thread->join();

@@ -1,5 +1,5 @@
 // The device tests against the exact worst case of tiny sets.
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "policies/device_demand.hpp"
 #include "policies/device_response.hpp"
 #include "policies/end_to_end.hpp"

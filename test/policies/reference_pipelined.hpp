@@ -3,7 +3,7 @@
 // caught by it.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <algorithm>
 #include <optional>

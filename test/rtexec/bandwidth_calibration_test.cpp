@@ -25,8 +25,8 @@ class PartialCounter final : public hal::BandwidthCounter {
   PartialCounter(const test::SharedMemory& memory, unsigned core, double share)
       : memory_(memory), core_(core), share_(share) {}
   Status arm(std::uint64_t, std::uint64_t) noexcept override { return {}; }
-  std::expected<hal::TrafficCount, Errc> count() noexcept override {
-    if (share_ < 0) return std::unexpected(Errc::io_error);
+  Expected<hal::TrafficCount, Errc> count() noexcept override {
+    if (share_ < 0) return Unexpected(Errc::io_error);
     return hal::TrafficCount{
         .reads = static_cast<std::uint64_t>(static_cast<double>(memory_.moved_on(core_).count) * share_ / 64),
         .writes = 0};

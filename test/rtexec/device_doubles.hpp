@@ -56,11 +56,11 @@ class DeviceDouble final : public hal::Device {
   Result<hal::AddressRange> reserve(Bytes size) override { return device_->reserve(size); }
   Result<> release(hal::AddressRange range) override { return device_->release(range); }
   Status map(hal::AddressRange range, std::size_t slot, hal::Chunk chunk, hal::Access access) noexcept override {
-    if (StoreOrders::take(state_->failing_maps)) return std::unexpected(Errc::device_fault);
+    if (StoreOrders::take(state_->failing_maps)) return Unexpected(Errc::device_fault);
     return device_->map(range, slot, chunk, access);
   }
   Status unmap(hal::AddressRange range, std::size_t slot) noexcept override {
-    if (StoreOrders::take(state_->failing_unmaps)) return std::unexpected(Errc::device_fault);
+    if (StoreOrders::take(state_->failing_unmaps)) return Unexpected(Errc::device_fault);
     return device_->unmap(range, slot);
   }
   using Device::copy;
@@ -159,13 +159,13 @@ class WorkloadDouble final : public tasks::Workload {
     return {};
   }
   Status execute() noexcept override {
-    if (device_->lost.load()) return std::unexpected(Errc::device_lost);
+    if (device_->lost.load()) return Unexpected(Errc::device_lost);
     if (state_->loses_device == job_) {
       device_->lose("ILLEGAL_ADDRESS (a kernel wrote to constants)");
-      return std::unexpected(Errc::device_fault);
+      return Unexpected(Errc::device_fault);
     }
-    if (state_->faults == job_) return std::unexpected(Errc::device_fault);
-    if (state_->finds_lost == job_) return std::unexpected(Errc::device_lost);
+    if (state_->faults == job_) return Unexpected(Errc::device_fault);
+    if (state_->finds_lost == job_) return Unexpected(Errc::device_lost);
     return {};
   }
   Status after(std::uint64_t) noexcept override { return {}; }

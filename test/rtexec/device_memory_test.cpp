@@ -53,7 +53,7 @@ class DeviceMemoryTest : public testing::Test {
     return executive::execute_on(device_->engine(hal::EngineKind::copy_out),
                                  [&]() noexcept -> Status {
                                    const auto saved = memory_->save(transfer);
-                                   return saved ? Status() : std::unexpected(saved.error());
+                                   return saved ? Status() : Unexpected(saved.error());
                                  })
         .outcome;
   }
@@ -66,7 +66,7 @@ class DeviceMemoryTest : public testing::Test {
                                  [&]() noexcept -> Status {
                                    memory_->begin_load(transfer);
                                    const auto loaded = memory_->load(transfer);
-                                   return loaded ? Status() : std::unexpected(loaded.error());
+                                   return loaded ? Status() : Unexpected(loaded.error());
                                  })
         .outcome;
   }

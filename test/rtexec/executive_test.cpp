@@ -211,7 +211,7 @@ class Counting final : public tasks::Workload {
   Status before(std::uint64_t) noexcept override { return part(counts_->before, counts_->fail_before); }
   Status execute() noexcept override {
     if (!std::ranges::equal(std::span(memory_.constant, constants_.size()), constants_))
-      return std::unexpected(Errc::device_fault);
+      return Unexpected(Errc::device_fault);
     memory_.scratch[0] = std::byte{1};
     memory_.state[0] = std::byte{1};
     const auto end = std::chrono::steady_clock::now() + Duration(counts_->device_ns.load());
@@ -223,7 +223,7 @@ class Counting final : public tasks::Workload {
  private:
   static Status part(std::atomic<std::uint64_t>& count, const std::atomic<bool>& fails) noexcept {
     count.fetch_add(1);
-    if (fails.load()) return std::unexpected(Errc::device_fault);
+    if (fails.load()) return Unexpected(Errc::device_fault);
     return {};
   }
   std::shared_ptr<Counts> counts_;

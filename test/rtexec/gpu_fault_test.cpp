@@ -29,12 +29,12 @@ class Writer final : public tasks::Workload {
     device_ = dynamic_cast<hal::CudaDevice*>(&device);
     if (!device_) return fail(Errc::unsupported, "the writer needs a GPU");
     auto module = device_->load(raise_word, "the writer");
-    if (!module) return std::unexpected(module.error());
+    if (!module) return Unexpected(module.error());
     module_ = std::move(*module);
     for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)),
                                  std::pair(&harmful_, memory.constant)}) {
       auto captured = graph_that_raises(target, *device_, module_);
-      if (!captured) return std::unexpected(captured.error());
+      if (!captured) return Unexpected(captured.error());
       *graph = std::move(*captured);
     }
     return {};

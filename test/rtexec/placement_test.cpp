@@ -128,14 +128,14 @@ Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
   set.executive.threads = ThreadPolicy::deadline;
   for (int attempt = 0;; ++attempt) {
     auto executive = Executive::create(set, {});
-    if (!executive) return std::unexpected(executive.error());
+    if (!executive) return Unexpected(executive.error());
     if (!executive->plan().proved) return fail(Errc::not_proved, executive->plan().tests.back().explanation);
     const auto started = executive->start();
     if (!started && started.error().what.contains("in use") && attempt < 10) {
       hal::sleep_until(hal::now() + 1s);
       continue;
     }
-    if (!started) return std::unexpected(started.error());
+    if (!started) return Unexpected(started.error());
     executive->wait();
     return executive->stop();
   }

@@ -69,22 +69,22 @@ class PlainDevice final : public hal::Device {
   Result<> release(hal::AddressRange) override { return {}; }
   Status map(hal::AddressRange range, std::size_t slot, hal::Chunk of, hal::Access access) noexcept override {
     Mapping& mapping = at(range, slot);
-    if (mapping.chunk || index(of) >= created_) return std::unexpected(Errc::bad_input);
-    if (fails()) return std::unexpected(Errc::device_fault);
+    if (mapping.chunk || index(of) >= created_) return Unexpected(Errc::bad_input);
+    if (fails()) return Unexpected(Errc::device_fault);
     mapping = {.chunk = of, .access = access};
     return {};
   }
   Status unmap(hal::AddressRange range, std::size_t slot) noexcept override {
     Mapping& mapping = at(range, slot);
-    if (!mapping.chunk) return std::unexpected(Errc::bad_input);
-    if (fails()) return mapping.unmapping_failed = true, std::unexpected(Errc::device_fault);
+    if (!mapping.chunk) return Unexpected(Errc::bad_input);
+    if (fails()) return mapping.unmapping_failed = true, Unexpected(Errc::device_fault);
     mapping = {};
     return {};
   }
 
   using Device::copy;
   Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override {
-    if (fails()) return std::unexpected(Errc::device_fault); // it refuses to begin
+    if (fails()) return Unexpected(Errc::device_fault); // it refuses to begin
     const Status meanwhile = beside();
     const Status moved = move({to, from, size});
     return meanwhile ? moved : meanwhile;
@@ -92,20 +92,20 @@ class PlainDevice final : public hal::Device {
   /// Whatever is begun is copied at some time until its end.
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     auto& begun = begun_[static_cast<std::size_t>(thread_of_)];
-    if (begun.count == begun_copies) return std::unexpected(Errc::out_of_memory);
-    if (fails()) return std::unexpected(Errc::device_fault);
+    if (begun.count == begun_copies) return Unexpected(Errc::out_of_memory);
+    if (fails()) return Unexpected(Errc::device_fault);
     if (random_() % 2 == 0) std::memcpy(to, from, size.count);
     begun.copies[(begun.first + begun.count++) % begun_copies] = {to, from, size};
     return {};
   }
   Status end_copy() noexcept override {
     auto& begun = begun_[static_cast<std::size_t>(thread_of_)];
-    if (begun.count == 0) return std::unexpected(Errc::bad_input);
+    if (begun.count == 0) return Unexpected(Errc::bad_input);
     --begun.count;
     return move(begun.copies[begun.first++ % begun_copies]);
   }
   Status digest(const std::byte* of, Bytes size, hal::Digest& result) noexcept override {
-    if (fails()) return std::unexpected(Errc::device_fault);
+    if (fails()) return Unexpected(Errc::device_fault);
     result = hal::digest_of(of, size);
     return {};
   }
@@ -166,7 +166,7 @@ class PlainDevice final : public hal::Device {
       copy.to[random_() % copy.size.count] ^= std::byte{16};
       ++flips_;
     }
-    return failed ? std::unexpected(Errc::device_fault) : Status();
+    return failed ? Unexpected(Errc::device_fault) : Status();
   }
 
   std::mt19937_64 random_;

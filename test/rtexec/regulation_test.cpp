@@ -73,15 +73,15 @@ class Scripted final : public BandwidthCounter {
   ~Scripted() override { --script_.open; }
 
   Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
-    if (script_.broken) return std::unexpected(Errc::io_error);
+    if (script_.broken) return Unexpected(Errc::io_error);
     script_.armed[script_.arms % script_.armed.size()] = reads;
     ++script_.arms;
     reads_limit_ = reads == hal::no_limit ? hal::no_limit : script_.reads + reads;
     writes_limit_ = writes == hal::no_limit ? hal::no_limit : script_.written + writes;
     return {};
   }
-  std::expected<hal::TrafficCount, Errc> count() noexcept override {
-    if (script_.broken) return std::unexpected(Errc::io_error);
+  Expected<hal::TrafficCount, Errc> count() noexcept override {
+    if (script_.broken) return Unexpected(Errc::io_error);
     return hal::TrafficCount{.reads = script_.reads, .writes = script_.written};
   }
   Waited wait(Instant until) noexcept override {

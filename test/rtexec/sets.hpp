@@ -1,7 +1,7 @@
 // Small task sets in code, for tests that run the executive for real.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <chrono>
 #include <string>

@@ -2,8 +2,8 @@
 // them.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "rtexec/simulator/simulator.hpp"
 #include "traces/reading/record.hpp"
 #include "traces/reading/setup.hpp"

@@ -272,7 +272,7 @@ TEST_F(StatusPageTest, APageThatIsCutOffIsDamaged) {
   for (std::size_t size = std::filesystem::file_size(file); size-- > 0; size -= std::min<std::size_t>(size, 13)) {
     const auto cut = copy(file, [&](std::string& page) { page.resize(size); });
     const auto page = StatusPage::open(cut);
-    const auto snapshot = page ? page->read() : Result<Snapshot>(std::unexpected(page.error()));
+    const auto snapshot = page ? page->read() : Result<Snapshot>(Unexpected(page.error()));
     ASSERT_FALSE(snapshot) << size;
     EXPECT_EQ(snapshot.error().code, Errc::corrupted) << size;
     EXPECT_THAT(snapshot.error().what, HasSubstr("damaged")) << size;

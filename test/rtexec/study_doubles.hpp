@@ -56,7 +56,7 @@ class SharedMemory {
     return [this](unsigned number, tasks::GeneratorHooks hooks) -> Result<std::unique_ptr<study::Corunner>> {
       if (number == broken) return fail(Errc::refused, "core " + std::to_string(number) + ": no generator");
       if (hooks.begin)
-        if (const auto begun = hooks.begin(); !begun) return std::unexpected(begun.error());
+        if (const auto begun = hooks.begin(); !begun) return Unexpected(begun.error());
       return std::make_unique<Running>(*this, number, std::move(hooks));
     };
   }

@@ -72,7 +72,7 @@ void run(bool skip_unchanged, const std::shared_ptr<Announcements>& heard) {
   ExecutiveSetup setup = hashing.setup();
   setup.open_store = [heard](hal::Device& device, std::size_t chunks) -> Result<std::unique_ptr<hal::BackingStore>> {
     auto inner = hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
-    if (!inner) return std::unexpected(inner.error());
+    if (!inner) return Unexpected(inner.error());
     return std::make_unique<ListeningStore>(std::move(*inner), heard);
   };
   Executive executive = made(std::move(set), std::move(setup));

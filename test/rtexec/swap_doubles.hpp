@@ -176,7 +176,7 @@ class StoreDouble final : public hal::BackingStore {
     if (StoreOrders::take(orders_->flips)) window[chunk_.count / 2] ^= std::byte{16};
     if (StoreOrders::take(orders_->failing_loads)) {
       failed_.store(true);
-      outcome = std::unexpected(Errc::io_error);
+      outcome = Unexpected(Errc::io_error);
     }
     pass(begin, last_load_);
     return outcome;
@@ -188,7 +188,7 @@ class StoreDouble final : public hal::BackingStore {
     const Status outcome = inner_->save(chunk, fails ? rubbish_.data() : window, beside);
     pass(begin, last_save_);
     failed_.store(failed_.load() || fails);
-    if (fails) return std::unexpected(Errc::io_error);
+    if (fails) return Unexpected(Errc::io_error);
     return outcome;
   }
 
@@ -212,7 +212,7 @@ class StoreDouble final : public hal::BackingStore {
 inline OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
   return [orders](hal::Device& device, std::size_t chunks) -> Result<std::unique_ptr<hal::BackingStore>> {
     auto inner = hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
-    if (!inner) return std::unexpected(inner.error());
+    if (!inner) return Unexpected(inner.error());
     return std::make_unique<StoreDouble>(std::move(*inner), device.chunk_size(), orders);
   };
 }

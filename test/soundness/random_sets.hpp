@@ -2,8 +2,8 @@
 // are scaled afterwards.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/plan.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/plan.hpp>
 #include "test/soundness/subjects.hpp"
 
 #include <vector>

@@ -2,7 +2,7 @@
 // with the bounds that it claims; and tests that are broken deliberately, which the attack must refute.
 #pragma once
 
-#include "config/plan.hpp"
+#include <rtexec/plan.hpp>
 #include "policies/device_tests.hpp"
 #include "rtexec/simulator/adversary.hpp"
 

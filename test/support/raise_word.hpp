@@ -23,7 +23,7 @@ inline constexpr char raise_word[] = R"(.version 6.0
 inline Result<hal::CudaGraph> graph_that_raises(const std::byte* word, hal::CudaDevice& device,
                                                 const hal::CudaModule& module) {
   const auto kernel = module.function("raise_word");
-  if (!kernel) return std::unexpected(kernel.error());
+  if (!kernel) return Unexpected(kernel.error());
   return device.capture([&](hal::cuda::Stream stream) {
     void* arguments[] = {&word};
     return device.checked(device.driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr),

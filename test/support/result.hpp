@@ -1,7 +1,7 @@
 // How a result fails.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <gtest/gtest.h>
 #include <string>

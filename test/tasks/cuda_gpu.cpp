@@ -82,7 +82,7 @@ Result<> BoundNetwork::place() {
   const auto constants = network_->constants();
   for (const auto size : {constants.size(), static_cast<std::size_t>(network_->scratch().count)}) {
     auto buffer = device_.allocate(hal::BufferKind::device, Bytes{size + 256});
-    if (!buffer) return std::unexpected(buffer.error());
+    if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
   }
   if (!constants.empty())

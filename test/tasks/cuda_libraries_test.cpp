@@ -262,7 +262,7 @@ TEST_F(CudaCudnn, EveryCallThatFailsIsToldAndNothingLeaks) {
     {
       const auto cudnn = Cudnn::open(noting_cudnn(), nullptr);
       const auto done = cudnn ? (*cudnn)->convolve_fused(grouped(), Precision::fp32, 1, {}, nullptr)
-                              : Result<>(std::unexpected(cudnn.error()));
+                              : Result<>(Unexpected(cudnn.error()));
       if (asked.calls < nth) break; // there are no more calls
       EXPECT_TRUE(test::fails(done, Errc::device_fault, "SOME_STATUS (4000)")) << "call " << nth;
       ++failures;

@@ -171,7 +171,7 @@ Result<Graph> small_model(const ModelInfo& model) {
     if (graph) optimise(*graph);
     return graph;
   }
-  return std::unexpected(written.error());
+  return Unexpected(written.error());
 }
 
 /// Noise as a picture's values are.

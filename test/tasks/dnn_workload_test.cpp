@@ -1,7 +1,7 @@
 // A task's workload from an ONNX file.
 #include "tasks/dnn/dnn_workload.hpp"
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "hal/host/host_device.hpp"
 #include "tasks/dnn/aligned.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"

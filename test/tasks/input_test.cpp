@@ -171,7 +171,7 @@ TEST_F(Inputs, ATensorOfAnotherSizeIsRefused) {
   ASSERT_TRUE(write_npy(folder_ / "t.npy", Shape{1, 3, 2, 2}, std::vector<float>(12)));
   std::vector<float> tensor(11);
   for (const fs::path& path : {fs::path(), folder_ / "p.png", folder_ / "t.npy"})
-    EXPECT_EQ(make(path, {1, 3, 2, 2})->fetch(0, tensor), Status(std::unexpected(Errc::bad_input)));
+    EXPECT_EQ(make(path, {1, 3, 2, 2})->fetch(0, tensor), Status(Unexpected(Errc::bad_input)));
 }
 
 TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {

@@ -32,8 +32,8 @@ void emit_swapping() {
   swap_end(saved, at(143), {}, chunk);
   swap_begin(saved, at(144)); // of constants: unmapped only
   swap_end(saved, at(145), {}, {});
-  swap_end(loaded, at(146), std::unexpected(Errc::corrupted), chunk);
-  swap_end(saved, at(147), std::unexpected(Errc::io_error), {});
+  swap_end(loaded, at(146), Unexpected(Errc::corrupted), chunk);
+  swap_end(saved, at(147), Unexpected(Errc::io_error), {});
   swap_totals({4'000'000'001}, {4'000'000'002}, {4'000'000'003}, {4'000'000'004});
 }
 
@@ -224,8 +224,8 @@ void emit_each_event() {
   layer_begin(job, 17, at(131));
   layer_end(job, 17, at(169));
   device_end(job, at(170), {});
-  device_end(job, at(171), std::unexpected(Errc::device_fault));
-  device_end(job, at(172), std::unexpected(Errc::device_lost));
+  device_end(job, at(171), Unexpected(Errc::device_fault));
+  device_end(job, at(172), Unexpected(Errc::device_lost));
   after_begin(job, at(175));
   job_end(job, at(100), at(210), Duration(34));
   job_miss(job, at(200), at(210));

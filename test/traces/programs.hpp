@@ -1,7 +1,7 @@
 // Small traced programs: this test program run again as a process of its own, with a mode instead of tests.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <sys/types.h>
 

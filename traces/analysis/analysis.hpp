@@ -2,7 +2,7 @@
 // plain data.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 #include "traces/reading/setup.hpp"
 #include "traces/wcet/pwcet.hpp"

@@ -1,7 +1,7 @@
 // Divides a stretch of time among pieces that overlap: each instant goes to the piece of the smallest rank there.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // memory: old ones are forgotten.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/profile.hpp"
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "traces/analysis/analysis.hpp"
 
 #include <optional>

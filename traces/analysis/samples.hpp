@@ -2,7 +2,7 @@
 // merged two by two into their maximum, so that each kept sample is the largest of `block` jobs.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Who had which resource when, as far as jobs that have not ended yet may ask: cores, the device, copy engines.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 #include "traces/analysis/history.hpp"
 

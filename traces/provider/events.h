@@ -231,8 +231,8 @@ LTTNG_UST_TRACEPOINT_EVENT_CLASS(rtexec, end_of_swap,
   LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, begin_of_swap, rtexec, swap_##direction##_begin, \
     LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at)) \
   LTTNG_UST_TRACEPOINT_EVENT_INSTANCE(rtexec, end_of_swap, rtexec, swap_##direction##_end, \
-    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, std::uint64_t,
-        copied))
+    LTTNG_UST_TP_ARGS(const rtexec::policies::Action*, action, std::int64_t, at, std::uint8_t, outcome, \
+      std::uint64_t, copied))
 RTEXEC_SWAP(in)
 RTEXEC_SWAP(out)
 #undef RTEXEC_SWAP

@@ -1,7 +1,7 @@
 // libbabeltrace2's objects with owners, and its source of CTF traces.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <babeltrace2/babeltrace.h>
 

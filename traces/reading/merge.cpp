@@ -272,7 +272,7 @@ bool run(bt_graph* graph, const bt_component_source* source, Merge& merge) {
   return sink && connect(graph, source, sink) && bt_graph_run(graph) == BT_GRAPH_RUN_STATUS_OK;
 }
 
-std::unexpected<Error> several(const fs::path& folder, const std::vector<fs::path>& traces) {
+Unexpected<Error> several(const fs::path& folder, const std::vector<fs::path>& traces) {
   std::string text = folder.string() + ": holds several recordings; choose one:";
   for (const fs::path& trace : traces) text += "\n  " + trace.string();
   return fail(Errc::bad_input, text);
@@ -291,7 +291,7 @@ Result<fs::path> find_trace(const fs::path& folder) {
   return found.front();
 }
 
-std::unexpected<Error> nothing_to_read(const fs::path& folder, const std::vector<std::string>& reasons) {
+Unexpected<Error> nothing_to_read(const fs::path& folder, const std::vector<std::string>& reasons) {
   std::string text = folder.string() + ": nothing of the trace can be read";
   for (const std::string& reason : reasons) text += "\n  " + reason;
   return fail(Errc::bad_input, text);
@@ -301,11 +301,11 @@ std::unexpected<Error> nothing_to_read(const fs::path& folder, const std::vector
 
 Result<ReadSummary> read_events(const fs::path& folder, EventSink& sink) {
   const auto source = CtfSource::find();
-  if (!source) return std::unexpected(source.error());
+  if (!source) return Unexpected(source.error());
   const auto trace = find_trace(folder);
-  if (!trace) return std::unexpected(trace.error());
+  if (!trace) return Unexpected(trace.error());
   const auto readable = salvage(*trace, *source);
-  if (!readable) return std::unexpected(readable.error());
+  if (!readable) return Unexpected(readable.error());
 
   const Graph graph(bt_graph_create(0));
   Merge merge(sink, readable->gaps);

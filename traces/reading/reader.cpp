@@ -110,7 +110,7 @@ Result<Summary> summarize(const fs::path& folder) {
     if (known != summary.by_name.end()) ++known->second;
     else summary.by_name.emplace(event.name(), 1);
   });
-  if (!read) return std::unexpected(read.error());
+  if (!read) return Unexpected(read.error());
   static_cast<ReadSummary&>(summary) = *read;
   return summary;
 }

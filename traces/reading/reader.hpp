@@ -3,8 +3,8 @@
 // said.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "traces/reading/record.hpp"
 #include "traces/reading/setup.hpp"
 

@@ -2,7 +2,7 @@
 // by hand.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 
 #include <cstdint>

@@ -83,7 +83,7 @@ std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) 
   return gaps;
 }
 
-std::unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
+Unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
   return fail(Errc::refused, source.string() + " is damaged, and a mended copy of it cannot be written to " +
                                  target.string() + ": " + std::strerror(errno) +
                                  " (make room there, or set TMPDIR to another folder)");
@@ -165,14 +165,14 @@ class Salvage {
     }
     result_.folder = trace_;
     if (!sound || !source_.refusal(trace_).empty())
-      if (auto mended = mend(streams); !mended) return std::unexpected(mended.error());
+      if (auto mended = mend(streams); !mended) return Unexpected(mended.error());
     return std::move(result_);
   }
 
  private:
   Result<> mend(const Streams& streams) {
     auto folder = folder_with_metadata();
-    if (!folder) return std::unexpected(folder.error());
+    if (!folder) return Unexpected(folder.error());
     if (const std::string reason = source_.refusal(folder->path()); !reason.empty()) return unreadable_metadata(reason);
     for (const auto& [name, file] : streams.found)
       if (file.state != StreamFile::State::useless)
@@ -184,7 +184,7 @@ class Salvage {
     return {};
   }
 
-  std::unexpected<Error> unreadable_metadata(const std::string& reason) const {
+  Unexpected<Error> unreadable_metadata(const std::string& reason) const {
     return fail(Errc::bad_input,
                 (trace_ / metadata).string() + " is cut off or damaged, and nothing can be read without it: " + reason);
   }
@@ -214,7 +214,7 @@ class Salvage {
       if (entry.path().filename() != metadata) names.push_back(entry.path().filename());
     for (const std::string& name : names) {
       auto alone = folder_with_metadata();
-      if (!alone) return std::unexpected(alone.error());
+      if (!alone) return Unexpected(alone.error());
       fs::create_symlink(folder / name, alone->path() / name);
       const std::string reason = source_.refusal(alone->path());
       if (reason.empty()) continue;

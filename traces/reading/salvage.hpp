@@ -3,7 +3,7 @@
 // to whole ones and mended copies of the others.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "traces/reading/babeltrace.hpp"
 
 #include <filesystem>

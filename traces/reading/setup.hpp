@@ -1,9 +1,9 @@
 // What a recording says about the run that it is of, before the first job.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -152,10 +152,10 @@ Error no_start(int error) {
 
 Result<pid_t> spawn(int output) {
   std::array<int, 2> report{};
-  if (::pipe2(report.data(), O_CLOEXEC) != 0) return std::unexpected(no_start(errno));
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) return Unexpected(no_start(errno));
   Descriptor failed(report[0]), failure(report[1]);
   Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (input.get() < 0) return std::unexpected(no_start(errno));
+  if (input.get() < 0) return Unexpected(no_start(errno));
 
   std::string program = "lttng-sessiond", no_kernel = "--no-kernel";
   std::string mark = std::string(owner_mark) + std::to_string(::getpid());
@@ -166,12 +166,12 @@ Result<pid_t> spawn(int output) {
 
   const pid_t child = start_child({arguments.data(), environment.data(), cores_of_daemons(), files_of_daemons(),
                                    input.get(), output, failure.get()});
-  if (child < 0) return std::unexpected(no_start(errno));
+  if (child < 0) return Unexpected(no_start(errno));
   failure.reset();
   int error = 0;
   if (::read(failed.get(), &error, sizeof error) == sizeof error) {
     ::waitpid(child, nullptr, 0);
-    return std::unexpected(no_start(error));
+    return Unexpected(no_start(error));
   }
   return child;
 }
@@ -199,11 +199,11 @@ Result<> wait_for_others() {
   };
   if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, patience, 20ms) && owner == 0) return {};
   if (owner)
-    return std::unexpected(
+    return Unexpected(
         refused("process " + std::to_string(owner) +
                 " is recording with a session daemon of its own, and LTTng allows one per user: wait for it, or start "
                 "`lttng-sessiond --no-kernel --daemonize` first, which all can share"));
-  return std::unexpected(
+  return Unexpected(
       refused("the running session daemon, process " + std::to_string(daemon) + ", does not answer: end it"));
 }
 
@@ -211,14 +211,14 @@ Result<> wait_for_others() {
 
 Result<Daemon> Daemon::acquire() {
   if (runtime_folder().empty())
-    return std::unexpected(refused("neither HOME nor LTTNG_HOME is set, and LTTng keeps its sockets there: set one"));
-  if (auto ok = wait_for_others(); !ok) return std::unexpected(ok.error());
+    return Unexpected(refused("neither HOME nor LTTNG_HOME is set, and LTTng keeps its sockets there: set one"));
+  if (auto ok = wait_for_others(); !ok) return Unexpected(ok.error());
   if (answers()) return Daemon(0);
 
   Descriptor output(::memfd_create("lttng-sessiond", MFD_CLOEXEC));
-  if (output.get() < 0) return std::unexpected(no_start(errno));
+  if (output.get() < 0) return Unexpected(no_start(errno));
   const auto child = spawn(output.get());
-  if (!child) return std::unexpected(child.error());
+  if (!child) return Unexpected(child.error());
   Daemon daemon(*child);
   bool gone = false;
   // What answers may be another process's, started at the same moment.
@@ -227,11 +227,10 @@ Result<Daemon> Daemon::acquire() {
   if (gone) {
     daemon.child_ = 0;
     if (running()) return acquire();
-    return std::unexpected(refused("lttng-sessiond ended at its start, having printed:\n" + contents(output.get())));
+    return Unexpected(refused("lttng-sessiond ended at its start, having printed:\n" + contents(output.get())));
   }
   if (!up)
-    return std::unexpected(
-        refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
+    return Unexpected(refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
   return daemon;
 }
 
@@ -251,7 +250,7 @@ Result<> Daemon::within(Duration limit, const std::function<Result<>()>& work) c
     outcome = work();
   }
   if (killed)
-    return std::unexpected(
+    return Unexpected(
         refused("the session daemon did not answer within " + readable(limit) + " and was ended: record again"));
   return outcome;
 }

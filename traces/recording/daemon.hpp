@@ -6,8 +6,8 @@
 // already. Set-up code. Not thread-safe.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 
 #include <sys/types.h>
 

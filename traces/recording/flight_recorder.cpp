@@ -87,7 +87,7 @@ class FlightRecorder::Implementation {
     if (reasons > 1) reason += ", and " + std::to_string(reasons - 1) + " more";
     auto folder = session_.snapshot("snapshot-" + std::to_string(++written_));
     if (folder) snapshots_.written.push_back({std::move(*folder), std::move(reason)});
-    else if (snapshots_.outcome) snapshots_.outcome = std::unexpected(folder.error());
+    else if (snapshots_.outcome) snapshots_.outcome = Unexpected(folder.error());
     next_ = std::chrono::steady_clock::now() + options_.apart;
   }
 
@@ -109,7 +109,7 @@ Result<FlightRecorder> FlightRecorder::start(const std::filesystem::path& folder
                                              const FlightRecorderOptions& options) {
   auto session = LttngSession::start(
       folder, {.keeps = LttngSession::Keeps::latest, .layers = options.layers, .buffer = options.buffer});
-  if (!session) return std::unexpected(session.error());
+  if (!session) return Unexpected(session.error());
   return FlightRecorder(std::make_unique<Implementation>(std::move(*session), options));
 }
 

@@ -7,8 +7,8 @@
 // thread may make them.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "traces/recording/lttng_session.hpp"
 
 #include <cstdint>

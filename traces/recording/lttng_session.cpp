@@ -47,10 +47,10 @@ using Descriptor = std::unique_ptr<lttng_session_descriptor, Destroy<lttng_sessi
 using Output = std::unique_ptr<lttng_snapshot_output, Destroy<lttng_snapshot_output_destroy>>;
 using Destruction = std::unique_ptr<lttng_destruction_handle, Destroy<lttng_destruction_handle_destroy>>;
 
-std::unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "tracing: " + what); }
+Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "tracing: " + what); }
 
 /// `code` as liblttng-ctl returns it: negative, or a positive lttng_error_code.
-std::unexpected<Error> refused_by_lttng(const std::string& doing, int code) {
+Unexpected<Error> refused_by_lttng(const std::string& doing, int code) {
   return refused(doing + ": LTTng says: " + lttng_strerror(-std::abs(code)));
 }
 
@@ -91,7 +91,7 @@ Result<Bytes> free_space(const fs::path& folder) {
 
 Result<> check_space(const fs::path& folder, Bytes needed) {
   const auto available = free_space(folder);
-  if (!available) return std::unexpected(available.error());
+  if (!available) return Unexpected(available.error());
   if (*available >= needed) return {};
   return refused(folder.string() + " has " + readable(*available) + " free, and recording needs at least " +
                  readable(needed) + ": make room");
@@ -187,7 +187,7 @@ Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSess
   return add_events(handle, events_channel, "rtexec:*", std::move(others));
 }
 
-std::unexpected<Error> not_whole(const fs::path& folder) {
+Unexpected<Error> not_whole(const fs::path& folder) {
   return refused("the recording was not all in " + folder.string() +
                  " after 10 s: the disk may be full or too slow, and the trace is not whole");
 }
@@ -211,7 +211,7 @@ Result<> start_recording(const std::string& name) {
 /// Everything recorded is in files afterwards.
 Result<> end_recording(const std::string& name, const fs::path& folder) {
   const auto written = stop_recording(name, folder);
-  if (!written) return std::unexpected(written.error());
+  if (!written) return Unexpected(written.error());
   lttng_destruction_handle* raw = nullptr;
   const auto code = lttng_destroy_session_ext(name.c_str(), &raw);
   const Destruction destruction(raw);
@@ -225,16 +225,16 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
 
 Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& options) {
   Folder claimed;
-  if (auto ok = claimed.claim(folder); !ok) return std::unexpected(ok.error());
+  if (auto ok = claimed.claim(folder); !ok) return Unexpected(ok.error());
   const Bytes buffers = event_buffers(options).all() + setup_buffers(options).all();
   for (const fs::path& place : {claimed.path(), fs::path(shared_memory)})
-    if (auto ok = check_space(place, buffers); !ok) return std::unexpected(ok.error());
+    if (auto ok = check_space(place, buffers); !ok) return Unexpected(ok.error());
 
   auto daemon = Daemon::acquire();
-  if (!daemon) return std::unexpected(daemon.error());
+  if (!daemon) return Unexpected(daemon.error());
   LttngSession session(std::move(*daemon), claimed.path());
   if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok)
-    return std::unexpected(ok.error());
+    return Unexpected(ok.error());
   claimed.keep();
   return session;
 }
@@ -270,7 +270,7 @@ Result<> LttngSession::create(const Options& options) {
 Result<> LttngSession::drain() {
   return daemon_->within(most, [&]() -> Result<> {
     const auto written = stop_recording(name_, folder_);
-    if (!written) return std::unexpected(written.error());
+    if (!written) return Unexpected(written.error());
     if (!*written) return not_whole(folder_);
     return start_recording(name_);
   });
@@ -286,7 +286,7 @@ Result<fs::path> LttngSession::snapshot(const std::string& name) {
       return refused_by_lttng("writing a snapshot into " + folder_.string(), code);
     return {};
   });
-  if (!recorded) return std::unexpected(recorded.error());
+  if (!recorded) return Unexpected(recorded.error());
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) // LTTng appends the time
     if (entry.path().filename().string().starts_with(name + "-")) return entry.path();

@@ -5,8 +5,8 @@
 // Set-up code: calls block for up to a few seconds. Not thread-safe.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "traces/recording/daemon.hpp"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // A recording session: from start() to stop(), the events of this process go to CTF files in a folder.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/units.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "traces/reading/reader.hpp"
 #include "traces/recording/lttng_session.hpp"
 

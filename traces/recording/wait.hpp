@@ -1,7 +1,7 @@
 // Bounded waiting for something outside this process. Set-up code only.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <chrono>
 #include <thread>

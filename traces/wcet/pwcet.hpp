@@ -9,7 +9,7 @@
 // Analysis code: allocates, may take long. Pure: the same samples give the same figures. Any thread may call.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -39,7 +39,7 @@ std::string pair(int a, int b) { return text(a) + "x" + text(b); }
 
 Result<ConvMethod> parse_own(std::string_view text) {
   const auto choice = parse_conv_choice(text);
-  if (!choice) return std::unexpected(choice.error());
+  if (!choice) return Unexpected(choice.error());
   ConvMethod method;
   method.kind = ConvMethod::Kind::own;
   method.own = *choice;

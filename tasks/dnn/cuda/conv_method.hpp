@@ -5,7 +5,7 @@
 // Pure: no device is needed.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/cuda/conv_plan.hpp"
 #include "tasks/dnn/cuda/program.hpp"
 

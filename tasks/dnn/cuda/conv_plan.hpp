@@ -7,8 +7,8 @@
 // the tile from the others' shared memory.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 
 #include <cstddef>

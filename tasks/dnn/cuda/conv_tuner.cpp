@@ -31,7 +31,7 @@ class Allocation {
  public:
   [[nodiscard]] static Result<Allocation> make(hal::CudaDevice& device, std::size_t bytes) {
     auto buffer = device.allocate(hal::BufferKind::device, Bytes{std::max<std::size_t>(bytes, 256)});
-    if (!buffer) return std::unexpected(buffer.error());
+    if (!buffer) return Unexpected(buffer.error());
     return Allocation(device, *buffer);
   }
   Allocation(Allocation&& other) noexcept : device_(other.device_), buffer_(std::exchange(other.buffer_, {})) {}
@@ -108,17 +108,17 @@ class Tuner {
 
   Result<ConvMethod> fastest(const ConvCall& original, const ConvMethod& standard) {
     const auto call = moved(original);
-    if (auto filled = fill(call); !filled) return std::unexpected(filled.error());
+    if (auto filled = fill(call); !filled) return Unexpected(filled.error());
     auto reference = result_of(call, standard);
-    if (!reference) return std::unexpected(reference.error());
+    if (!reference) return Unexpected(reference.error());
     ConvMethod best = standard;
     auto least = seconds_of(call, standard, std::numeric_limits<double>::infinity());
-    if (!least) return std::unexpected(least.error());
+    if (!least) return Unexpected(least.error());
     for (const auto& candidate : candidates(call)) {
       const auto seconds = try_out(call, candidate, *reference, *least);
       if (device_.fault())
-        return std::unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
-                                       : seconds.error());
+        return Unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
+                                  : seconds.error());
       if (!seconds || *seconds >= *least) continue; // what cannot be computed so is passed over
       *least = *seconds;
       best = candidate;
@@ -127,9 +127,7 @@ class Tuner {
   }
 
  private:
-  static std::unexpected<Error> failed(Errc code, const std::string& what) {
-    return fail(code, what + ": " + name(code));
-  }
+  static Unexpected<Error> failed(Errc code, const std::string& what) { return fail(code, what + ": " + name(code)); }
 
   Result<> copied(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (auto done = device_.copy(to, from, Bytes{bytes}); !done)
@@ -200,11 +198,11 @@ class Tuner {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = memories_.scratch.address() + offsets_[y_part];
     std::vector<std::byte> image(bytes, untouched);
-    if (auto done = copied(y, image.data(), bytes); !done) return std::unexpected(done.error());
-    if (auto done = issue(call, method); !done) return std::unexpected(done.error());
+    if (auto done = copied(y, image.data(), bytes); !done) return Unexpected(done.error());
+    if (auto done = issue(call, method); !done) return Unexpected(done.error());
     if (auto done = device_.wait(hal::EngineKind::compute); !done)
       return failed(done.error(), "computing by '" + to_text(method) + "' failed on " + device_.name());
-    if (auto done = copied(image.data(), y, bytes); !done) return std::unexpected(done.error());
+    if (auto done = copied(image.data(), y, bytes); !done) return Unexpected(done.error());
     if (!keeps_neighbours(call, image))
       return fail(Errc::unsupported,
                   "'" + to_text(method) + "' writes beyond the channels of '" + geometry_of(call) + "'");
@@ -282,7 +280,7 @@ class Tuner {
   Result<double> try_out(const ConvCall& call, const ConvMethod& method, const std::vector<float>& reference,
                          double least) {
     const auto values = result_of(call, method);
-    if (!values) return std::unexpected(values.error());
+    if (!values) return Unexpected(values.error());
     if (!agree(*values, reference))
       return fail(Errc::unsupported,
                   "'" + to_text(method) + "' does not compute '" + geometry_of(call) + "' as the default does");
@@ -297,7 +295,7 @@ class Tuner {
       for (int i = 0; i < repetitions && issued; ++i) issued = issue(call, method);
       return issued;
     });
-    if (!graph) return std::unexpected(graph.error());
+    if (!graph) return Unexpected(graph.error());
     std::vector<double> times;
     for (int i = 0; i <= launches; ++i) {
       const auto time = launch(*graph);
@@ -313,14 +311,14 @@ class Tuner {
     const auto& driver = device_.driver();
     const auto stream = device_.stream(hal::EngineKind::compute);
     const auto step = [&](api::Code code) { return device_.checked(code, "measuring a convolution"); };
-    if (auto done = step(driver.event_record(events_[0], stream)); !done) return std::unexpected(done.error());
-    if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return std::unexpected(done.error());
-    if (auto done = step(driver.event_record(events_[1], stream)); !done) return std::unexpected(done.error());
+    if (auto done = step(driver.event_record(events_[0], stream)); !done) return Unexpected(done.error());
+    if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return Unexpected(done.error());
+    if (auto done = step(driver.event_record(events_[1], stream)); !done) return Unexpected(done.error());
     if (auto done = device_.wait(hal::EngineKind::compute); !done)
       return failed(done.error(), "measuring a convolution on " + device_.name() + " failed");
     float milliseconds = 0;
     if (auto done = step(driver.event_elapsed(&milliseconds, events_[0], events_[1])); !done)
-      return std::unexpected(done.error());
+      return Unexpected(done.error());
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
@@ -351,12 +349,12 @@ struct Workplace {
 };
 Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program) {
   auto constants = Allocation::make(device, program.constants.size());
-  if (!constants) return std::unexpected(constants.error());
+  if (!constants) return Unexpected(constants.error());
   for (std::size_t workspace = most_workspace;; workspace /= 2) {
     auto scratch = Allocation::make(device, operand_bytes(program) + workspace);
     if (scratch) return Workplace{{std::move(*constants), std::move(*scratch)}, workspace};
     if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having)
-      return std::unexpected(scratch.error());
+      return Unexpected(scratch.error());
   }
 }
 
@@ -382,16 +380,16 @@ Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Progr
                                             std::span<const ConvMethod> methods, const Executor::Options& options,
                                             const TuningProgress& progress) {
   auto executor = Executor::open(device, program.precision, options);
-  if (!executor) return std::unexpected(executor.error());
+  if (!executor) return Unexpected(executor.error());
   std::vector<std::string> notes;
   for (const auto& opened : {(*executor)->open_cudnn(), (*executor)->open_cublas()}) {
-    if (!opened && device.fault()) return std::unexpected(opened.error());
+    if (!opened && device.fault()) return Unexpected(opened.error());
     if (!opened) notes.push_back("not measured: " + opened.error().what.substr(0, opened.error().what.find('\n')));
   }
   auto workplace = make_workplace(device, program);
-  if (!workplace) return std::unexpected(workplace.error());
+  if (!workplace) return Unexpected(workplace.error());
   Tuner tuner(**executor, program, std::move(workplace->memories), workplace->workspace);
-  if (auto prepared = tuner.prepare(); !prepared) return std::unexpected(prepared.error());
+  if (auto prepared = tuner.prepare(); !prepared) return Unexpected(prepared.error());
 
   TunedConvolutions tuned{{methods.begin(), methods.end()}, {}, std::move(notes)};
   std::map<std::string, ConvMethod> known;

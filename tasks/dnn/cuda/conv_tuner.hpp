@@ -6,7 +6,7 @@
 // is measured without it.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"

@@ -32,7 +32,7 @@ Result<CublasFunctions> load() {
   find(f.set_stream, "cublasSetStream_v2");
   find(f.set_math, "cublasSetMathMode");
   find(f.multiply, "cublasGemmEx");
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   if (!library->find(f.set_workspace, "cublasSetWorkspace_v2")) f.set_workspace = nullptr;
   return f;
 }
@@ -41,7 +41,7 @@ Result<CublasFunctions> load() {
 
 Result<std::unique_ptr<Cublas>> Cublas::open(hal::cuda::Stream stream) {
   static const Result<CublasFunctions> functions = load();
-  if (!functions) return std::unexpected(functions.error());
+  if (!functions) return Unexpected(functions.error());
   return open(*functions, stream);
 }
 
@@ -53,12 +53,12 @@ Result<std::unique_ptr<Cublas>> Cublas::open(const CublasFunctions& functions, h
   if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0)
     return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");
   if (auto made = cublas->checked(functions.create(&cublas->handle_), "starting it"); !made)
-    return std::unexpected(made.error());
+    return Unexpected(made.error());
   if (auto known = cublas->checked(functions.version(cublas->handle_, &cublas->version_), "asking for its version");
       !known)
-    return std::unexpected(known.error());
+    return Unexpected(known.error());
   if (auto set = cublas->checked(functions.set_stream(cublas->handle_, stream), "giving it a stream"); !set)
-    return std::unexpected(set.error());
+    return Unexpected(set.error());
   return cublas;
 }
 

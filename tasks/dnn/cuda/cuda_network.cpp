@@ -29,7 +29,7 @@ Result<hal::CudaDevice*> gpu(hal::Device& device) {
 Result<std::unique_ptr<CudaNetwork>> CudaNetwork::build(const Graph& graph, Precision precision,
                                                         const Options& options) {
   auto program = lower(graph, precision);
-  if (!program) return std::unexpected(program.error());
+  if (!program) return Unexpected(program.error());
   std::unique_ptr<CudaNetwork> network(new CudaNetwork(std::move(*program), options));
   std::vector<ConvMethod> methods(network->program_.calls.size());
   for (std::size_t i = 0; i < methods.size(); ++i)
@@ -73,7 +73,7 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
     const auto at = line.rfind(separator);
     if (at == std::string::npos) return fail(Errc::bad_input, "'" + line + "' is no choice that tuning made");
     const auto method = parse_conv_method(std::string_view(line).substr(at + separator.size()));
-    if (!method) return std::unexpected(method.error());
+    if (!method) return Unexpected(method.error());
     chosen[std::string_view(line).substr(0, at)] = *method;
   }
   auto methods = methods_;
@@ -100,9 +100,9 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
 
 Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const TuningProgress& progress) {
   const auto found = gpu(device);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
-  if (!tuned) return std::unexpected(tuned.error());
+  if (!tuned) return Unexpected(tuned.error());
   if (auto planned = choose(std::move(tuned->methods)); !planned)
     return fail(planned.error().code, "the network, as it is fastest, " + planned.error().what);
   std::vector<std::string> lines;
@@ -117,9 +117,9 @@ Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const Tu
 Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
   unbind();
   const auto found = gpu(device);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   auto executor = Executor::open(**found, program_.precision, options_.launching);
-  if (!executor) return std::unexpected(executor.error());
+  if (!executor) return Unexpected(executor.error());
   device_ = *found;
   executor_ = std::move(*executor);
   const Addresses addresses{memory.constant, memory.scratch, plan_.offsets};
@@ -129,7 +129,7 @@ Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
   if (bound) {
     auto graph = device_->capture([&](api::Stream) { return issue_all(addresses); });
     if (graph) graph_ = std::move(*graph);
-    else bound = std::unexpected(graph.error());
+    else bound = Unexpected(graph.error());
   }
   if (!bound) unbind();
   return bound;
@@ -153,7 +153,7 @@ Result<> CudaNetwork::allocate_ports() {
     for (auto& port : *ports) {
       const auto count = static_cast<std::size_t>(element_count(port.shape));
       auto buffer = device_->allocate(hal::BufferKind::host, Bytes{count * sizeof(float)});
-      if (!buffer) return std::unexpected(buffer.error());
+      if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
       port.buffer = {reinterpret_cast<float*>(buffer->host), count};
     }
@@ -244,17 +244,17 @@ Status CudaNetwork::run() noexcept {
 }
 
 Status CudaNetwork::tell_layers(Instant end) noexcept {
-  const auto at = [&](std::size_t event) -> std::expected<Instant, Errc> {
+  const auto at = [&](std::size_t event) -> Expected<Instant, Errc> {
     float milliseconds = 0;
     if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back()));
         !known)
-      return std::unexpected(known.error());
+      return Unexpected(known.error());
     return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
   };
   auto begin = at(0);
   for (std::size_t layer = 0; layer < program_.layers.size(); ++layer) {
     const auto after = at(layer + 1);
-    if (!begin || !after) return std::unexpected(begin ? after.error() : begin.error());
+    if (!begin || !after) return Unexpected(begin ? after.error() : begin.error());
     if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(layer), *begin);
     if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(layer), *after);
     begin = after;

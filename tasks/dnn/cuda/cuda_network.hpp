@@ -5,7 +5,7 @@
 // the device must outlive a network that was bound to it.
 #pragma once
 
-#include "config/task_set.hpp"
+#include <rtexec/task_set.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"

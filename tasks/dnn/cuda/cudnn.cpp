@@ -54,7 +54,7 @@ Result<CudnnFunctions> load() {
   find(f.workspace, "cudnnGetConvolutionForwardWorkspaceSize");
   find(f.forward, "cudnnConvolutionForward");
   find(f.forward_fused, "cudnnConvolutionBiasActivationForward");
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   return f;
 }
 
@@ -151,16 +151,16 @@ const Result<CudnnFunctions>& cudnn_functions() {
 
 Result<std::unique_ptr<Cudnn>> Cudnn::open(hal::cuda::Stream stream) {
   const auto& functions = cudnn_functions();
-  if (!functions) return std::unexpected(functions.error());
+  if (!functions) return Unexpected(functions.error());
   return open(*functions, stream);
 }
 
 Result<std::unique_ptr<Cudnn>> Cudnn::open(const CudnnFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cudnn> cudnn(new Cudnn(functions));
   if (auto made = cudnn->checked(functions.create(&cudnn->handle_), "starting it"); !made)
-    return std::unexpected(made.error());
+    return Unexpected(made.error());
   if (auto set = cudnn->checked(functions.set_stream(cudnn->handle_, stream), "giving it a stream"); !set)
-    return std::unexpected(set.error());
+    return Unexpected(set.error());
   return cudnn;
 }
 
@@ -184,12 +184,11 @@ Result<> Cudnn::checked(Status status, const char* what) const {
 
 Result<std::size_t> Cudnn::workspace(const ConvArguments& conv, Precision precision, int algorithm) const {
   const Description d(call_, conv, precision);
-  if (auto described = checked(d.status, "describing a convolution"); !described)
-    return std::unexpected(described.error());
+  if (auto described = checked(d.status, "describing a convolution"); !described) return Unexpected(described.error());
   std::size_t bytes = 0;
   const auto asked =
       call_.workspace(handle_, d.x.handle, d.weights.handle, d.convolution.handle, d.y.handle, algorithm, &bytes);
-  if (auto known = checked(asked, "asking for a workspace"); !known) return std::unexpected(known.error());
+  if (auto known = checked(asked, "asking for a workspace"); !known) return Unexpected(known.error());
   return bytes;
 }
 

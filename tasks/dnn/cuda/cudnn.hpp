@@ -2,8 +2,8 @@
 // holds them against cudnn.h where that is installed. Set-up only: all calls are captured into a graph.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "hal/cuda/driver.hpp"
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 

@@ -40,7 +40,7 @@ ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method) {
 
 Result<std::unique_ptr<Executor>> Executor::open(hal::CudaDevice& device, Precision precision, const Options& options) {
   auto resources = Resources::of(device, options.images);
-  if (!resources) return std::unexpected(resources.error());
+  if (!resources) return Unexpected(resources.error());
   const bool overlap =
       options.overlap_launches && device.architecture() >= first_to_overlap && device.driver().launch_with;
   return std::unique_ptr<Executor>(new Executor(std::move(*resources), device, precision, overlap, options.libraries));
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Executor>> Executor::open(hal::CudaDevice& device, Precis
 Result<> Executor::open_cudnn() {
   if (!libraries_) return fail(Errc::unsupported, "cuDNN is not to be used");
   const auto opened = resources_->cudnn();
-  if (!opened) return std::unexpected(opened.error());
+  if (!opened) return Unexpected(opened.error());
   cudnn_ = *opened;
   return {};
 }
@@ -57,7 +57,7 @@ Result<> Executor::open_cudnn() {
 Result<> Executor::open_cublas() {
   if (!libraries_) return fail(Errc::unsupported, "cuBLAS is not to be used");
   const auto opened = resources_->cublas();
-  if (!opened) return std::unexpected(opened.error());
+  if (!opened) return Unexpected(opened.error());
   cublas_ = *opened;
   return {};
 }
@@ -71,7 +71,7 @@ Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
     std::memcpy(arguments.data() + each.at, &address, sizeof address);
   }
   const auto found = resources_->function(call.launch);
-  if (!found) return std::unexpected(found.error());
+  if (!found) return Unexpected(found.error());
   return launch(*found, call.launch, arguments.data());
 }
 

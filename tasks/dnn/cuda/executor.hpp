@@ -2,7 +2,7 @@
 // what it issues is captured into a graph, or run while tuning. The device must outlive it.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/kernel_images.hpp"

@@ -2,7 +2,7 @@
 // of the process.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <span>
 #include <string>
@@ -18,7 +18,7 @@ class Library {
   /// unsupported: the library has no such function.
   template <class Function> [[nodiscard]] Result<> find(Function*& function, const char* name) const {
     const auto found = address(name);
-    if (!found) return std::unexpected(found.error());
+    if (!found) return Unexpected(found.error());
     function = reinterpret_cast<Function*>(*found);
     return {};
   }

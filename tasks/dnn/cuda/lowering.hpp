@@ -6,8 +6,8 @@
 // Element-wise calls overwrite an input that nobody reads later.
 #pragma once
 
-#include "config/result.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
 #include "tasks/dnn/cuda/program.hpp"
 #include "tasks/dnn/graph.hpp"
 

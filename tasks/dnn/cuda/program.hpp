@@ -2,8 +2,8 @@
 // or in a buffer of scratch that is planned later. Made by lowering.hpp; needs no device.
 #pragma once
 
-#include "config/plan.hpp"
-#include "config/task_set.hpp"
+#include <rtexec/plan.hpp>
+#include <rtexec/task_set.hpp>
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
 #include "tasks/dnn/graph.hpp"
 

@@ -27,7 +27,7 @@ Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::s
     return fail(Errc::refused,
                 "this program was built without a compiler for GPU kernels, so that no network can run on " +
                     device.name() + ": install nvcc (CUDA toolkit) or clang and build again");
-  if (auto entered = device.enter(); !entered) return std::unexpected(entered.error());
+  if (auto entered = device.enter(); !entered) return Unexpected(entered.error());
   const std::scoped_lock lock(mutex);
   std::erase_if(known, [](const auto& each) { return each.second.expired(); });
   auto& place = known[{&device, images.data()}];
@@ -52,7 +52,7 @@ Result<api::Function> Resources::function(const Launch& launch) {
                                                              static_cast<int>(launch.shared));
     if (auto allowed = device_.checked(set, std::string("giving kernel ") + launch.name + " its shared memory");
         !allowed)
-      return std::unexpected(allowed.error());
+      return Unexpected(allowed.error());
   }
   functions_.emplace(launch.name, *found);
   return found;
@@ -67,7 +67,7 @@ Result<api::Function> Resources::find(const char* name) {
   std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
   for (auto image = images_.begin(); image != images_.end(); ++image) {
     auto module = device_.load(image->data, std::string(image->name));
-    if (!module) return std::unexpected(module.error());
+    if (!module) return Unexpected(module.error());
     const auto found = module->function(name);
     if (!found && found.error().code == Errc::unsupported) continue;
     modules_.push_back(std::move(*module));
@@ -83,7 +83,7 @@ Result<api::Function> Resources::find(const char* name) {
 Result<const Cudnn*> Resources::cudnn() {
   if (!cudnn_) {
     auto opened = Cudnn::open(device_.stream(hal::EngineKind::compute));
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     cudnn_ = std::move(*opened);
   }
   return cudnn_.get();
@@ -92,7 +92,7 @@ Result<const Cudnn*> Resources::cudnn() {
 Result<const Cublas*> Resources::cublas() {
   if (!cublas_) {
     auto opened = Cublas::open(device_.stream(hal::EngineKind::compute));
-    if (!opened) return std::unexpected(opened.error());
+    if (!opened) return Unexpected(opened.error());
     cublas_ = std::move(*opened);
   }
   return cublas_.get();

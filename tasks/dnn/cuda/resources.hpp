@@ -3,7 +3,7 @@
 // thread at a time for one device.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/cublas.hpp"
 #include "tasks/dnn/cuda/cudnn.hpp"

@@ -24,7 +24,7 @@ class Noise final : public InputSource {
   explicit Noise(std::size_t count) : count_(count) {}
 
   Status fetch(std::uint64_t job, std::span<float> tensor) noexcept override {
-    if (tensor.size() != count_) return std::unexpected(Errc::bad_input);
+    if (tensor.size() != count_) return Unexpected(Errc::bad_input);
     Random random(job);
     std::ranges::generate(tensor, [&] { return random.fraction(); });
     return {};
@@ -39,7 +39,7 @@ class FixedTensor final : public InputSource {
   explicit FixedTensor(std::vector<float> values) : values_(std::move(values)) {}
 
   Status fetch(std::uint64_t, std::span<float> tensor) noexcept override {
-    if (tensor.size() != values_.size()) return std::unexpected(Errc::bad_input);
+    if (tensor.size() != values_.size()) return Unexpected(Errc::bad_input);
     std::ranges::copy(values_, tensor.begin());
     return {};
   }
@@ -56,16 +56,16 @@ class Pictures final : public InputSource {
 
   Result<> add(const fs::path& path) {
     auto compressed = read_file(path, kLargestPictureFile);
-    if (!compressed) return std::unexpected(compressed.error());
-    if (const auto decoded = decoder_.prepare(*compressed, path); !decoded) return std::unexpected(decoded.error());
+    if (!compressed) return Unexpected(compressed.error());
+    if (const auto decoded = decoder_.prepare(*compressed, path); !decoded) return Unexpected(decoded.error());
     compressed_.push_back(std::move(*compressed));
     return {};
   }
 
   Status fetch(std::uint64_t job, std::span<float> tensor) noexcept override {
-    if (tensor.size() != count_) return std::unexpected(Errc::bad_input);
+    if (tensor.size() != count_) return Unexpected(Errc::bad_input);
     const auto picture = decoder_.decode(compressed_[job % compressed_.size()]);
-    if (!picture) return std::unexpected(picture.error());
+    if (!picture) return Unexpected(picture.error());
     sampler_.sample(*picture, tensor);
     return {};
   }
@@ -103,7 +103,7 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
 
 Result<std::unique_ptr<InputSource>> make_tensor(const fs::path& path, std::span<const std::int64_t> shape) {
   auto tensor = read_npy(path);
-  if (!tensor) return std::unexpected(tensor.error());
+  if (!tensor) return Unexpected(tensor.error());
   if (!std::ranges::equal(tensor->shape, shape))
     return fail(Errc::bad_input, path.string() + ": has shape " + to_string(tensor->shape) +
                                      ", but the network's input is " + to_string(Shape(shape.begin(), shape.end())));
@@ -118,11 +118,11 @@ Result<std::unique_ptr<InputSource>> make_pictures(const fs::path& path, std::sp
                 path.string() + ": pictures need an input of shape [1, 3, height, width], but the network's is " +
                     to_string(Shape(shape.begin(), shape.end())) + "; give a .npy tensor, or none for seeded noise");
   auto files = fs::is_directory(path) ? pictures_in(path) : std::vector{path};
-  if (!files) return std::unexpected(files.error());
+  if (!files) return Unexpected(files.error());
   auto pictures =
       std::make_unique<Pictures>(Extent{static_cast<int>(shape[3]), static_cast<int>(shape[2])}, normalization);
   for (const auto& file : *files)
-    if (auto added = pictures->add(file); !added) return std::unexpected(added.error());
+    if (auto added = pictures->add(file); !added) return Unexpected(added.error());
   return pictures;
 }
 

@@ -6,7 +6,7 @@
 // deviation. A tensor's values are taken as they are.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <array>
 #include <cstdint>

@@ -65,7 +65,7 @@ void* DecodeArena::resize(void* block, std::size_t old_size, std::size_t new_siz
   return moved;
 }
 
-std::expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byte> compressed) noexcept {
+Expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byte> compressed) noexcept {
   arena_.reset();
   decode_arena = &arena_;
   constexpr int kChannels = 3;
@@ -74,7 +74,7 @@ std::expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byt
   const stbi_uc* const rgb = stbi_load_from_memory(begin(compressed), length(compressed), &size.width, &size.height,
                                                    &channels_in_file, kChannels);
   decode_arena = nullptr;
-  if (!rgb) return std::unexpected(arena_.exhausted() ? Errc::out_of_memory : Errc::bad_input);
+  if (!rgb) return Unexpected(arena_.exhausted() ? Errc::out_of_memory : Errc::bad_input);
   return PictureView{size,
                      {rgb, static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) * kChannels}};
 }
@@ -157,10 +157,10 @@ void PictureSampler::sample(const PictureView& picture, std::span<float> tensor)
 
 Result<Picture> read_picture(const std::filesystem::path& path) {
   const auto compressed = read_file(path, kLargestPictureFile);
-  if (!compressed) return std::unexpected(compressed.error());
+  if (!compressed) return Unexpected(compressed.error());
   PictureDecoder decoder;
   const auto view = decoder.prepare(*compressed, path);
-  if (!view) return std::unexpected(view.error());
+  if (!view) return Unexpected(view.error());
   return Picture{view->size, {view->rgb.begin(), view->rgb.end()}};
 }
 

@@ -1,13 +1,12 @@
 // Pictures: decoded from JPEG and PNG, with all memory taken at set-up, and sampled into a network's input.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <filesystem>
 #include <span>
 #include <vector>
@@ -54,7 +53,7 @@ class PictureDecoder {
   [[nodiscard]] Result<PictureView> prepare(std::span<const std::byte> compressed, const std::filesystem::path& path);
 
   /// Decodes a picture that was prepared; the view is valid until the next call. No allocation, no lock.
-  [[nodiscard]] std::expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
+  [[nodiscard]] Expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
  private:
   DecodeArena arena_;

@@ -296,7 +296,7 @@ void GraphWriter::metadata(std::string_view key, std::string_view value) {
 
 Result<> GraphWriter::save(const std::filesystem::path& path) const {
   auto file = AtomicFile::create(path);
-  if (!file) return std::unexpected(file.error());
+  if (!file) return Unexpected(file.error());
   google::protobuf::io::FileOutputStream stream(file->descriptor());
   const bool written = model_->SerializeToZeroCopyStream(&stream);
   if (!stream.Flush() || !written) return file->failure(stream.GetErrno());

@@ -5,7 +5,7 @@
 // network. Their values come from exact arithmetic only: the same calls give the same bytes on every machine.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/input/random.hpp"
 
 #include <cstdint>

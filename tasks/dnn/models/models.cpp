@@ -53,7 +53,7 @@ constexpr auto kModels = [] {
   return infos;
 }();
 
-std::unexpected<Error> unknown(std::string_view name) {
+Unexpected<Error> unknown(std::string_view name) {
   std::string known;
   for (const auto& model : kModels) known += (known.empty() ? "" : ", ") + std::string(model.name);
   return fail(Errc::bad_input, "model \"" + std::string(name) + "\" is not known; known are " + known);

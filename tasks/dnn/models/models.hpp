@@ -2,7 +2,7 @@
 // that nothing is downloaded. The same name and options give the same bytes on every machine.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 namespace rtexec::tasks::onnx_source {
 

@@ -94,7 +94,7 @@ void draw(Picture& picture, std::span<const RankedClass> classes) {
 
 Result<> write_png(const Picture& picture, const std::filesystem::path& path) {
   auto file = AtomicFile::create(path);
-  if (!file) return std::unexpected(file.error());
+  if (!file) return Unexpected(file.error());
   struct Sink {
     AtomicFile& file;
     Result<> result;

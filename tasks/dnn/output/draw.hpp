@@ -1,7 +1,7 @@
 // Draws what was recognised onto the picture, and writes it as PNG. For tools: allocates.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/output/box.hpp"
 

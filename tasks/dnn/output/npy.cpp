@@ -166,7 +166,7 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
 
 Result<NpyTensor> read_npy(const std::filesystem::path& path) {
   const auto bytes = read_file(path, kLargestFile);
-  if (!bytes) return std::unexpected(bytes.error());
+  if (!bytes) return Unexpected(bytes.error());
   return parse_npy(*bytes, path);
 }
 
@@ -184,7 +184,7 @@ Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64
   preamble += {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
 
   auto file = AtomicFile::create(path);
-  if (!file) return std::unexpected(file.error());
+  if (!file) return Unexpected(file.error());
   for (const auto part : {std::as_bytes(std::span(preamble)), std::as_bytes(std::span(header)), std::as_bytes(values)})
     if (auto written = file->write(part); !written) return written;
   return file->commit();

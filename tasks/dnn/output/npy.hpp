@@ -1,7 +1,7 @@
 // NumPy .npy files of one tensor: format versions 1.0 and 2.0, C order, little endian. Set-up and tools only.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -53,7 +53,7 @@ std::optional<std::string_view> find(const Metadata& metadata, std::string_view 
   return entry->second;
 }
 
-std::unexpected<Error> refuse(std::string_view key, std::string_view value, const std::string& why) {
+Unexpected<Error> refuse(std::string_view key, std::string_view value, const std::string& why) {
   return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + std::string(value) + "\": " + why);
 }
 
@@ -105,7 +105,7 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, c
   std::vector<DetectorHead> heads;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto anchors = read_anchors(parts[i], text);
-    if (!anchors) return std::unexpected(anchors.error());
+    if (!anchors) return Unexpected(anchors.error());
     const Shape& shape = outputs[i];
     const auto count = static_cast<std::int64_t>(anchors->size());
     if (shape.size() != 4 || shape[0] != 1 || shape[1] % count != 0 || shape[1] / count < 6)
@@ -141,8 +141,8 @@ Result<Normalization> normalization_of(const Metadata& metadata) {
     std::ranges::copy(*read_values, values.begin());
     return {};
   };
-  if (auto mean = read(kMean, normalization.mean); !mean) return std::unexpected(mean.error());
-  if (auto deviation = read(kDeviation, normalization.deviation); !deviation) return std::unexpected(deviation.error());
+  if (auto mean = read(kMean, normalization.mean); !mean) return Unexpected(mean.error());
+  if (auto deviation = read(kDeviation, normalization.deviation); !deviation) return Unexpected(deviation.error());
   for (const float deviation : normalization.deviation)
     if (!(deviation > 0)) return refuse(kDeviation, *find(metadata, kDeviation), "must be above zero");
   return normalization;

@@ -7,7 +7,7 @@
 //   likewise; 1 where absent
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 #include "tasks/dnn/graph.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/output/box.hpp"

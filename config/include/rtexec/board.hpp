@@ -1,8 +1,8 @@
 // What a board is: the facts of boards/NAME.toml. What it can do is probed by hal/, never believed from here.
 #pragma once
 
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <filesystem>
 #include <string>

@@ -1,7 +1,7 @@
 // Units as types, so that no naked integer crosses a room's border, and their text forms as TOML files write them.
 #pragma once
 
-#include "config/result.hpp"
+#include <rtexec/result.hpp>
 
 #include <chrono>
 #include <compare>

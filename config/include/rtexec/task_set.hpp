@@ -2,7 +2,7 @@
 // reader (config/reader.hpp), or by validate() where they were filled in code.
 #pragma once
 
-#include "config/units.hpp"
+#include <rtexec/units.hpp>
 
 #include <filesystem>
 #include <optional>

@@ -1,9 +1,9 @@
 // What is promised: the verdict of admission with its numbers, and for each task the settings under which it holds.
 #pragma once
 
-#include "config/board.hpp"
-#include "config/task_set.hpp"
-#include "config/units.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
 
 #include <cstddef>
 #include <cstdint>
