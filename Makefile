@@ -16,7 +16,7 @@ endif
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '  %-7s %s\n' '$(1)' '$(2)')
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^#define RTEXEC_VERSION_[A-Z]* //p' config/include/rtexec/version.hpp | paste -sd.)
 SOVERSION := 0
 B := $(BUILD)/$(BOARD)-$(MODE)
 
@@ -56,7 +56,7 @@ CXX := g++
 endif
 # What users of the library see of each room lies in ROOM/include/rtexec, and is included as <rtexec/...> everywhere.
 PUBLIC_INCLUDES := $(patsubst %/rtexec,-I%,$(wildcard */include/rtexec))
-CXXFLAGS += -std=c++23 -fPIC -fvisibility-inlines-hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. $(PUBLIC_INCLUDES) -isystem /usr/include/openblas-serial
+CXXFLAGS += -std=c++23 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(MODEFLAGS_$(MODE)) -I. $(PUBLIC_INCLUDES) -isystem /usr/include/openblas-serial
 CPPFLAGS += -MMD -MP -DRTEXEC_VERSION='"$(VERSION)"' -DONNX_ML=1 -DONNX_NAMESPACE=onnx
 LDFLAGS += -pthread $(MODEFLAGS_$(MODE))
 LIBS_hal := -luring
@@ -75,7 +75,7 @@ object = $(patsubst %.cpp,$(B)/%.o,$(1))
 BUILTIN_BOARDS := $(B)/rtexec/executive/builtin_boards
 $(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
 	@mkdir -p $(@D)
-	@{ echo '#include "rtexec/executive/loaded_set.hpp"'; \
+	@{ set -e; echo '#include "rtexec/executive/loaded_set.hpp"'; \
 	   echo 'namespace rtexec::executive {'; \
 	   echo 'std::span<const BuiltinBoard> builtin_boards() {'; \
 	   echo '  static constexpr BuiltinBoard boards[] = {'; \
@@ -85,7 +85,7 @@ $(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
 PAGE_FILES := $(B)/traces/report/page_files
 $(PAGE_FILES).cpp: $(foreach type,html css js,traces/report/page.$(type))
 	@mkdir -p $(@D)
-	@{ echo '#include "traces/report/page.hpp"'; \
+	@{ set -e; echo '#include "traces/report/page.hpp"'; \
 	   echo 'rtexec::traces::PageFiles rtexec::traces::page_files() { return {'; \
 	   for file in $^; do printf 'R"page('; cat $$file; echo ')page",'; done; \
 	   echo '}; }'; } > $@
@@ -154,7 +154,7 @@ $(K)/images: ALWAYS
 $(foreach room,$(KERNEL_ROOMS),$(eval $(K)/$(room)/kernel_table.cpp: $(call room_images,$(room))))
 $(KERNEL_TABLES): $(K)/%/kernel_table.cpp: $(K)/images
 	@mkdir -p $(@D)
-	$(Q){ echo '#include "$(dir $(KERNELS_IN_$*))kernel_images.hpp"'; \
+	$(Q){ set -e; echo '#include "$(dir $(KERNELS_IN_$*))kernel_images.hpp"'; \
 	   for file in $(call room_images,$*); do name=$${file##*/}; symbol=kernel_image_$*_$${name//./_}; \
 	     echo "asm(\".pushsection .rodata\\n.balign 64\\n$$symbol: .incbin \\\"$$file\\\"\\n$${symbol}_end: .byte 0\\n.popsection\");"; \
 	     echo "extern \"C\" __attribute__((visibility(\"hidden\"))) const char $$symbol[], $${symbol}_end[];"; done; \

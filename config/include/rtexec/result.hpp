@@ -2,6 +2,8 @@
 // do. Real-time paths use Status, which carries a code only and never allocates.
 #pragma once
 
+#include <rtexec/export.hpp>
+
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -129,7 +131,7 @@ using Status = Expected<void, Errc>;
 }
 
 /// The process exit code that the command line promises for `code`.
-[[nodiscard]] int exit_code(Errc code);
-[[nodiscard]] const char* name(Errc code);
+[[nodiscard]] RTEXEC_API int exit_code(Errc code);
+[[nodiscard]] RTEXEC_API const char* name(Errc code);
 
 } // namespace rtexec

@@ -1,6 +1,7 @@
 // Units as types, so that no naked integer crosses a room's border, and their text forms as TOML files write them.
 #pragma once
 
+#include <rtexec/export.hpp>
 #include <rtexec/result.hpp>
 
 #include <chrono>
@@ -39,19 +40,19 @@ struct Bandwidth {
 
 /// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are
 /// refused.
-[[nodiscard]] Result<Duration> parse_duration(std::string_view text);
+[[nodiscard]] RTEXEC_API Result<Duration> parse_duration(std::string_view text);
 /// "64MiB", "3.8GiB", "500MB", "4096B": binary and decimal prefixes. Rounded to a whole byte.
-[[nodiscard]] Result<Bytes> parse_bytes(std::string_view text);
+[[nodiscard]] RTEXEC_API Result<Bytes> parse_bytes(std::string_view text);
 /// "100MB/s", "1GiB/s".
-[[nodiscard]] Result<Bandwidth> parse_bandwidth(std::string_view text);
+[[nodiscard]] RTEXEC_API Result<Bandwidth> parse_bandwidth(std::string_view text);
 
 /// The shortest exact form that the parser above reads back to the same value.
-[[nodiscard]] std::string to_string(Duration value);
-[[nodiscard]] std::string to_string(Bytes value);
-[[nodiscard]] std::string to_string(Bandwidth value);
+[[nodiscard]] RTEXEC_API std::string to_string(Duration value);
+[[nodiscard]] RTEXEC_API std::string to_string(Bytes value);
+[[nodiscard]] RTEXEC_API std::string to_string(Bandwidth value);
 
 /// For people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB").
-[[nodiscard]] std::string readable(Duration value);
-[[nodiscard]] std::string readable(Bytes value);
+[[nodiscard]] RTEXEC_API std::string readable(Duration value);
+[[nodiscard]] RTEXEC_API std::string readable(Bytes value);
 
 } // namespace rtexec
