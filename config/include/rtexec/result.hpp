@@ -70,9 +70,9 @@ template <class T, class E> class [[nodiscard]] Expected {
   [[nodiscard]] constexpr T&& operator*() && noexcept { return std::move(*std::get_if<0>(&content_)); }
   [[nodiscard]] constexpr T* operator->() noexcept { return std::get_if<0>(&content_); }
   [[nodiscard]] constexpr const T* operator->() const noexcept { return std::get_if<0>(&content_); }
-  [[nodiscard]] constexpr T& value() & { return std::get<0>(content_); }
-  [[nodiscard]] constexpr const T& value() const& { return std::get<0>(content_); }
-  [[nodiscard]] constexpr T&& value() && { return std::get<0>(std::move(content_)); }
+  constexpr T& value() & { return std::get<0>(content_); }
+  constexpr const T& value() const& { return std::get<0>(content_); }
+  constexpr T&& value() && { return std::get<0>(std::move(content_)); }
   template <class U> [[nodiscard]] constexpr T value_or(U&& otherwise) const& {
     return has_value() ? **this : static_cast<T>(std::forward<U>(otherwise));
   }
