@@ -24,7 +24,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-math-dev
-PACKAGES_CHECK := clang-format libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver
+PACKAGES_CHECK := clang-format libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver clang cmake abigail-tools
 PACKAGES_BENCH := libbenchmark-dev rt-tests
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
@@ -66,7 +66,7 @@ LIBS_all := $(LIBS_tasks) $(LIBS_hal) $(LIBS_traces)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
 ROOMS := config policies hal tasks traces rtexec
-sources = $(shell find $(1) -name '*.cpp' 2>/dev/null | sort)
+sources = $(shell find $(1) -name '*.cpp' -not -path 'rtexec/examples/*' 2>/dev/null | sort)
 $(foreach room,$(ROOMS),$(eval SRC_$(room) := $(call sources,$(room))))
 SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/%,$(SRC_rtexec))
@@ -250,10 +250,12 @@ $(STATIC): $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(SHARED): $(LIBRARY_OBJECTS)
+# Instances of the standard library's templates are visible in spite of -fvisibility=hidden: this list hides them.
+EXPORTS := rtexec/package/exports.map
+$(SHARED): $(LIBRARY_OBJECTS) $(EXPORTS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,librtexec.so.$(SOVERSION) -o $@ $^ $(LIBS_all)
+	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,librtexec.so.$(SOVERSION) -Wl,--version-script,$(EXPORTS) -o $@ $(LIBRARY_OBJECTS) $(LIBS_all)
 	$(Q)ln -sf librtexec.so.$(VERSION) $(@D)/librtexec.so.$(SOVERSION) && ln -sf librtexec.so.$(SOVERSION) $(@D)/librtexec.so
 
 # ---- demo -----------------------------------------------------------------------------------------------------------
@@ -362,38 +364,36 @@ bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with 
 	@$(B)/test/swap-bench $(SWAP_MODELS) --json $(BUILD)/swap-bench.json
 
 # ---- installation ---------------------------------------------------------------------------------------------------
-PUBLIC_HEADERS := $(wildcard rtexec/*.hpp) $(foreach name,board plan profile reader result task_set units,config/$(name).hpp) tasks/workload.hpp $(foreach name,backing_store device engine thread,hal/$(name).hpp) \
-  policies/device_scheduler.hpp
+PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
+DOCUMENTS := $(wildcard README.md LICENSE) $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/README.md test/bench/*.md)
+EXAMPLES := $(wildcard rtexec/examples/*)
 MAN := $(B)/rtexec.1
 $(MAN): $(PROGRAM)
 	$(call say,MAN,$@)
 	$(Q)help2man --no-info --section 1 --help-option=--help-all --name 'run periodic DNN tasks with promised deadlines' $< -o $@
 
-define PKG_CONFIG_FILE
-prefix=$(PREFIX)
-includedir=$${prefix}/include/rtexec-$(SOVERSION)
-libdir=$${prefix}/lib
+# What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
+PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake)
+LIBS_private := -pthread $(LIBS_all)
+$(PACKAGE_FILES): $(B)/package/%: rtexec/package/%.in Makefile config/include/rtexec/version.hpp ALWAYS
+	@mkdir -p $(@D)
+	@sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@SOVERSION@|$(SOVERSION)|; s|@LIBS@|$(LIBS_private)|' $< > $@
 
-Name: rtexec
-Description: embedded real-time executive for periodic DNN tasks
-Version: $(VERSION)
-Cflags: -std=c++23 -I$${includedir}
-Libs: -L$${libdir} -lrtexec
-Libs.private: -pthread $(LIBS_all)
-endef
-export PKG_CONFIG_FILE
-
+ROOT := $(DESTDIR)$(PREFIX)
+DOC := $(ROOT)/share/doc/rtexec
 .PHONY: install
-install: all $(MAN) ## install program, libraries, headers, boards and man page (DESTDIR=, PREFIX=/usr/local)
-	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)install -D -t $(DESTDIR)$(PREFIX)/bin $(PROGRAM)
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(STATIC) $(SHARED)
-	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib
-	$(Q)for header in $(PUBLIC_HEADERS); do install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/rtexec-$(SOVERSION)/$$header; done
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/rtexec/boards boards/*.toml
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
-	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/rtexec README.md LICENSE
-	$(Q)mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig && printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(PREFIX)/lib/pkgconfig/rtexec.pc
+install: all $(MAN) $(PACKAGE_FILES) ## install program, libraries, headers, examples, boards and documents (DESTDIR=, PREFIX=/usr/local)
+	$(call say,INSTALL,$(ROOT))
+	$(Q)install -D -t $(ROOT)/bin $(PROGRAM)
+	$(Q)install -D -m 644 -t $(ROOT)/lib $(STATIC) $(SHARED)
+	$(Q)cp -P $(B)/lib/librtexec.so $(B)/lib/librtexec.so.$(SOVERSION) $(ROOT)/lib
+	$(Q)install -D -m 644 -t $(ROOT)/include/rtexec-$(SOVERSION)/rtexec $(PUBLIC_HEADERS)
+	$(Q)install -D -m 644 -t $(ROOT)/lib/pkgconfig $(filter %.pc,$(PACKAGE_FILES))
+	$(Q)install -D -m 644 -t $(ROOT)/lib/cmake/rtexec $(filter %.cmake,$(PACKAGE_FILES))
+	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/boards boards/*.toml
+	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(MAN)
+	$(Q)install -D -m 644 -t $(DOC)/examples $(EXAMPLES) LICENSE
+	$(Q)set -e; for file in $(DOCUMENTS); do install -D -m 644 $$file $(DOC)/$$file; done
 
 # ---- a folder for another machine -----------------------------------------------------------------------------------
 DIST ?= $(BUILD)/rtexec-$(VERSION)-$(shell uname -m)

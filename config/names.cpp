@@ -23,7 +23,8 @@ constexpr Spelling<OnOverrun> overruns[] = {{"skip", OnOverrun::skip},
 constexpr Spelling<WorkloadKind> workloads[] = {{"dnn", WorkloadKind::dnn},
                                                 {"synthetic", WorkloadKind::synthetic},
                                                 {"traffic", WorkloadKind::traffic},
-                                                {"winograd", WorkloadKind::winograd}};
+                                                {"winograd", WorkloadKind::winograd},
+                                                {"custom", WorkloadKind::custom}};
 
 constexpr Spelling<MemoryPolicy> memory_policies[] = {{"auto", MemoryPolicy::automatic},
                                                       {"D", MemoryPolicy::device},

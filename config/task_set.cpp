@@ -171,10 +171,56 @@ Key<Task> wcet_key() {
       });
 }
 
+/// What `workload` says: a kind, or "lib:FILE".
+struct WorkloadChoice {
+  WorkloadKind kind = WorkloadKind::dnn;
+  std::filesystem::path library;
+};
+
+Type<WorkloadChoice> workload_choice() {
+  static constexpr std::string_view prefix = "lib:";
+  const Type<WorkloadKind> kinds = one_of<WorkloadKind>();
+  return {.name = kinds.name + ", or \"lib:FILE\"",
+          .unit = {},
+          .read = [=](const Value& value) -> Read<WorkloadChoice> {
+            const auto* text = std::get_if<std::string>(&value.content);
+            if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
+              return WorkloadChoice{WorkloadKind::custom, text->substr(prefix.size())};
+            const auto kind = kinds.read(value);
+            if (!kind) return Unexpected(kind.error() + ", or write \"lib:FILE\"");
+            return WorkloadChoice{*kind, {}};
+          },
+          .write =
+              [=](const WorkloadChoice& choice) {
+                return choice.library.empty() ? kinds.write(choice.kind)
+                                              : toml_string(std::string(prefix) + choice.library.string());
+              },
+          .problem =
+              [=](const WorkloadChoice& choice) {
+                return choice.library.empty() ? kinds.problem(choice.kind) : path().problem(choice.library);
+              }};
+}
+
+Key<Task> workload_key() {
+  return key<Task>(
+      "workload", workload_choice(), toml_string(spelling(Task{}.workload)),
+      "what each job runs; lib:FILE: a shared object that makes a workload of one's own (workload.h); custom: one that "
+      "a program gives",
+      [](const Task& task) {
+        return std::optional(WorkloadChoice{task.workload, task.library});
+      },
+      [](Task& task, const WorkloadChoice& choice) {
+        task.workload = choice.kind;
+        task.library = choice.library;
+      });
+}
+
 std::vector<Key<Task>> task_keys() {
   return {
       key<Task>("name", identifier(), required, "unique", &Task::name),
-      key<Task>("workload", one_of<WorkloadKind>(), "what each job runs", &Task::workload),
+      workload_key(),
+      optional_text<Task>("arguments", "none", "of a workload of one's own: handed to its shared object",
+                          &Task::arguments),
       key<Task>("model", path(), "required for dnn", "dnn: an ONNX file", &Task::model),
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
       key<Task>("precision", one_of<Precision>(),
@@ -313,7 +359,9 @@ void check_no_dnn(const Task& task, std::size_t i, Report& report) {
     report.relation({of_task(i, "precision"), workload},
                     "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a " +
                         std::string(spelling(task.workload)) + " one " +
-                        (task.workload == WorkloadKind::winograd ? "computes in fp32" : "computes nothing"));
+                        (task.workload == WorkloadKind::winograd ? "computes in fp32"
+                         : task.workload == WorkloadKind::custom ? "computes as it likes"
+                                                                 : "computes nothing"));
 }
 
 void check_traffic(const Task& task, std::size_t i, Report& report) {
@@ -419,7 +467,15 @@ void check_device(const DeviceOptions& device, Report& report) {
     report.relation({capacity, chunk}, assignment("capacity", *device.capacity) + ": " + problem);
 }
 
+void check_library(const Task& task, std::size_t i, Report& report) {
+  if (!task.library.empty()) check_exists(task.library, i, "workload", false, report);
+  if (!task.arguments.empty() && task.library.empty())
+    report.relation({of_task(i, "arguments"), of_task(i, "workload")},
+                    "arguments: only for workload = \"lib:FILE\", which is given them");
+}
+
 void check_workload(const Task& task, std::size_t i, Report& report) {
+  check_library(task, i, report);
   if (task.workload == WorkloadKind::dnn) return check_dnn(task, i, report);
   check_no_dnn(task, i, report);
   if (task.workload == WorkloadKind::synthetic) return check_synthetic(task, i, report);
@@ -485,6 +541,7 @@ void resolve_paths(TaskSet& set) {
   if (set.swap.store) resolve(set.swap.store->file);
   for (Task& task : set.tasks) {
     resolve(task.model);
+    resolve(task.library);
     resolve(task.input);
   }
 }

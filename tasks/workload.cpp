@@ -1,5 +1,6 @@
 #include "tasks/workload.hpp"
 
+#include "tasks/custom/custom_workload.hpp"
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/synthetic/synthetic_workload.hpp"
 #include "tasks/traffic/traffic_workload.hpp"
@@ -50,6 +51,16 @@ Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kin
   return std::move(*workload);
 }
 
+Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
+  if (task.library.empty())
+    return fail(Errc::bad_input, "task '" + task.name +
+                                     "': its workload is to be given by a program; in a file, write workload = "
+                                     "\"lib:FILE\", a shared object that makes it");
+  auto workload = CustomWorkload::load(task);
+  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
+  return workload;
+}
+
 } // namespace
 
 Result<> Workload::use(std::span<const std::string> tuning) {
@@ -81,6 +92,7 @@ Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kin
   case WorkloadKind::synthetic: return make_synthetic(task, kind);
   case WorkloadKind::traffic: return make_traffic(task);
   case WorkloadKind::winograd: return make_winograd(task, kind);
+  case WorkloadKind::custom: return make_custom(task);
   }
   return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
 }

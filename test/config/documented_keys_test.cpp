@@ -64,8 +64,11 @@ std::vector<Document> variants(FileKind kind) {
                           {"pattern", "'copy'"},
                           {"buffer", "'16MiB'"}};
     const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
+    const Keys custom = {
+        {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
     return {{{"[bandwidth]", {{"best_effort", "'100MB/s'"}, {"slowdown", "1.1"}}}, {"[[task]]", traffic}},
             {{"[[task]]", winograd}},
+            {{"[[task]]", custom}},
             {{"[executive]", {{"priorities", "'explicit'"}}}, {"[[task]]", with_input}},
             {{"[[task]]", listed}},
             {{"", {{"board", "'host'"}}},

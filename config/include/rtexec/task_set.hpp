@@ -30,7 +30,13 @@ enum class OnOverrun {
   stop, // the executive stops
 };
 
-enum class WorkloadKind { dnn, synthetic, traffic, winograd };
+enum class WorkloadKind {
+  dnn,
+  synthetic,
+  traffic,
+  winograd,
+  custom, // the user's own: made by a shared object (workload.h), or given by a program (ExecutiveSetup::workloads)
+};
 
 /// How a traffic task moves memory.
 enum class TrafficPattern {
@@ -123,6 +129,8 @@ struct Task {
   std::filesystem::path model;           // dnn: an ONNX file, resolved against the TOML file's folder
   std::filesystem::path input;           // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
   Precision precision = Precision::fp32; // dnn on a GPU
+  std::filesystem::path library;         // custom: the shared object; empty: a program gives the workload
+  std::string arguments;                 // custom: handed to the shared object
   Duration period{0};
   Duration deadline{0};         // relative, at most the period
   Duration offset{0};           // of the first release from the start

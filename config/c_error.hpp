@@ -1,0 +1,16 @@
+// Errors on their way to and from C (rtexec/error.h).
+#pragma once
+
+#include <rtexec/error.h>
+#include <rtexec/result.hpp>
+
+namespace rtexec::config {
+
+[[nodiscard]] rtexec_code code_of(Errc code) noexcept;
+/// A code that this version does not know, and RTEXEC_OK, are told as unsupported.
+[[nodiscard]] Errc errc_of(rtexec_code code) noexcept;
+
+/// Does nothing where `error` is null.
+void tell(rtexec_error* error, const Error& what) noexcept;
+
+} // namespace rtexec::config

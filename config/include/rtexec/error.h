@@ -1,0 +1,35 @@
+/* Errors of the C API (rtexec.h, workload.h): a code, and text for people. C11 and C++17. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As Errc of <rtexec/result.hpp>. A later version may add codes at the end. */
+typedef enum rtexec_code {
+  RTEXEC_OK = 0,
+  RTEXEC_BAD_INPUT,     /* a file or an argument says something impossible */
+  RTEXEC_NOT_PROVED,    /* admission could not promise what was asked */
+  RTEXEC_MISSED,        /* a deadline or a bound was missed */
+  RTEXEC_REFUSED,       /* the machine refused what was asked */
+  RTEXEC_OUT_OF_MEMORY, /* a device, an arena or a fixed table is full */
+  RTEXEC_UNSUPPORTED,   /* the board or this version cannot do it */
+  RTEXEC_DEVICE_FAULT,  /* the device, or work on it, failed */
+  RTEXEC_DEVICE_LOST,   /* an earlier fault ended the device: nothing can run on it any more */
+  RTEXEC_CANCELLED,     /* the work was withdrawn before it ran */
+  RTEXEC_IO_ERROR,      /* a backing store could not be read or written */
+  RTEXEC_CORRUPTED      /* memory came back from its backing store with other contents */
+} rtexec_code;
+
+enum { RTEXEC_ERROR_LENGTH = 4096 };
+
+/* Filled in where a call fails, left alone where it succeeds; owned by the caller, nothing to free. A text that does
+ * not fit ends in "...". Wherever a call takes one, it may be null. */
+typedef struct rtexec_error {
+  rtexec_code code;
+  char what[RTEXEC_ERROR_LENGTH]; /* one or more full lines, UTF-8, ready to be shown to the user */
+} rtexec_error;
+
+#ifdef __cplusplus
+}
+#endif

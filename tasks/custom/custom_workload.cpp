@@ -1,0 +1,121 @@
+#include "tasks/custom/custom_workload.hpp"
+
+#include "config/c_error.hpp"
+#include "config/files.hpp"
+#include "tasks/fingerprint.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <dlfcn.h>
+
+namespace rtexec::tasks {
+namespace {
+
+Status status_of(rtexec_code code) noexcept {
+  if (code == RTEXEC_OK) return {};
+  return Unexpected(config::errc_of(code));
+}
+
+/// The first version of the struct ends with `destroy`.
+constexpr std::size_t first_size = offsetof(rtexec_workload, destroy) + sizeof(rtexec_workload::destroy);
+
+std::string problem_of(const rtexec_workload& workload) {
+  if (workload.memory.constant > 0 && workload.constants == nullptr)
+    return "it asks for memory.constant and gives no constants";
+  if (workload.fingerprint == nullptr || *workload.fingerprint == '\0')
+    return "it has no fingerprint, by which a measured execution time is known to be its";
+  return {};
+}
+
+/// Of all that its execution times depend on, as far as it can be seen from here.
+Result<std::string> code_of(const Task& task) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(task.library, error);
+  if (error) return fail(Errc::bad_input, task.library.string() + ": " + error.message());
+  const auto code = config::read_file(task.library, size);
+  if (!code) return Unexpected(code.error());
+  return Fingerprint().add(*code).add(task.arguments).text();
+}
+
+using Create = decltype(&rtexec_workload_create);
+
+Result<Create> open(const std::filesystem::path& library) {
+  // An absolute name, since one without a '/' would be searched for in the system's folders
+  void* handle = ::dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return fail(Errc::bad_input, ::dlerror());
+  if (void* create = ::dlsym(handle, "rtexec_workload_create")) return reinterpret_cast<Create>(create);
+  return fail(Errc::bad_input, library.string() + " does not export rtexec_workload_create(), see <rtexec/workload.h>");
+}
+
+} // namespace
+
+Result<std::unique_ptr<Workload>> CustomWorkload::adopt(const rtexec_workload* workload, std::string_view code) {
+  if (workload == nullptr) return fail(Errc::bad_input, "no workload was given");
+  if (workload->size < first_size)
+    return fail(Errc::bad_input, "its struct says that it has " + std::to_string(workload->size) +
+                                     " bytes, fewer than any version's: set size to sizeof(rtexec_workload)");
+  std::unique_ptr<Workload> adopted(new CustomWorkload(*workload, code));
+  if (const std::string problem = problem_of(*workload); !problem.empty()) return fail(Errc::bad_input, problem);
+  return adopted;
+}
+
+Result<std::unique_ptr<Workload>> CustomWorkload::load(const Task& task) {
+  const auto code = code_of(task);
+  if (!code) return Unexpected(code.error());
+  const auto create = open(task.library);
+  if (!create) return Unexpected(create.error());
+  rtexec_error error{RTEXEC_BAD_INPUT, {}};
+  const rtexec_workload* workload = (*create)(task.name.c_str(), task.arguments.c_str(), &error);
+  if (workload == nullptr) return fail(config::errc_of(error.code), task.library.string() + ": " + error.what);
+  return adopt(workload, *code);
+}
+
+CustomWorkload::CustomWorkload(const rtexec_workload& workload, std::string_view code) : workload_{}, code_(code) {
+  std::memcpy(&workload_, &workload, std::min(workload.size, sizeof workload_));
+}
+
+CustomWorkload::~CustomWorkload() {
+  if (workload_.destroy != nullptr) workload_.destroy(workload_.self);
+}
+
+MemoryDemand CustomWorkload::memory() const {
+  MemoryDemand demand;
+  add_object(demand, MemoryClass::constant, Bytes{workload_.memory.constant});
+  add_object(demand, MemoryClass::scratch, Bytes{workload_.memory.scratch});
+  add_object(demand, MemoryClass::state, Bytes{workload_.memory.state});
+  return demand;
+}
+
+std::span<const std::byte> CustomWorkload::constants() const {
+  return {static_cast<const std::byte*>(workload_.constants), workload_.memory.constant};
+}
+
+std::string CustomWorkload::fingerprint() const {
+  return "custom-" + Fingerprint().add(std::string_view(workload_.fingerprint)).add(code_).text();
+}
+
+Result<> CustomWorkload::bind(hal::Device& device, const Memory& memory) {
+  if (workload_.bind == nullptr) return {};
+  device_name_ = device.name();
+  device_ = {.size = sizeof device_, .name = device_name_.c_str(), .stream = nullptr};
+  const rtexec_memory given{
+      .size = sizeof given, .constant = memory.constant, .scratch = memory.scratch, .state = memory.state};
+  rtexec_error error{};
+  const rtexec_code code = workload_.bind(workload_.self, &device_, &given, &error);
+  if (code == RTEXEC_OK) return {};
+  return fail(config::errc_of(code), error.what);
+}
+
+Status CustomWorkload::before(std::uint64_t job) noexcept {
+  return workload_.before == nullptr ? Status() : status_of(workload_.before(workload_.self, job));
+}
+
+Status CustomWorkload::execute() noexcept {
+  return workload_.execute == nullptr ? Status() : status_of(workload_.execute(workload_.self));
+}
+
+Status CustomWorkload::after(std::uint64_t job) noexcept {
+  return workload_.after == nullptr ? Status() : status_of(workload_.after(workload_.self, job));
+}
+
+} // namespace rtexec::tasks

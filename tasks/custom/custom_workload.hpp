@@ -1,0 +1,43 @@
+// Workloads of the user's own, written in C (rtexec/workload.h), as any other workload: given by a program, or made by
+// the shared object that a task set names.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include <rtexec/workload.h>
+#include "tasks/workload.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace rtexec::tasks {
+
+class CustomWorkload final : public Workload {
+ public:
+  /// Takes `workload` over: it is destroyed in the end, or where it is refused. `code` changes when what it runs does,
+  /// where that is known. bad_input: its size is none that any version had, or constants or fingerprint are missing.
+  [[nodiscard]] static Result<std::unique_ptr<Workload>> adopt(const rtexec_workload* workload,
+                                                               std::string_view code = {});
+  /// Made by the shared object that `task` names, which stays loaded until the process ends. bad_input: it cannot be
+  /// loaded, or lacks rtexec_workload_create(); and what that says.
+  [[nodiscard]] static Result<std::unique_ptr<Workload>> load(const Task& task);
+  ~CustomWorkload() override;
+
+  [[nodiscard]] MemoryDemand memory() const override;
+  [[nodiscard]] std::span<const std::byte> constants() const override;
+  [[nodiscard]] std::string fingerprint() const override;
+  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Status before(std::uint64_t job) noexcept override;
+  [[nodiscard]] Status execute() noexcept override;
+  [[nodiscard]] Status after(std::uint64_t job) noexcept override;
+
+ private:
+  CustomWorkload(const rtexec_workload& workload, std::string_view code);
+
+  rtexec_workload workload_; // of this version: what an older one lacks is null
+  std::string code_;
+  std::string device_name_;
+  rtexec_device device_{};
+};
+
+} // namespace rtexec::tasks

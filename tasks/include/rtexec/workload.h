@@ -1,0 +1,81 @@
+/* A workload of one's own in C: what a task runs in each job. C11 and C++17; in C++20 see <rtexec/workload.hpp>.
+ *
+ * Given to an executive in code (rtexec.h), or made by a shared object that a task set names:
+ *
+ *   [[task]]
+ *   name = "control"
+ *   workload = "lib:libcontrol.so"   # beside the TOML file; exports rtexec_workload_create()
+ *   arguments = "gain=0.5"
+ *
+ * The shared object needs this header and no library. A workload owns no device memory: it says what it needs, and is
+ * given addresses. Set-up may allocate; the three parts of a job may not.
+ *
+ * Structs begin with `size`, set by who fills them in (sizeof): later versions add members at their ends, so that
+ * objects and programs compiled against this header go on to work.
+ */
+#pragma once
+
+#include <rtexec/error.h>
+#include <rtexec/export.hpp>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of device memory, by what a swap does to their contents. */
+typedef struct rtexec_memory_demand {
+  uint64_t constant; /* never written by the device: dropped, and loaded again */
+  uint64_t scratch;  /* lost between jobs: all tasks share the same memory */
+  uint64_t state;    /* copied out and back; zero before the first job */
+} rtexec_memory_demand;
+
+/* Addresses of the memory that was asked for, valid on the device for as long as the workload lives. */
+typedef struct rtexec_memory {
+  size_t size;
+  const void* constant; /* mapped read-only */
+  void* scratch;
+  void* state;
+} rtexec_memory;
+
+/* What a workload is told of its device, valid until destroy(). */
+typedef struct rtexec_device {
+  size_t size;
+  const char* name; /* as the device names itself: "host", "NVIDIA H200" */
+  /* Of the compute engine, a CUstream; null: the host device, whose addresses are ordinary memory. The GPU's context is
+   * current in bind() and execute(). */
+  void* stream;
+} rtexec_device;
+
+typedef struct rtexec_workload {
+  size_t size;
+  void* self; /* handed to each function */
+  rtexec_memory_demand memory;
+  const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
+  /* What a measured execution time depends on: whoever changes the code or its data changes this. */
+  const char* fingerprint;
+
+  /* Set-up, once, before the first job. Null: nothing to ready. */
+  rtexec_code (*bind)(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error);
+
+  /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. One
+   * job, number 0, is run for warming up before the first release. Other answers than RTEXEC_OK: the job failed, which
+   * counts as a miss. Null: there is no such part. */
+  rtexec_code (*before)(void* self, uint64_t job); /* on the task's core */
+  rtexec_code (*execute)(void* self);              /* on the device's compute engine; returns when its work is done */
+  rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
+
+  /* The last call, save where the workload was refused for its size. Null: nothing to end. */
+  void (*destroy)(void* self);
+} rtexec_workload;
+
+/* What a shared object exports: makes the workload of `task`, with the text of its key `arguments` (empty where there
+ * is none). May be called several times, also for one task: `rtexec profile` measures in several runs. What is returned
+ * lives until destroy(). Null, and `error`, which is never null here: there is none. */
+RTEXEC_API const rtexec_workload* rtexec_workload_create(const char* task, const char* arguments, rtexec_error* error);
+
+#ifdef __cplusplus
+}
+#endif
