@@ -10,7 +10,7 @@
 #include "traces/report/html.hpp"
 #include "traces/report/json.hpp"
 #include "traces/report/perfetto.hpp"
-#include "traces/report/svg.hpp"
+#include "traces/report/gantt_svg.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -119,7 +119,7 @@ class Output {
   std::unique_ptr<std::ofstream> stream_;
 };
 
-class JobsToCsv final : public traces::Watcher {
+class JobsToCsv final : public traces::AnalysisObserver {
  public:
   explicit JobsToCsv(std::ostream& out) : out_(out) {}
   void setup(const traces::RunSetup& setup) override { csv_ = std::make_unique<traces::JobsCsv>(out_, setup); }
@@ -130,7 +130,7 @@ class JobsToCsv final : public traces::Watcher {
   std::unique_ptr<traces::JobsCsv> csv_;
 };
 
-class BarsToPerfetto final : public traces::Watcher {
+class BarsToPerfetto final : public traces::AnalysisObserver {
  public:
   explicit BarsToPerfetto(std::ostream& out) : out_(out) {}
   void setup(const traces::RunSetup& setup) override {
@@ -152,8 +152,8 @@ struct Streams {
   std::unique_ptr<BarsToPerfetto> bars;
   traces::PieceCounter pieces;
 
-  [[nodiscard]] std::vector<traces::Watcher*> watchers() {
-    std::vector<traces::Watcher*> all{&pieces};
+  [[nodiscard]] std::vector<traces::AnalysisObserver*> observers() {
+    std::vector<traces::AnalysisObserver*> all{&pieces};
     if (csv) all.push_back(csv.get());
     if (bars) all.push_back(bars.get());
     return all;
@@ -198,9 +198,9 @@ traces::PwcetOptions pwcet_options(const Options& options) {
   return result;
 }
 
-Result<Analysis> read(const Options& options, std::vector<traces::Watcher*> watchers) {
+Result<Analysis> read(const Options& options, std::vector<traces::AnalysisObserver*> observers) {
   traces::RunSetup setup;
-  traces::Analyzer analyzer(setup, std::move(watchers), pwcet_options(options));
+  traces::Analyzer analyzer(setup, std::move(observers), pwcet_options(options));
   Result<traces::ReadSummary> summary;
   {
     Reading progress(analyzer);
@@ -308,7 +308,7 @@ int verdict(const Analysis& analysis) {
 int analyze_trace(const Options& options) {
   Streams streams;
   if (const auto opened = open_streams(options, streams); !opened) return report(opened.error());
-  const auto analysis = read(options, streams.watchers());
+  const auto analysis = read(options, streams.observers());
   if (!analysis) return report(analysis.error());
   std::ostream& out = text_output(options.json);
   print_analysis(out, *analysis, options.misses);

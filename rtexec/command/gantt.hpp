@@ -1,11 +1,11 @@
 // Collects a stretch of a simulated run for a picture: one lane for each task, for each core with CPU parts, for the
-// device and for each direction of copies. traces/report/svg.hpp draws it.
+// device and for each direction of copies. traces/report/gantt_svg.hpp draws it.
 #pragma once
 
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/simulator/simulator.hpp"
-#include "traces/report/gantt.hpp"
+#include "traces/analysis/gantt.hpp"
 
 #include <array>
 #include <optional>

@@ -11,7 +11,7 @@
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/tracer.hpp"
 #include "rtexec/simulator/worst_case.hpp"
-#include "traces/report/svg.hpp"
+#include "traces/report/gantt_svg.hpp"
 #include "traces/recording/session.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,6 @@
 #include "rtexec/executive/statistics.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace rtexec::executive {
 
@@ -16,8 +15,8 @@ void increment(auto& counter, auto by) noexcept {
 } // namespace
 
 void DurationHistogram::add(Duration value) noexcept {
-  const auto ns = static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
-  increment(counts_[std::min(log_linear::class_of(ns), log_linear::classes - 1)], 1u);
+  const std::uint64_t ns = log_linear::counted(value);
+  increment(counts_[log_linear::class_of(ns)], 1u);
   increment(sum_, ns);
   min_.store(std::min(min_.load(std::memory_order_relaxed), ns), std::memory_order_relaxed);
   max_.store(std::max(max_.load(std::memory_order_relaxed), ns), std::memory_order_relaxed);
@@ -25,16 +24,8 @@ void DurationHistogram::add(Duration value) noexcept {
 }
 
 Duration DurationHistogram::percentile(double share) const {
-  const std::uint64_t total = count();
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(total)));
-  std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < log_linear::classes; ++i) {
-    seen += counts_[i].load(std::memory_order_relaxed);
-    if (seen >= wanted && seen > 0)
-      return Duration(
-          static_cast<Duration::rep>(std::min(log_linear::upper_edge(i), max_.load(std::memory_order_relaxed))));
-  }
-  return Duration(static_cast<Duration::rep>(max_.load(std::memory_order_relaxed)));
+  return log_linear::percentile(share, count(), Duration(0), longest(),
+                                [this](std::size_t i) { return counts_[i].load(std::memory_order_relaxed); });
 }
 
 DurationStatistics DurationHistogram::statistics() const {

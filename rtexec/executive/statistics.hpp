@@ -3,7 +3,7 @@
 #pragma once
 
 #include "rtexec/executive.hpp"
-#include "traces/analysis/log_linear.hpp"
+#include "traces/log_linear.hpp"
 
 #include <array>
 #include <atomic>

@@ -31,14 +31,14 @@ constexpr std::array every_policy{SwapPolicy::pipelined, SwapPolicy::serial,   S
 
 // ---- the analysis ----
 
-class Jobs final : public Watcher {
+class Jobs final : public AnalysisObserver {
  public:
   void job(const JobBreakdown& job) override { all[job.job] = job; }
   std::map<JobId, JobBreakdown> all;
 };
 
 Analysis analyze(const RunSetup& setup, const std::vector<Record>& records, Jobs* jobs = nullptr) {
-  Analyzer analyzer(setup, jobs ? std::vector<Watcher*>{jobs} : std::vector<Watcher*>{});
+  Analyzer analyzer(setup, jobs ? std::vector<AnalysisObserver*>{jobs} : std::vector<AnalysisObserver*>{});
   for (const Record& record : records) analyzer.record(record);
   ReadSummary read;
   read.events = records.size();

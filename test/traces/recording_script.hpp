@@ -78,10 +78,11 @@ class Script {
   }
 
   /// In the order of time, as a recording is read.
-  [[nodiscard]] Analysis analyze(std::vector<Watcher*> watchers = {}, const std::vector<Loss>& losses = {}) const {
+  [[nodiscard]] Analysis analyze(std::vector<AnalysisObserver*> observers = {},
+                                 const std::vector<Loss>& losses = {}) const {
     std::vector<Record> sorted = records;
     std::ranges::stable_sort(sorted, {}, &Record::time);
-    Analyzer analyzer(setup, std::move(watchers));
+    Analyzer analyzer(setup, std::move(observers));
     for (const Loss& loss : losses) analyzer.loss(loss);
     for (const Record& record : sorted) analyzer.record(record);
     ReadSummary read;
@@ -99,7 +100,7 @@ class Script {
 };
 
 /// Keeps the breakdown of every job.
-class Jobs final : public Watcher {
+class Jobs final : public AnalysisObserver {
  public:
   void job(const JobBreakdown& job) override { all.push_back(job); }
   [[nodiscard]] const JobBreakdown& of(policies::JobId job) const {

@@ -1,6 +1,6 @@
 #include "test/traces/report_example.hpp"
 
-#include "traces/analysis/log_linear.hpp"
+#include "traces/log_linear.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "traces/report/json.hpp"
 #include "traces/report/names.hpp"
 #include "traces/report/perfetto.hpp"
-#include "traces/report/svg.hpp"
+#include "traces/report/gantt_svg.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

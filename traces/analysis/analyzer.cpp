@@ -56,7 +56,7 @@ void Analyzer::start() {
   for (const TaskSetup& task : setup_.tasks) tasks_.emplace_back(task);
   for (std::size_t i = tasks_.size(); i < lanes_.size(); ++i) resources_.push_back({.name = lanes_[i].name});
   replay_.emplace(setup_);
-  for (Watcher* watcher : watchers_) watcher->setup(setup_);
+  for (AnalysisObserver* observer : observers_) observer->setup(setup_);
 }
 
 void Analyzer::record(const Record& record) {
@@ -236,7 +236,7 @@ void Analyzer::conclude(TaskBooks& task, JobOutcome outcome, Instant end, Instan
   JobBreakdown breakdown = attribution_.divide(job, end, timeline_);
   breakdown.outcome = outcome;
   note_overruns(breakdown, job);
-  for (Watcher* watcher : watchers_) watcher->job(breakdown);
+  for (AnalysisObserver* observer : observers_) observer->job(breakdown);
   bar(GanttBar::Kind::response, job.job().task, job.job(), job.job().task, job.nominal, end);
   if (outcome != JobOutcome::in_time) {
     mark(GanttMark::Kind::miss, job.job(), end);
@@ -351,7 +351,7 @@ void Analyzer::see_memory(Instant at) {
   if (frames == frames_in_use_ || !released_) return;
   frames_in_use_ = frames;
   if (!frames || !setup_.swap) return;
-  for (Watcher* watcher : watchers_) watcher->memory({at, *frames * setup_.swap->chunk.count});
+  for (AnalysisObserver* observer : observers_) observer->memory({at, *frames * setup_.swap->chunk.count});
 }
 
 // ---- resources ----
@@ -381,11 +381,12 @@ void Analyzer::end_throttle(const Record& record) {
 
 void Analyzer::bar(GanttBar::Kind kind, std::size_t lane, JobId job, std::uint32_t owner, Instant begin, Instant end) {
   if (lane == lanes_.size()) return;
-  for (Watcher* watcher : watchers_) watcher->bar({kind, static_cast<std::uint32_t>(lane), job, owner, begin, end});
+  for (AnalysisObserver* observer : observers_)
+    observer->bar({kind, static_cast<std::uint32_t>(lane), job, owner, begin, end});
 }
 
 void Analyzer::mark(GanttMark::Kind kind, JobId job, Instant at) {
-  for (Watcher* watcher : watchers_) watcher->mark({kind, job, at});
+  for (AnalysisObserver* observer : observers_) observer->mark({kind, job, at});
 }
 
 // ---- the end ----

@@ -9,7 +9,7 @@
 #include "traces/analysis/replay.hpp"
 #include "traces/analysis/task_books.hpp"
 #include "traces/analysis/timeline.hpp"
-#include "traces/analysis/watcher.hpp"
+#include "traces/analysis/observer.hpp"
 #include "traces/reading/reader.hpp"
 #include "traces/reading/setup.hpp"
 
@@ -23,10 +23,10 @@ namespace rtexec::traces {
 
 class Analyzer final : public RecordHandler {
  public:
-  /// `setup` and `watchers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release
+  /// `setup` and `observers` outlive it; the tasks of `setup` are known before the first scheduler_input or job_release
   /// is given.
-  explicit Analyzer(const RunSetup& setup, std::vector<Watcher*> watchers = {}, PwcetOptions pwcet = {})
-      : setup_(setup), watchers_(std::move(watchers)), pwcet_(std::move(pwcet)) {}
+  explicit Analyzer(const RunSetup& setup, std::vector<AnalysisObserver*> observers = {}, PwcetOptions pwcet = {})
+      : setup_(setup), observers_(std::move(observers)), pwcet_(std::move(pwcet)) {}
 
   void record(const Record& record) override;
   /// A loss that reaches to the end of the recording ends the analysis where it begins; any other makes the figures of
@@ -79,7 +79,7 @@ class Analyzer final : public RecordHandler {
   void explain_jobs(Analysis& analysis);
 
   const RunSetup& setup_;
-  std::vector<Watcher*> watchers_;
+  std::vector<AnalysisObserver*> observers_;
   PwcetOptions pwcet_;
   bool started_ = false, released_ = false, ended_ = false;
   std::vector<GanttLane> lanes_;

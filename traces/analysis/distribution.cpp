@@ -1,26 +1,12 @@
 #include "traces/analysis/distribution.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace rtexec::traces {
-namespace {
-
-/// The smallest upper edge that at least `share` of all values do not exceed.
-Duration percentile(const Distribution& distribution, double share) {
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(distribution.count)));
-  std::uint64_t seen = 0;
-  for (const Distribution::Class& each : distribution.classes)
-    if ((seen += each.count) >= wanted) return std::clamp(each.upper, distribution.min, distribution.max);
-  return distribution.max;
-}
-
-} // namespace
-
 void DistributionBuilder::add(Duration value, std::uint64_t job, Instant at) {
-  const auto ns = static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
+  const std::uint64_t ns = log_linear::counted(value);
   const Duration counted(static_cast<Duration::rep>(ns));
-  const std::size_t index = std::min(log_linear::class_of(ns), log_linear::classes - 1);
+  const std::size_t index = log_linear::class_of(ns);
   auto& counts = counts_[index / row];
   if (!counts) counts = std::make_unique<std::array<std::uint64_t, row>>();
   ++(*counts)[index % row];
@@ -34,25 +20,33 @@ void DistributionBuilder::add(Duration value, std::uint64_t job, Instant at) {
   built_.high_water.push_back({built_.count, counted});
 }
 
+std::uint64_t DistributionBuilder::count_of(std::size_t index) const noexcept {
+  const auto& counts = counts_[index / row];
+  return counts ? (*counts)[index % row] : 0;
+}
+
 std::vector<Distribution::Class> DistributionBuilder::classes() const {
   std::vector<Distribution::Class> found;
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; counts_[i] && j < row; ++j)
-      if (const std::uint64_t count = (*counts_[i])[j])
-        found.push_back({Duration(static_cast<Duration::rep>(log_linear::upper_edge(i * row + j))), count});
+  for (std::size_t i = 0; i < log_linear::classes; ++i)
+    if (const std::uint64_t count = count_of(i))
+      found.push_back({Duration(static_cast<Duration::rep>(log_linear::upper_edge(i))), count});
   return found;
 }
 
 Distribution DistributionBuilder::distribution() const {
   Distribution result = built_;
   if (result.count == 0) return result;
+  const auto percentile = [&](double share) {
+    return log_linear::percentile(share, result.count, result.min, result.max,
+                                  [this](std::size_t i) { return count_of(i); });
+  };
   result.mean = Duration(static_cast<Duration::rep>(sum_ / result.count));
   result.classes = classes();
-  result.p50 = percentile(result, 0.5);
-  result.p90 = percentile(result, 0.9);
-  result.p99 = percentile(result, 0.99);
-  result.p999 = percentile(result, 0.999);
-  result.p9999 = percentile(result, 0.9999);
+  result.p50 = percentile(0.5);
+  result.p90 = percentile(0.9);
+  result.p99 = percentile(0.99);
+  result.p999 = percentile(0.999);
+  result.p9999 = percentile(0.9999);
   return result;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
-#include "traces/analysis/log_linear.hpp"
+#include "traces/log_linear.hpp"
 
 #include <array>
 #include <cstdint>
@@ -27,6 +27,7 @@ class DistributionBuilder {
   /// Rises are remembered until then; later ones replace the last.
   static constexpr std::size_t most_marks = 1000;
 
+  [[nodiscard]] std::uint64_t count_of(std::size_t index) const noexcept;
   [[nodiscard]] std::vector<Distribution::Class> classes() const;
 
   std::array<std::unique_ptr<std::array<std::uint64_t, row>>, rows> counts_;

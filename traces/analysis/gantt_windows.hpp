@@ -1,7 +1,7 @@
 // Stretches of a recording for pictures: which are worth one, and what happened in them.
 #pragma once
 
-#include "traces/analysis/watcher.hpp"
+#include "traces/analysis/observer.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Window {
 };
 
 /// How many bars, marks and steps a picture of the whole recording would have.
-class PieceCounter final : public Watcher {
+class PieceCounter final : public AnalysisObserver {
  public:
   void bar(const GanttBar&) override { ++count_; }
   void mark(const GanttMark&) override { ++count_; }
@@ -34,7 +34,7 @@ class PieceCounter final : public Watcher {
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
 /// Fills a Gantt for each window; one that has more than `most_in_window` pieces ends where they are used up.
-class GanttCollector final : public Watcher {
+class GanttCollector final : public AnalysisObserver {
  public:
   static constexpr std::uint64_t most_whole = 60'000;
   static constexpr std::size_t most_in_window = 20'000;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
-#include "traces/report/gantt.hpp"
+#include "traces/analysis/gantt.hpp"
 
 #include <ostream>
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
-#include "traces/report/gantt.hpp"
+#include "traces/analysis/gantt.hpp"
 
 #include <span>
 #include <string>

@@ -6,7 +6,7 @@
 // it is enough to add bars in the order of their ends.
 #pragma once
 
-#include "traces/report/gantt.hpp"
+#include "traces/analysis/gantt.hpp"
 
 #include <cstdint>
 #include <ostream>

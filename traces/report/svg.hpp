@@ -1,15 +1,60 @@
-// A Gantt chart as one SVG file that needs nothing else: a lane for each task (responses, releases, deadlines, misses),
-// for each core, for the device and for each direction of copies, and below them the swapped memory in use. What a bar
-// or a mark is stands in its tooltip.
+// Writes SVG pictures, element by element: what the Gantt chart and the charts of the commands are drawn with. A
+// picture is one file that needs nothing else.
 #pragma once
 
-#include "traces/report/gantt.hpp"
-
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace rtexec::traces {
 
-/// Every bar and mark between `from` and `to` is drawn: a browser stays usable with about 20,000.
-[[nodiscard]] std::string svg(const Gantt& gantt);
+struct SvgPoint {
+  double x = 0, y = 0;
+};
+
+/// What a path is made of; coordinates are absolute.
+class SvgPath {
+ public:
+  SvgPath& move(double x, double y) { return add('M', {x, y}); }
+  SvgPath& line(double x, double y) { return add('L', {x, y}); }
+  SvgPath& horizontal(double x);
+  SvgPath& vertical(double y);
+  SvgPath& close();
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  SvgPath& add(char command, SvgPoint to);
+
+  std::string text_;
+};
+
+/// Coordinates have two decimals. Texts and tooltips may hold any characters; `attributes` are written as they are:
+/// `class="l" stroke="#999"`. A tooltip that is empty is left out.
+class SvgWriter {
+ public:
+  /// A white page. `css` is of its classes, `definitions` are the contents of its <defs>.
+  SvgWriter(double width, double height, std::string_view css, std::string_view definitions = {});
+
+  void text(double x, double y, std::string_view what, std::string_view attributes = {});
+  /// Centred on the point, to be read from below upwards.
+  void turned_text(double x, double y, std::string_view what);
+  void line(double x1, double y1, double x2, double y2, std::string_view attributes);
+  void rect(double x, double y, double width, double height, std::string_view attributes,
+            std::string_view tooltip = {});
+  void circle(double x, double y, double radius, std::string_view attributes, std::string_view tooltip = {});
+  void polyline(std::span<const SvgPoint> points, std::string_view attributes);
+  void path(const SvgPath& path, std::string_view attributes, std::string_view tooltip = {});
+
+  /// The picture. To be called once.
+  [[nodiscard]] std::string finish();
+
+ private:
+  void end(const char* element, std::string_view attributes, std::string_view tooltip);
+
+  std::string out_;
+};
+
+/// The distance of an axis's ticks: the smallest of 1, 2 and 5 times a power of ten that is at least `least` (above 0).
+[[nodiscard]] double round_step(double least);
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-#include "traces/analysis/watcher.hpp"
+#include "traces/analysis/gantt.hpp"
 
 #include <set>
 

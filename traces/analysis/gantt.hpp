@@ -1,9 +1,10 @@
-// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by svg.hpp and
-// html.hpp.
+// What a Gantt chart shows of a stretch of time: bars on lanes, marks, and curves; plain data, drawn by
+// traces/report/.
 #pragma once
 
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
+#include "traces/reading/setup.hpp"
 
 #include <cstdint>
 #include <string>
@@ -52,5 +53,12 @@ struct Gantt {
   std::vector<GanttStep> memory;     // empty: nothing is swapped
   std::uint64_t memory_capacity = 0; // bytes of all frames
 };
+
+/// Tasks in the order of the set, cores in ascending order, the device, copy in, copy out (these two where chunks are
+/// swapped).
+[[nodiscard]] std::vector<GanttLane> lanes_of(const RunSetup& setup);
+
+/// With lanes, names and capacity, and nothing on it.
+[[nodiscard]] Gantt empty_gantt(const RunSetup& setup);
 
 } // namespace rtexec::traces

@@ -1,0 +1,53 @@
+// Histograms of durations in log-linear classes: what the executive's counters (at run time) and the analysis of a
+// recording share. 128 linear classes in each power of two of nanoseconds, so that a class is at most 1/128 of its
+// values wide.
+#pragma once
+
+#include <rtexec/units.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace rtexec::traces::log_linear {
+
+constexpr unsigned sub_bits = 7;
+constexpr std::size_t classes = (64 - sub_bits) << sub_bits;
+
+/// What is counted of a duration: nothing below 0.
+constexpr std::uint64_t counted(Duration value) noexcept {
+  return static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
+}
+
+/// Of `value` below 2^63.
+constexpr std::size_t class_of(std::uint64_t value) noexcept {
+  const auto width = static_cast<unsigned>(std::bit_width(value));
+  if (width <= sub_bits + 1) return value;
+  const unsigned shift = width - sub_bits - 1;
+  return (static_cast<std::size_t>(shift) << sub_bits) + (value >> shift);
+}
+static_assert(class_of(std::uint64_t{INT64_MAX}) == classes - 1);
+
+/// The largest value of the class.
+constexpr std::uint64_t upper_edge(std::size_t index) noexcept {
+  if (index < (std::size_t{2} << sub_bits)) return index;
+  const std::size_t shift = (index >> sub_bits) - 1;
+  const std::uint64_t mantissa = index - (shift << sub_bits);
+  return ((mantissa + 1) << shift) - 1;
+}
+
+/// The smallest upper edge that at least `share` (above 0) of all `count` values do not exceed, within [min, max];
+/// `count_of(class)` of them are in a class.
+template <class CountOf>
+Duration percentile(double share, std::uint64_t count, Duration min, Duration max, CountOf count_of) {
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count)));
+  std::uint64_t seen = 0;
+  for (std::size_t i = 0; i < classes; ++i)
+    if ((seen += count_of(i)) >= wanted)
+      return std::clamp(Duration(static_cast<Duration::rep>(upper_edge(i))), min, max);
+  return max;
+}
+
+} // namespace rtexec::traces::log_linear

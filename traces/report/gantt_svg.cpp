@@ -1,0 +1,206 @@
+#include "traces/report/gantt_svg.hpp"
+
+#include "traces/report/colours.hpp"
+#include "traces/report/names.hpp"
+#include "traces/report/svg.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace rtexec::traces {
+namespace {
+
+using policies::JobId;
+
+constexpr double left = 130, right = 20, top = 34, chart = 1250;
+constexpr double task_lane = 26, resource_lane = 24, memory_lane = 48, gap = 6, axis = 26, legend_line = 20;
+constexpr std::size_t legend_columns = 8;
+
+constexpr std::string_view css = R"(text{font:12px sans-serif;fill:#222}.s{font-size:10px}
+.l{stroke:#ddd}.r{stroke:#c00;fill:none;stroke-width:2})";
+constexpr std::string_view stripes =
+    R"svg(<pattern id="throttled" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect width="6" height="6" fill="#fff" fill-opacity="0.5"/><rect width="3" height="6" fill="#c00"/></pattern>)svg";
+constexpr const char* to_the_left = "text-anchor=\"end\"";
+
+/// Six to twelve in the whole.
+Duration tick_of(Duration whole) {
+  const auto least = static_cast<double>(std::max<Duration::rep>((whole / 12).count(), 1));
+  return Duration(static_cast<Duration::rep>(round_step(least)));
+}
+
+class Page {
+ public:
+  explicit Page(const Gantt& gantt) : gantt_(gantt), to_(std::max(gantt.to, gantt.from + Duration(1))) {
+    place_lanes();
+    const auto legend_lines = static_cast<double>(gantt.tasks.size() / legend_columns + 2);
+    svg_.emplace(left + chart + right, bottom_ + axis + legend_line * legend_lines, css, stripes);
+    title();
+    frame();
+    for (const GanttBar& bar : gantt.bars)
+      if (bar.kind != GanttBar::Kind::throttled) draw(bar);
+    for (const GanttBar& bar : gantt.bars)
+      if (bar.kind == GanttBar::Kind::throttled) draw(bar);
+    for (const GanttMark& mark : gantt.marks) draw(mark);
+    memory();
+    legend();
+  }
+  std::string text() { return svg_->finish(); }
+
+ private:
+  struct Place {
+    double top = 0, height = 0;
+  };
+
+  void place_lanes() {
+    double y = top;
+    bool task_before = false;
+    task_lanes_.resize(gantt_.tasks.size());
+    for (const GanttLane& lane : gantt_.lanes) {
+      const bool task = lane.kind == GanttLane::Kind::task;
+      if (task_before && !task) y += gap;
+      places_.push_back({y, task ? task_lane : resource_lane});
+      if (task && lane.index < task_lanes_.size()) task_lanes_[lane.index] = places_.back();
+      y += task ? task_lane : resource_lane + gap;
+      task_before = task;
+    }
+    memory_ = {y + gap, memory_lane};
+    bottom_ = gantt_.memory.empty() ? y + (task_before ? gap : 0) : memory_.top + memory_.height + gap;
+  }
+
+  double x(Instant at) const {
+    const Instant inside = std::clamp(at, gantt_.from, to_);
+    return left + chart * static_cast<double>((inside - gantt_.from).count()) /
+                      static_cast<double>((to_ - gantt_.from).count());
+  }
+  std::string told(Instant at) const { return to_string(at - gantt_.origin); }
+
+  void title() {
+    const std::string stretch = readable(gantt_.from - gantt_.origin) + " to " + readable(to_ - gantt_.origin);
+    svg_->text(left, 20, gantt_.title.empty() ? stretch : stretch + " of " + gantt_.title);
+  }
+
+  void frame() {
+    const Duration tick = tick_of(to_ - gantt_.from);
+    const auto first = (gantt_.from - gantt_.origin + tick - Duration(1)) / tick, last = (to_ - gantt_.origin) / tick;
+    for (auto i = first; i <= last; ++i) {
+      const Instant at = gantt_.origin + i * tick;
+      svg_->line(x(at), top, x(at), bottom_, "class=\"l\"");
+      svg_->text(x(at), bottom_ + 14, told(at), "text-anchor=\"middle\" class=\"s\"");
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i) name_lane(places_[i], gantt_.lanes[i].name);
+  }
+
+  void name_lane(const Place& place, const std::string& name) {
+    svg_->line(left, place.top + place.height, left + chart, place.top + place.height, "stroke=\"#999\"");
+    svg_->text(left - 8, place.top + place.height - 7, name, to_the_left);
+  }
+
+  static std::string paint(const GanttBar& bar) {
+    using enum GanttBar::Kind;
+    if (bar.kind == throttled) return "fill=\"url(#throttled)\"";
+    const std::string fill = std::string("fill=\"") + task_colour(bar.owner) + "\"";
+    if (bar.kind == response) return fill + " opacity=\"0.35\"";
+    return fill + (bar.kind == after ? " fill-opacity=\"0.6\"" : "") + " stroke=\"#fff\" stroke-width=\"0.3\"";
+  }
+
+  void draw(const GanttBar& bar) {
+    if (bar.end <= gantt_.from || bar.begin >= to_ || bar.lane >= places_.size()) return;
+    const Place& lane = places_[bar.lane];
+    const double begin = x(bar.begin);
+    const double inset = bar.kind == GanttBar::Kind::response    ? 9
+                         : bar.kind == GanttBar::Kind::throttled ? lane.height - 7
+                                                                 : 3;
+    svg_->rect(begin, lane.top + inset, std::max(0.3, x(bar.end) - begin), lane.height - inset, paint(bar),
+               label(gantt_.tasks, bar) + ": " + told(bar.begin) + " to " + told(bar.end));
+  }
+
+  void arrow(double at_x, double tip, double tail, const std::string& stroke, const std::string& tooltip) {
+    const double back = tip + (tail - tip) * 0.3;
+    SvgPath path;
+    path.move(at_x, tail).vertical(tip).move(at_x - 3, back).line(at_x, tip).line(at_x + 3, back);
+    svg_->path(path, "fill=\"none\" stroke=\"" + stroke + "\" stroke-width=\"1.4\"", tooltip);
+  }
+
+  void cross(double at_x, double at_y, const std::string& tooltip) {
+    SvgPath path;
+    path.move(at_x - 4, at_y).line(at_x + 4, at_y + 8).move(at_x + 4, at_y).line(at_x - 4, at_y + 8);
+    svg_->path(path, "class=\"r\"", tooltip);
+  }
+
+  void draw(const GanttMark& mark) {
+    if (mark.at < gantt_.from || mark.at > to_ || mark.job.task >= task_lanes_.size() || !task_lanes_[mark.job.task])
+      return;
+    const Place& lane = *task_lanes_[mark.job.task];
+    const double at = x(mark.at);
+    const double low = lane.top + lane.height, high = lane.top + 4;
+    const std::string tooltip = label(gantt_.tasks, mark) + ": " + told(mark.at);
+    switch (mark.kind) {
+    case GanttMark::Kind::release: return arrow(at, high, low, task_colour(mark.job.task), tooltip);
+    case GanttMark::Kind::deadline: return arrow(at, low, high, "#444", tooltip);
+    case GanttMark::Kind::dropped: return arrow(at, high, low, "#c00", tooltip);
+    case GanttMark::Kind::miss: return cross(at, high + 6, tooltip);
+    }
+  }
+
+  /// A step curve, as high as the lane where all frames are in use.
+  void memory() {
+    if (gantt_.memory.empty()) return;
+    name_lane(memory_, "swapped memory");
+    std::uint64_t most = gantt_.memory_capacity;
+    for (const GanttStep& step : gantt_.memory) most = std::max(most, step.bytes);
+    const double base = memory_.top + memory_.height;
+    const auto y = [&](std::uint64_t bytes) {
+      return base -
+             (memory_.height - 4) * static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(most, 1));
+    };
+    std::uint64_t before = 0; // the last step that is not after `from`
+    for (const GanttStep& step : gantt_.memory)
+      if (step.at <= gantt_.from) before = step.bytes;
+    SvgPath curve;
+    curve.move(left, base).vertical(y(before));
+    for (const GanttStep& step : gantt_.memory)
+      if (step.at > gantt_.from && step.at < to_) curve.horizontal(x(step.at)).vertical(y(step.bytes));
+    curve.horizontal(left + chart).vertical(base).close();
+    svg_->path(curve, R"(fill="#4e79a7" fill-opacity="0.3" stroke="#4e79a7")", "swapped memory in use");
+    if (gantt_.memory_capacity == 0) return;
+    const double full = y(gantt_.memory_capacity);
+    svg_->line(left, full, left + chart, full, R"(stroke="#c00" stroke-dasharray="4 3")");
+    svg_->text(left - 8, memory_.top + 12, readable(Bytes{gantt_.memory_capacity}), R"(text-anchor="end" class="s")");
+  }
+
+  void legend() {
+    double y = bottom_ + axis + 12;
+    const std::size_t tasks = gantt_.tasks.size();
+    for (std::uint32_t task = 0; task < tasks; ++task) {
+      const double at = left + chart / legend_columns * static_cast<double>(task % legend_columns);
+      svg_->rect(at, y - 10, 12, 12, std::string("fill=\"") + task_colour(task) + '"');
+      svg_->text(at + 17, y, gantt_.tasks[task]);
+      if (task % legend_columns == legend_columns - 1 || task + 1 == tasks) y += legend_line;
+    }
+    std::string text =
+        "up: release (red: dropped); down: deadline; red cross: deadline missed; pale: response, and the part after "
+        "the device; "
+        "copies have the colour of whose memory moves";
+    if (std::ranges::find(gantt_.bars, GanttBar::Kind::throttled, &GanttBar::kind) != gantt_.bars.end())
+      text += "; red stripes: throttled";
+    svg_->text(left, y, text, "class=\"s\"");
+  }
+
+  const Gantt& gantt_;
+  Instant to_;
+  std::vector<Place> places_;                    // of lanes
+  std::vector<std::optional<Place>> task_lanes_; // by task
+  Place memory_;
+  double bottom_ = 0;
+  std::optional<SvgWriter> svg_;
+};
+
+} // namespace
+
+std::string svg(const Gantt& gantt) { return Page(gantt).text(); }
+
+} // namespace rtexec::traces
