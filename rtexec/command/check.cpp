@@ -5,7 +5,7 @@
 #include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/headroom.hpp"
-#include "rtexec/command/json.hpp"
+#include "rtexec/json/json.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 

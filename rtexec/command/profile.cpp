@@ -1,7 +1,7 @@
 #include "config/profile.hpp"
 #include "config/files.hpp"
 #include "rtexec/command/command.hpp"
-#include "rtexec/command/json.hpp"
+#include "rtexec/json/json.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"

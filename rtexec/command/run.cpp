@@ -1,5 +1,5 @@
 #include "rtexec/command/command.hpp"
-#include "rtexec/command/json.hpp"
+#include "rtexec/json/json.hpp"
 #include "rtexec/command/live_table.hpp"
 #include "rtexec/command/run_recording.hpp"
 #include "rtexec/command/task_set_file.hpp"

@@ -3,7 +3,7 @@
 #include "config/text.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/gantt.hpp"
-#include "rtexec/command/json.hpp"
+#include "rtexec/json/json.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
@@ -257,7 +257,7 @@ int simulate(const Options& options) {
   out << '\n';
   if (scenario->worst) print_worst(out, options, *scenario->worst);
   print_report(out, result);
-  nlohmann::json json = command::to_json(result);
+  nlohmann::json json = rtexec::to_json(result);
   json["verdict"] = executive->plan().proved ? "proved" : "not proved";
   json["worst_case"] = scenario->worst ? to_json(options, *scenario->worst) : nlohmann::json(nullptr);
   if (const auto written = write_json(options.json, json); !written) return report(written.error());

@@ -1,10 +1,10 @@
-#include "rtexec/command/json.hpp"
+#include "rtexec/json/json.hpp"
 
 #include "config/names.hpp"
 
 #include <algorithm>
 
-namespace rtexec::command {
+namespace rtexec {
 
 using nlohmann::json;
 
@@ -67,7 +67,7 @@ json to_json(const PlannedTask& task) {
           {"memory_policy", spelling(task.memory_policy)},
           {"response_bound_ns", nullable(task.response_bound)},
           {"deadline_ns", task.done_by.count()},
-          {"wcet", command::to_json(task.wcet)},
+          {"wcet", rtexec::to_json(task.wcet)},
           {"tuned", !task.tuning.empty()},
           {"memory",
            {{"constant_bytes", task.memory.constant.count},
@@ -101,7 +101,7 @@ json to_json(const TaskReport& task) {
           {"unfinished", task.unfinished},
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
-          {"observed", command::to_json(task.observed)},
+          {"observed", rtexec::to_json(task.observed)},
           {"deadline_ns", task.deadline.count()},
           {"response_bound_ns", nullable(task.bound)}};
 }
@@ -230,4 +230,4 @@ json to_json(const Report& report) {
   return result;
 }
 
-} // namespace rtexec::command
+} // namespace rtexec

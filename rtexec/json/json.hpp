@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-namespace rtexec::command {
+namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 /// `comparison`: other tests, told beside the plan's own where those have other names.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 
-} // namespace rtexec::command
+} // namespace rtexec
