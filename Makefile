@@ -72,11 +72,11 @@ SRC_program := $(filter rtexec/command/%,$(SRC_rtexec))
 SRC_rtexec := $(filter-out rtexec/command/%,$(SRC_rtexec))
 object = $(patsubst %.cpp,$(B)/%.o,$(1))
 # The files of boards/ travel inside the library.
-BUILTIN_BOARDS := $(B)/rtexec/executive/builtin_boards
+BUILTIN_BOARDS := $(B)/config/builtin_boards
 $(BUILTIN_BOARDS).cpp: $(wildcard boards/*.toml)
 	@mkdir -p $(@D)
-	@{ set -e; echo '#include "rtexec/executive/loaded_set.hpp"'; \
-	   echo 'namespace rtexec::executive {'; \
+	@{ set -e; echo '#include "config/builtin_boards.hpp"'; \
+	   echo 'namespace rtexec::config {'; \
 	   echo 'std::span<const BuiltinBoard> builtin_boards() {'; \
 	   echo '  static constexpr BuiltinBoard boards[] = {'; \
 	   for board in $(^:boards/%.toml=%); do printf '{"%s", R"toml(' $$board; cat boards/$$board.toml; echo ')toml"},'; done; \
@@ -176,7 +176,7 @@ $(KERNEL_OBJECTS): $(B)/%/kernel_table.o: $(K)/%/kernel_table.cpp | $(BUILD)/.pa
 kernels: $(KERNEL_TABLES) ## compile the device kernels only
 
 # ---- rooms ----------------------------------------------------------------------------------------------------------
-OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter rtexec,$(1)),$(BUILTIN_BOARDS).o) $(if $(filter traces,$(1)),$(PAGE_FILES).o) $(filter $(B)/$(1)/%,$(KERNEL_OBJECTS))
+OBJECTS = $(call object,$(SRC_$(1))) $(if $(filter config,$(1)),$(BUILTIN_BOARDS).o) $(if $(filter traces,$(1)),$(PAGE_FILES).o) $(filter $(B)/$(1)/%,$(KERNEL_OBJECTS))
 LIBRARY_OBJECTS := $(foreach room,$(ROOMS),$(call OBJECTS,$(room)))
 # A room's archive; what it may use follows it on the link line.
 archive = $(B)/$(1)/$(1).a

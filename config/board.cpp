@@ -1,6 +1,7 @@
 // The keys of a board file, and where board files are found.
 #include <rtexec/board.hpp>
 
+#include "config/builtin_boards.hpp"
 #include "config/file_kinds.hpp"
 #include "config/files.hpp"
 #include "config/schema.hpp"
@@ -173,11 +174,15 @@ Result<Board> parse_board(std::string_view toml, const std::filesystem::path& fi
   return board;
 }
 
-Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {
+Result<Board> config::read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {
   if (is_board_path(name_or_path)) return read_board_file(name_or_path);
   const auto board = std::ranges::find(builtin, name_or_path, &BuiltinBoard::name);
   if (board == builtin.end()) return fail(Errc::bad_input, not_found(name_or_path, builtin));
   return parse_board(board->toml, std::string(board->name) + ".toml");
+}
+
+Result<Board> read_board(std::string_view name_or_path) {
+  return config::read_board(name_or_path, config::builtin_boards());
 }
 
 std::string config::swap_cost_tables(std::span<const SwapCost> costs) {

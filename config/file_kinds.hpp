@@ -1,7 +1,9 @@
 // What the readers of the three kinds of file share with each other, and nobody else needs.
 #pragma once
 
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
+#include "config/keys.hpp"
 #include "config/schema.hpp"
 
 #include <span>

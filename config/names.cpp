@@ -101,4 +101,24 @@ template <> std::span<const Spelling<BandwidthSharing>> spellings() { return ban
 template <> std::span<const Spelling<Overshoot>> spellings() { return overshoots; }
 template <> std::span<const Spelling<CounterBackEnd>> spellings() { return counter_back_ends; }
 
+std::string_view name(Order value) noexcept { return spelling(value); }
+std::string_view name(PriorityAssignment value) noexcept { return spelling(value); }
+std::string_view name(Criticality value) noexcept { return spelling(value); }
+std::string_view name(OnOverrun value) noexcept { return spelling(value); }
+std::string_view name(WorkloadKind value) noexcept { return spelling(value); }
+std::string_view name(TrafficPattern value) noexcept { return spelling(value); }
+std::string_view name(MemoryPolicy value) noexcept { return spelling(value); }
+std::string_view name(Precision value) noexcept { return spelling(value); }
+std::string_view name(Completion value) noexcept { return spelling(value); }
+std::string_view name(RegulateWhile value) noexcept { return spelling(value); }
+std::string_view name(BandwidthSharing value) noexcept { return spelling(value); }
+std::string_view name(Overshoot value) noexcept { return spelling(value); }
+std::string_view name(CounterBackEnd value) noexcept { return spelling(value); }
+std::string_view name(SwapPolicy value) noexcept { return spelling(value); }
+std::string_view name(MemoryClass value) noexcept { return spelling(value); }
+std::string_view name(SwapCandidates value) noexcept { return spelling(value); }
+std::string_view name(ThreadPolicy value) noexcept { return spelling(value); }
+std::string_view name(StoreKind value) noexcept { return spelling(value); }
+std::string_view name(DeviceKind value) noexcept { return spelling(value); }
+
 } // namespace rtexec

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "config/document.hpp"
-#include "config/reader.hpp"
+#include "config/keys.hpp"
 #include "config/report.hpp"
 #include "config/types.hpp"
 

@@ -1,5 +1,5 @@
 // The keys of a task set, and the rules between their values.
-#include "config/reader.hpp"
+#include <rtexec/task_set.hpp>
 
 #include "config/files.hpp"
 #include "config/file_kinds.hpp"

@@ -1,6 +1,6 @@
-// Histograms of durations in log-linear classes: what the executive's counters (at run time) and the analysis of a
-// recording share. 128 linear classes in each power of two of nanoseconds, so that a class is at most 1/128 of its
-// values wide.
+// Histograms of durations and other whole numbers in log-linear classes: what the executive's counters (at run time)
+// and the analysis of a recording share. 128 linear classes in each power of two, so that a class is at most 1/128 of
+// its values wide.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -41,13 +41,16 @@ constexpr std::uint64_t upper_edge(std::size_t index) noexcept {
 /// The smallest upper edge that at least `share` (above 0) of all `count` values do not exceed, within [min, max];
 /// `count_of(class)` of them are in a class.
 template <class CountOf>
-Duration percentile(double share, std::uint64_t count, Duration min, Duration max, CountOf count_of) {
+std::uint64_t percentile(double share, std::uint64_t count, std::uint64_t min, std::uint64_t max, CountOf count_of) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count)));
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < classes; ++i)
-    if ((seen += count_of(i)) >= wanted)
-      return std::clamp(Duration(static_cast<Duration::rep>(upper_edge(i))), min, max);
+    if ((seen += count_of(i)) >= wanted) return std::clamp(upper_edge(i), min, max);
   return max;
+}
+template <class CountOf>
+Duration percentile(double share, std::uint64_t count, Duration min, Duration max, CountOf count_of) {
+  return Duration(static_cast<Duration::rep>(percentile(share, count, counted(min), counted(max), count_of)));
 }
 
 } // namespace rtexec::traces::log_linear

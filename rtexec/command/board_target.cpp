@@ -2,7 +2,7 @@
 
 #include "config/files.hpp"
 #include "config/names.hpp"
-#include "config/reader.hpp"
+#include "config/builtin_boards.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 
 #include <algorithm>
@@ -34,10 +34,10 @@ Result<BoardTarget> existing_target(const fs::path& output, const Board& board) 
 } // namespace
 
 Result<BoardTarget> board_target(const std::string& name, const std::string& wanted) {
-  const auto builtin = executive::builtin_boards();
-  const auto board = read_board(name, builtin);
+  const auto builtin = config::builtin_boards();
+  const auto board = read_board(name);
   if (!board) return Unexpected(board.error());
-  const auto known = std::ranges::find(builtin, name, &BuiltinBoard::name);
+  const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
   const bool carried = known != builtin.end();
   const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
   if (const auto writable = AtomicFile::create(output); !writable) return Unexpected(writable.error());

@@ -1,6 +1,6 @@
 #include "config/board_writer.hpp"
 #include "config/files.hpp"
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/calibrate_bandwidth.hpp"
 #include "rtexec/command/command.hpp"

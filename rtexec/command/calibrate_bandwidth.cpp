@@ -2,7 +2,7 @@
 
 #include "config/board_writer.hpp"
 #include "config/files.hpp"
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
@@ -196,7 +196,7 @@ int calibrate_memory(const Options& options, const Counting& counting, const stu
 }
 
 int calibrate(const Options& options) {
-  const auto board = read_board(options.board, executive::builtin_boards());
+  const auto board = read_board(options.board);
   if (!board) return report(board.error());
   const auto demand = demand_of(options);
   if (!demand) return report(demand.error());

@@ -1,4 +1,4 @@
-#include "config/reader.hpp"
+#include "config/keys.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 

@@ -1,5 +1,5 @@
 #include "config/files.hpp"
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
 #include "config/text.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"
@@ -129,7 +129,7 @@ Result<Subject> modelled(const Options& options) {
 }
 
 Result<study::IsolationMachine> machine_of(const Options& options) {
-  auto board = read_board(options.board, executive::builtin_boards());
+  auto board = read_board(options.board);
   if (!board) return Unexpected(board.error());
   study::IsolationRequest request{.board = std::move(*board),
                                   .event = options.event,

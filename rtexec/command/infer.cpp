@@ -56,7 +56,7 @@ bool asks_for_picture(const Options& options) { return fs::path(options.output).
 class LoadedNetwork {
  public:
   static Result<LoadedNetwork> load(const Options& options, std::ostream& out) {
-    const auto board = read_board(options.board, executive::builtin_boards());
+    const auto board = read_board(options.board);
     if (!board) return Unexpected(board.error());
     const Precision precision = precision_of(options.precision);
     if (const std::string problem = executive::problem_of_precision(precision, *board); !problem.empty())

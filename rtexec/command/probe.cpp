@@ -114,7 +114,7 @@ std::vector<Finding> probe_counters(const Board& board) {
 }
 
 Result<std::vector<Finding>> probe_board(const std::string& name) {
-  const auto board = read_board(name.empty() ? "rtx" : name, executive::builtin_boards());
+  const auto board = read_board(name.empty() ? "rtx" : name);
   if (!board) return Unexpected(board.error());
   auto findings = probe_counters(*board);
   const auto device = name.empty()

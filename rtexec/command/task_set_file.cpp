@@ -1,7 +1,7 @@
 #include "rtexec/command/task_set_file.hpp"
 
 #include "config/names.hpp"
-#include "config/reader.hpp"
+#include <rtexec/task_set.hpp>
 
 #include <CLI/CLI.hpp>
 #include <string>

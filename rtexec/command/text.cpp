@@ -87,7 +87,7 @@ void print_bandwidth(std::ostream& out, const BandwidthReport& bandwidth) {
                std::to_string(domain.throttled_periods), readable(domain.throttled),
                std::to_string(domain.overshoot.p50), std::to_string(domain.overshoot.p99),
                std::to_string(domain.overshoot.max) + " lines", std::to_string(domain.lost_overflows),
-               readable(Duration(domain.late.max)), domain.lost ? "NO LONGER REGULATED" : ""});
+               readable(domain.late.max), domain.lost ? "NO LONGER REGULATED" : ""});
   if (!bandwidth.domains.empty()) table.print(out);
   for (const std::string& reason : bandwidth.reasons) out << "  " << reason << '\n';
 }
@@ -172,7 +172,7 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
 }
 
 void print_report(std::ostream& out, const Report& report) {
-  out << "Report after " << readable(report.elapsed) << " (ended by " << report.stopped_by << ")\n";
+  out << "Report after " << readable(report.elapsed) << " (ended by " << to_string(report.stopped_by) << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
                "deadlines"});
   for (const TaskReport& task : report.tasks)

@@ -1,6 +1,6 @@
 #include "rtexec/executive/calibrator.hpp"
 
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/swap_observation.hpp"
 
@@ -43,7 +43,7 @@ class Calibrator {
 
  private:
   Result<> choose_chunks() {
-    const auto board = read_board(board_, builtin_boards());
+    const auto board = read_board(board_);
     if (!board) return Unexpected(board.error());
     volume_ = options_.volume.value_or(board->device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
                                                                          : Bytes{std::uint64_t{1} << 30});

@@ -1,4 +1,5 @@
 #include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 
 #include "config/names.hpp"
 #include "hal/core_claim.hpp"
@@ -81,19 +82,9 @@ std::set<unsigned> cores_of_jobs(const executive::Placement& placement) {
 
 } // namespace
 
-bool Report::deadlines_kept() const {
-  return std::ranges::all_of(
-      tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });
-}
-
-bool Report::bounds_kept() const {
-  return std::ranges::all_of(tasks,
-                             [](const TaskReport& task) { return !task.bound || task.response.max <= *task.bound; });
-}
-
-class Executive::Implementation {
+class executive::Run {
  public:
-  Implementation(executive::LoadedSet set, Plan plan, ExecutiveSetup setup)
+  Run(executive::LoadedSet set, Plan plan, executive::Setup setup)
       : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
     for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
       const Task& task = set_.tasks.tasks[i];
@@ -102,7 +93,7 @@ class Executive::Implementation {
     }
   }
   /// Workloads go before the device that they are bound to.
-  ~Implementation() {
+  ~Run() {
     end_threads();
     publisher_.reset();
     driver_.reset();
@@ -116,6 +107,7 @@ class Executive::Implementation {
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
+  Stop stopped_by(Instant now) const;
   std::optional<SwapReport> swap_report() const;
   Report stop();
   JobRecords job_records() const;
@@ -129,7 +121,7 @@ class Executive::Implementation {
   /// A thread whose page faults are counted from the start of the grid.
   struct Watched {
     std::string name;
-    std::string policy;
+    SchedulingClass scheduling;
     int kernel_id = 0;
     bool maps = false; // filling page tables is its work: its faults are not counted
     long faults_at_start = 0;
@@ -154,9 +146,10 @@ class Executive::Implementation {
   executive::Snapshot first_snapshot() const;
   void show(executive::Snapshot& snapshot) const;
   void tell_misses();
+  void notify(const Miss& miss);
   void end_threads() noexcept;
 
-  ExecutiveSetup setup_;
+  executive::Setup setup_;
   hal::CoreClaim claim_;
   hal::FrequencyLock frequency_;
   hal::ShallowIdle shallow_idle_;
@@ -171,7 +164,10 @@ class Executive::Implementation {
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;     // these, and the device's engines
   hal::Thread teller_;
-  std::optional<Instant> started_; // of the grid
+  std::string callback_failure_; // of on_miss; written before callback_failed_
+  std::atomic<bool> callback_failed_{false};
+  std::atomic<std::uint64_t> uncalled_{0}; // misses since
+  std::optional<Instant> started_;         // of the grid
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;
@@ -179,7 +175,7 @@ class Executive::Implementation {
   std::unique_ptr<executive::StatusPublisher> publisher_;
 };
 
-Result<> Executive::Implementation::start() {
+Result<> executive::Run::start() {
   for (const Task& task : set_.tasks.tasks)
     if (task.releases)
       return fail(
@@ -222,14 +218,14 @@ Result<> Executive::Implementation::start() {
 }
 
 /// What the machine refused is an error, or with allow_degraded a line of the report.
-Result<> Executive::Implementation::accept(Result<> outcome) {
+Result<> executive::Run::accept(Result<> outcome) {
   if (outcome || !set_.tasks.executive.allow_degraded) return outcome;
   degraded_.push_back(outcome.error().what);
   return {};
 }
 
 /// Takes the cores of the run for itself, at their full frequency.
-Result<> Executive::Implementation::claim_cores(const executive::Placement& placement) {
+Result<> executive::Run::claim_cores(const executive::Placement& placement) {
   const std::set<unsigned> cores = cores_of_jobs(placement);
   const std::vector<unsigned> used(cores.begin(), cores.end());
   auto claim = hal::CoreClaim::take(used);
@@ -242,7 +238,7 @@ Result<> Executive::Implementation::claim_cores(const executive::Placement& plac
 }
 
 /// Where the set asks for it: the cores of every thread that a job passes through.
-Result<> Executive::Implementation::keep_awake(const executive::Placement& placement) {
+Result<> executive::Run::keep_awake(const executive::Placement& placement) {
   if (!set_.tasks.executive.keep_awake) return {};
   std::set<unsigned> cores = cores_of_jobs(placement);
   if (placement.scheduler.core) cores.insert(*placement.scheduler.core);
@@ -254,7 +250,7 @@ Result<> Executive::Implementation::keep_awake(const executive::Placement& place
 
 /// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does
 /// not run.
-Result<> Executive::Implementation::regulate(const executive::Placement& placement) {
+Result<> executive::Run::regulate(const executive::Placement& placement) {
   const executive::RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks),
                                     .claimed = cores_of_jobs(placement),
                                     .proved = plan_.proved};
@@ -270,7 +266,7 @@ Result<> Executive::Implementation::regulate(const executive::Placement& placeme
   return {};
 }
 
-Result<> Executive::Implementation::open_device(const executive::Placement& placement) {
+Result<> executive::Run::open_device(const executive::Placement& placement) {
   auto device = set_.open_device(plan_.capacity, plan_.chunk);
   if (!device) return Unexpected(device.error());
   device_ = std::move(*device);
@@ -288,7 +284,7 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
     if (const auto configured = engine.configure(settings); !configured) return configured;
     const bool maps = kind != hal::EngineKind::compute && plan_.swap && device_->capabilities().mapping_faults;
     watched_.push_back({.name = settings.name,
-                        .policy = executive::policy_of(settings),
+                        .scheduling = executive::scheduling_of(settings),
                         .kernel_id = engine.kernel_id(),
                         .maps = maps});
   }
@@ -299,7 +295,7 @@ Result<> Executive::Implementation::open_device(const executive::Placement& plac
 }
 
 /// Their first recorded event would otherwise take a lock.
-Result<> Executive::Implementation::prepare_engines() {
+Result<> executive::Run::prepare_engines() {
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {
     const auto prepared =
         executive::execute_on(device_->engine(kind), []() noexcept { return traces::prepare_thread(), Status(); });
@@ -309,8 +305,7 @@ Result<> Executive::Implementation::prepare_engines() {
   return {};
 }
 
-Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store(hal::Device& device,
-                                                                                 std::size_t chunks) const {
+Result<std::unique_ptr<hal::BackingStore>> executive::Run::open_store(hal::Device& device, std::size_t chunks) const {
   if (setup_.open_store) return setup_.open_store(device, chunks);
   if (!plan_.swap->store.empty()) return hal::open_file_store(device, chunks, plan_.swap->store);
   return hal::open_host_store(device, chunks,
@@ -319,7 +314,7 @@ Result<std::unique_ptr<hal::BackingStore>> Executive::Implementation::open_store
 }
 
 /// Gives each workload its memory.
-Result<> Executive::Implementation::fill_device() {
+Result<> executive::Run::fill_device() {
   std::vector<executive::Tenant> tenants;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
     tenants.push_back({.constants = set_.workloads[i]->constants(),
@@ -344,16 +339,16 @@ Result<> Executive::Implementation::fill_device() {
   return memory_->bring_in(scheduler_.state());
 }
 
-Result<> Executive::Implementation::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
+Result<> executive::Run::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
   auto thread = hal::Thread::start(settings, std::move(body));
   if (!thread) return Unexpected(thread.error());
   watched_.push_back(
-      {.name = settings.name, .policy = executive::policy_of(settings), .kernel_id = thread->kernel_id()});
+      {.name = settings.name, .scheduling = executive::scheduling_of(settings), .kernel_id = thread->kernel_id()});
   threads_.push_back(std::move(*thread));
   return {};
 }
 
-Result<> Executive::Implementation::start_threads(const executive::Placement& placement) {
+Result<> executive::Run::start_threads(const executive::Placement& placement) {
   std::vector<executive::DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
   driver_ = std::make_unique<executive::DeviceDriver>(
@@ -379,7 +374,7 @@ Result<> Executive::Implementation::start_threads(const executive::Placement& pl
   return {};
 }
 
-Result<> Executive::Implementation::rehearse() {
+Result<> executive::Run::rehearse() {
   while (control_.rehearsed.load() < runs_.size()) {
     const std::uint32_t seen = control_.rehearsal_ended.value();
     if (control_.rehearsed.load() < runs_.size()) control_.rehearsal_ended.wait(seen);
@@ -399,7 +394,7 @@ Result<> Executive::Implementation::rehearse() {
   return {};
 }
 
-Result<> Executive::Implementation::note_memory() {
+Result<> executive::Run::note_memory() {
   const auto use = device_->memory_use();
   if (!use) return Unexpected(use.error());
   device_report_ = DeviceReport{.name = device_->name(),
@@ -413,7 +408,7 @@ Result<> Executive::Implementation::note_memory() {
 
 /// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes
 /// on.
-bool Executive::Implementation::device_failed() {
+bool executive::Run::device_failed() {
   if (device_fault_) return true;
   const auto* suspect = control_.suspect.load();
   if (suspect == nullptr) return false;
@@ -426,7 +421,7 @@ bool Executive::Implementation::device_failed() {
   return true;
 }
 
-void Executive::Implementation::record_plan() {
+void executive::Run::record_plan() {
   traces::plan(plan_);
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
     traces::task_info(i, set_.tasks.tasks[i], plan_.tasks[i]);
@@ -438,13 +433,13 @@ void Executive::Implementation::record_plan() {
 }
 
 /// What the machine gave: to each thread, and of its device and store.
-void Executive::Implementation::record_probes(const executive::Placement& placement) const {
+void executive::Run::record_probes(const executive::Placement& placement) const {
   const auto probe = [](const std::string& service, const std::string& found) {
     traces::probe(service.c_str(), found.c_str());
   };
   const auto thread = [&](const hal::ThreadSettings& settings) {
-    probe("thread " + settings.name,
-          executive::policy_of(settings) + (settings.core ? ", core " + std::to_string(*settings.core) : ", any core"));
+    probe("thread " + settings.name, to_string(executive::scheduling_of(settings)) +
+                                         (settings.core ? ", core " + std::to_string(*settings.core) : ", any core"));
   };
   for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
     thread(*service);
@@ -460,7 +455,7 @@ void Executive::Implementation::record_probes(const executive::Placement& placem
     probe("store", "fell back: " + fallback);
 }
 
-void Executive::Implementation::publish() {
+void executive::Run::publish() {
   auto publisher = executive::StatusPublisher::start(setup_.status_folder, first_snapshot(),
                                                      [this](executive::Snapshot& snapshot) { show(snapshot); });
   status_page_ = StatusPageReport{.file = publisher ? (*publisher)->file() : "",
@@ -469,7 +464,7 @@ void Executive::Implementation::publish() {
 }
 
 /// All that stays as it is.
-executive::Snapshot Executive::Implementation::first_snapshot() const {
+executive::Snapshot executive::Run::first_snapshot() const {
   executive::Snapshot snapshot;
   executive::RunStatus& run = snapshot.run;
   run.task_set = set_.tasks.file.native();
@@ -493,7 +488,7 @@ executive::Snapshot Executive::Implementation::first_snapshot() const {
 }
 
 /// What changes. On the publisher's thread: reads atomics, and what was settled before the start; allocates nothing.
-void Executive::Implementation::show(executive::Snapshot& snapshot) const {
+void executive::Run::show(executive::Snapshot& snapshot) const {
   executive::RunStatus& run = snapshot.run;
   const Duration start(control_.start.load(std::memory_order_acquire));
   run.elapsed = start == Duration(0) ? start : std::max(Duration(0), hal::now().time_since_epoch() - start);
@@ -509,13 +504,13 @@ void Executive::Implementation::show(executive::Snapshot& snapshot) const {
   }
 }
 
-void Executive::Implementation::tell_misses() {
+void executive::Run::tell_misses() {
   for (;;) {
     const std::uint32_t seen = control_.missed.value();
     bool any = false;
     for (const auto& run : runs_)
       while (const auto miss = run->take_miss()) {
-        setup_.on_miss(*miss);
+        notify(*miss);
         any = true;
       }
     if (any) continue;
@@ -524,7 +519,20 @@ void Executive::Implementation::tell_misses() {
   }
 }
 
-bool Executive::Implementation::wait(std::optional<Duration> at_most) {
+void executive::Run::notify(const Miss& miss) {
+  if (callback_failed_.load()) return void(uncalled_.fetch_add(1));
+  try {
+    setup_.on_miss(miss);
+  } catch (const std::exception& error) {
+    callback_failure_ = error.what();
+    callback_failed_.store(true);
+  } catch (...) {
+    callback_failure_ = "an exception of unknown type";
+    callback_failed_.store(true);
+  }
+}
+
+bool executive::Run::wait(std::optional<Duration> at_most) {
   if (!started_ || final_report_) return true;
   const Instant end = planned_end();
   const Instant until = at_most ? std::min(end, hal::now() + *at_most) : end;
@@ -538,12 +546,12 @@ bool Executive::Implementation::wait(std::optional<Duration> at_most) {
   }
 }
 
-Instant Executive::Implementation::planned_end() const {
+Instant executive::Run::planned_end() const {
   const auto duration = set_.tasks.executive.duration;
   return started_ && duration ? *started_ + *duration : Instant::max();
 }
 
-std::optional<SwapReport> Executive::Implementation::swap_report() const {
+std::optional<SwapReport> executive::Run::swap_report() const {
   if (!plan_.swap || !memory_) return std::nullopt;
   const executive::SwapCounters moved = memory_->counters();
   const Bytes chunk = plan_.chunk;
@@ -558,7 +566,7 @@ std::optional<SwapReport> Executive::Implementation::swap_report() const {
                     .failure = memory_->store()->failure()};
 }
 
-Report Executive::Implementation::report() const {
+Report executive::Run::report() const {
   Report report;
   const Instant now = hal::now();
   report.elapsed = started_ ? std::max(Duration(0), now - *started_) : Duration(0);
@@ -573,24 +581,31 @@ Report Executive::Implementation::report() const {
     report.tasks.push_back(run->report());
     report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
   }
+  report.lost_callbacks += uncalled_.load();
+  if (callback_failed_.load()) report.callback_failure = callback_failure_;
   for (const Watched& thread : watched_)
     report.threads.push_back({.name = thread.name,
                               .kernel_id = thread.kernel_id,
-                              .policy = thread.policy,
+                              .scheduling = thread.scheduling,
                               .page_faults = thread.maps ? 0 : page_faults(thread.kernel_id) - thread.faults_at_start});
-  const Task* stopper = control_.stopped_by.load();
-  report.stopped_by = device_fault_        ? "device fault in task '" + device_fault_->task + "'"
-                      : stopper != nullptr ? "overrun of " + stopper->name
-                      : control_.over_requested.load() || now < planned_end() ? "request"
-                                                                              : "duration";
+  report.stopped_by = stopped_by(now);
   return report;
 }
 
-Report Executive::Implementation::stop() {
+/// None while the run goes on.
+Stop executive::Run::stopped_by(Instant now) const {
+  if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
+  if (const Task* stopper = control_.stopped_by.load()) return {.cause = StopCause::overrun, .task = stopper->name};
+  if (control_.over_requested.load()) return {.cause = StopCause::request, .task = {}};
+  return {.cause = now < planned_end() ? StopCause::none : StopCause::duration, .task = {}};
+}
+
+Report executive::Run::stop() {
   if (final_report_) return *final_report_;
   // Threads are asked for their page faults while they live; the tasks' books are complete once they have ended.
   device_failed();
   Report alive = report();
+  if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
   end_threads();
   if (bandwidth_) bandwidth_->end();
   device_failed(); // by the last job
@@ -599,19 +614,19 @@ Report Executive::Implementation::stop() {
   final_report_->threads = std::move(alive.threads);
   final_report_->elapsed = alive.elapsed;
   final_report_->stopped_by = std::move(alive.stopped_by);
-  if (publisher_) publisher_->end(final_report_->stopped_by);
-  if (started_) traces::run_end(hal::now(), final_report_->stopped_by.c_str());
+  if (publisher_) publisher_->end(to_string(final_report_->stopped_by));
+  if (started_) traces::run_end(hal::now(), to_string(final_report_->stopped_by).c_str());
   return *final_report_;
 }
 
-JobRecords Executive::Implementation::job_records() const {
+JobRecords executive::Run::job_records() const {
   JobRecords records;
   if (setup_.record_jobs > 0 && final_report_)
     for (const auto& run : runs_) run->add_records(records);
   return records;
 }
 
-void Executive::Implementation::end_threads() noexcept {
+void executive::Run::end_threads() noexcept {
   control_.stopping.store(true);
   control_.started.raise();
   for (const auto& run : runs_) run->interrupt();
@@ -624,29 +639,35 @@ void Executive::Implementation::end_threads() noexcept {
   teller_.join();
 }
 
-Executive::Executive(std::unique_ptr<Implementation> implementation) : implementation_(std::move(implementation)) {}
+Executive::Executive(std::unique_ptr<executive::Run> run) : run_(std::move(run)) {}
 Executive::~Executive() = default;
 Executive::Executive(Executive&&) noexcept = default;
 Executive& Executive::operator=(Executive&&) noexcept = default;
 
 Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
-  auto set = executive::load(std::move(tasks), setup);
-  if (!set) return Unexpected(set.error());
-  auto plan = executive::make_plan(*set);
-  if (!plan) return Unexpected(plan.error());
-  return Executive(std::make_unique<Implementation>(std::move(*set), std::move(*plan), std::move(setup)));
+  executive::Setup internal;
+  static_cast<ExecutiveSetup&>(internal) = std::move(setup);
+  return executive::create(std::move(tasks), std::move(internal));
 }
 
-const TaskSet& Executive::tasks() const { return implementation_->set_.tasks; }
-const Board& Executive::board() const { return implementation_->set_.board; }
-const Plan& Executive::plan() const { return implementation_->plan_; }
-const std::vector<std::string>& Executive::fingerprints() const { return implementation_->set_.fingerprints; }
-const std::vector<std::string>& Executive::degraded() const { return implementation_->degraded_; }
-Result<> Executive::start() { return implementation_->start(); }
-bool Executive::wait(std::optional<Duration> at_most) { return implementation_->wait(at_most); }
-void Executive::request_stop() noexcept { implementation_->control_.end_run(); }
-Report Executive::progress() const { return implementation_->report(); }
-Report Executive::stop() { return implementation_->stop(); }
-JobRecords Executive::job_records() const { return implementation_->job_records(); }
+Result<Executive> executive::create(TaskSet tasks, Setup setup) {
+  auto set = load(std::move(tasks), setup);
+  if (!set) return Unexpected(set.error());
+  auto plan = make_plan(*set);
+  if (!plan) return Unexpected(plan.error());
+  return Executive(std::make_unique<Run>(std::move(*set), std::move(*plan), std::move(setup)));
+}
+
+const TaskSet& Executive::tasks() const { return run_->set_.tasks; }
+const Board& Executive::board() const { return run_->set_.board; }
+const Plan& Executive::plan() const { return run_->plan_; }
+const std::vector<std::string>& Executive::fingerprints() const { return run_->set_.fingerprints; }
+const std::vector<std::string>& Executive::degraded() const { return run_->degraded_; }
+Result<> Executive::start() { return run_->start(); }
+bool Executive::wait(std::optional<Duration> at_most) { return run_->wait(at_most); }
+void Executive::request_stop() noexcept { run_->control_.end_run(); }
+Report Executive::progress() const { return run_->report(); }
+Report Executive::stop() { return run_->stop(); }
+JobRecords Executive::job_records() const { return run_->job_records(); }
 
 } // namespace rtexec

@@ -25,7 +25,7 @@ std::string unmeasured(const TaskSet& tasks) {
 /// Makes the workload of each task, tuned where its tuning is known: all errors at once.
 class Loader {
  public:
-  Loader(LoadedSet& set, ExecutiveSetup& setup) : set_(set), setup_(setup) {}
+  Loader(LoadedSet& set, Setup& setup) : set_(set), setup_(setup) {}
 
   Result<> load() {
     if (set_.board.device == DeviceKind::host && set_.tasks.device.completion == Completion::spin)
@@ -84,7 +84,7 @@ class Loader {
   }
 
   LoadedSet& set_;
-  ExecutiveSetup& setup_;
+  Setup& setup_;
   std::string errors_;
 };
 
@@ -124,9 +124,9 @@ Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Byte
                   : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
 }
 
-Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup) {
+Result<LoadedSet> load(TaskSet tasks, Setup& setup) {
   if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
-  auto board = read_board(tasks.board, builtin_boards());
+  auto board = read_board(tasks.board);
   if (!board) return Unexpected(board.error());
 
   // What is promised depends on the scheduling class that the threads will get.

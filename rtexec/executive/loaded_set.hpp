@@ -4,9 +4,8 @@
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include "config/profile.hpp"
-#include "config/reader.hpp"
 #include <rtexec/task_set.hpp>
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "tasks/workload.hpp"
 
 #include <memory>
@@ -39,7 +38,7 @@ struct LoadedSet {
 /// workloads, tunings and the opener of a device. Settles what the task set leaves to the machine: the scheduling class
 /// of the threads, the cores of the scheduler and the compute engine, and a capacity that only the device knows, which
 /// is opened for it.
-[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, ExecutiveSetup& setup);
+[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup);
 
 /// Takes missing WCETs from the profile, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
@@ -50,8 +49,5 @@ struct LoadedSet {
 
 /// fp32 where the board's device computes on the host: empty, or what to do.
 [[nodiscard]] std::string problem_of_precision(Precision precision, const Board& board);
-
-/// The files of boards/, compiled in.
-[[nodiscard]] std::span<const BuiltinBoard> builtin_boards();
 
 } // namespace rtexec::executive

@@ -209,11 +209,12 @@ Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const 
   return Placer(tasks, board, plan, machine).place();
 }
 
-std::string policy_of(const hal::ThreadSettings& settings) {
-  if (settings.fifo_priority > 0) return "FIFO " + std::to_string(settings.fifo_priority);
-  if (settings.reservation)
-    return "DEADLINE " + to_string(settings.reservation->runtime) + "/" + to_string(settings.reservation->period);
-  return "OTHER";
+SchedulingClass scheduling_of(const hal::ThreadSettings& settings) {
+  using enum SchedulingClass::Kind;
+  if (settings.fifo_priority > 0) return {.kind = fifo, .priority = settings.fifo_priority};
+  if (const auto& given = settings.reservation)
+    return {.kind = deadline, .reservation = {.runtime = given->runtime, .window = given->period}};
+  return {};
 }
 
 } // namespace rtexec::executive

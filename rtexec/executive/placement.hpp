@@ -4,6 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
@@ -38,7 +39,6 @@ struct Placement {
 [[nodiscard]] Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan,
                                               const hal::Machine& machine);
 
-/// "FIFO 90", "DEADLINE 2ms/10ms", "OTHER".
-[[nodiscard]] std::string policy_of(const hal::ThreadSettings& settings);
+[[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 
 } // namespace rtexec::executive

@@ -49,7 +49,7 @@ struct Tuned {
 };
 
 Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
-  ExecutiveSetup setup = make_setup();
+  Setup setup = make_setup();
   setup.tunings.emplace(); // those of an old profile do not count
   auto set = load(tasks, setup);
   if (!set) return Unexpected(set.error());
@@ -90,11 +90,11 @@ Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObser
   }
 }
 
-Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup setup, const Tunings& tunings) {
+Result<Executive> started(const TaskSet& tasks, Duration period, Setup setup, const Tunings& tunings) {
   setup.force = true;
   setup.copy_beside = true;
   setup.tunings = tunings;
-  auto executive = Executive::create(measured_at(tasks, period), std::move(setup));
+  auto executive = create(measured_at(tasks, period), std::move(setup));
   if (!executive) return executive;
   if (const auto started = executive->start(); !started) return Unexpected(started.error());
   return executive;
@@ -102,16 +102,16 @@ Result<Executive> started(const TaskSet& tasks, Duration period, ExecutiveSetup 
 
 /// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a
 /// run.
-Result<Duration> busiest(const TaskSet& tasks, ExecutiveSetup setup, const Tunings& tunings) {
+Result<Duration> busiest(const TaskSet& tasks, Setup setup, const Tunings& tunings) {
   auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
   if (!executive) return Unexpected(executive.error());
   const Report report = executive->stop();
   Duration most{0};
   std::map<unsigned, Duration> cores;
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
-    const Wcet& rehearsed = report.tasks[i].rehearsed;
-    most += rehearsed.device;
-    cores[executive->plan().tasks[i].core] += rehearsed.before + rehearsed.after;
+    const Wcet& warm_up = report.tasks[i].warm_up;
+    most += warm_up.device;
+    cores[executive->plan().tasks[i].core] += warm_up.before + warm_up.after;
   }
   for (const auto& [core, time] : cores) most = std::max(most, time);
   return most;

@@ -5,7 +5,7 @@
 
 #include "config/profile.hpp"
 #include <rtexec/task_set.hpp>
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +28,11 @@ struct ProfileObserver {
 };
 
 /// Workloads and device of one's own, made anew for each of the steps.
-using MakeSetup = std::function<ExecutiveSetup()>;
+using MakeSetup = std::function<Setup()>;
 
 /// WCETs that the task set gives are measured as well. Errors: as those of Executive and of Workload::tune().
 [[nodiscard]] Result<Profile> measure(
     const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-    const MakeSetup& make_setup = [] { return ExecutiveSetup{}; });
+    const MakeSetup& make_setup = [] { return Setup{}; });
 
 } // namespace rtexec::executive

@@ -1,7 +1,7 @@
 #include "rtexec/executive/swap_observation.hpp"
 
 #include "hal/thread.hpp"
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 
 #include <algorithm>
 #include <array>
@@ -154,14 +154,15 @@ Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment) {
   Times times;
   TaskSet set = turns(experiment);
   set.executive.duration = experiment.turn * static_cast<Duration::rep>(rounds * tasks_in_turn);
-  ExecutiveSetup setup{.force = true, .workloads = {}, .on_miss = {}};
+  Setup setup;
+  setup.force = true;
   setup.observe_transfers = recorder.observer();
   for (std::size_t i = 0; i < tasks_in_turn; ++i) {
     times[i] = std::make_shared<std::vector<Idler::Times>>(rounds + 8);
     setup.workloads[set.tasks[i].name] =
         std::make_unique<Idler>(experiment.chunk * experiment.chunks, experiment.kind, times[i]);
   }
-  auto executive = Executive::create(std::move(set), std::move(setup));
+  auto executive = create(std::move(set), std::move(setup));
   if (!executive) return Unexpected(executive.error());
   if (const auto started = executive->start(); !started) return Unexpected(started.error());
   executive->wait();

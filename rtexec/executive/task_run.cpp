@@ -360,9 +360,9 @@ TaskReport TaskRun::report() const {
           .observed = {.before = Duration(longest_before_.load()),
                        .device = device_.statistics().max,
                        .after = Duration(longest_after_.load())},
-          .rehearsed = {.before = Duration(rehearsed_before_.load()),
-                        .device = Duration(rehearsed_device_.load()),
-                        .after = Duration(rehearsed_after_.load())},
+          .warm_up = {.before = Duration(rehearsed_before_.load()),
+                      .device = Duration(rehearsed_device_.load()),
+                      .after = Duration(rehearsed_after_.load())},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
 }

@@ -9,7 +9,7 @@
 #include "policies/release_gate.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/ring.hpp"
-#include "rtexec/executive/statistics.hpp"
+#include "rtexec/statistics/histogram.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "tasks/workload.hpp"
 

@@ -127,8 +127,15 @@ json to_json(const std::optional<SwapReport>& swap) {
           {"failure", moved.failure.empty() ? json(nullptr) : json(moved.failure)}};
 }
 
-json to_json(const Percentiles& values) {
+json to_json(const Percentiles<std::uint64_t>& values) {
   return {{"p50", values.p50}, {"p99", values.p99}, {"max", values.max}, {"samples", values.samples}};
+}
+
+json to_json(const Percentiles<Duration>& values) {
+  return {{"p50", values.p50.count()},
+          {"p99", values.p99.count()},
+          {"max", values.max.count()},
+          {"samples", values.samples}};
 }
 
 json to_json(const DomainReport& domain) {
@@ -203,12 +210,12 @@ json to_json(const Report& report) {
   for (const ThreadReport& thread : report.threads)
     threads.push_back({{"name", thread.name},
                        {"kernel_id", thread.kernel_id},
-                       {"policy", thread.policy},
+                       {"policy", to_string(thread.scheduling)},
                        {"page_faults", thread.page_faults}});
   json result = {{"elapsed_ns", report.elapsed.count()},
                  {"deadlines_kept", report.deadlines_kept()},
                  {"bounds_kept", report.bounds_kept()},
-                 {"stopped_by", report.stopped_by},
+                 {"stopped_by", to_string(report.stopped_by)},
                  {"tasks", list(report.tasks)},
                  {"threads", threads},
                  {"device", nullable(report.device)},

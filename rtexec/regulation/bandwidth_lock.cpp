@@ -1,4 +1,4 @@
-#include "rtexec/bandwidth_lock.hpp"
+#include <rtexec/bandwidth_lock.hpp>
 
 #include <algorithm>
 #include <array>

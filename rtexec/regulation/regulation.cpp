@@ -1,7 +1,7 @@
 #include "rtexec/regulation/regulation.hpp"
 
 #include "hal/thread.hpp"
-#include "rtexec/executive/statistics.hpp"
+#include "rtexec/statistics/histogram.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,18 +9,11 @@
 namespace rtexec::regulation {
 namespace {
 
-using executive::DurationHistogram;
 using policies::Lines;
 
 /// One writer each.
 void increment(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
-
-Percentiles percentiles_of(const DurationHistogram& histogram) {
-  if (histogram.count() == 0) return {};
-  const DurationStatistics all = histogram.statistics();
-  return {.p50 = all.p50.count(), .p99 = all.p99.count(), .max = all.max.count(), .samples = histogram.count()};
 }
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
@@ -121,8 +114,8 @@ class Domain {
             .missed_periods = missed_periods_.load(),
             .throttled_periods = throttled_periods_.load(),
             .throttled = Duration(static_cast<Duration::rep>(throttled_.load())),
-            .overshoot = percentiles_of(overshoot_),
-            .late = percentiles_of(late_),
+            .overshoot = overshoot_.percentiles(),
+            .late = late_.percentiles(),
             .lost_overflows = counter_->lost_overflows(),
             .lost = lost_.load()};
   }
@@ -342,8 +335,7 @@ class Domain {
   /// What went beyond the allowance of the period that ended.
   void note_overshoot(const hal::TrafficCount& counted) noexcept {
     const Lines used = moved_since_begin(counted);
-    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_)
-      overshoot_.add(Duration(static_cast<Duration::rep>(used - allowed_)));
+    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
   }
 
   void store_counts(const hal::TrafficCount& counted) noexcept {
@@ -394,7 +386,8 @@ class Domain {
   std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> periods_{0}, throttled_periods_{0}, throttled_{0}, reads_{0}, writes_{0},
       missed_periods_{0};
-  DurationHistogram overshoot_, late_; // lines; ns
+  Histogram overshoot_; // in lines
+  DurationHistogram late_;
 };
 
 class Running final : public Regulation {

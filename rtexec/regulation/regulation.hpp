@@ -8,8 +8,8 @@
 #include <rtexec/task_set.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "policies/bandwidth.hpp"
-#include "rtexec/bandwidth_lock.hpp"
-#include "rtexec/bandwidth_report.hpp"
+#include <rtexec/bandwidth_lock.hpp>
+#include <rtexec/report.hpp>
 
 #include <cstdint>
 #include <functional>

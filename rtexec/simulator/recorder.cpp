@@ -73,7 +73,8 @@ Report Recorder::report(const Outcome& outcome) const {
   report.elapsed = outcome.end - Instant{};
   for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) report.tasks.push_back(task_report(i, outcome.tasks[i]));
   if (plan_.swap) report.swap = swap_report(plan_, outcome);
-  report.stopped_by = outcome.stopped ? "overrun of " + stopper_ : "duration";
+  report.stopped_by = outcome.stopped ? Stop{.cause = StopCause::overrun, .task = stopper_}
+                                      : Stop{.cause = StopCause::duration, .task = {}};
   return report;
 }
 

@@ -4,7 +4,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/executive.hpp"
-#include "rtexec/executive/statistics.hpp"
+#include "rtexec/statistics/histogram.hpp"
 #include "rtexec/simulator/simulator.hpp"
 
 #include <memory>
@@ -25,7 +25,7 @@ class Recorder {
 
  private:
   struct Watched {
-    executive::DurationHistogram responses;
+    DurationHistogram responses;
     Wcet longest;
   };
   [[nodiscard]] TaskReport task_report(std::size_t task, const TaskStatistics& statistics) const;

@@ -141,7 +141,7 @@ Result<> Tracer::end(const Report& report) {
   begin_parts(end);
   for (std::uint32_t task = 0; task < progress_.size(); ++task) end_abandoned(task, end);
   if (report.swap) traces::swap_totals(report.swap->in, report.swap->out, report.swap->skipped, report.swap->dropped);
-  traces::run_end(end, report.stopped_by.c_str());
+  traces::run_end(end, to_string(report.stopped_by).c_str());
   return outcome_;
 }
 

@@ -5,7 +5,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
-#include "rtexec/bandwidth_lock.hpp"
+#include <rtexec/bandwidth_lock.hpp>
 #include "rtexec/regulation/regulation.hpp"
 #include "rtexec/study/corunner.hpp"
 #include "rtexec/study/isolation.hpp"

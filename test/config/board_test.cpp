@@ -1,4 +1,4 @@
-#include "config/reader.hpp"
+#include "config/builtin_boards.hpp"
 #include "test/config/support.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -23,8 +23,8 @@ std::vector<Bytes> chunks_of(const Board& board) {
 
 TEST(BoardFile, OfTheHostIsReadByName) {
   const std::string host = test::read_text(boards / "host.toml");
-  const BuiltinBoard builtin[] = {{"other", "name = 3"}, {"host", host}};
-  const auto board = read_board("host", builtin);
+  const config::BuiltinBoard builtin[] = {{"other", "name = 3"}, {"host", host}};
+  const auto board = config::read_board("host", builtin);
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->file, "host.toml");
   EXPECT_EQ(board->name, "host");
@@ -50,7 +50,7 @@ TEST(BoardFile, OfTheHostIsReadByName) {
 }
 
 TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
-  const auto board = read_board((boards / "rtx.toml").string(), {});
+  const auto board = read_board((boards / "rtx.toml").string());
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
   EXPECT_EQ(board->capacity, Bytes{0});
@@ -64,7 +64,7 @@ TEST(BoardFile, OfAnNvidiaGpuLeavesTheCapacityToTheDevice) {
 }
 
 TEST(BoardFile, OfTheH200GivesItsCapacity) {
-  const auto board = read_board((boards / "h200.toml").string(), {});
+  const auto board = read_board((boards / "h200.toml").string());
   ASSERT_TRUE(board) << board.error().what;
   EXPECT_EQ(board->device, DeviceKind::cuda);
   EXPECT_EQ(board->capacity, Bytes{139ULL << 30});
@@ -73,20 +73,21 @@ TEST(BoardFile, OfTheH200GivesItsCapacity) {
     EXPECT_GT(cost.in_per_chunk.count(), static_cast<double>(cost.chunk.count) / 50.8) << "ns at GB/s";
 }
 
-TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string(), {})); }
+TEST(BoardFile, IsReadByPath) { EXPECT_TRUE(read_board((boards / "host.toml").string())); }
 
 TEST(BoardFile, ABuiltinOneIsValidatedToo) {
-  const BuiltinBoard builtin[] = {{"broken", "name = 3"}};
-  EXPECT_THAT(problem(read_board("broken", builtin)), HasSubstr("broken.toml:1:8: error: name = 3: not a string"));
+  const config::BuiltinBoard builtin[] = {{"broken", "name = 3"}};
+  EXPECT_THAT(problem(config::read_board("broken", builtin)),
+              HasSubstr("broken.toml:1:8: error: name = 3: not a string"));
 }
 
 TEST(BoardFile, ThatIsNowhereListsWhatIsThere) {
-  const BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
-  EXPECT_EQ(problem(read_board("hots", builtin)),
+  const config::BuiltinBoard builtin[] = {{"tx2", ""}, {"host", ""}};
+  EXPECT_EQ(problem(config::read_board("hots", builtin)),
             "board \"hots\": there is no such board; did you mean 'host'?; known: tx2 or host; a file of your own is "
             "named by its path (\"./board.toml\")");
-  EXPECT_THAT(problem(read_board("host", {})), HasSubstr("there is no such board"));
-  EXPECT_THAT(problem(read_board("./host.toml.none", {})), HasSubstr("cannot read it"));
+  EXPECT_THAT(problem(config::read_board("host", {})), HasSubstr("there is no such board"));
+  EXPECT_THAT(problem(read_board("./host.toml.none")), HasSubstr("cannot read it"));
 }
 
 TEST(BoardFile, HoldsWhatSwappingCosts) {

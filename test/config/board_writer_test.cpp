@@ -1,6 +1,6 @@
 #include "config/board_writer.hpp"
 #include "config/names.hpp"
-#include "config/reader.hpp"
+#include <rtexec/board.hpp>
 #include "test/config/support.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"

@@ -1,6 +1,8 @@
 // Every file of broken/ begins with the messages that it must give: "# expect: LINE:COLUMN: text" for each, in order.
 // Files named board-* and profile-* are read as those.
-#include "config/reader.hpp"
+#include "config/profile.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
 #include "test/config/support.hpp"
 #include "test/support/files.hpp"
 
@@ -25,7 +27,7 @@ std::vector<std::filesystem::path> broken_files() {
 Result<> read(const std::filesystem::path& file) {
   const auto failure = [](const auto& result) { return result ? Result<>{} : Unexpected(result.error()); };
   const std::string name = file.filename().string();
-  if (name.starts_with("board-")) return failure(read_board(file.string(), {}));
+  if (name.starts_with("board-")) return failure(read_board(file.string()));
   if (name.starts_with("profile-")) return failure(read_profile(file));
   return failure(read_task_set(file));
 }

@@ -1,5 +1,8 @@
 // The documented keys are exactly the accepted ones: each takes a right value and refuses one of a wrong type.
-#include "config/reader.hpp"
+#include "config/profile.hpp"
+#include "config/keys.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
 #include "test/config/support.hpp"
 #include "test/support/result.hpp"
 

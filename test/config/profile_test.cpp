@@ -1,5 +1,4 @@
 #include "config/profile.hpp"
-#include "config/reader.hpp"
 #include "test/support/file_size_limit.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"

@@ -1,5 +1,5 @@
 #include "config/names.hpp"
-#include "config/reader.hpp"
+#include <rtexec/task_set.hpp>
 #include "test/config/support.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"

@@ -1,5 +1,7 @@
 // Any text is read to a struct that obeys the rules, or refused with a message; never anything else.
-#include "config/reader.hpp"
+#include "config/profile.hpp"
+#include <rtexec/board.hpp>
+#include <rtexec/task_set.hpp>
 
 #include <cstddef>
 #include <cstdint>

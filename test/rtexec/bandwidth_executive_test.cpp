@@ -5,7 +5,7 @@
 #include "hal/machine.hpp"
 #include "hal/system.hpp"
 #include "hal/thread.hpp"
-#include "rtexec/bandwidth_lock.hpp"
+#include <rtexec/bandwidth_lock.hpp>
 #include "tasks/traffic/generator.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/swap_sets.hpp"
@@ -100,8 +100,8 @@ struct Budgets : testing::Test {
     set.bandwidth.best_effort = Bandwidth{budget * page.count * 100};
     return set;
   }
-  ExecutiveSetup greedy(std::uint64_t pages = 200) const {
-    ExecutiveSetup setup;
+  executive::Setup greedy(std::uint64_t pages = 200) const {
+    executive::Setup setup;
     setup.workloads["greedy"] = std::make_unique<Toucher>(pages);
     return setup;
   }
@@ -160,7 +160,7 @@ TEST_F(Budgets, ABestEffortTaskStandsStillWhileTheDeviceWorks) {
         const long at_a_stretch = domain->missed_periods == 0 ? 0 : 2 * 200;
         EXPECT_LE(thread.page_faults, static_cast<long>(domain->periods + 1) * 20 + at_a_stretch);
       }
-      if (thread.name != "greedy" && thread.policy.starts_with("FIFO")) {
+      if (thread.name != "greedy" && thread.scheduling.kind == SchedulingClass::Kind::fifo) {
         EXPECT_EQ(thread.page_faults, 0) << thread.name;
       }
     }
@@ -289,7 +289,7 @@ TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
   const auto device = std::make_shared<DeviceState>();
   const auto workload = std::make_shared<WorkloadState>();
   workload->faults = 0;
-  ExecutiveSetup setup = greedy();
+  executive::Setup setup = greedy();
   setup.workloads["front"] = std::make_unique<WorkloadDouble>(device, workload);
   setup.open_device = opener(device);
   {
@@ -303,7 +303,7 @@ TEST_F(Budgets, AFailedRehearsalLeavesNothingBehind) {
 /// Whatever becomes of a job, what was told of it is taken back.
 struct EveryEnd : Budgets {
   /// The locks are seen to be held in it.
-  Report run_held(TaskSet asked, ExecutiveSetup setup) {
+  Report run_held(TaskSet asked, executive::Setup setup) {
     Executive executive = made(std::move(asked), std::move(setup));
     begun(executive);
     std::uint32_t busy = 0, fine = 0;
@@ -332,7 +332,7 @@ TEST_F(EveryEnd, OfOverruns) {
     other.name = "other";
     asked.tasks.push_back(other);
     const auto counts = std::make_shared<DeviceState>();
-    ExecutiveSetup setup = greedy();
+    executive::Setup setup = greedy();
     for (const char* name : {"front", "other"}) {
       const Hashing::Shape shape{.constant = {}, .scratch = {}, .state = small_chunk, .kind = Hashing::State::changes};
       setup.workloads[name] = std::make_unique<Hashing>(shape, std::make_shared<test::Seen>(), [](std::size_t) {
@@ -351,7 +351,7 @@ TEST_F(EveryEnd, OfAJobThatIsWithdrawn) {
   Task other = asked.tasks[0];
   other.name = "other";
   asked.tasks.push_back(other);
-  ExecutiveSetup setup = greedy();
+  executive::Setup setup = greedy();
   for (const char* name : {"front", "other"}) {
     const Hashing::Shape shape{.constant = {}, .scratch = {}, .state = small_chunk, .kind = Hashing::State::changes};
     const auto execution = [](std::size_t) { hal::sleep_until(hal::now() + 60ms); };
@@ -367,7 +367,7 @@ TEST_F(EveryEnd, OfFaultsAndOfALostDevice) {
     const auto device = std::make_shared<DeviceState>();
     const auto workload = std::make_shared<WorkloadState>();
     (lost ? workload->loses_device : workload->faults) = 5;
-    ExecutiveSetup setup = greedy();
+    executive::Setup setup = greedy();
     setup.workloads["front"] = std::make_unique<WorkloadDouble>(device, workload);
     setup.open_device = opener(device);
     Executive executive = made(asked, std::move(setup));
@@ -385,7 +385,7 @@ TEST_F(EveryEnd, OfTransfers) {
     asked.bandwidth = set(1000).bandwidth;
     asked.board = folder / "board.toml";
     for (Task& task : asked.tasks) task.core = last;
-    ExecutiveSetup setup = hashing.setup();
+    executive::Setup setup = hashing.setup();
     setup.open_store = store_opener(store);
     Executive executive = made(asked, std::move(setup));
     begun(executive);
@@ -403,14 +403,14 @@ TEST_F(EveryEnd, OfTransfers) {
 TEST_F(Budgets, WhatIsImpossibleIsNotRunDegradedEither) {
   TaskSet asked = set(20);
   asked.bandwidth.event = "cachemisses";
-  EXPECT_TRUE(fails(Executive::create(asked, greedy()), Errc::bad_input, "\"cachemisses\" is not known"));
+  EXPECT_TRUE(fails(executive::create(asked, greedy()), Errc::bad_input, "\"cachemisses\" is not known"));
   asked = set(20);
   asked.core_budgets = {{.core = 999, .budget = Bandwidth{100'000'000}}};
-  EXPECT_FALSE(Executive::create(asked, greedy()) && made(asked, greedy()).start());
+  EXPECT_FALSE(executive::create(asked, greedy()) && made(asked, greedy()).start());
   asked = set(20);
   asked.bandwidth.period = 100us;
   asked.bandwidth.best_effort = Bandwidth{10'000'000};
-  EXPECT_TRUE(fails(Executive::create(asked, greedy()), Errc::bad_input, "less than one line"));
+  EXPECT_TRUE(fails(executive::create(asked, greedy()), Errc::bad_input, "less than one line"));
 }
 
 TEST_F(Budgets, WhereTheKernelCountsNothingARunMayGoOnDegraded) {
@@ -428,7 +428,7 @@ TEST_F(Budgets, WhereTheKernelCountsNothingARunMayGoOnDegraded) {
   }
   asked.executive.allow_degraded = false;
   asked.tasks.erase(asked.tasks.begin()); // the one on the device's core
-  ExecutiveSetup setup = greedy();
+  executive::Setup setup = greedy();
   Executive refused = made(asked, std::move(setup));
   const auto started = refused.start();
   ASSERT_FALSE(started);

@@ -1,5 +1,5 @@
 // Locks of several users, in one process and in several: whoever dies gives back what it held, and nobody else does.
-#include "rtexec/bandwidth_lock.hpp"
+#include <rtexec/bandwidth_lock.hpp>
 
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"

@@ -2,7 +2,7 @@
 #include "rtexec/executive/calibrator.hpp"
 
 #include "config/board_writer.hpp"
-#include "config/reader.hpp"
+#include "config/builtin_boards.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
@@ -77,14 +77,14 @@ TEST(Calibration, OfTheHostDeviceGivesABoard) {
   EXPECT_GE(static_cast<double>(cost.in_per_chunk.count()), in.per_chunk_ns) << "the margin is on top";
   EXPECT_GE(static_cast<double>(cost.out_per_chunk.count()), out.per_chunk_ns);
 
-  const auto builtin = builtin_boards();
-  const auto host = std::ranges::find(builtin, "host", &BuiltinBoard::name);
+  const auto builtin = config::builtin_boards();
+  const auto host = std::ranges::find(builtin, "host", &config::BuiltinBoard::name);
   ASSERT_NE(host, builtin.end());
   const auto text = with_swap_costs(host->toml, measured->chosen, std::vector{cost});
   ASSERT_TRUE(text) << test::problem(text);
   const test::ScratchFolder folder;
   test::write_text(folder / "calibrated.toml", *text);
-  const auto board = read_board((folder / "calibrated.toml").string(), builtin);
+  const auto board = read_board((folder / "calibrated.toml").string());
   ASSERT_TRUE(board) << test::problem(board);
   ASSERT_EQ(board->swap_costs.size(), 1u);
   EXPECT_EQ(board->swap_costs.front().in_per_chunk, cost.in_per_chunk);

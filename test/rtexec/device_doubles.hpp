@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hal/host/host_device.hpp"
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/swap_doubles.hpp"
 
 #include <atomic>
@@ -93,7 +93,7 @@ class DeviceDouble final : public hal::Device {
 };
 
 /// Opens doubles; where nothing is asked for, one of `whole`.
-inline OpenDevice opener(const std::shared_ptr<DeviceState>& state, Bytes whole = Bytes{64 << 20}) {
+inline executive::OpenDevice opener(const std::shared_ptr<DeviceState>& state, Bytes whole = Bytes{64 << 20}) {
   return [=](Bytes capacity, Bytes chunk) -> Result<std::unique_ptr<hal::Device>> {
     state->asked.push_back(capacity);
     return std::make_unique<DeviceDouble>(state, capacity == Bytes{0} ? whole : capacity, chunk);

@@ -1,5 +1,5 @@
 // The executive and a device that can be lost, whose size only it knows, and for which workloads are tuned.
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/profiler.hpp"
 #include "test/rtexec/device_doubles.hpp"
@@ -28,15 +28,15 @@ struct DeviceTest : testing::Test {
                         synthetic("second", 15ms, {.before = {}, .device = 1ms, .after = {}})},
                        1h);
 
-  ExecutiveSetup setup() {
-    ExecutiveSetup made;
+  executive::Setup setup() {
+    executive::Setup made;
     made.force = true;
     made.open_device = opener(device);
     for (const auto& [name, state] : workloads) made.workloads[name] = std::make_unique<WorkloadDouble>(device, state);
     return made;
   }
   Executive created() {
-    auto executive = Executive::create(set, setup());
+    auto executive = executive::create(set, setup());
     if (!executive) throw std::runtime_error(executive.error().what);
     return std::move(*executive);
   }
@@ -55,7 +55,7 @@ TEST_F(DeviceTest, ThatIsLostEndsTheRunAndNamesTheJob) {
   EXPECT_EQ(report.device_fault->task, "second");
   EXPECT_EQ(report.device_fault->job, 3u);
   EXPECT_EQ(report.device_fault->what, "ILLEGAL_ADDRESS (a kernel wrote to constants)");
-  EXPECT_EQ(report.stopped_by, "device fault in task 'second'");
+  EXPECT_EQ(to_string(report.stopped_by), "device fault in task 'second'");
   EXPECT_GE(report.tasks[1].failed, 1u);
   EXPECT_EQ(report.tasks[1].completed, 3u);
   EXPECT_FALSE(report.deadlines_kept());
@@ -74,7 +74,7 @@ TEST_F(DeviceTest, JobsAfterTheLossFailAndAreNotBlamed) {
   ASSERT_TRUE(report.device_fault);
   EXPECT_EQ(report.device_fault->task, "second");
   EXPECT_EQ(report.device_fault->job, 1u);
-  EXPECT_EQ(report.stopped_by, "device fault in task 'second'");
+  EXPECT_EQ(to_string(report.stopped_by), "device fault in task 'second'");
 }
 
 TEST_F(DeviceTest, AFaultOfTheWorkloadAloneFailsItsJobOnly) {
@@ -84,7 +84,7 @@ TEST_F(DeviceTest, AFaultOfTheWorkloadAloneFailsItsJobOnly) {
   ASSERT_TRUE(executive.start());
   executive.wait();
   const Report report = executive.stop();
-  EXPECT_EQ(report.stopped_by, "duration");
+  EXPECT_EQ(to_string(report.stopped_by), "duration");
   EXPECT_FALSE(report.device_fault);
   EXPECT_EQ(report.tasks[0].failed, 1u);
   EXPECT_GT(report.tasks[0].completed, 5u);
@@ -110,7 +110,7 @@ TEST_F(DeviceTest, AJobThatFindsItLostEndsTheRunToo) {
   EXPECT_TRUE(executive.wait(30s));
   const Report report = executive.stop();
   ASSERT_TRUE(report.device_fault);
-  EXPECT_EQ(report.stopped_by, "device fault in task 'first'");
+  EXPECT_EQ(to_string(report.stopped_by), "device fault in task 'first'");
   EXPECT_EQ(report.tasks[1].failed, 0u);
 }
 
@@ -168,9 +168,9 @@ TEST_F(DeviceTest, OutlivesTheWorkloadsThatAreBoundToIt) {
 
 TEST_F(DeviceTest, LayersAreObservedFromBeforeTheBinding) {
   set.executive.duration = 20ms;
-  ExecutiveSetup with_layers = setup();
+  executive::Setup with_layers = setup();
   with_layers.trace_layers = true;
-  auto executive = Executive::create(set, std::move(with_layers));
+  auto executive = executive::create(set, std::move(with_layers));
   ASSERT_TRUE(executive);
   ASSERT_TRUE(executive->start());
   EXPECT_TRUE(workloads["first"]->observed_before_bind);
@@ -199,11 +199,11 @@ TEST_F(UnknownCapacity, IsAskedOfTheDevice) {
 }
 
 TEST_F(UnknownCapacity, WithoutTheDeviceSaysWhatToGive) {
-  ExecutiveSetup without = setup();
+  executive::Setup without = setup();
   without.open_device = [](Bytes, Bytes) -> Result<std::unique_ptr<hal::Device>> {
     return fail(Errc::unsupported, "no NVIDIA driver");
   };
-  const auto executive = Executive::create(set, std::move(without));
+  const auto executive = executive::create(set, std::move(without));
   EXPECT_TRUE(fails(executive, Errc::unsupported, "no NVIDIA driver"));
   EXPECT_THAT(problem(executive), HasSubstr("give [device] capacity"));
 }
@@ -227,7 +227,7 @@ TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
   network.period = network.deadline = 10ms;
   TaskSet set = set_of({network}, 1s);
   set.device.completion = Completion::spin;
-  const auto executive = Executive::create(set);
+  const auto executive = executive::create(set);
   EXPECT_TRUE(fails(executive, Errc::bad_input, "task 'net': precision = \"fp16\" is for GPUs"));
   EXPECT_THAT(problem(executive), HasSubstr("[device] completion = \"spin\" is for boards with device = \"cuda\""));
 }
@@ -307,7 +307,7 @@ TEST_F(Tuning, OfAnotherWorkloadIsStaleWhereTheWcetIsNeeded) {
   workloads["first"]->fingerprint = "changed";
   need_the_wcet_of_the_first();
   write();
-  EXPECT_TRUE(fails(Executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
+  EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
 }
 
 TEST_F(Tuning, AndWcetOfAProfileBelongTogether) {
@@ -329,7 +329,7 @@ TEST_F(Tuning, ThatWasChangedByHandMakesTheWcetStale) {
   for (const auto& changed : changes) {
     profile.entries[0].tuning = changed;
     write();
-    EXPECT_TRUE(fails(Executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
+    EXPECT_TRUE(fails(executive::create(set, setup()), Errc::bad_input, "task 'first': its measurement is stale"));
     EXPECT_TRUE(workloads["first"]->used.empty());
   }
 }
@@ -348,7 +348,7 @@ TEST_F(Tuning, ThatTheWorkloadRefusesIsAnError) {
   profile.entries[1].tuning = {"conv9 gone"};
   profile.entries[1].workload = executive::with_tuning(workloads["second"]->fingerprint, profile.entries[1].tuning);
   write();
-  const auto executive = Executive::create(set, setup());
+  const auto executive = executive::create(set, setup());
   EXPECT_TRUE(fails(executive, Errc::bad_input, "task 'second': the tuning in " + (folder / "p.toml").string()));
   EXPECT_THAT(problem(executive), HasSubstr("no layer 'x' here"));
   EXPECT_THAT(problem(executive), HasSubstr("rtexec profile"));

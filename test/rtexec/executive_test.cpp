@@ -1,4 +1,4 @@
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/real_time.hpp"
 #include "test/rtexec/sets.hpp"
 
@@ -22,8 +22,8 @@ TaskSet three_tasks(Duration duration) {
                 duration);
 }
 
-Executive created(TaskSet set, ExecutiveSetup setup = {}) {
-  auto executive = Executive::create(std::move(set), std::move(setup));
+Executive created(TaskSet set, executive::Setup setup = {}) {
+  auto executive = executive::create(std::move(set), std::move(setup));
   if (!executive) throw std::runtime_error(executive.error().what);
   return std::move(*executive);
 }
@@ -34,8 +34,8 @@ Report run(Executive& executive) {
   return executive.stop();
 }
 
-ExecutiveSetup recording(std::size_t jobs) {
-  ExecutiveSetup setup;
+executive::Setup recording(std::size_t jobs) {
+  executive::Setup setup;
   setup.record_jobs = jobs;
   return setup;
 }
@@ -50,7 +50,7 @@ TEST_P(EachOrder, ReleasesEveryJobOfThePeriods) {
   Executive executive = created(set);
   EXPECT_TRUE(executive.plan().proved);
   const Report report = run(executive);
-  EXPECT_EQ(report.stopped_by, "duration");
+  EXPECT_EQ(to_string(report.stopped_by), "duration");
   ASSERT_EQ(report.tasks.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
     const TaskReport& task = report.tasks[i];
@@ -133,10 +133,10 @@ TEST(Executive, RefusesToRunTwice) {
 }
 
 TEST(Executive, AWorkloadForNobodyIsAnError) {
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.workloads["nobody"] = nullptr;
   setup.workloads["fast"] = nullptr;
-  const auto executive = Executive::create(three_tasks(1s), std::move(setup));
+  const auto executive = executive::create(three_tasks(1s), std::move(setup));
   ASSERT_FALSE(executive);
   EXPECT_THAT(executive.error().what, HasSubstr("nobody"));
   EXPECT_THAT(executive.error().what, HasSubstr("task 'fast': no workload was given"));
@@ -150,7 +150,7 @@ TEST(Executive, StopsOnRequestWithinTheLongestJob) {
   std::jthread other([&] { executive.request_stop(); });
   EXPECT_TRUE(executive.wait());
   const Report report = executive.stop();
-  EXPECT_EQ(report.stopped_by, "request");
+  EXPECT_EQ(to_string(report.stopped_by), "request");
   EXPECT_GT(report.tasks[0].completed, 0u);
 }
 
@@ -160,7 +160,7 @@ TEST(Executive, TellsWhoeverStopsItThatItWasARequest) {
   EXPECT_FALSE(executive.start()) << "it was stopped before it ran";
   Executive running = created(three_tasks(1h));
   ASSERT_TRUE(running.start());
-  EXPECT_EQ(running.stop().stopped_by, "request");
+  EXPECT_EQ(to_string(running.stop().stopped_by), "request");
 }
 
 // One task holds the core for longer than the run: what the others lost must not look like a success.
@@ -172,7 +172,7 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
   set.executive.priorities = PriorityAssignment::explicit_priorities;
   set.tasks[0].priority = 2;
   set.tasks[1].priority = 1;
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.force = true;
   Executive executive = created(set, std::move(setup));
   const Report report = run(executive);
@@ -237,7 +237,7 @@ struct OwnWorkload : testing::Test {
   std::vector<Miss> misses;
 
   Executive executive_of(Task task, Duration duration) {
-    ExecutiveSetup setup;
+    executive::Setup setup;
     setup.force = true;
     setup.workloads[task.name] = std::make_unique<Counting>(counts);
     setup.on_miss = [this](const Miss& miss) {
@@ -335,7 +335,7 @@ TEST_F(RealOverrun, AbortJobAbandonsTheLateJob) {
 
 TEST_F(RealOverrun, StopEndsTheRun) {
   const Report report = overrun(OnOverrun::stop);
-  EXPECT_EQ(report.stopped_by, "overrun of late");
+  EXPECT_EQ(to_string(report.stopped_by), "overrun of late");
   EXPECT_EQ(report.tasks[0].released, 1u);
   EXPECT_FALSE(report.deadlines_kept());
 }

@@ -1,7 +1,7 @@
 // On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's
 // fault, and the run of all tasks ends in order.
 #include "hal/cuda/cuda_device.hpp"
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/raise_word.hpp"
@@ -62,11 +62,11 @@ TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {
   set.device.capacity = Bytes{64 << 20};
   set.executive.allow_degraded = true;
   constexpr std::uint64_t never = UINT64_MAX, rehearsal_and_three = 4;
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.force = true;
   setup.workloads["harmless"] = std::make_unique<Writer>(never);
   setup.workloads["vandal"] = std::make_unique<Writer>(rehearsal_and_three);
-  auto executive = Executive::create(set, std::move(setup));
+  auto executive = executive::create(set, std::move(setup));
   ASSERT_TRUE(executive) << executive.error().what;
   const auto started = executive->start();
   ASSERT_TRUE(started) << started.error().what;
@@ -76,7 +76,7 @@ TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {
   EXPECT_EQ(report.device_fault->task, "vandal");
   EXPECT_EQ(report.device_fault->job, 3u);
   EXPECT_THAT(report.device_fault->what, HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
-  EXPECT_EQ(report.stopped_by, "device fault in task 'vandal'");
+  EXPECT_EQ(to_string(report.stopped_by), "device fault in task 'vandal'");
   EXPECT_EQ(report.tasks[1].completed, 3u);
   EXPECT_GE(report.tasks[0].completed, 1u);
   RecordProperty("fault", report.device_fault->what);

@@ -379,7 +379,7 @@ TEST_P(MappingFaults, BesideThoseOfTheStoreFailJobsAndLoseNothing) {
   const auto device = std::make_shared<DeviceState>();
   const auto store = std::make_shared<StoreOrders>();
   HashingTasks hashing = two_tasks();
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_device = opener(device);
   setup.open_store = store_opener(store);
   Executive executive = made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6), std::move(setup));

@@ -1,8 +1,8 @@
 // When jobs come and how long they take in the simulator: lists, random numbers with a seed, and what a run recorded.
 #include "rtexec/simulator/patterns.hpp"
 
-#include "config/reader.hpp"
-#include "rtexec/executive.hpp"
+#include <rtexec/task_set.hpp>
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/files.hpp"
 
@@ -86,7 +86,7 @@ TEST(ListedReleases, ThatAJobIsTooLateForAreDropped) {
 /// The counter-example to RT-Swap's analysis, as a file and in swap_simulation_test.cpp, is one history.
 TEST(ListedReleases, RepeatAKnownHistory) {
   const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-  const auto executive = Executive::create(read_task_set(root / "config/rt-swap-hole.toml").value());
+  const auto executive = executive::create(read_task_set(root / "config/rt-swap-hole.toml").value());
   ASSERT_TRUE(executive) << executive.error().what;
   const TaskSet& set = executive->tasks();
   Options options;

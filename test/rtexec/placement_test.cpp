@@ -3,7 +3,7 @@
 
 #include "policies/admission.hpp"
 #include "policies/reservations.hpp"
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/sets.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   expect_planned(placed.compute, plan.services->compute);
   for (const auto& ordinary : {placed.release[2], placed.completion[2], placed.copy_in, placed.copy_out})
     expect_ordinary(ordinary);
-  EXPECT_THAT(policy_of(placed.compute), "DEADLINE 9ms/10ms");
+  EXPECT_THAT(to_string(scheduling_of(placed.compute)), "DEADLINE 9ms/10ms");
   EXPECT_THAT(placed.degraded, testing::Contains(HasSubstr("not pinned")));
 }
 
@@ -127,7 +127,7 @@ Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
   set.executive.allow_degraded = false;
   set.executive.threads = ThreadPolicy::deadline;
   for (int attempt = 0;; ++attempt) {
-    auto executive = Executive::create(set, {});
+    auto executive = executive::create(set, {});
     if (!executive) return Unexpected(executive.error());
     if (!executive->plan().proved) return fail(Errc::not_proved, executive->plan().tests.back().explanation);
     const auto started = executive->start();
@@ -164,7 +164,7 @@ TEST(ChosenCores, AreThoseOfThisMachine) {
                      synthetic("slow", 40ms, {.before = 1ms, .device = 1ms, .after = 1ms})},
                     1s);
   set.tasks[1].core = 0;
-  const auto executive = Executive::create(set);
+  const auto executive = executive::create(set);
   ASSERT_TRUE(executive) << executive.error().what;
   EXPECT_EQ(executive->board().cores, online);
   const auto& chosen = executive->plan().tasks[0];

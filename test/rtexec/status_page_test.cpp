@@ -347,7 +347,7 @@ struct ShownExecutive : StatusPageTest {
   TaskSet set = set_of({synthetic("fast", 20ms, {.before = 200us, .device = 1ms, .after = 200us}),
                         synthetic("slow", 80ms, {.before = 1ms, .device = 4ms, .after = 1ms})},
                        endless);
-  Executive executive(ExecutiveSetup setup = {}) const {
+  Executive executive(executive::Setup setup = {}) const {
     setup.status_folder = folder.path();
     return made(set, std::move(setup));
   }
@@ -422,7 +422,7 @@ TEST_F(ShownExecutive, ItsThreadsNeitherAllocateNorLockNorFaultWhileItIsRead) {
 
 TEST_F(ShownExecutive, ItRunsWhereNothingCanBePublished) {
   set.executive.duration = 100ms;
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.status_folder = folder / "none";
   Executive executive = made(set, std::move(setup));
   begun(executive);
@@ -448,7 +448,7 @@ TEST_F(ShownExecutive, ItsPageGoesWithIt) {
 TEST_F(ShownExecutive, WhatItSwapsIsShown) {
   const Hashing::Shape shape{.constant = Bytes{0}, .scratch = Bytes{0}, .state = small_chunk * 4};
   const HashingTasks hashing({shape, shape});
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.status_folder = folder.path();
   Executive executive =
       made(swapping_set(hashing.tasks, endless, SwapPolicy::pipelined, small_chunk * 6), std::move(setup));
@@ -487,7 +487,7 @@ class Held final : public tasks::Workload {
 TEST_F(ShownExecutive, ItShowsWhereJobsAre) {
   const auto slow = std::make_shared<std::atomic<Held::Part>>(Held::Part::none);
   const auto fast = std::make_shared<std::atomic<Held::Part>>(Held::Part::none);
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.workloads["fast"] = std::make_unique<Held>(fast);
   setup.workloads["slow"] = std::make_unique<Held>(slow);
   Executive executive = this->executive(std::move(setup));

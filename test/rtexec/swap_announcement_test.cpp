@@ -69,7 +69,7 @@ void run(bool skip_unchanged, const std::shared_ptr<Announcements>& heard) {
   for (Task& task : hashing.tasks) task.swap_volume = small_chunk * 6;
   TaskSet set = swapping_set(hashing.tasks, 300ms, SwapPolicy::pipelined, small_chunk * 12);
   set.swap.skip_unchanged = skip_unchanged;
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_store = [heard](hal::Device& device, std::size_t chunks) -> Result<std::unique_ptr<hal::BackingStore>> {
     auto inner = hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
     if (!inner) return Unexpected(inner.error());

@@ -3,7 +3,7 @@
 
 #include "hal/backing_store.hpp"
 #include "hal/thread.hpp"
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 
 #include <algorithm>
 #include <array>
@@ -209,7 +209,7 @@ class StoreDouble final : public hal::BackingStore {
   Instant last_load_{}, last_save_{}; // ends, each on the thread of its copy engine
 };
 
-inline OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
+inline executive::OpenStore store_opener(const std::shared_ptr<StoreOrders>& orders) {
   return [orders](hal::Device& device, std::size_t chunks) -> Result<std::unique_ptr<hal::BackingStore>> {
     auto inner = hal::open_host_store(device, chunks, hal::HostMemoryKind::page_locked);
     if (!inner) return Unexpected(inner.error());

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, EachRule, testing::ValuesIn(rules),
                          [](const auto& policy) { return name_of(policy.param); });
 
 /// What the plan of `set` would need if it had everything.
-Bytes demand_of(TaskSet set, ExecutiveSetup setup) {
+Bytes demand_of(TaskSet set, executive::Setup setup) {
   set.device.capacity = Bytes{1 << 30};
   return made(std::move(set), std::move(setup)).plan().demand;
 }
@@ -92,8 +92,8 @@ class Mixed {
                                   HashingTasks::period / 4 * (2 * static_cast<int>(i) + 1)));
     return swapping_set(std::move(all), endless, policy, capacity);
   }
-  ExecutiveSetup setup() const {
-    ExecutiveSetup setup = hashing_.setup();
+  executive::Setup setup() const {
+    executive::Setup setup = hashing_.setup();
     for (std::size_t i = 0; i < networks_.size(); ++i)
       setup.workloads["net-" + std::to_string(i)] = std::make_unique<WatchedNetwork>(networks_[i], seen_[i]);
     return setup;
@@ -155,7 +155,7 @@ class Fault : public testing::TestWithParam<SwapPolicy> {
  protected:
   /// `beside`: in each execution of the task, given the memory of both.
   Executive executive(const std::function<void(std::size_t task, std::size_t execution)>& beside) const {
-    ExecutiveSetup setup;
+    executive::Setup setup;
     for (std::size_t i = 0; i < 2; ++i)
       setup.workloads[hashing.tasks[i].name] = std::make_unique<Hashing>(
           hashing.shapes[i], hashing.seen[i], [=](std::size_t execution) { beside(i, execution); });
@@ -215,7 +215,7 @@ TEST_P(EachRule, EachTransferIsToldAndCopiesBesideDoNotCount) {
   } told;
   const HashingTasks hashing = two_tasks();
   const auto store = std::make_shared<StoreOrders>();
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_store = store_opener(store);
   setup.copy_beside = true;
   setup.observe_transfers = {
@@ -272,7 +272,7 @@ TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
   HashingTasks hashing = two_tasks();
   for (Task& task : hashing.tasks) task.on_overrun = OnOverrun::abort_job;
   const auto store = std::make_shared<StoreOrders>();
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_store = store_opener(store);
   Executive executive = made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6), std::move(setup));
   begun(executive);
@@ -296,7 +296,7 @@ TEST_P(EachRule, JobsAreAbandonedWhileTheyAreLoaded) {
 TEST_P(EachRule, ARequestToStopEndsTheRunInTheMiddleOfALoad) {
   const HashingTasks hashing = two_tasks();
   const auto store = std::make_shared<StoreOrders>();
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_store = store_opener(store);
   Executive executive = made(swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 6), std::move(setup));
   begun(executive);
@@ -307,7 +307,7 @@ TEST_P(EachRule, ARequestToStopEndsTheRunInTheMiddleOfALoad) {
   executive.request_stop(); // in the second, which sleeps
   EXPECT_TRUE(executive.wait());
   const Report report = executive.stop();
-  EXPECT_EQ(report.stopped_by, "request");
+  EXPECT_EQ(to_string(report.stopped_by), "request");
   expect_balanced(report);
   EXPECT_EQ(failed_jobs(report), 0u);
   EXPECT_TRUE(hashing.all_as_expected());

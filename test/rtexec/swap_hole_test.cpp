@@ -2,7 +2,7 @@
 // transfers take as long as the counter-example says. Everything is `scale` times as long as there, so that what a
 // machine adds does not matter. For the same reason the periods of c and m1 are 99 and 139 ms instead of 99.99 and
 // 139.99 (Eq. (3) then gives 0.983): which of two jobs is more urgent is clear.
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/swap_sets.hpp"
 
 #include <fstream>
@@ -108,7 +108,7 @@ class HoleForReal : public testing::Test {
     transfers_.emplace();
     transfers_->of_task = L1;
     transfers_->store = store.get();
-    ExecutiveSetup setup;
+    executive::Setup setup;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       times_.push_back(std::make_shared<Times>());
       setup.workloads[tasks_[i].name] =

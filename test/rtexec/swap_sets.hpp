@@ -1,7 +1,7 @@
 // Sets of tasks that swap, and what is to be said of each of their runs.
 #pragma once
 
-#include "rtexec/executive.hpp"
+#include "rtexec/executive/setup.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/rtexec/swap_doubles.hpp"
 
@@ -46,9 +46,9 @@ inline Task swapping_task(std::string name, Duration period, Duration offset = {
   return task;
 }
 
-inline Executive made(TaskSet set, ExecutiveSetup setup) {
+inline Executive made(TaskSet set, executive::Setup setup) {
   setup.force = true;
-  auto executive = Executive::create(std::move(set), std::move(setup));
+  auto executive = executive::create(std::move(set), std::move(setup));
   if (!executive) throw std::runtime_error(executive.error().what);
   return std::move(*executive);
 }
@@ -73,8 +73,8 @@ struct HashingTasks {
       tasks.push_back(swapping_task("hash-" + std::to_string(i), period, turn * static_cast<Duration::rep>(i)));
     }
   }
-  ExecutiveSetup setup() const {
-    ExecutiveSetup setup;
+  executive::Setup setup() const {
+    executive::Setup setup;
     for (std::size_t i = 0; i < shapes.size(); ++i)
       setup.workloads[tasks[i].name] = std::make_unique<Hashing>(shapes[i], seen[i]);
     return setup;

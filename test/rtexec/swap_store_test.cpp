@@ -23,7 +23,7 @@ class BadStore : public testing::TestWithParam<SwapPolicy> {
   Report run(std::atomic<int> StoreOrders::*orders, int count, bool verify = false) {
     TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 10);
     set.swap.verify = verify;
-    ExecutiveSetup setup = hashing.setup();
+    executive::Setup setup = hashing.setup();
     setup.open_store = store_opener(store);
     setup.on_miss = [this](const Miss& miss) {
       const std::scoped_lock lock(mutex);
@@ -105,7 +105,7 @@ TEST_P(BadStore, ATornCopyIsNotTakenForTheDataThatItWasOf) {
   hashing = two_tasks(Hashing::State::toggles);
   TaskSet set = swapping_set(hashing.tasks, endless, GetParam(), small_chunk * 5);
   set.swap.skip_unchanged = true;
-  ExecutiveSetup setup = hashing.setup();
+  executive::Setup setup = hashing.setup();
   setup.open_store = store_opener(store);
   Executive executive = made(std::move(set), std::move(setup));
   begun(executive);

@@ -197,7 +197,7 @@ TEST(Trace, MissLeavesASnapshotOfItsJob) {
   Task late = synthetic("late", 40ms, {.before = 1ms, .device = 30ms, .after = 1ms});
   late.on_overrun = OnOverrun::catch_up;
   std::vector<Miss> misses; // on the callbacks' thread
-  ExecutiveSetup setup;
+  executive::Setup setup;
   setup.on_miss = [&](const Miss& miss) {
     misses.push_back(miss);
     recorder->take("miss " + std::to_string(misses.size()));

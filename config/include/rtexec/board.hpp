@@ -1,6 +1,8 @@
 // What a board is: the facts of boards/NAME.toml. What it can do is probed by hal/, never believed from here.
 #pragma once
 
+#include <rtexec/export.hpp>
+#include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
@@ -71,6 +73,15 @@ struct Board {
 
 /// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core,
 /// else the one that names none, else the machine's cache misses. Its line is a page for page faults.
-[[nodiscard]] CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
+[[nodiscard]] RTEXEC_API CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
+
+/// Reads a board by path (anything with a '/' or a ".toml" at its end), or by the name of one that the library carries
+/// in itself: bad_input, with every error of the file, or the names that there are.
+[[nodiscard]] RTEXEC_API Result<Board> read_board(std::string_view name_or_path);
+/// From text; `file` names it in messages.
+[[nodiscard]] RTEXEC_API Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file);
+
+/// As board files spell it.
+[[nodiscard]] RTEXEC_API std::string_view name(DeviceKind value) noexcept;
 
 } // namespace rtexec

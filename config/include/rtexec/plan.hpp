@@ -85,6 +85,7 @@ struct TestVerdict {
 struct CpuReservation {
   Duration runtime{0};
   Duration window{0};
+  friend bool operator==(const CpuReservation&, const CpuReservation&) = default;
 };
 
 /// Of the threads that serve every task.

@@ -5,6 +5,7 @@
 #include <rtexec/export.hpp>
 
 #include <optional>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -132,6 +133,12 @@ using Status = Expected<void, Errc>;
 
 /// The process exit code that the command line promises for `code`.
 [[nodiscard]] RTEXEC_API int exit_code(Errc code);
+/// "bad input", "refused", ...
 [[nodiscard]] RTEXEC_API const char* name(Errc code);
+
+/// Prints any enumeration of the library by its name().
+template <class Enum>
+requires std::is_enum_v<Enum>
+auto operator<<(std::ostream& out, Enum value) -> decltype(out << name(value)) { return out << name(value); }
 
 } // namespace rtexec

@@ -1,12 +1,17 @@
 // What is asked: the task set of one TOML file. Plain values, owned by whoever holds the struct; validated by the
-// reader (config/reader.hpp), or by validate() where they were filled in code.
+// reader, or by validate() where they were filled in code.
+//
+// Functions are thread-safe, allocate, and report failures as results. Where they throw, it is std::bad_alloc.
 #pragma once
 
+#include <rtexec/export.hpp>
+#include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtexec {
@@ -233,5 +238,36 @@ struct TaskSet {
   std::vector<Task> tasks;
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
+
+/// Reads and validates a task set: bad_input, with every error of the file, each with its line, column and value.
+/// Relative paths in it are resolved against its own folder; models and inputs that it names must exist.
+[[nodiscard]] RTEXEC_API Result<TaskSet> read_task_set(const std::filesystem::path& file);
+/// The same from text; `file` names it in messages and resolves relative paths.
+[[nodiscard]] RTEXEC_API Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file);
+
+/// Limits of values and rules between them (deadline <= period, unique names, priorities...) for task sets built in
+/// code; the reader applies the same ones: bad_input, with every error. Set `deadline` yourself: its default, the
+/// period, is the reader's.
+[[nodiscard]] RTEXEC_API Result<> validate(const TaskSet& tasks);
+
+// As TOML files and reports spell them: "edf", "best-effort", "D"; "?" for what is none of the values.
+[[nodiscard]] RTEXEC_API std::string_view name(Order value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(OnOverrun value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(WorkloadKind value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(TrafficPattern value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(MemoryPolicy value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Precision value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Completion value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(RegulateWhile value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(BandwidthSharing value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(Overshoot value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(CounterBackEnd value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(SwapPolicy value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(MemoryClass value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(SwapCandidates value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(ThreadPolicy value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(StoreKind value) noexcept;
 
 } // namespace rtexec

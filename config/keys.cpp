@@ -1,4 +1,4 @@
-#include "config/reader.hpp"
+#include "config/keys.hpp"
 
 #include "config/file_kinds.hpp"
 

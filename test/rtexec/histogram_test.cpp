@@ -1,11 +1,11 @@
-#include "rtexec/executive/statistics.hpp"
+#include "rtexec/statistics/histogram.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 
-namespace rtexec::executive {
+namespace rtexec {
 namespace {
 
 TEST(DurationHistogram, EmptyGivesZeros) {
@@ -58,4 +58,4 @@ TEST(DurationHistogram, PercentilesBracketTheTruth) {
 }
 
 } // namespace
-} // namespace rtexec::executive
+} // namespace rtexec

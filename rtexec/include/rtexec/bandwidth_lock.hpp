@@ -10,6 +10,7 @@
 // second.
 #pragma once
 
+#include <rtexec/export.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 
@@ -27,7 +28,7 @@ struct BandwidthHolders {
   Instant left{};          // and was last busy
 };
 
-class BandwidthLocks {
+class RTEXEC_API BandwidthLocks {
  public:
   static constexpr std::size_t most_processes = 64;
   /// The page of the machine, made where there is none, for this user and group. Whoever may write it can end those who

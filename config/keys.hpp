@@ -1,0 +1,21 @@
+// The keys of the files that are read, documented from the table that validates them (`rtexec config`).
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace rtexec {
+
+/// One documented key.
+struct KeyDoc {
+  std::string table; // "[executive]", "[[task]]", ...; empty: the file's top
+  std::string key;
+  std::string type;     // "duration, 1us to 60min", "one of: skip, catch-up, ...", ...
+  std::string unit;     // "ns, us, ms, s, min"; empty where there is none
+  std::string fallback; // the default, or "required"
+  std::string meaning;
+};
+enum class FileKind { task_set, board, profile };
+[[nodiscard]] std::span<const KeyDoc> documented_keys(FileKind kind);
+
+} // namespace rtexec

@@ -1,0 +1,47 @@
+// What calibration, profiling and tests ask of an executive beside what users may.
+#pragma once
+
+#include "hal/backing_store.hpp"
+#include "hal/device.hpp"
+#include "policies/device_scheduler.hpp"
+#include "rtexec/executive.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::executive {
+
+/// Opens a device of at least `capacity` in chunks of `chunk`; a capacity of 0 is all that the device has.
+using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capacity, Bytes chunk)>;
+
+/// Opens a backing store of at least `chunks` chunks.
+using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
+
+/// Told about each chunk that came or went, for whoever measures; a plain function, called on a copy engine's thread:
+/// must not block or allocate.
+struct TransferObserver {
+  void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
+  void* self = nullptr;
+};
+
+struct Setup : ExecutiveSetup {
+  /// A device of one's own; where empty, the board's is opened.
+  OpenDevice open_device;
+  /// A backing store of one's own; where empty, the one that the task set names.
+  OpenStore open_store;
+  /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
+  /// beside copies.
+  bool copy_beside = false;
+  TransferObserver observe_transfers;
+  /// What Workload::tune() told, by task name, instead of what the profile file stores.
+  std::optional<std::map<std::string, std::vector<std::string>>> tunings;
+};
+
+/// As Executive::create().
+[[nodiscard]] Result<Executive> create(TaskSet tasks, Setup setup = {});
+
+} // namespace rtexec::executive
