@@ -18,30 +18,42 @@ enum class DeviceKind { host, cuda };
 /// What moving chunks of one size costs at most, while the other direction is as busy: one operation on x chunks takes
 /// fixed + x per_chunk, mapping included. Measured by `rtexec calibrate`.
 struct SwapCost {
+  /// The costs of one store promise nothing of another.
   StoreKind store = StoreKind::pinned;
   Bytes chunk{0};
   Duration in_per_chunk{0};
   Duration out_per_chunk{0};
-  Duration drop_per_chunk{0}; // of constants: unmapped, and not copied
-  Duration in_fixed{0};       // of each job's load
-  Duration out_fixed{0};      // of each victim
-  Duration residual{0};       // the most by which a measured operation exceeded the fit, before the margin
+  /// What a chunk of constants costs when it leaves: it is unmapped, and not copied.
+  Duration drop_per_chunk{0};
+  /// What each job's load costs beside its chunks.
+  Duration in_fixed{0};
+  /// What each victim costs beside its chunks.
+  Duration out_fixed{0};
+  /// The most by which a measured operation exceeded the fit, before the margin was added.
+  Duration residual{0};
 };
 
 /// What counts the memory traffic of some cores. What it really counts is proved by trying (hal/bandwidth_counter.hpp).
 struct CounterFacts {
-  std::string
-      event; // of reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU), "carmel_pmu/0x2a4"
-  std::string write_event;     // of writes, counted apart; empty: not counted
-  Bytes line{64};              // moved by each event
-  std::vector<unsigned> cores; // that it is for; empty: all that no other counter names
-  bool cluster = false;        // one counter, and so one budget, for all of `cores`
+  /// The event that counts reads: "page-faults", "cycles", "cache-misses", "r17" (raw, of the cores' PMU),
+  /// "carmel_pmu/0x2a4".
+  std::string event;
+  /// The event that counts writes, where they are counted apart. Empty: writes are not counted.
+  std::string write_event;
+  /// How many bytes each event stands for.
+  Bytes line{64};
+  /// The cores that this counter is for. Empty: all that no other counter names.
+  std::vector<unsigned> cores;
+  /// Whether one counter, and so one budget, serves all of `cores`.
+  bool cluster = false;
 };
 
 /// The memory that cores and device share (0: not known).
 struct MemoryFacts {
-  Bandwidth core_bandwidth{0}; // that one core reaches alone, the fastest of them
-  Bandwidth saturation{0};     // that all cores reach together
+  /// What one core reaches alone, the fastest of them.
+  Bandwidth core_bandwidth{0};
+  /// What all cores reach together.
+  Bandwidth saturation{0};
 };
 
 struct Board {
@@ -49,26 +61,36 @@ struct Board {
   std::string name;
   std::string description;
   DeviceKind device = DeviceKind::host;
-  Bytes capacity{0};         // device memory; 0: what the device has, known only where it is
-  Bytes chunk{0};            // default unit of physical device memory
-  unsigned ordinal = 0;      // which of the machine's GPUs
-  unsigned copy_engines = 1; // 2: copies in and out overlap
-  /// CPU and GPU share one memory: swapping to host memory would win nothing
+  /// Device memory. 0: what the device has, which is known only where the device is.
+  Bytes capacity{0};
+  /// The default unit of physical device memory.
+  Bytes chunk{0};
+  /// Which of the machine's GPUs is meant.
+  unsigned ordinal = 0;
+  /// With 2 of them, copies in and out overlap.
+  unsigned copy_engines = 1;
+  /// Whether CPU and GPU share one memory, so that swapping to host memory would win nothing.
   bool unified_memory = false;
-  std::vector<SwapCost> swap_costs;          // by store and chunk size
-  std::vector<MemoryPolicy> memory_policies; // that a task may ask for
+  /// What swapping costs, one entry for each store and chunk size.
+  std::vector<SwapCost> swap_costs;
+  /// The memory policies that a task may ask for.
+  std::vector<MemoryPolicy> memory_policies;
   MemoryFacts memory;
-  std::vector<CounterFacts> counters;   // of memory traffic; empty: the machine's generic event
-  std::optional<unsigned> compute_core; // of the compute engine's thread; absent: the last online core
-  /// Scheduler and copy engines; absent: the last but one of four or more, else the first
+  /// What counts memory traffic. Empty: the machine's generic event.
+  std::vector<CounterFacts> counters;
+  /// The core of the compute engine's thread. Absent: the last online core.
+  std::optional<unsigned> compute_core;
+  /// The core of the scheduler and the copy engines. Absent: the last but one of four or more, else the first.
   std::optional<unsigned> service_core;
-  /// Of the machine, for tasks that name none; not in the file: who plans settles them; empty: core 0
+  /// The cores of the machine, for tasks that name none; who plans settles them, the file does not. Empty: core 0.
   std::vector<unsigned> cores;
-  /// Charged by admission (ANALYSIS: inflation of the parts).
-  Duration context_switch{0}; // one switch on a core
-  /// Job requested to device start, and device done to thread ready, each
+  /// What admission charges for one switch between threads on a core.
+  Duration context_switch{0};
+  /// What admission charges from a job's request to its start on the device, and again from its end there to its thread
+  /// being ready.
   Duration dispatch{0};
-  Duration release_latency{0}; // timer to thread running
+  /// What admission charges from the timer to the thread that it wakes up.
+  Duration release_latency{0};
 };
 
 /// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core,

@@ -22,10 +22,14 @@ namespace rtexec {
 
 /// How many hold each kind now, all processes together.
 struct BandwidthHolders {
-  std::uint32_t locks = 0; // fine: device executions and copies, or whatever took the lock
-  std::uint32_t busy = 0;  // coarse
-  Instant unlocked{};      // when a process last gave back all of its locks,
-  Instant left{};          // and was last busy
+  /// Fine: device executions and copies, or whatever took the lock.
+  std::uint32_t locks = 0;
+  /// Coarse: from a job's request for the device to the end of its device part.
+  std::uint32_t busy = 0;
+  /// When a process last gave back all of its locks.
+  Instant unlocked{};
+  /// When a process was last busy.
+  Instant left{};
 };
 
 class RTEXEC_API BandwidthLocks {

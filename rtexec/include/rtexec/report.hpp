@@ -25,22 +25,33 @@ struct DurationStatistics {
 struct TaskReport {
   std::string name;
   Criticality criticality = Criticality::real_time;
-  std::uint64_t released = 0;  // jobs started
-  std::uint64_t completed = 0; // jobs that ended, in time or not
-  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed
+  /// Jobs that were started.
+  std::uint64_t released = 0;
+  /// Jobs that ended, in time or not.
+  std::uint64_t completed = 0;
+  /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed.
   std::uint64_t missed = 0;
-  std::uint64_t skipped = 0; // releases that were dropped because the job before was unfinished
-  std::uint64_t aborted = 0; // jobs abandoned at the next release (on_overrun = "abort-job")
-  /// Jobs whose workload reported a fault, or whose memory could not be brought in
+  /// Releases that were dropped because the job before was unfinished.
+  std::uint64_t skipped = 0;
+  /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
+  std::uint64_t aborted = 0;
+  /// Jobs whose workload reported a fault, or whose memory could not be brought in.
   std::uint64_t failed = 0;
-  std::optional<Errc> failure;        // of the last one
-  std::uint64_t unfinished = 0;       // jobs and due releases that the end of the run cut off
-  DurationStatistics response;        // from nominal release to the end of the job
-  DurationStatistics release_latency; // from nominal release to the thread running
-  Wcet observed;                      // longest execution of each part
-  Wcet warm_up;                       // execution of each part in the job before the first one
+  /// The error of the last job that failed. Absent: none did.
+  std::optional<Errc> failure;
+  /// Jobs and due releases that the end of the run cut off.
+  std::uint64_t unfinished = 0;
+  /// Times from the nominal release to the end of the job.
+  DurationStatistics response;
+  /// Times from the nominal release to the thread running.
+  DurationStatistics release_latency;
+  /// The longest execution of each part.
+  Wcet observed;
+  /// The execution of each part in the job before the first one.
+  Wcet warm_up;
   Duration deadline{0};
-  std::optional<Duration> bound; // what the plan promised
+  /// The response time that the plan promised. Absent: it promised none.
+  std::optional<Duration> bound;
 };
 
 /// The kernel scheduling class that a thread was given.
@@ -51,8 +62,10 @@ struct SchedulingClass {
     deadline,
   };
   Kind kind = Kind::other;
-  int priority = 0;             // of SCHED_FIFO, 1..99
-  CpuReservation reservation{}; // of SCHED_DEADLINE
+  /// The priority under SCHED_FIFO, 1 to 99.
+  int priority = 0;
+  /// The reservation under SCHED_DEADLINE.
+  CpuReservation reservation{};
   friend bool operator==(const SchedulingClass&, const SchedulingClass&) = default;
 };
 [[nodiscard]] RTEXEC_API std::string_view name(SchedulingClass::Kind value) noexcept;
@@ -63,29 +76,41 @@ struct ThreadReport {
   std::string name;
   int kernel_id = 0;
   SchedulingClass scheduling;
-  /// Minor and major, after start; none of copy engines whose mappings are page tables (the host device's)
+  /// Minor and major page faults after the start. Not counted of copy engines whose mappings are page tables (those of
+  /// the host device).
   long page_faults = 0;
 };
 
 /// The device of a run and its memory, once everything was placed on it.
 struct DeviceReport {
   std::string name;
-  Bytes used;     // by this run, context included
-  Bytes context;  // by opening the device
-  Bytes demand;   // by plan: constants, state and the shared scratch, in whole chunks
-  Bytes separate; // what separate allocations would have taken
+  /// What this run takes, its context included.
+  Bytes used;
+  /// What opening the device took.
+  Bytes context;
+  /// What the plan needs: constants, state and the shared scratch, in whole chunks.
+  Bytes demand;
+  /// What separate allocations would have taken.
+  Bytes separate;
 };
 
 /// What swapping moved since the start.
 struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
-  std::string store;            // where swapped chunks went, and how
-  std::string fallback;         // what the store fell back to, and why, in lines; empty: it got what it wanted
-  Bytes in, out;                // copied
-  Bytes skipped;                // not copied out, since unchanged
-  Bytes dropped;                // not copied out, since constant
-  std::uint64_t operations = 0; // chunks that came or went
-  std::string failure;          // what the store's last errors were, and what to do; empty: none
+  /// Where swapped chunks went, and how.
+  std::string store;
+  /// What the store fell back to and why, in lines. Empty: it got what it wanted.
+  std::string fallback;
+  /// What was copied.
+  Bytes in, out;
+  /// What was not copied out, since it was unchanged.
+  Bytes skipped;
+  /// What was not copied out, since it was constant.
+  Bytes dropped;
+  /// How many chunks came or went.
+  std::uint64_t operations = 0;
+  /// What the last errors of the store were, and what to do. Empty: there were none.
+  std::string failure;
 };
 
 /// Of durations, or of counted lines of memory.
@@ -97,40 +122,53 @@ template <class Value> struct Percentiles {
 /// A core, or a cluster of cores with one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
-  std::string counter; // as it describes itself
-  Bytes line{64};      // that an event stands for
-  /// As planned; absent: none. Of best-effort cores in force only in the time that `while` says
+  /// The counter, as it describes itself.
+  std::string counter;
+  /// How many bytes an event stands for.
+  Bytes line{64};
+  /// The budget, as planned. Absent: there is none. Those of best-effort cores are in force only in the time that
+  /// `while` says.
   std::optional<Bandwidth> budget;
   /// Lines counted since the start; reads are all where writes are not counted apart
   std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
-  std::uint64_t missed_periods = 0;    // in which the regulating thread did not run: others had taken the core
-  std::uint64_t throttled_periods = 0; // in which it stood still
+  /// Periods in which the regulating thread did not run, since others had taken the core.
+  std::uint64_t missed_periods = 0;
+  /// Periods in which the core was throttled.
+  std::uint64_t throttled_periods = 0;
   Duration throttled{0};
-  /// Lines beyond what was allowed, of the periods in which the budget was used up
+  /// Lines beyond what was allowed, of the periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
-  Percentiles<Duration> late;       // of the regulating thread at the begin of a period
-  std::uint64_t lost_overflows = 0; // that the kernel did not tell of, found by reading
-  bool lost = false;                // its counter ended: no longer regulated since
+  /// How late the regulating thread was at the begin of a period.
+  Percentiles<Duration> late;
+  /// Overflows that the kernel did not tell of, and that were found by reading.
+  std::uint64_t lost_overflows = 0;
+  /// Whether the counter ended: the core is not regulated since.
+  bool lost = false;
 };
 
 /// How cores were held to their memory bandwidth.
 struct BandwidthReport {
   Duration period{0};
-  std::optional<Bandwidth> limit;    // of best-effort cores; with [bandwidth] slowdown as the loop last set it
-  std::vector<DomainReport> domains; // since the start, warm-up included
-  std::vector<std::string> reasons;  // how each is counted and held, and what limits the guarantee
+  /// The limit of best-effort cores. With [bandwidth] slowdown, it is the one that the loop set last.
+  std::optional<Bandwidth> limit;
+  /// What was counted of each domain since the start, the warm-up included.
+  std::vector<DomainReport> domains;
+  /// How each domain is counted and throttled, and what limits the guarantee.
+  std::vector<std::string> reasons;
 };
 
 /// Where `rtexec top` saw the run, or why it did not: that ends no run.
 struct StatusPageReport {
   std::string file;
-  std::string failure; // empty: none
+  /// Why there was no page. Empty: there was one.
+  std::string failure;
 };
 
 /// What ended the device, and with it the run.
 struct DeviceFaultReport {
-  std::string task; // whose job met it
+  /// The task whose job met the fault.
+  std::string task;
   std::uint64_t job = 0;
   std::string what;
 };
@@ -147,23 +185,29 @@ struct FlightReport {
     std::string reason;
   };
   std::vector<Snapshot> snapshots;
-  std::uint64_t left_out = 0; // reasons for more
+  /// How many more snapshots there were reasons for.
+  std::uint64_t left_out = 0;
 };
 
 /// What ended a run.
 enum class StopCause {
-  none, // it has not begun, or goes on
+  /// The run has not begun, or goes on.
+  none,
   duration,
   request,
-  overrun,      // of a task with on_overrun = "stop"
-  device_fault, // the device was lost
-  driver_fault, // the executive lost count of the device's work: an error of rtexec
+  /// A task with on_overrun = "stop" was unfinished at its release.
+  overrun,
+  /// The device was lost.
+  device_fault,
+  /// The executive lost count of the device's work: an error of rtexec.
+  driver_fault,
 };
 [[nodiscard]] RTEXEC_API std::string_view name(StopCause value) noexcept;
 
 struct Stop {
   StopCause cause = StopCause::none;
-  std::string task; // whose overrun, or whose job met the fault
+  /// The task whose overrun it was, or whose job met the fault.
+  std::string task;
   friend bool operator==(const Stop&, const Stop&) = default;
 };
 /// "duration", "request", "overrun of front", "device fault in task 'front'"; empty for none.
@@ -173,25 +217,36 @@ struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
   std::vector<ThreadReport> threads;
-  std::optional<DeviceReport> device;       // absent before the start
-  std::optional<SwapReport> swap;           // where the plan swaps
-  std::optional<BandwidthReport> bandwidth; // where the set limits any
+  /// The device and its memory. Absent before the start.
+  std::optional<DeviceReport> device;
+  /// What was swapped. Absent where the plan swaps nothing.
+  std::optional<SwapReport> swap;
+  /// How memory bandwidth was regulated. Absent where the set limits none.
+  std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;
-  std::vector<std::string> degraded;           // what the machine could not give
-  std::optional<TraceReport> trace;            // filled in by who recorded,
-  std::optional<FlightReport> flight;          // or kept the latest events
-  std::optional<StatusPageReport> status_page; // of a run that was started
-  /// Misses that came faster than the callbacks could be called, or after one had thrown
+  /// What the machine could not give.
+  std::vector<std::string> degraded;
+  /// What was recorded; whoever recorded fills it in.
+  std::optional<TraceReport> trace;
+  /// What a flight recorder wrote; whoever kept the events fills it in.
+  std::optional<FlightReport> flight;
+  /// The status page of a run that was started.
+  std::optional<StatusPageReport> status_page;
+  /// Misses that came faster than the callbacks could be called, or after one had thrown.
   std::uint64_t lost_callbacks = 0;
-  std::string callback_failure; // what on_miss threw; it is not called again. Empty: nothing
+  /// What on_miss threw; it is not called again. Empty: nothing.
+  std::string callback_failure;
   Stop stopped_by;
-  [[nodiscard]] RTEXEC_API bool deadlines_kept() const; // of the real-time tasks
-  [[nodiscard]] RTEXEC_API bool bounds_kept() const;    // no response time above what the plan promised
+  /// Whether every real-time task met all its deadlines.
+  [[nodiscard]] RTEXEC_API bool deadlines_kept() const;
+  /// Whether no response time was above what the plan promised.
+  [[nodiscard]] RTEXEC_API bool bounds_kept() const;
 };
 
 /// A job that ended late, was abandoned or failed.
 struct Miss {
-  std::size_t task = 0; // index in the task set
+  /// The index of the task in the task set.
+  std::size_t task = 0;
   std::uint64_t job = 0;
   Duration response{0};
   Duration deadline{0};
@@ -199,19 +254,27 @@ struct Miss {
 
 /// One job that was released, with its instants on CLOCK_MONOTONIC.
 struct JobRecord {
-  std::size_t task = 0; // index in the task set
+  /// The index of the task in the task set.
+  std::size_t task = 0;
   std::uint64_t number = 0;
-  Instant nominal{};                    // of its release
-  Instant requested{};                  // its first CPU part had ended
-  Instant device_begin{}, device_end{}; // of its execution on the device; equal where it did not execute
+  /// The instant of its nominal release.
+  Instant nominal{};
+  /// The instant at which its first CPU part had ended.
+  Instant requested{};
+  /// When its execution on the device began and ended; equal where it did not execute.
+  Instant device_begin{}, device_end{};
   Instant end{};
-  bool missed = false;         // as in TaskReport
-  std::optional<Errc> failure; // cancelled: abandoned, or withdrawn because the run ended
+  /// Whether the job counts as missed in TaskReport.
+  bool missed = false;
+  /// Why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
+  std::optional<Errc> failure;
 };
 
 struct JobRecords {
-  std::vector<JobRecord> jobs; // of each task in the order of its jobs, task by task
-  std::uint64_t lost = 0;      // jobs of which none was kept
+  /// The jobs, task by task, those of each task in their order.
+  std::vector<JobRecord> jobs;
+  /// How many jobs were not kept.
+  std::uint64_t lost = 0;
 };
 
 } // namespace rtexec
