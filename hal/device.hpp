@@ -1,5 +1,5 @@
-// A device: physical memory in uniform chunks, address ranges that chunks are mapped into, and engines that do the
-// work.
+// A device as the executive drives it: physical memory in uniform chunks, address ranges that chunks are mapped into,
+// and engines that do the work, besides what workloads see of it (<rtexec/device.hpp>).
 //
 // Every chunk is mapped read-write once, for good, in the device's pool window; copies go through the window. Arenas
 // map the same chunks where tasks expect them, read-only or read-write. Copying and mapping are therefore independent.
@@ -11,6 +11,7 @@
 // (test/hal/device_rules.hpp) runs against each.
 #pragma once
 
+#include <rtexec/device.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "hal/engine.hpp"
@@ -49,21 +50,6 @@ struct DeviceCapabilities {
 
 enum class EngineKind { compute, copy_in, copy_out };
 
-/// Where a buffer lives: the memory policies D, M and H of the literature.
-enum class BufferKind {
-  device,  // device memory, which the host does not see
-  managed, // one address for both, pages move to who touches them
-  host,    // page-locked host memory that the device reads and writes in place
-};
-
-/// Memory beside the chunks, zeroed. An address is null where that side does not see the buffer.
-struct Buffer {
-  BufferKind kind = BufferKind::host;
-  std::byte* host = nullptr;
-  std::byte* device = nullptr;
-  Bytes size;
-};
-
 /// Of the whole device, as its driver counts it.
 struct MemoryUse {
   Bytes own;     // taken since before this device was opened: everything below and what cannot be told apart
@@ -91,13 +77,8 @@ struct DeviceFault {
   std::string what; // the driver's name for it and what it means
 };
 
-class Device {
+class Device : public rtexec::Device {
  public:
-  virtual ~Device() = default;
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-
-  [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual Bytes capacity() const = 0; // whole chunks; enforced
   [[nodiscard]] virtual Bytes chunk_size() const = 0;
   [[nodiscard]] virtual const DeviceCapabilities& capabilities() const = 0;
@@ -148,18 +129,10 @@ class Device {
 
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
 
-  /// A buffer of `kind`, aligned to 256 bytes; it counts against no capacity. Set-up only. out_of_memory, unsupported.
-  [[nodiscard]] virtual Result<Buffer> allocate(BufferKind kind, Bytes size) = 0;
-  /// Gives `buffer` back, which allocate() returned. Set-up only, and never while work that uses it runs.
-  [[nodiscard]] virtual Result<> free(const Buffer& buffer) = 0;
-
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
   /// What ended the device, if anything did. The call that met it was answered with device_fault, all later ones with
   /// device_lost. Any thread.
   [[nodiscard]] virtual std::optional<DeviceFault> fault() const = 0;
-
- protected:
-  Device() = default;
 };
 
 } // namespace rtexec::hal

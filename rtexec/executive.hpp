@@ -33,7 +33,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -54,7 +54,7 @@ struct ExecutiveSetup {
   /// Run although the plan is not proved.
   bool force = false;
   /// Workloads of one's own, by task name; other tasks get what their `workload` key says.
-  std::map<std::string, std::unique_ptr<tasks::Workload>> workloads = {};
+  std::map<std::string, std::unique_ptr<Workload>> workloads = {};
   /// Called for each miss, in the order in which each task's jobs ended. Should not throw: after an exception it is not
   /// called again, and the report says what was thrown.
   std::function<void(const Miss&)> on_miss = {};

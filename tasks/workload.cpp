@@ -1,67 +1,6 @@
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
-#include "tasks/custom/custom_workload.hpp"
-#include "tasks/dnn/dnn_workload.hpp"
-#include "tasks/synthetic/synthetic_workload.hpp"
-#include "tasks/traffic/traffic_workload.hpp"
-#include "tasks/winograd/winograd_workload.hpp"
-
-#include <optional>
-
-namespace rtexec::tasks {
-namespace {
-
-Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind kind) {
-  if (!task.wcet)
-    return fail(Errc::bad_input,
-                "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
-  auto workload = SyntheticWorkload::make(task, kind);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
-}
-
-Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
-  std::optional<DnnWorkload::Footprint> footprint;
-  if (task.footprint)
-    footprint = {
-        .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  auto workload = DnnWorkload::load(task.model, task.input, kind, task.precision, footprint);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
-}
-
-Result<> has_no_footprint(const Task& task, const char* instead) {
-  if (!task.footprint) return {};
-  return fail(Errc::bad_input, "task '" + task.name + "': footprint = " + to_string(*task.footprint) +
-                                   ": only for dnn and synthetic tasks; this one " + instead);
-}
-
-Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
-  if (const auto none = has_no_footprint(task, "takes no device memory"); !none) return Unexpected(none.error());
-  auto workload = TrafficWorkload::make(task);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
-}
-
-Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
-  if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
-    return Unexpected(none.error());
-  auto workload = WinogradWorkload::make(task.resolution, kind);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
-}
-
-Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
-  if (task.library.empty())
-    return fail(Errc::bad_input, "task '" + task.name +
-                                     "': its workload is to be given by a program; in a file, write workload = "
-                                     "\"lib:FILE\", a shared object that makes it");
-  auto workload = CustomWorkload::load(task);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return workload;
-}
-
-} // namespace
+namespace rtexec {
 
 Result<> Workload::use(std::span<const std::string> tuning) {
   if (tuning.empty()) return {};
@@ -69,32 +8,6 @@ Result<> Workload::use(std::span<const std::string> tuning) {
               "this workload has one way to compute, and was given a choice of them: " + tuning.front());
 }
 
-Result<std::vector<std::string>> Workload::tune(hal::Device&, const TuningProgress&) {
-  return std::vector<std::string>{};
-}
+Result<std::vector<std::string>> Workload::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
-void add_object(MemoryDemand& demand, MemoryClass kind, Bytes size) {
-  if (size == Bytes{0}) return;
-  Bytes& all = kind == MemoryClass::constant  ? demand.constant
-               : kind == MemoryClass::scratch ? demand.scratch
-                                              : demand.state;
-  demand.objects.push_back({kind, all, size});
-  all += size;
-}
-
-Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind) {
-  if (task.swappable > task.footprint)
-    return fail(Errc::bad_input, "task '" + task.name + "': swappable = " + to_string(*task.swappable) +
-                                     " is more than its footprint, " +
-                                     (task.footprint ? to_string(*task.footprint) : "which is not given"));
-  switch (task.workload) {
-  case WorkloadKind::dnn: return make_dnn(task, kind);
-  case WorkloadKind::synthetic: return make_synthetic(task, kind);
-  case WorkloadKind::traffic: return make_traffic(task);
-  case WorkloadKind::winograd: return make_winograd(task, kind);
-  case WorkloadKind::custom: return make_custom(task);
-  }
-  return fail(Errc::unsupported, "task '" + task.name + "' asks for a workload that is not known");
-}
-
-} // namespace rtexec::tasks
+} // namespace rtexec

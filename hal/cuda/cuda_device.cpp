@@ -287,7 +287,7 @@ CudaDevice::~CudaDevice() {
   }
   for (const auto each : pinned_.pieces()) (void)driver_->unregister_host(each.data());
   for (const Buffer& each : buffers_) (void)give_back(each);
-  digest_module_ = CudaModule();
+  digest_module_ = GpuModule();
   while (!chunks_.empty()) destroy_last_chunk();
   if (window_.base != nullptr) (void)driver_->address_free(pointer(window_.base), window_.size.count);
   for (const Lane& each : lanes_) {

@@ -36,55 +36,23 @@ struct CudaOptions {
   std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room
 };
 
-/// Kernels loaded into a device; unloaded by the destructor. The device must outlive it.
-class CudaModule {
- public:
-  CudaModule() = default;
-  CudaModule(CudaModule&& other) noexcept
-      : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)), name_(std::move(other.name_)) {}
-  CudaModule& operator=(CudaModule&& other) noexcept;
-  ~CudaModule();
-  /// not_found: unsupported. Set-up only.
-  [[nodiscard]] Result<cuda::Function> function(const char* name) const;
-
- private:
-  friend class CudaDevice;
-  CudaModule(const cuda::Driver& driver, cuda::ModuleHandle handle, std::string name)
-      : driver_(&driver), handle_(handle), name_(std::move(name)) {}
-  const cuda::Driver* driver_ = nullptr;
-  cuda::ModuleHandle handle_ = nullptr;
-  std::string name_;
-};
-
-/// Work captured once, launched often. The device must outlive it.
-class CudaGraph {
- public:
-  CudaGraph() = default;
-  CudaGraph(CudaGraph&& other) noexcept
-      : driver_(other.driver_), executable_(std::exchange(other.executable_, nullptr)) {}
-  CudaGraph& operator=(CudaGraph&& other) noexcept;
-  ~CudaGraph();
-  [[nodiscard]] cuda::GraphExec handle() const { return executable_; }
-
- private:
-  friend class CudaDevice;
-  CudaGraph(const cuda::Driver& driver, cuda::GraphExec executable) : driver_(&driver), executable_(executable) {}
-  const cuda::Driver* driver_ = nullptr;
-  cuda::GraphExec executable_ = nullptr;
-};
-
 /// Threading: as Device. copies and digest() use the stream of the engine on whose thread they are called, and the
 /// set-up stream elsewhere.
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public Gpu {
  public:
   /// Makes the context, the pool window and the engines, and probes what the device can do. unsupported: no driver, no
   /// device, no virtual memory management. refused: a driver that is too old, capacity or chunk that the device cannot
   /// give.
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
+  /// The one behind what a workload was given. unsupported: `device` is none, and `what` ("this network") was made for
+  /// one.
+  [[nodiscard]] static Result<CudaDevice*> of(rtexec::Device& device, const char* what);
   /// Waits for what runs, then gives everything back; of a lost device, what the driver still takes.
   ~CudaDevice() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::cuda; }
+  [[nodiscard]] Gpu* gpu() noexcept override { return this; }
   [[nodiscard]] Bytes capacity() const override { return capacity_; }
   [[nodiscard]] Bytes chunk_size() const override { return chunk_; }
   [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }
@@ -116,29 +84,21 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
   /// Of the compute engine, the copy engines. Work in the compute stream has the greatest priority.
-  [[nodiscard]] cuda::Stream stream(EngineKind kind) const { return lane(kind).stream; }
-  /// Compute capability as 10 * major + minor: 62, 72, 86, 90.
-  [[nodiscard]] int architecture() const { return architecture_; }
-  [[nodiscard]] int multiprocessors() const { return multiprocessors_; }
+  [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return lane(kind).stream; }
+  [[nodiscard]] int architecture() const noexcept override { return architecture_; }
+  [[nodiscard]] int multiprocessors() const noexcept override { return multiprocessors_; }
+  [[nodiscard]] void* stream() const noexcept override { return stream(EngineKind::compute); }
 
-  /// Makes the context current on the calling thread, which engines' threads have already. For set-up code on other
-  /// threads.
-  [[nodiscard]] Result<> enter() const;
-  /// `image`: a cubin, a fatbin or PTX (zero-terminated). Set-up only.
-  [[nodiscard]] Result<CudaModule> load(const void* image, const std::string& name);
-  /// Captures what `body`, a Result<> of a cuda::Stream, puts into the compute stream, and readies it on the device.
-  /// Set-up only; nothing else may use that stream meanwhile. An error of `body` is returned.
-  template <class Body> [[nodiscard]] Result<CudaGraph> capture(Body body) {
-    if (auto begun = begin_capture(); !begun) return Unexpected(begun.error());
-    Result<> outcome = body(stream(EngineKind::compute));
-    return end_capture(std::move(outcome));
-  }
-
-  /// Real-time path, on the compute engine's thread: launches `graph` and waits until it is done, as
-  /// CudaOptions::completion says.
-  [[nodiscard]] Status run(const CudaGraph& graph) noexcept;
+  [[nodiscard]] Result<> enter() const override;
+  [[nodiscard]] Result<GpuModule> load(const void* image, const std::string& name) override;
+  [[nodiscard]] Result<GpuGraph> capture(const std::function<Result<>()>& body) override;
+  [[nodiscard]] Status launch(GpuKernel kernel, GpuExtent blocks, GpuExtent threads, Bytes shared,
+                              void** arguments) noexcept override;
+  /// Waits as CudaOptions::completion says.
+  [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
   /// The same without waiting.
-  [[nodiscard]] Status launch(const CudaGraph& graph) noexcept;
+  [[nodiscard]] Status launch(const GpuGraph& graph) noexcept;
+  [[nodiscard]] Status wait() noexcept override { return wait(EngineKind::compute); }
   /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(lane(kind)); }
   /// A Status of a driver's answer: sticky ones end the device. Any thread.
@@ -185,15 +145,13 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
   [[nodiscard]] Status ready() const noexcept; // not lost, and the context is current
-  [[nodiscard]] const Lane& lane(EngineKind kind) const { return lanes_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const Lane& lane(EngineKind kind) const noexcept { return lanes_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Lane& own_lane() noexcept;
   [[nodiscard]] Status finish(const Lane& lane) noexcept;
   [[nodiscard]] Status wait_for(const Lane& lane, cuda::Event event) noexcept;
   [[nodiscard]] bool spins(const Lane& lane) const noexcept;
   [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
-  [[nodiscard]] Result<> begin_capture();
-  [[nodiscard]] Result<CudaGraph> end_capture(Result<> outcome);
-  [[nodiscard]] Result<CudaGraph> instantiate(cuda::GraphHandle graph);
+  [[nodiscard]] Result<GpuGraph> instantiate(cuda::GraphHandle graph);
 
   const cuda::Driver* driver_;
   CudaOptions options_;
@@ -213,7 +171,7 @@ class CudaDevice final : public Device {
   std::vector<ReservedRange> ranges_;
   std::vector<Buffer> buffers_;
   PinnedMemory pinned_;
-  CudaModule digest_module_;
+  GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
   std::array<Lane, 4> lanes_; // by EngineKind; the last one is of set-up
   DeviceCapabilities capabilities_;

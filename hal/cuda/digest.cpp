@@ -18,10 +18,10 @@ Result<> CudaDevice::find_digest_kernel() {
   if (image == images.end()) return {};
   auto module = load(image->data, "digest");
   if (!module) return Unexpected(module.error());
-  const auto function = module->function("digest");
+  const auto function = module->kernel("digest");
   if (!function) return Unexpected(function.error());
   digest_module_ = std::move(*module);
-  digest_kernel_ = *function;
+  digest_kernel_ = static_cast<cuda::Function>(function->function);
   return {};
 }
 

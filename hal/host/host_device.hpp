@@ -22,6 +22,7 @@ class HostDevice final : public Device {
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk);
 
   [[nodiscard]] std::string name() const override { return "host"; }
+  [[nodiscard]] DeviceKind kind() const noexcept override { return DeviceKind::host; }
   [[nodiscard]] Bytes capacity() const override { return memory_.capacity(); }
   [[nodiscard]] Bytes chunk_size() const override { return memory_.chunk_size(); }
   [[nodiscard]] const DeviceCapabilities& capabilities() const override { return capabilities_; }

@@ -1,3 +1,4 @@
+#include "hal/thread.hpp"
 #include "config/names.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"

@@ -88,7 +88,7 @@ Result<> DeviceMemory::create_pool(std::span<const Tenant> tenants) {
   if (!store) return Unexpected(store.error());
   store_ = std::move(*store);
   if (!options_.exercise) return {};
-  auto spare = device_.allocate(hal::BufferKind::device, device_.chunk_size() * 2);
+  auto spare = device_.allocate(BufferKind::device, device_.chunk_size() * 2);
   if (!spare) return Unexpected(spare.error());
   spare_ = *spare;
   return {};

@@ -17,7 +17,7 @@
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
 #include "rtexec/executive/setup.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <atomic>
 #include <functional>
@@ -67,7 +67,7 @@ class DeviceMemory {
   ~DeviceMemory();
 
   /// Of each tenant, in their order.
-  [[nodiscard]] std::span<const tasks::Memory> addresses() const { return addresses_; }
+  [[nodiscard]] std::span<const Memory> addresses() const { return addresses_; }
   /// Null where nothing is swapped.
   [[nodiscard]] const hal::BackingStore* store() const { return store_.get(); }
   /// Since reset_counters().
@@ -138,8 +138,8 @@ class DeviceMemory {
   Options options_;
   std::unique_ptr<hal::BackingStore> store_;
   std::vector<hal::Chunk> frames_, scratch_;
-  std::optional<hal::Buffer> spare_; // for exercise(): a chunk for each direction
-  std::vector<tasks::Memory> addresses_;
+  std::optional<Buffer> spare_; // for exercise(): a chunk for each direction
+  std::vector<Memory> addresses_;
   std::vector<SlotPlace> places_;       // of all swap slots, the tenants' one behind the other
   std::vector<std::size_t> first_;      // by tenant: its first swap slot
   std::vector<hal::Digest> digests_;    // of the stored copies, where they are kept

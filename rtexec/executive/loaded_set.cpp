@@ -1,3 +1,4 @@
+#include "tasks/make/make_workload.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 
 #include "config/names.hpp"
@@ -45,10 +46,10 @@ class Loader {
     if (const std::string problem = problem_of_precision(task.precision, set_.board); !problem.empty())
       return complain(who + problem);
     auto own = setup_.workloads.extract(task.name);
-    auto made = own ? Result<std::unique_ptr<tasks::Workload>>(std::move(own.mapped()))
+    auto made = own ? Result<std::unique_ptr<Workload>>(std::move(own.mapped()))
                     : tasks::make_workload(task, set_.board.device);
     if (!made) return complain(made.error().what);
-    std::unique_ptr<tasks::Workload> workload = std::move(*made);
+    std::unique_ptr<Workload> workload = std::move(*made);
     if (!workload) return complain(who + "no workload was given");
     const std::string fingerprint = workload->fingerprint();
     auto tuned = tune(task, fingerprint, *workload);
@@ -63,7 +64,7 @@ class Loader {
 
   /// The choices that were measured and that the workload was given. A stale entry is silent here: who needs its WCET
   /// complains.
-  Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, tasks::Workload& workload) {
+  Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
       if (given == setup_.tunings->end() || given->second.empty()) return {};

@@ -6,7 +6,7 @@
 #include "config/profile.hpp"
 #include <rtexec/task_set.hpp>
 #include "rtexec/executive/setup.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <memory>
 #include <optional>
@@ -20,7 +20,7 @@ namespace rtexec::executive {
 struct LoadedSet {
   TaskSet tasks;
   Board board;
-  std::vector<std::unique_ptr<tasks::Workload>> workloads;
+  std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints; // tuning included
   /// Ways to compute that were measured and that the workload was given

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t tasks_in_turn = 3; // two fit: every other job of this rotation finds nothing of its own
 
 /// A task that swaps `size` bytes and computes nothing, and notes when it asked for the device and when it got it.
-class Idler final : public tasks::Workload {
+class Idler final : public Workload {
  public:
   struct Times {
     Instant requested{}, executed{};
@@ -34,7 +34,7 @@ class Idler final : public tasks::Workload {
   }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "idler"; }
-  Result<> bind(hal::Device&, const tasks::Memory&) override { return {}; }
+  Result<> bind(Device&, const Memory&) override { return {}; }
   Status before(std::uint64_t job) noexcept override {
     job_ = job;
     if (job < times_->size()) (*times_)[job].requested = hal::now();

@@ -34,7 +34,7 @@ void add(std::atomic<std::int64_t>& sum, Duration took) noexcept {
 
 } // namespace
 
-TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload,
+TaskRun::TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, Workload& workload,
                  RunControl& control)
     : index_(index), task_(task), plan_(plan), workload_(workload), control_(control) {}
 

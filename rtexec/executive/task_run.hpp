@@ -11,7 +11,7 @@
 #include "rtexec/executive/ring.hpp"
 #include "rtexec/statistics/histogram.hpp"
 #include "rtexec/executive/status_page.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -50,8 +50,7 @@ struct RunControl {
 
 class TaskRun final : public DeviceClient {
  public:
-  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, tasks::Workload& workload,
-          RunControl& control);
+  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, Workload& workload, RunControl& control);
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
   /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
@@ -125,7 +124,7 @@ class TaskRun final : public DeviceClient {
   const std::uint32_t index_;
   const Task& task_;
   const PlannedTask& plan_;
-  tasks::Workload& workload_;
+  Workload& workload_;
   RunControl& control_;
   DeviceDriver* driver_ = nullptr;
   BandwidthControl* bandwidth_ = nullptr;

@@ -9,7 +9,7 @@
 #include "rtexec/study/rest.hpp"
 #include "rtexec/study/traffic_counters.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
-#include "tasks/workload.hpp"
+#include "tasks/make/make_workload.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -312,7 +312,7 @@ class DeviceWorkload final : public IsolatedWorkload {
 
   std::unique_ptr<hal::Device> device_; // outlives the others
   std::unique_ptr<executive::DeviceMemory> memory_;
-  std::unique_ptr<tasks::Workload> workload_;
+  std::unique_ptr<Workload> workload_;
   std::uint64_t job_ = 0;
 };
 

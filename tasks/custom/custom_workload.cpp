@@ -80,9 +80,9 @@ CustomWorkload::~CustomWorkload() {
 
 MemoryDemand CustomWorkload::memory() const {
   MemoryDemand demand;
-  add_object(demand, MemoryClass::constant, Bytes{workload_.memory.constant});
-  add_object(demand, MemoryClass::scratch, Bytes{workload_.memory.scratch});
-  add_object(demand, MemoryClass::state, Bytes{workload_.memory.state});
+  demand.add(MemoryClass::constant, Bytes{workload_.memory.constant});
+  demand.add(MemoryClass::scratch, Bytes{workload_.memory.scratch});
+  demand.add(MemoryClass::state, Bytes{workload_.memory.state});
   return demand;
 }
 
@@ -94,10 +94,14 @@ std::string CustomWorkload::fingerprint() const {
   return "custom-" + Fingerprint().add(std::string_view(workload_.fingerprint)).add(code_).text();
 }
 
-Result<> CustomWorkload::bind(hal::Device& device, const Memory& memory) {
+Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
   if (workload_.bind == nullptr) return {};
   device_name_ = device.name();
   device_ = {.size = sizeof device_, .name = device_name_.c_str(), .stream = nullptr};
+  if (Gpu* gpu = device.gpu()) {
+    if (auto entered = gpu->enter(); !entered) return entered;
+    device_.stream = gpu->stream();
+  }
   const rtexec_memory given{
       .size = sizeof given, .constant = memory.constant, .scratch = memory.scratch, .state = memory.state};
   rtexec_error error{};

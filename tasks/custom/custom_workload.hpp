@@ -4,7 +4,7 @@
 
 #include <rtexec/task_set.hpp>
 #include <rtexec/workload.h>
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   [[nodiscard]] Status execute() noexcept override;
   [[nodiscard]] Status after(std::uint64_t job) noexcept override;

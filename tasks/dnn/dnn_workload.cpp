@@ -108,7 +108,7 @@ Result<> DnnWorkload::fit() {
 MemoryDemand DnnWorkload::memory() const {
   auto demand = network_->memory();
   demand.fixed = fixed_;
-  if (footprint_) add_object(demand, footprint_->kind, added_);
+  if (footprint_) demand.add(footprint_->kind, added_);
   return demand;
 }
 
@@ -117,14 +117,14 @@ Result<> DnnWorkload::use(std::span<const std::string> tuning) {
   return fit();
 }
 
-Result<std::vector<std::string>> DnnWorkload::tune(hal::Device& device, const TuningProgress& progress) {
+Result<std::vector<std::string>> DnnWorkload::tune(Device& device, const TuningProgress& progress) {
   auto lines = network_->tune(device, progress);
   if (!lines) return lines;
   if (const auto fits = fit(); !fits) return fail(fits.error().code, "as tuned, " + fits.error().what);
   return lines;
 }
 
-Result<> DnnWorkload::bind(hal::Device& device, const Memory& memory) {
+Result<> DnnWorkload::bind(Device& device, const Memory& memory) {
   if (auto bound = network_->bind(device, memory); !bound) return bound;
   outputs_.clear();
   for (const auto& output : network_->outputs()) outputs_.emplace_back(output.buffer);

@@ -8,7 +8,7 @@
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/network.hpp"
 #include "tasks/dnn/output/output.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -46,8 +46,8 @@ class DnnWorkload final : public Workload {
 
   /// As it is tuned, too, the network must fit into the footprint: otherwise bad_input, and the choices stay.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
-  [[nodiscard]] Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress) override;
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override { network_->observe(observer); }
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;

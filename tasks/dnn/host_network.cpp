@@ -1,5 +1,6 @@
 #include "tasks/dnn/host_network.hpp"
 
+#include "hal/thread.hpp"
 #include "tasks/dnn/evaluate.hpp"
 #include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/layout.hpp"
@@ -147,7 +148,7 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::build(const Graph& graph) {
 
 std::span<const std::byte> HostNetwork::constants() const { return {constants_.get(), constants_size_}; }
 
-Result<> HostNetwork::bind(hal::Device&, const Memory& memory) {
+Result<> HostNetwork::bind(Device&, const Memory& memory) {
   bind(memory.constant, memory.scratch);
   return {};
 }

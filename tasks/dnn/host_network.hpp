@@ -34,7 +34,7 @@ class HostNetwork final : public Network {
   [[nodiscard]] double flops() const override { return flops_; }
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   /// Addresses, each aligned to 64 bytes: the copy of constants(), and scratch() bytes of any content. May be called
   /// again.
   void bind(const std::byte* constants, std::byte* scratch);

@@ -25,9 +25,7 @@ Result<> Network::use(std::span<const std::string> tuning) {
               "profile the task set again, on this board");
 }
 
-Result<std::vector<std::string>> Network::tune(hal::Device&, const TuningProgress&) {
-  return std::vector<std::string>{};
-}
+Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
 Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision) {
   try {

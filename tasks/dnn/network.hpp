@@ -8,13 +8,13 @@
 #pragma once
 
 #include <rtexec/board.hpp>
+#include <rtexec/device.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "hal/device.hpp"
 #include "tasks/dnn/graph.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -57,10 +57,10 @@ class Network {
 
   // As those of Workload.
   [[nodiscard]] virtual Result<> use(std::span<const std::string> tuning);
-  [[nodiscard]] virtual Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress);
+  [[nodiscard]] virtual Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress);
   virtual void observe(const LayerObserver& observer) = 0;
   /// `memory`: the copy of constants(), and scratch() bytes of any content, each aligned to 256 bytes.
-  [[nodiscard]] virtual Result<> bind(hal::Device& device, const Memory& memory) = 0;
+  [[nodiscard]] virtual Result<> bind(Device& device, const Memory& memory) = 0;
 
   /// From the input buffers to the output buffers. No allocation; one caller at a time, on the compute engine's thread.
   /// After bind() only.

@@ -47,7 +47,7 @@ Result<std::unique_ptr<SyntheticWorkload>> SyntheticWorkload::make(const Task& t
 MemoryDemand SyntheticWorkload::memory() const {
   MemoryDemand demand;
   demand.fixed = fixed_;
-  add_object(demand, class_, swappable_);
+  demand.add(class_, swappable_);
   return demand;
 }
 
@@ -58,10 +58,12 @@ std::string SyntheticWorkload::fingerprint() const {
   return "synthetic-" + fingerprint.add(swappable_.count).add(static_cast<std::uint64_t>(class_)).text();
 }
 
-Result<> SyntheticWorkload::bind(hal::Device& device, const Memory& memory) {
+Result<> SyntheticWorkload::bind(Device& device, const Memory& memory) {
   memory_ = memory;
   if (kind_ == DeviceKind::cuda) {
-    gpu_ = dynamic_cast<hal::CudaDevice*>(&device);
+    const auto gpu = hal::CudaDevice::of(device, "this synthetic task");
+    if (!gpu) return Unexpected(gpu.error());
+    gpu_ = *gpu;
     return {};
   }
   words_ = (swappable_.count + page - sizeof(std::uint64_t)) / page;

@@ -17,7 +17,7 @@
 #include <rtexec/task_set.hpp>
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/constant_image.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ class SyntheticWorkload final : public Workload {
   /// A pattern that follows from the task's name, in little memory.
   [[nodiscard]] std::span<const std::byte> constants() const override { return image_.bytes(); }
   [[nodiscard]] std::string fingerprint() const override;
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
 
   [[nodiscard]] Status before(std::uint64_t job) noexcept override;
   /// corrupted: a word is not what it must be. It is left as it is, and the next job begins with it.

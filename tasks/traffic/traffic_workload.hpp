@@ -7,7 +7,7 @@
 #include <rtexec/task_set.hpp>
 #include "hal/machine.hpp"
 #include "tasks/traffic/generator.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <memory>
 
@@ -24,7 +24,7 @@ class TrafficWorkload final : public Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   /// Of pattern, amounts, buffer and line.
   [[nodiscard]] std::string fingerprint() const override;
-  [[nodiscard]] Result<> bind(hal::Device&, const Memory&) override { return {}; }
+  [[nodiscard]] Result<> bind(Device&, const Memory&) override { return {}; }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return move(before_); }
   [[nodiscard]] Status execute() noexcept override { return {}; }

@@ -41,12 +41,11 @@ std::vector<MemoryObject> CudnnWinograd::objects() const {
 
 // ---- binding
 
-Result<> CudnnWinograd::bind(hal::Device& device, const Memory& memory) {
+Result<> CudnnWinograd::bind(Device& device, const Memory& memory) {
   unbind();
-  device_ = dynamic_cast<hal::CudaDevice*>(&device);
-  if (!device_)
-    return fail(Errc::unsupported,
-                "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
+  const auto gpu = hal::CudaDevice::of(device, "this convolution");
+  if (!gpu) return Unexpected(gpu.error());
+  device_ = *gpu;
   auto bound = ready(memory);
   if (!bound) unbind();
   return bound;
@@ -61,7 +60,7 @@ Result<> CudnnWinograd::ready(const Memory& memory) {
                 "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
   if (auto allocated = allocate_ports(); !allocated) return allocated;
   if (auto made = make_events(); !made) return made;
-  auto graph = device_->capture([&](hal::cuda::Stream) { return issue(memory); });
+  auto graph = device_->capture([&] { return issue(memory); });
   if (!graph) return Unexpected(graph.error());
   graph_ = std::move(*graph);
   return {};
@@ -84,7 +83,7 @@ Result<> CudnnWinograd::open_convolution() {
 
 Result<> CudnnWinograd::allocate_ports() {
   for (Port* port : {&input_, &output_}) {
-    auto buffer = device_->allocate(hal::BufferKind::host, picture());
+    auto buffer = device_->allocate(BufferKind::host, picture());
     if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
     port->buffer = {reinterpret_cast<float*>(buffer->host), picture().count / sizeof(float)};

@@ -41,7 +41,7 @@ class CudnnWinograd final : public Network {
 
   void observe(const LayerObserver& observer) override { observer_ = observer; }
   /// refused: cuDNN is not there, or takes the method no more.
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   [[nodiscard]] Status run() noexcept override;
 
  private:
@@ -68,10 +68,10 @@ class CudnnWinograd final : public Network {
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
   std::unique_ptr<CudnnConvolution> convolution_;
-  std::vector<hal::Buffer> buffers_; // of input and output
+  std::vector<Buffer> buffers_; // of input and output
   /// The layer's begin and end, the end of all; none where nobody observes
   std::vector<hal::cuda::Event> events_;
-  hal::CudaGraph graph_;
+  GpuGraph graph_;
 };
 
 } // namespace rtexec::tasks

@@ -75,7 +75,7 @@ void WinogradWorkload::observe(const LayerObserver& observer) {
   network_->observe(observer);
 }
 
-Result<> WinogradWorkload::bind(hal::Device& device, const Memory& memory) {
+Result<> WinogradWorkload::bind(Device& device, const Memory& memory) {
   if (auto bound = network_->bind(device, memory); !bound) return bound;
   Random random(picture_seed);
   std::ranges::generate(network_->inputs().front().buffer, [&] { return random.centred(); });
@@ -108,12 +108,11 @@ Result<CudnnWinograd::Method> WinogradWorkload::parse(const std::string& line) c
                                    std::to_string(resolution_) + ": profile the task set again");
 }
 
-Result<std::vector<std::string>> WinogradWorkload::tune(hal::Device& device, const TuningProgress& progress) {
+Result<std::vector<std::string>> WinogradWorkload::tune(Device& device, const TuningProgress& progress) {
   if (kind_ == DeviceKind::host) return network_->tune(device, progress);
-  auto* const gpu = dynamic_cast<hal::CudaDevice*>(&device);
-  if (!gpu)
-    return fail(Errc::unsupported,
-                "this convolution was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
+  const auto found = hal::CudaDevice::of(device, "this convolution");
+  if (!found) return Unexpected(found.error());
+  hal::CudaDevice* const gpu = *found;
   if (progress && !progress(0, 1)) return fail(Errc::cancelled, "tuning was stopped");
   if (auto entered = gpu->enter(); !entered) return Unexpected(entered.error());
   const auto stream = gpu->stream(hal::EngineKind::compute);

@@ -17,7 +17,7 @@
 #include <rtexec/result.hpp>
 #include "tasks/dnn/network.hpp"
 #include "tasks/winograd/cudnn_winograd.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <memory>
 #include <span>
@@ -47,9 +47,9 @@ class WinogradWorkload final : public Workload {
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
-  [[nodiscard]] Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   /// Fills the input with seeded noise: every job convolves the same picture.
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override;
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }

@@ -58,9 +58,9 @@ class Bench {
         for (const auto& line : *lines) std::printf("    %s\n", line.c_str());
     }
     const auto constants = network.constants();
-    auto memory = device_.allocate(hal::BufferKind::device, Bytes{constants.size()});
+    auto memory = device_.allocate(BufferKind::device, Bytes{constants.size()});
     if (!memory) return Unexpected(memory.error());
-    auto scratch = device_.allocate(hal::BufferKind::device, network.scratch());
+    auto scratch = device_.allocate(BufferKind::device, network.scratch());
     if (!scratch) return Unexpected(scratch.error());
     if (const auto copied = device_.copy(memory->device, constants.data(), Bytes{constants.size()}); !copied)
       return fail(copied.error(), "copying constants failed");

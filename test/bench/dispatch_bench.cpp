@@ -1,6 +1,7 @@
 // From the request of a job to the start of its kernel on the GPU, in a running executive: request, scheduler thread,
 // compute engine's thread, driver, device. The kernel raises a word in page-locked host memory, which a thread of its
 // own watches, so the way back over the bus is included.
+#include "hal/thread.hpp"
 #include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive.hpp"
 #include "test/bench/statistics.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using namespace rtexec;
 
-class Probe final : public tasks::Workload {
+class Probe final : public Workload {
  public:
   explicit Probe(std::size_t jobs) {
     latencies_.reserve(2 * jobs);
@@ -32,16 +33,17 @@ class Probe final : public tasks::Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   [[nodiscard]] std::string fingerprint() const override { return "dispatch-probe"; }
 
-  [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory&) override {
-    device_ = dynamic_cast<hal::CudaDevice*>(&device);
-    if (!device_) return fail(Errc::unsupported, "the dispatch probe needs a GPU");
-    auto word = device.allocate(hal::BufferKind::host, Bytes{64});
+  [[nodiscard]] Result<> bind(Device& device, const Memory&) override {
+    device_ = &device;
+    gpu_ = device.gpu();
+    if (!gpu_) return fail(Errc::unsupported, "the dispatch probe needs a GPU");
+    auto word = device.allocate(BufferKind::host, Bytes{64});
     if (!word) return Unexpected(word.error());
     word_ = *word;
-    auto module = device_->load(test::raise_word, "the dispatch probe");
+    auto module = gpu_->load(test::raise_word, "the dispatch probe");
     if (!module) return Unexpected(module.error());
     module_ = std::move(*module);
-    auto graph = test::graph_that_raises(word_.device, *device_, module_);
+    auto graph = test::graph_that_raises(word_.device, *gpu_, module_);
     if (!graph) return Unexpected(graph.error());
     graph_ = std::move(*graph);
     watcher_ = std::thread([this] { watch(); });
@@ -55,7 +57,7 @@ class Probe final : public tasks::Workload {
   }
   [[nodiscard]] Status execute() noexcept override {
     executing_.store(hal::now().time_since_epoch().count());
-    return device_->run(graph_);
+    return gpu_->run(graph_);
   }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
@@ -77,10 +79,11 @@ class Probe final : public tasks::Workload {
     }
   }
 
-  hal::CudaDevice* device_ = nullptr;
-  hal::Buffer word_;
-  hal::CudaModule module_;
-  hal::CudaGraph graph_;
+  Device* device_ = nullptr;
+  Gpu* gpu_ = nullptr;
+  Buffer word_;
+  GpuModule module_;
+  GpuGraph graph_;
   std::atomic<std::int64_t> requested_{0}; // ns; 0: seen
   std::atomic<std::int64_t> executing_{0};
   std::atomic<bool> ending_{false};

@@ -108,9 +108,9 @@ inline Result<std::unique_ptr<tasks::CudaNetwork>> build_network(const std::stri
 /// In memory of the device, which gives it back when it ends; the network ends before.
 inline Result<> bind_network(hal::CudaDevice& device, tasks::CudaNetwork& network) {
   const auto constants = network.constants();
-  const auto memory = device.allocate(hal::BufferKind::device, Bytes{constants.size()});
+  const auto memory = device.allocate(BufferKind::device, Bytes{constants.size()});
   if (!memory) return Unexpected(memory.error());
-  const auto scratch = device.allocate(hal::BufferKind::device, network.scratch());
+  const auto scratch = device.allocate(BufferKind::device, network.scratch());
   if (!scratch) return Unexpected(scratch.error());
   if (const auto copied = device.copy(memory->device, constants.data(), Bytes{constants.size()}); !copied)
     return fail(copied.error(), "copying the constants failed");
@@ -310,7 +310,7 @@ class Neighbour {
     if (!device) return Unexpected(device.error());
     auto module = (*device)->load(spin_kernel, "the spinning kernel");
     if (!module) return Unexpected(module.error());
-    const auto kernel = module->function("spin");
+    const auto kernel = module->kernel("spin");
     if (!kernel) return Unexpected(kernel.error());
     const auto stream = (*device)->stream(hal::EngineKind::compute);
     const auto pipeline = Pipeline::open(**device, stream);
@@ -319,8 +319,8 @@ class Neighbour {
     void* arguments[] = {&cycles};
     const auto blocks = static_cast<unsigned>((*device)->multiprocessors());
     while (true) {
-      if (const auto added = (*pipeline)->add(
-              (*device)->driver().launch(*kernel, blocks, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr));
+      if (const auto added = (*pipeline)->add((*device)->driver().launch(
+              static_cast<api::Function>(kernel->function), blocks, 1, 1, 128, 1, 1, 0, stream, arguments, nullptr));
           !added)
         return added;
       if ((*pipeline)->count() == 2 && write(answer_[1], "+", 1) != 1) return {};

@@ -325,7 +325,7 @@ class MappingSection {
       if (const auto bound = bind_network(device, **network); !bound) return bound;
       const auto pipeline = Pipeline::open(device, stream);
       if (!pipeline) return Unexpected(pipeline.error());
-      const auto executable = (*network)->graph().handle();
+      const auto executable = static_cast<api::GraphExec>((*network)->graph().handle());
       load = std::make_unique<Load>(device, [&device, stream, executable, work = *pipeline] {
         return work->add(device.driver().graph_launch(executable, stream));
       });

@@ -54,38 +54,34 @@ class Placed {
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
 
-  Result<> place(tasks::Workload& workload) {
+  Result<> place(Workload& workload) {
     const auto constants = allocate({workload.constants().size()});
     if (!constants) return Unexpected(constants.error());
     const auto scratch = allocate(workload.memory().scratch);
     if (!scratch) return Unexpected(scratch.error());
-    if (auto* gpu = dynamic_cast<hal::CudaDevice*>(&device_)) {
-      if (const auto copied = gpu->copy(*constants, workload.constants().data(), {workload.constants().size()});
-          !copied)
-        return fail(copied.error(), "copying the filters failed");
-    } else {
-      std::ranges::copy(workload.constants(), *constants);
-    }
+    if (const auto copied = device_.copy(*constants, workload.constants().data(), {workload.constants().size()});
+        !copied)
+      return fail(copied.error(), "copying the filters failed");
     return workload.bind(device_, {.constant = *constants, .scratch = *scratch, .state = nullptr});
   }
 
  private:
   Result<std::byte*> allocate(Bytes size) {
-    auto buffer = device_.allocate(hal::BufferKind::device, size);
+    auto buffer = device_.allocate(BufferKind::device, size);
     if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
     return buffer->device;
   }
 
   hal::Device& device_;
-  std::vector<hal::Buffer> buffers_;
+  std::vector<Buffer> buffers_;
 };
 
 /// Of the layer, in ms.
 struct Stopwatch {
   Instant begin;
   double last = 0;
-  [[nodiscard]] tasks::LayerObserver observer() {
+  [[nodiscard]] LayerObserver observer() {
     return {[](void* self, std::uint32_t, Instant at) noexcept { static_cast<Stopwatch*>(self)->begin = at; },
             [](void* self, std::uint32_t, Instant at) noexcept {
               auto& watch = *static_cast<Stopwatch*>(self);

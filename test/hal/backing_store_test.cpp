@@ -34,6 +34,7 @@ class WatchedDevice final : public Device {
     capabilities_.host_sees_window = host_sees_window;
   }
   std::string name() const override { return "watched"; }
+  DeviceKind kind() const noexcept override { return DeviceKind::host; }
   Bytes capacity() const override { return host_->capacity(); }
   Bytes chunk_size() const override { return host_->chunk_size(); }
   const DeviceCapabilities& capabilities() const override { return capabilities_; }

@@ -461,9 +461,9 @@ struct StoreArguments {
 struct Storing {
   FakeCudaDriver driver;
   std::unique_ptr<CudaDevice> device;
-  CudaModule module;
+  GpuModule module;
   Buffer buffer;
-  CudaGraph graph;
+  GpuGraph graph;
 
   explicit Storing(const FakeCudaProperties& properties = {}) : driver(properties), device(open_cuda()) {
     driver.add_kernel<StoreArguments>("store", [](auto grid, auto block, const StoreArguments& store) {
@@ -471,18 +471,18 @@ struct Storing {
     });
     module = std::move(device->load(image, "tests").value());
     buffer = device->allocate(BufferKind::device, Bytes{256}).value();
-    auto captured = device->capture([&](cuda::Stream stream) { return launch(stream); });
+    auto captured = device->capture([&] { return launch(); });
     EXPECT_TRUE(captured) << problem(captured);
     if (captured) graph = std::move(*captured);
   }
 
-  Result<> launch(cuda::Stream stream) {
-    const auto function = module.function("store");
-    if (!function) return Unexpected(function.error());
+  Result<> launch() {
+    const auto kernel = module.kernel("store");
+    if (!kernel) return Unexpected(kernel.error());
     StoreArguments arguments{reinterpret_cast<int*>(buffer.device), 7};
     void* addresses[] = {&arguments};
-    return device->checked(driver.table().launch(*function, 2, 1, 1, 3, 1, 1, 0, stream, addresses, nullptr),
-                           "launching store");
+    const auto launched = device->launch(*kernel, {2}, {3}, {}, addresses);
+    return launched ? Result<>() : fail(launched.error(), "launching store");
   }
 
   int stored() {
@@ -506,9 +506,9 @@ TEST(CudaGraphs, CapturedWorkRunsWhenLaunchedAndKeepsItsArguments) {
     EXPECT_EQ(storing.stored(), 84);
     EXPECT_EQ(storing.driver.objects().graphs, 0u) << "only the executable is kept";
     EXPECT_EQ(storing.driver.objects().executables, 1u);
-    CudaGraph moved = std::move(storing.graph);
-    moved = CudaGraph();
-    storing.module = CudaModule();
+    GpuGraph moved = std::move(storing.graph);
+    moved = GpuGraph();
+    storing.module = GpuModule();
     EXPECT_EQ(storing.driver.objects().executables, 0u);
     EXPECT_EQ(storing.driver.objects().modules, 0u);
   }
@@ -516,24 +516,24 @@ TEST(CudaGraphs, CapturedWorkRunsWhenLaunchedAndKeepsItsArguments) {
 
 TEST(CudaGraphs, AnErrorOfTheBodyIsReturnedAndTheStreamIsFreeAgain) {
   Storing storing;
-  const auto failed = storing.device->capture([&](cuda::Stream stream) -> Result<> {
-    EXPECT_TRUE(storing.launch(stream));
+  const auto failed = storing.device->capture([&]() -> Result<> {
+    EXPECT_TRUE(storing.launch());
     return fail(Errc::unsupported, "of the body");
   });
   EXPECT_TRUE(fails(failed, Errc::unsupported, "of the body"));
   EXPECT_EQ(storing.driver.objects().graphs, 0u);
   EXPECT_EQ(storing.driver.objects().executables, 1u);
-  EXPECT_TRUE(storing.device->capture([&](cuda::Stream stream) { return storing.launch(stream); }));
+  EXPECT_TRUE(storing.device->capture([&] { return storing.launch(); }));
   EXPECT_TRUE(storing.run());
   EXPECT_EQ(storing.stored(), 42);
 }
 
 TEST(CudaGraphs, NoGraphAndNoKernelAreErrors) {
   Storing storing;
-  EXPECT_TRUE(fails(storing.device->run(CudaGraph()), Errc::bad_input));
-  EXPECT_TRUE(fails(storing.module.function("other"), Errc::unsupported,
+  EXPECT_TRUE(fails(storing.device->run(GpuGraph()), Errc::bad_input));
+  EXPECT_TRUE(fails(storing.module.kernel("other"), Errc::unsupported,
                     "finding kernel other in tests failed: CUDA_ERROR_NOT_FOUND"));
-  EXPECT_TRUE(fails(CudaModule().function("other"), Errc::bad_input, "of no module"));
+  EXPECT_TRUE(fails(GpuModule().kernel("other"), Errc::bad_input, "of no module"));
   storing.driver.fail<&Driver::module_load>(Code::no_binary_for_gpu);
   EXPECT_TRUE(
       fails(storing.device->load(image, "others"), Errc::unsupported, "loading the kernels of others for sm_90"));
@@ -543,10 +543,10 @@ TEST(CudaGraphs, RunningAllocatesNothing) {
   const FakeCudaDriver driver;
   const auto device = open_cuda();
   const auto buffer = device->allocate(BufferKind::device, Bytes{256}).value();
-  const auto graph = device->capture([&](cuda::Stream stream) {
-    return device->checked(
-        driver.table().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(buffer.device), 1, 256, stream),
-        "setting");
+  const auto graph = device->capture([&] {
+    return device->checked(driver.table().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(buffer.device), 1, 256,
+                                                          device->stream(EngineKind::compute)),
+                           "setting");
   });
   ASSERT_TRUE(graph) << problem(graph);
   const auto counted = [&] {
@@ -609,10 +609,10 @@ TEST(CudaDeviceFaults, AKernelThatBreaksTheDeviceIsAFaultOfItsRunAndALossForAllO
     EXPECT_TRUE(fails(device.memory_use(), Errc::device_lost, "was lost by"));
     EXPECT_TRUE(fails(device.enter(), Errc::device_lost, "was lost by"));
     EXPECT_TRUE(fails(device.load(image, "more"), Errc::device_lost, "was lost by"));
-    EXPECT_TRUE(fails(device.capture([](cuda::Stream) -> Result<> { return {}; }), Errc::device_lost, "was lost by"));
+    EXPECT_TRUE(fails(device.capture([] { return Result<>(); }), Errc::device_lost, "was lost by"));
     EXPECT_EQ(device.chunks_created(), 1u);
-    storing.graph = CudaGraph();
-    storing.module = CudaModule();
+    storing.graph = GpuGraph();
+    storing.module = GpuModule();
     storing.device.reset();
     EXPECT_EQ(storing.driver.objects(), FakeCudaObjects()) << "a lost device gives everything back";
   }
@@ -700,7 +700,7 @@ TEST(CudaDeviceFaults, ACopyIntoAReadOnlyMappingIsRefusedAndEndsNothing) {
 // ---- each call at each place ----
 
 /// The life of a device, until something fails.
-Result<> live(FakeCudaDriver& driver) {
+Result<> live() {
   const auto typed = [](const Status& status) {
     return status ? Result<>() : fail(status.error(), "a real-time call");
   };
@@ -737,13 +737,13 @@ Result<> live(FakeCudaDriver& driver) {
   TRY(device.memory_use());
   const auto module = device.load(image, "tests");
   TRY(module);
-  const auto function = module->function("store");
-  TRY(function);
-  const auto graph = device.capture([&](cuda::Stream stream) {
+  const auto kernel = module->kernel("store");
+  TRY(kernel);
+  const auto graph = device.capture([&]() -> Result<> {
     StoreArguments arguments{reinterpret_cast<int*>(buffers[0].device), 7};
     void* addresses[] = {&arguments};
-    return device.checked(driver.table().launch(*function, 1, 1, 1, 1, 1, 1, 0, stream, addresses, nullptr),
-                          "launching");
+    const auto launched = device.launch(*kernel, {}, {}, {}, addresses);
+    return launched ? Result<>() : fail(launched.error(), "launching failed");
   });
   TRY(graph);
   TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
@@ -777,7 +777,7 @@ template <class Judge> Sweep fail_each_call(Code code, Judge judge) {
                                       [](auto, auto, const StoreArguments& store) { *store.where = store.value; });
     add_digest_kernel(driver);
     driver.fail_any(code, nth);
-    const Result<> outcome = live(driver);
+    const Result<> outcome = live();
     const char* failed = driver.failed();
     if (failed == nullptr) {
       EXPECT_TRUE(outcome) << problem(outcome);

@@ -46,8 +46,8 @@ constexpr char copy_word[] = R"(
 /// A device whose kernel copies a word from `from` to `to`: two chunks, mapped read-write and read-only.
 struct WordCopier {
   std::unique_ptr<CudaDevice> device;
-  CudaModule module;
-  cuda::Function function = nullptr;
+  GpuModule module;
+  GpuKernel kernel;
   std::vector<Chunk> chunks;
   AddressRange writable, readable;
 
@@ -58,9 +58,9 @@ struct WordCopier {
     auto loaded = device->load(copy_word, "copy_word");
     if (!loaded) return Unexpected(loaded.error());
     module = std::move(*loaded);
-    const auto found = module.function("copy_word");
+    const auto found = module.kernel("copy_word");
     if (!found) return Unexpected(found.error());
-    function = *found;
+    kernel = *found;
     auto created = device->create_chunks(3);
     if (!created) return Unexpected(created.error());
     chunks = *created;
@@ -74,15 +74,15 @@ struct WordCopier {
     return mapped ? Result<>() : fail(Errc::device_fault, "mapping");
   }
 
-  Result<CudaGraph> graph(std::byte* to, const std::byte* from) {
-    return device->capture([&](cuda::Stream stream) {
+  Result<GpuGraph> graph(std::byte* to, const std::byte* from) {
+    return device->capture([&]() -> Result<> {
       std::array<void*, 2> arguments{static_cast<void*>(&to), static_cast<void*>(&from)};
-      return device->checked(device->driver().launch(function, 1, 1, 1, 1, 1, 1, 0, stream, arguments.data(), nullptr),
-                             "launching copy_word");
+      const auto launched = device->launch(kernel, {}, {}, {}, arguments.data());
+      return launched ? Result<>() : fail(launched.error(), "launching copy_word failed");
     });
   }
 
-  Status run(const CudaGraph& graph) {
+  Status run(const GpuGraph& graph) {
     return on_engine(device->engine(EngineKind::compute), [&]() noexcept { return device->run(graph); });
   }
   void put(Chunk chunk, std::uint32_t word) {
@@ -154,7 +154,7 @@ TEST_F(GpuTest, BadKernelsAreErrorsAndEndNothing) {
   const auto garbage = copier.device->load("no kernel", "garbage");
   ASSERT_FALSE(garbage);
   EXPECT_NE(garbage.error().what.find("loading the kernels of garbage"), std::string::npos) << garbage.error().what;
-  EXPECT_TRUE(fails(copier.module.function("no_such_kernel"), Errc::unsupported, "no_such_kernel"));
+  EXPECT_TRUE(fails(copier.module.kernel("no_such_kernel"), Errc::unsupported, "no_such_kernel"));
   EXPECT_FALSE(copier.device->fault());
   EXPECT_TRUE(copier.device->wait(EngineKind::compute));
 }

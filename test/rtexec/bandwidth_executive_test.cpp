@@ -37,7 +37,7 @@ using testing::HasSubstr;
 constexpr Bytes page{4096};
 
 /// Touches so many pages for the first time before each of its executions.
-class Toucher final : public tasks::Workload {
+class Toucher final : public Workload {
  public:
   explicit Toucher(std::uint64_t pages) : pages_(pages) {
     auto made = tasks::PageGenerator::make(page * 64);
@@ -47,7 +47,7 @@ class Toucher final : public tasks::Workload {
   MemoryDemand memory() const override { return {.constant = Bytes{0}, .scratch = Bytes{64}, .state = Bytes{8}}; }
   std::span<const std::byte> constants() const override { return {}; }
   std::string fingerprint() const override { return "toucher"; }
-  Result<> bind(hal::Device&, const tasks::Memory&) override { return {}; }
+  Result<> bind(Device&, const Memory&) override { return {}; }
   Status before(std::uint64_t) noexcept override {
     static_cast<void>(generator_->run(page * pages_));
     return {};

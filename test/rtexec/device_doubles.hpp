@@ -47,6 +47,7 @@ class DeviceDouble final : public hal::Device {
   ~DeviceDouble() override { --state_->open; }
 
   std::string name() const override { return state_->name; }
+  DeviceKind kind() const noexcept override { return device_->kind(); }
   Bytes capacity() const override { return device_->capacity(); }
   Bytes chunk_size() const override { return device_->chunk_size(); }
   const hal::DeviceCapabilities& capabilities() const override { return device_->capabilities(); }
@@ -77,8 +78,8 @@ class DeviceDouble final : public hal::Device {
   Result<> pin(std::byte* begin, Bytes size) override { return device_->pin(begin, size); }
   Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
   hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
-  Result<hal::Buffer> allocate(hal::BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
-  Result<> free(const hal::Buffer& buffer) override { return device_->free(buffer); }
+  Result<Buffer> allocate(BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
+  Result<> free(const Buffer& buffer) override { return device_->free(buffer); }
   Result<hal::MemoryUse> memory_use() const override {
     return hal::MemoryUse{.own = Bytes{600 << 20}, .context = Bytes{400 << 20}};
   }
@@ -114,7 +115,7 @@ struct WorkloadState {
   int left_device_behind = 0; // destroyed after the device that it was bound to
 };
 
-class WorkloadDouble final : public tasks::Workload {
+class WorkloadDouble final : public Workload {
  public:
   WorkloadDouble(std::shared_ptr<DeviceState> device, std::shared_ptr<WorkloadState> state)
       : device_(std::move(device)), state_(std::move(state)) {}
@@ -136,18 +137,18 @@ class WorkloadDouble final : public tasks::Workload {
     used_ = true;
     return {};
   }
-  Result<std::vector<std::string>> tune(hal::Device& device, const tasks::TuningProgress& progress) override {
+  Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override {
     if (device.name() != device_->name) return fail(Errc::refused, "not the device");
     for (std::size_t done = 0; done <= 3; ++done)
       if (!progress(done, 3)) return fail(Errc::cancelled, "tuning was cancelled");
     ++state_->tuned;
     return state_->known_tuning;
   }
-  void observe(const tasks::LayerObserver& observer) override {
+  void observe(const LayerObserver& observer) override {
     observer_ = observer;
     state_->observed_before_bind = !bound_;
   }
-  Result<> bind(hal::Device&, const tasks::Memory&) override {
+  Result<> bind(Device&, const Memory&) override {
     if (!state_->bind_error.empty()) return fail(Errc::unsupported, state_->bind_error);
     bound_ = true;
     ++state_->bound;
@@ -175,7 +176,7 @@ class WorkloadDouble final : public tasks::Workload {
   std::shared_ptr<WorkloadState> state_;
   std::vector<std::byte> constants_ = std::vector<std::byte>(16, std::byte{42});
   std::vector<std::string> layers_{"one"};
-  tasks::LayerObserver observer_;
+  LayerObserver observer_;
   std::uint64_t job_ = 0;
   bool used_ = false, bound_ = false;
 };

@@ -232,25 +232,6 @@ TEST(HostBoard, HasNoPrecisionAndNothingToSpinFor) {
   EXPECT_THAT(problem(executive), HasSubstr("[device] completion = \"spin\" is for boards with device = \"cuda\""));
 }
 
-TEST(SyntheticTask, OnAGpuTakesItsTimeAndLeavesTheMemoryAlone) {
-  const auto state = std::make_shared<DeviceState>();
-  DeviceDouble device(state, Bytes{4 << 20}, Bytes{2 << 20});
-  // Nothing is mapped there: an access is a signal, as to a GPU's memory
-  const auto range = device.reserve(Bytes{4 << 20});
-  ASSERT_TRUE(range);
-  auto workload =
-      tasks::make_workload(synthetic("a", 10ms, {.before = {}, .device = 2ms, .after = {}}), DeviceKind::cuda);
-  ASSERT_TRUE(workload);
-  ASSERT_TRUE((*workload)->bind(device, {.constant = nullptr, .scratch = nullptr, .state = range->base}));
-  const Instant begin = hal::now();
-  EXPECT_TRUE((*workload)->execute());
-  EXPECT_GE(hal::now() - begin, 1800us);
-  EXPECT_TRUE((*workload)->tune(device, {})->empty());
-  EXPECT_TRUE((*workload)->use({}));
-  const std::vector<std::string> foreign{"conv1 own"};
-  EXPECT_TRUE(fails((*workload)->use(foreign), Errc::bad_input, "conv1 own"));
-}
-
 // ---- tuning ----
 
 struct Tuning : DeviceTest {

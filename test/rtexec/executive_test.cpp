@@ -191,7 +191,7 @@ TEST(Executive, MayBeDestroyedWhileItRuns) {
 // ---- workloads of one's own ----
 
 /// Counts its parts, and fails where it is told to.
-class Counting final : public tasks::Workload {
+class Counting final : public Workload {
  public:
   struct Counts {
     std::atomic<std::uint64_t> before{0}, execute{0}, after{0};
@@ -203,7 +203,7 @@ class Counting final : public tasks::Workload {
   MemoryDemand memory() const override { return {.constant = Bytes{16}, .scratch = Bytes{64}, .state = Bytes{8}}; }
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "counting"; }
-  Result<> bind(hal::Device&, const tasks::Memory& memory) override {
+  Result<> bind(Device&, const Memory& memory) override {
     memory_ = memory;
     return {};
   }
@@ -228,7 +228,7 @@ class Counting final : public tasks::Workload {
   }
   std::shared_ptr<Counts> counts_;
   std::vector<std::byte> constants_ = std::vector<std::byte>(16, std::byte{42});
-  tasks::Memory memory_;
+  Memory memory_;
 };
 
 struct OwnWorkload : testing::Test {

@@ -1,6 +1,5 @@
 // On a real GPU: a job whose kernel writes to its constants is stopped by the hardware and reported as that task's
 // fault, and the run of all tasks ends in order.
-#include "hal/cuda/cuda_device.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/rtexec/sets.hpp"
@@ -16,7 +15,7 @@ using namespace test;
 using testing::HasSubstr;
 
 /// Writes to its scratch memory, and from the execution numbered `first_harm` on to its constants.
-class Writer final : public tasks::Workload {
+class Writer final : public Workload {
  public:
   explicit Writer(std::uint64_t first_harm) : first_harm_(first_harm) {}
 
@@ -25,15 +24,15 @@ class Writer final : public tasks::Workload {
   }
   [[nodiscard]] std::span<const std::byte> constants() const override { return constants_; }
   [[nodiscard]] std::string fingerprint() const override { return "writer"; }
-  [[nodiscard]] Result<> bind(hal::Device& device, const tasks::Memory& memory) override {
-    device_ = dynamic_cast<hal::CudaDevice*>(&device);
-    if (!device_) return fail(Errc::unsupported, "the writer needs a GPU");
-    auto module = device_->load(raise_word, "the writer");
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override {
+    gpu_ = device.gpu();
+    if (!gpu_) return fail(Errc::unsupported, "the writer needs a GPU");
+    auto module = gpu_->load(raise_word, "the writer");
     if (!module) return Unexpected(module.error());
     module_ = std::move(*module);
     for (auto [graph, target] : {std::pair(&harmless_, static_cast<const std::byte*>(memory.scratch)),
                                  std::pair(&harmful_, memory.constant)}) {
-      auto captured = graph_that_raises(target, *device_, module_);
+      auto captured = graph_that_raises(target, *gpu_, module_);
       if (!captured) return Unexpected(captured.error());
       *graph = std::move(*captured);
     }
@@ -42,16 +41,16 @@ class Writer final : public tasks::Workload {
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override {
-    return device_->run(executions_++ < first_harm_ ? harmless_ : harmful_);
+    return gpu_->run(executions_++ < first_harm_ ? harmless_ : harmful_);
   }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
  private:
   std::uint64_t first_harm_, executions_ = 0;
   std::vector<std::byte> constants_ = std::vector<std::byte>(4096);
-  hal::CudaDevice* device_ = nullptr;
-  hal::CudaModule module_;
-  hal::CudaGraph harmless_, harmful_;
+  Gpu* gpu_ = nullptr;
+  GpuModule module_;
+  GpuGraph harmless_, harmful_;
 };
 
 TEST(GpuFault, AKernelThatWritesToConstantsIsReportedAsItsTasksFault) {

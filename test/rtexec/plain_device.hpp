@@ -47,6 +47,7 @@ class PlainDevice final : public hal::Device {
   }
 
   std::string name() const override { return "plain"; }
+  DeviceKind kind() const noexcept override { return DeviceKind::host; }
   Bytes capacity() const override { return Bytes{memory_.size()}; }
   Bytes chunk_size() const override { return chunk; }
   const hal::DeviceCapabilities& capabilities() const override { return capabilities_; }
@@ -112,8 +113,8 @@ class PlainDevice final : public hal::Device {
   Result<> pin(std::byte*, Bytes) override { return {}; }
   Result<> unpin(std::byte*) override { return {}; }
   hal::Engine& engine(hal::EngineKind kind) override { return engines_[static_cast<std::size_t>(kind)]; }
-  Result<hal::Buffer> allocate(hal::BufferKind, Bytes) override { return fail(Errc::unsupported, "no buffers here"); }
-  Result<> free(const hal::Buffer&) override { return fail(Errc::unsupported, "no buffers here"); }
+  Result<Buffer> allocate(BufferKind, Bytes) override { return fail(Errc::unsupported, "no buffers here"); }
+  Result<> free(const Buffer&) override { return fail(Errc::unsupported, "no buffers here"); }
   Result<hal::MemoryUse> memory_use() const override { return hal::MemoryUse{}; }
   std::optional<hal::DeviceFault> fault() const override { return std::nullopt; }
 

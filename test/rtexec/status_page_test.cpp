@@ -464,14 +464,14 @@ TEST_F(ShownExecutive, WhatItSwapsIsShown) {
 }
 
 /// Stays in one of its parts for as long as it is told to.
-class Held final : public tasks::Workload {
+class Held final : public Workload {
  public:
   enum class Part { none, before, execute };
   explicit Held(std::shared_ptr<std::atomic<Part>> where) : where_(std::move(where)) {}
   MemoryDemand memory() const override { return {.constant = {}, .scratch = {}, .state = Bytes{8}}; }
   std::span<const std::byte> constants() const override { return {}; }
   std::string fingerprint() const override { return "held"; }
-  Result<> bind(hal::Device&, const tasks::Memory&) override { return {}; }
+  Result<> bind(Device&, const Memory&) override { return {}; }
   Status before(std::uint64_t) noexcept override { return stay(Part::before); }
   Status execute() noexcept override { return stay(Part::execute); }
   Status after(std::uint64_t) noexcept override { return {}; }

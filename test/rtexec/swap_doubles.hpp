@@ -31,7 +31,7 @@ struct Seen {
   std::array<std::uint64_t, 1024> digests{};
   std::atomic<std::size_t> count{0};
   std::atomic<std::uint64_t> last_job{0};
-  tasks::Memory memory;
+  Memory memory;
 
   void add(std::uint64_t digest, std::uint64_t job) noexcept {
     const std::size_t index = count.load();
@@ -51,7 +51,7 @@ inline void mix(std::uint64_t& digest, std::uint64_t word) noexcept {
 }
 
 /// Reads all of its constants and its state, and leaves other state behind.
-class Hashing final : public tasks::Workload {
+class Hashing final : public Workload {
  public:
   /// In each execution: to what it never was, the first half of it, between two contents
   enum class State { changes, half_changes, toggles };
@@ -75,7 +75,7 @@ class Hashing final : public tasks::Workload {
   std::span<const std::byte> constants() const override { return constants_; }
   std::string fingerprint() const override { return "hashing"; }
   /// Reads all of its memory, as drivers look at what they are told of.
-  Result<> bind(hal::Device&, const tasks::Memory& memory) override {
+  Result<> bind(Device&, const Memory& memory) override {
     bind(memory);
     std::uint64_t sum = 0;
     for (const auto& part :
@@ -84,7 +84,7 @@ class Hashing final : public tasks::Workload {
       for (const std::uint64_t word : part) mix(sum, word);
     return sum == 1 ? fail(Errc::corrupted, "never") : Result<>();
   }
-  void bind(const tasks::Memory& memory) { seen_->memory = memory; }
+  void bind(const Memory& memory) { seen_->memory = memory; }
 
   Status before(std::uint64_t job) noexcept override {
     job_ = job;

@@ -41,7 +41,7 @@ Bytes half(Bytes demand) { return round_up({demand.count / 2}, small_chunk); }
 // ---- outputs ----
 
 /// A network whose outputs are noted.
-class WatchedNetwork final : public tasks::Workload {
+class WatchedNetwork final : public Workload {
  public:
   WatchedNetwork(const std::filesystem::path& model, std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {
     auto network = tasks::DnnWorkload::load(model, "");
@@ -51,7 +51,7 @@ class WatchedNetwork final : public tasks::Workload {
   MemoryDemand memory() const override { return network_->memory(); }
   std::span<const std::byte> constants() const override { return network_->constants(); }
   std::string fingerprint() const override { return network_->fingerprint(); }
-  Result<> bind(hal::Device& device, const tasks::Memory& memory) override { return network_->bind(device, memory); }
+  Result<> bind(Device& device, const Memory& memory) override { return network_->bind(device, memory); }
   Status before(std::uint64_t job) noexcept override {
     job_ = job;
     return network_->before(job);

@@ -27,14 +27,14 @@ struct Times {
 };
 
 /// Holds the device for just so long, and nothing else.
-class Holding final : public tasks::Workload {
+class Holding final : public Workload {
  public:
   Holding(Bytes state, Duration length, std::shared_ptr<Times> times)
       : state_(state), length_(length), times_(std::move(times)) {}
   MemoryDemand memory() const override { return {.constant = {}, .scratch = {}, .state = state_}; }
   std::span<const std::byte> constants() const override { return {}; }
   std::string fingerprint() const override { return "holding"; }
-  Result<> bind(hal::Device&, const tasks::Memory&) override { return {}; }
+  Result<> bind(Device&, const Memory&) override { return {}; }
   Status before(std::uint64_t job) noexcept override {
     ++jobs_;
     first_ = job == 0;

@@ -1,7 +1,7 @@
 // A kernel that does nothing but write to memory.
 #pragma once
 
-#include "hal/cuda/cuda_device.hpp"
+#include <rtexec/device.hpp>
 
 namespace rtexec::test {
 
@@ -19,15 +19,14 @@ inline constexpr char raise_word[] = R"(.version 6.0
 }
 )";
 
-/// Of one launch on `word`, by a thread that has entered the device; `module`: loaded from `raise_word`.
-inline Result<hal::CudaGraph> graph_that_raises(const std::byte* word, hal::CudaDevice& device,
-                                                const hal::CudaModule& module) {
-  const auto kernel = module.function("raise_word");
+/// Of one launch on `word`; `module`: loaded from `raise_word`.
+inline Result<GpuGraph> graph_that_raises(const std::byte* word, Gpu& gpu, const GpuModule& module) {
+  const auto kernel = module.kernel("raise_word");
   if (!kernel) return Unexpected(kernel.error());
-  return device.capture([&](hal::cuda::Stream stream) {
+  return gpu.capture([&]() -> Result<> {
     void* arguments[] = {&word};
-    return device.checked(device.driver().launch(*kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr),
-                          "launching");
+    const auto launched = gpu.launch(*kernel, {}, {}, {}, arguments);
+    return launched ? Result<>() : fail(launched.error(), "launching failed");
   });
 }
 

@@ -81,7 +81,7 @@ BoundNetwork::~BoundNetwork() {
 Result<> BoundNetwork::place() {
   const auto constants = network_->constants();
   for (const auto size : {constants.size(), static_cast<std::size_t>(network_->scratch().count)}) {
-    auto buffer = device_.allocate(hal::BufferKind::device, Bytes{size + 256});
+    auto buffer = device_.allocate(BufferKind::device, Bytes{size + 256});
     if (!buffer) return Unexpected(buffer.error());
     buffers_.push_back(*buffer);
   }

@@ -43,7 +43,7 @@ class BoundNetwork {
   Result<> place();
   hal::CudaDevice& device_;
   std::unique_ptr<CudaNetwork> network_;
-  std::vector<hal::Buffer> buffers_; // constants, scratch
+  std::vector<Buffer> buffers_; // constants, scratch
   std::string error_;
 };
 

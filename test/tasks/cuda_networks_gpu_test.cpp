@@ -100,8 +100,7 @@ TEST_F(OnGpu, LibrariesComputeWhatTheHostComputes) {
 class Copying {
  public:
   Copying(hal::CudaDevice& device, hal::EngineKind engine) : device_(device) {
-    for (const auto kind : {hal::BufferKind::device, hal::BufferKind::host})
-      buffers_.push_back(*device.allocate(kind, size));
+    for (const auto kind : {BufferKind::device, BufferKind::host}) buffers_.push_back(*device.allocate(kind, size));
     auto *to = buffers_[0].device, *from = buffers_[1].device;
     if (engine == hal::EngineKind::copy_out) std::swap(to, from);
     thread_ = std::thread([this, engine, to, from] {
@@ -132,7 +131,7 @@ class Copying {
  private:
   static constexpr Bytes size{64 << 20};
   hal::CudaDevice& device_;
-  std::vector<hal::Buffer> buffers_;
+  std::vector<Buffer> buffers_;
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

@@ -143,10 +143,10 @@ TEST_F(CudaProperties, BindingAgainMovesTheNetwork) {
   const auto expected = run(random.graph());
   auto network = build(random.graph());
   const auto before = driver().objects();
-  std::vector<hal::Buffer> buffers;
+  std::vector<Buffer> buffers;
   const auto place = [&] {
     for (const auto size : {network->constants().size(), static_cast<std::size_t>(network->scratch().count)})
-      buffers.push_back(*device().allocate(hal::BufferKind::device, Bytes{size + 256}));
+      buffers.push_back(*device().allocate(BufferKind::device, Bytes{size + 256}));
     const auto &constants = buffers[buffers.size() - 2], &scratch = buffers.back();
     ASSERT_TRUE(
         device().copy(constants.device, network->constants().data(), Bytes{network->constants().size()}).has_value());

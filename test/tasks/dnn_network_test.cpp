@@ -2,6 +2,7 @@
 // running.
 #include "tasks/dnn/host_network.hpp"
 
+#include "hal/thread.hpp"
 #include "tasks/dnn/layout.hpp"
 #include "tasks/dnn/passes.hpp"
 #include "test/support/thread_counts.hpp"

@@ -1,4 +1,5 @@
 // A task's workload from an ONNX file.
+#include "tasks/make/make_workload.hpp"
 #include "tasks/dnn/dnn_workload.hpp"
 
 #include <rtexec/task_set.hpp>

@@ -1,4 +1,5 @@
 // A workload that takes time and memory, and notices when its memory is not what it left.
+#include "tasks/make/make_workload.hpp"
 #include "tasks/synthetic/synthetic_workload.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -293,6 +294,24 @@ TEST_F(SyntheticOnGpu, LeavesConstantsAlone) {
   place(MemoryClass::constant);
   EXPECT_TRUE(workload_->execute());
   for (const auto each : chunks_) EXPECT_EQ(device_->window(each)[0], std::byte{0});
+}
+
+TEST_F(SyntheticOnGpu, TakesItsTimeAndHasOneWayToCompute) {
+  place(MemoryClass::constant);
+  const Instant begin = hal::now();
+  EXPECT_TRUE(workload_->execute());
+  EXPECT_GE(hal::now() - begin, 90ms);
+  EXPECT_TRUE(workload_->tune(*device_, {})->empty());
+  EXPECT_TRUE(workload_->use({}));
+  const std::vector<std::string> foreign{"conv1 own"};
+  EXPECT_TRUE(test::fails(workload_->use(foreign), Errc::bad_input, "conv1 own"));
+}
+
+TEST_F(SyntheticOnGpu, NeedsTheGpuThatItWasMadeFor) {
+  const auto host = *hal::HostDevice::open(chunk, chunk);
+  workload_ = *make_workload(state_task(), DeviceKind::cuda);
+  EXPECT_TRUE(test::fails(workload_->bind(*host, {}), Errc::unsupported,
+                          "this synthetic task was made for an NVIDIA GPU, and the device is 'host'"));
 }
 
 TEST_F(SyntheticOnGpu, TellsAFault) {

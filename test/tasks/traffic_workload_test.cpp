@@ -1,4 +1,5 @@
 // A workload that moves memory beside the device.
+#include "tasks/make/make_workload.hpp"
 #include "tasks/traffic/traffic_workload.hpp"
 
 #include "hal/host/host_device.hpp"

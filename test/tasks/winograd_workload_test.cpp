@@ -1,4 +1,5 @@
 // The Winograd micro-benchmark: what it computes, and by which algorithm.
+#include "tasks/make/make_workload.hpp"
 #include "tasks/winograd/winograd_workload.hpp"
 
 #include "hal/host/host_device.hpp"
@@ -228,8 +229,8 @@ class WinogradByCudnn : public testing::Test {
   }
   [[nodiscard]] Result<> bound() {
     auto& device = gpu_->device();
-    const auto constants = device.allocate(hal::BufferKind::device, {workload_->constants().size()});
-    const auto scratch = device.allocate(hal::BufferKind::device, workload_->memory().scratch);
+    const auto constants = device.allocate(BufferKind::device, {workload_->constants().size()});
+    const auto scratch = device.allocate(BufferKind::device, workload_->memory().scratch);
     EXPECT_TRUE(device.copy(constants->device, workload_->constants().data(), {workload_->constants().size()}));
     memory_ = {constants->device, scratch->device, nullptr};
     return workload_->bind(device, memory_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rtexec/board.hpp>
+#include <rtexec/memory.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 
@@ -12,23 +13,6 @@
 #include <vector>
 
 namespace rtexec {
-
-/// A piece of a task's memory that a framework would allocate by itself.
-struct MemoryObject {
-  MemoryClass kind = MemoryClass::state;
-  /// Within the memory of its class; scratch objects may overlap, since they do not live at the same time
-  Bytes offset{0};
-  Bytes size{0};
-};
-
-/// Device memory of one task, by class (what a swap would cost); known once its workload is loaded.
-struct MemoryDemand {
-  Bytes constant{0};                   // weights: never written by the device
-  Bytes scratch{0};                    // dead between jobs: all tasks' scratch maps the same chunks
-  Bytes state{0};                      // must survive between jobs
-  Bytes fixed{0};                      // what may never leave the device, beside the above
-  std::vector<MemoryObject> objects{}; // what constant, scratch and state are made of, as far as it is known
-};
 
 /// The slots of a task's arena, one contiguous range of chunks, in this order.
 struct Arena {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <rtexec/export.hpp>
+#include <rtexec/memory.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 
@@ -103,13 +104,6 @@ enum class SwapPolicy {
   pageable,  // its baseline: host memory that is not page-locked
   lru,       // its baseline: on-demand paging, the least recently used chunks go first
   none,      // all memory must fit
-};
-
-/// What a memory object holds decides what swapping it costs.
-enum class MemoryClass {
-  constant, // never written by the device: dropped, and loaded again
-  scratch,  // dead between jobs: all tasks share the same chunks
-  state,    // copied out and back
 };
 
 /// Which chunks of a task are swapped first.

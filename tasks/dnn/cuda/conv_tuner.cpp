@@ -30,7 +30,7 @@ constexpr std::byte untouched{0xff}; // where nothing was written
 class Allocation {
  public:
   [[nodiscard]] static Result<Allocation> make(hal::CudaDevice& device, std::size_t bytes) {
-    auto buffer = device.allocate(hal::BufferKind::device, Bytes{std::max<std::size_t>(bytes, 256)});
+    auto buffer = device.allocate(BufferKind::device, Bytes{std::max<std::size_t>(bytes, 256)});
     if (!buffer) return Unexpected(buffer.error());
     return Allocation(device, *buffer);
   }
@@ -43,9 +43,9 @@ class Allocation {
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(buffer_.size.count); }
 
  private:
-  Allocation(hal::CudaDevice& device, const hal::Buffer& buffer) : device_(device), buffer_(buffer) {}
+  Allocation(hal::CudaDevice& device, const Buffer& buffer) : device_(device), buffer_(buffer) {}
   hal::CudaDevice& device_;
-  hal::Buffer buffer_;
+  Buffer buffer_;
 };
 
 /// What every measurement shares.
@@ -289,7 +289,7 @@ class Tuner {
 
   /// Of one repetition.
   Result<double> seconds_of(const ConvCall& call, const ConvMethod& method, double least) {
-    const auto graph = device_.capture([&](api::Stream) {
+    const auto graph = device_.capture([&] {
       executor_.begin();
       Result<> issued;
       for (int i = 0; i < repetitions && issued; ++i) issued = issue(call, method);
@@ -307,12 +307,13 @@ class Tuner {
     return median(std::move(times));
   }
 
-  Result<double> launch(const hal::CudaGraph& graph) {
+  Result<double> launch(const GpuGraph& graph) {
     const auto& driver = device_.driver();
     const auto stream = device_.stream(hal::EngineKind::compute);
     const auto step = [&](api::Code code) { return device_.checked(code, "measuring a convolution"); };
     if (auto done = step(driver.event_record(events_[0], stream)); !done) return Unexpected(done.error());
-    if (auto done = step(driver.graph_launch(graph.handle(), stream)); !done) return Unexpected(done.error());
+    if (auto done = step(driver.graph_launch(static_cast<api::GraphExec>(graph.handle()), stream)); !done)
+      return Unexpected(done.error());
     if (auto done = step(driver.event_record(events_[1], stream)); !done) return Unexpected(done.error());
     if (auto done = device_.wait(hal::EngineKind::compute); !done)
       return failed(done.error(), "measuring a convolution on " + device_.name() + " failed");

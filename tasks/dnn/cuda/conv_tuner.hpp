@@ -11,7 +11,7 @@
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/cuda/program.hpp"
-#include "tasks/workload.hpp"
+#include <rtexec/workload.hpp>
 
 #include <span>
 #include <string>

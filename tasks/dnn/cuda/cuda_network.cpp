@@ -1,5 +1,6 @@
 #include "tasks/dnn/cuda/cuda_network.hpp"
 
+#include "hal/thread.hpp"
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
@@ -19,10 +20,7 @@ namespace api = hal::cuda;
 constexpr std::string_view separator = " = ";
 constexpr std::string_view note = "# "; // begins a line that says something and chooses nothing
 
-Result<hal::CudaDevice*> gpu(hal::Device& device) {
-  if (auto* found = dynamic_cast<hal::CudaDevice*>(&device)) return found;
-  return fail(Errc::unsupported, "this network was made for an NVIDIA GPU, and the device is '" + device.name() + "'");
-}
+Result<hal::CudaDevice*> gpu(Device& device) { return hal::CudaDevice::of(device, "this network"); }
 
 } // namespace
 
@@ -98,7 +96,7 @@ Result<> CudaNetwork::use(std::span<const std::string> tuning) {
   return choose(std::move(methods));
 }
 
-Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const TuningProgress& progress) {
+Result<std::vector<std::string>> CudaNetwork::tune(Device& device, const TuningProgress& progress) {
   const auto found = gpu(device);
   if (!found) return Unexpected(found.error());
   auto tuned = tune_convolutions(**found, program_, methods_, options_.launching, progress);
@@ -114,7 +112,7 @@ Result<std::vector<std::string>> CudaNetwork::tune(hal::Device& device, const Tu
 
 // ---- binding
 
-Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
+Result<> CudaNetwork::bind(Device& device, const Memory& memory) {
   unbind();
   const auto found = gpu(device);
   if (!found) return Unexpected(found.error());
@@ -127,7 +125,7 @@ Result<> CudaNetwork::bind(hal::Device& device, const Memory& memory) {
   if (bound) bound = allocate_ports();
   if (bound) bound = make_events();
   if (bound) {
-    auto graph = device_->capture([&](api::Stream) { return issue_all(addresses); });
+    auto graph = device_->capture([&] { return issue_all(addresses); });
     if (graph) graph_ = std::move(*graph);
     else bound = Unexpected(graph.error());
   }
@@ -152,7 +150,7 @@ Result<> CudaNetwork::allocate_ports() {
   for (auto* ports : {&inputs_, &outputs_})
     for (auto& port : *ports) {
       const auto count = static_cast<std::size_t>(element_count(port.shape));
-      auto buffer = device_->allocate(hal::BufferKind::host, Bytes{count * sizeof(float)});
+      auto buffer = device_->allocate(BufferKind::host, Bytes{count * sizeof(float)});
       if (!buffer) return Unexpected(buffer.error());
       buffers_.push_back(*buffer);
       port.buffer = {reinterpret_cast<float*>(buffer->host), count};

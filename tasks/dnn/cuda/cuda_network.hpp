@@ -44,12 +44,12 @@ class CudaNetwork final : public Network {
   [[nodiscard]] double flops() const override { return program_.flops; }
   [[nodiscard]] const cuda::Program& program() const { return program_; }
   /// What run() launches; after bind().
-  [[nodiscard]] const hal::CudaGraph& graph() const { return graph_; }
+  [[nodiscard]] const GpuGraph& graph() const { return graph_; }
 
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
-  [[nodiscard]] Result<std::vector<std::string>> tune(hal::Device& device, const TuningProgress& progress) override;
+  [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   void observe(const LayerObserver& observer) override { observer_ = observer; }
-  [[nodiscard]] Result<> bind(hal::Device& device, const Memory& memory) override;
+  [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   [[nodiscard]] Status run() noexcept override;
 
  private:
@@ -76,10 +76,10 @@ class CudaNetwork final : public Network {
   // Of the device it is bound to.
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
-  std::vector<hal::Buffer> buffers_; // of inputs, then of outputs
+  std::vector<Buffer> buffers_; // of inputs, then of outputs
   /// The beginning of each layer, the end of the last one, the end of all
   std::vector<hal::cuda::Event> events_;
-  hal::CudaGraph graph_;
+  GpuGraph graph_;
 };
 
 } // namespace rtexec::tasks

@@ -61,18 +61,20 @@ Result<api::Function> Resources::function(const Launch& launch) {
 /// In what is loaded, then in the images, those that mention it first.
 Result<api::Function> Resources::find(const char* name) {
   for (const auto& module : modules_) {
-    const auto found = module.function(name);
-    if (found || found.error().code != Errc::unsupported) return found;
+    const auto found = module.kernel(name);
+    if (found) return static_cast<api::Function>(found->function);
+    if (found.error().code != Errc::unsupported) return Unexpected(found.error());
   }
   std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
   for (auto image = images_.begin(); image != images_.end(); ++image) {
     auto module = device_.load(image->data, std::string(image->name));
     if (!module) return Unexpected(module.error());
-    const auto found = module->function(name);
+    const auto found = module->kernel(name);
     if (!found && found.error().code == Errc::unsupported) continue;
     modules_.push_back(std::move(*module));
     images_.erase(image);
-    return found;
+    if (!found) return Unexpected(found.error());
+    return static_cast<api::Function>(found->function);
   }
   return fail(Errc::refused,
               std::string("this program has no kernel ") + name + " for " + device_.name() + " (sm_" +

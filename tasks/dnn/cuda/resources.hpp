@@ -39,7 +39,7 @@ class Resources {
 
   hal::CudaDevice& device_;
   std::vector<KernelImage> images_; // not loaded
-  std::vector<hal::CudaModule> modules_;
+  std::vector<GpuModule> modules_;
   std::map<std::string, hal::cuda::Function, std::less<>> functions_;
   std::unique_ptr<Cudnn> cudnn_;
   std::unique_ptr<Cublas> cublas_;

@@ -1,0 +1,42 @@
+// What device memory of a task is made of: by class, because that decides what swapping it costs.
+#pragma once
+
+#include <rtexec/units.hpp>
+
+#include <vector>
+
+namespace rtexec {
+
+/// What a memory object holds decides what swapping it costs.
+enum class MemoryClass {
+  constant, // never written by the device: dropped, and loaded again
+  scratch,  // dead between jobs: all tasks share the same chunks
+  state,    // copied out and back
+};
+
+/// A piece of a task's memory that a framework would allocate by itself.
+struct MemoryObject {
+  MemoryClass kind = MemoryClass::state;
+  /// Within the memory of its class; scratch objects may overlap, since they do not live at the same time
+  Bytes offset{0};
+  Bytes size{0};
+};
+
+/// Device memory of one task, by class; known once its workload is loaded.
+struct MemoryDemand {
+  Bytes constant{0};                   // weights: never written by the device
+  Bytes scratch{0};                    // dead between jobs: all tasks' scratch maps the same chunks
+  Bytes state{0};                      // must survive between jobs
+  Bytes fixed{0};                      // what may never leave the device, beside the above
+  std::vector<MemoryObject> objects{}; // what constant, scratch and state are made of, as far as it is known
+
+  /// One object of `size` behind what there is of its class; none where the size is 0.
+  void add(MemoryClass kind, Bytes size) {
+    if (size == Bytes{0}) return;
+    Bytes& all = kind == MemoryClass::constant ? constant : kind == MemoryClass::scratch ? scratch : state;
+    objects.push_back({kind, all, size});
+    all += size;
+  }
+};
+
+} // namespace rtexec

@@ -1,0 +1,17 @@
+// From what a task asks for to the workload that does it: the one place that knows all kinds.
+#pragma once
+
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/workload.hpp>
+
+#include <memory>
+
+namespace rtexec::tasks {
+
+/// Makes the workload that `task` asks for, to run on a device of `kind`, which need not be there. Errors name the
+/// file, and the node or value that cannot be used.
+[[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
+
+} // namespace rtexec::tasks
