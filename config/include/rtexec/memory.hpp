@@ -17,18 +17,24 @@ enum class MemoryClass {
 /// A piece of a task's memory that a framework would allocate by itself.
 struct MemoryObject {
   MemoryClass kind = MemoryClass::state;
-  /// Within the memory of its class; scratch objects may overlap, since they do not live at the same time
+  /// Where the object begins within the memory of its class. Scratch objects may overlap, since they do not live at the
+  /// same time.
   Bytes offset{0};
   Bytes size{0};
 };
 
 /// Device memory of one task, by class; known once its workload is loaded.
 struct MemoryDemand {
-  Bytes constant{0};                   // weights: never written by the device
-  Bytes scratch{0};                    // dead between jobs: all tasks' scratch maps the same chunks
-  Bytes state{0};                      // must survive between jobs
-  Bytes fixed{0};                      // what may never leave the device, beside the above
-  std::vector<MemoryObject> objects{}; // what constant, scratch and state are made of, as far as it is known
+  /// Weights: the device never writes them.
+  Bytes constant{0};
+  /// What is dead between jobs: all tasks' scratch maps the same chunks.
+  Bytes scratch{0};
+  /// What must survive between jobs.
+  Bytes state{0};
+  /// What may never leave the device, beside the above.
+  Bytes fixed{0};
+  /// What constant, scratch and state are made of, as far as it is known.
+  std::vector<MemoryObject> objects{};
 
   /// One object of `size` behind what there is of its class; none where the size is 0.
   void add(MemoryClass kind, Bytes size) {
