@@ -84,6 +84,13 @@ void DeviceScheduler::on(const Event& event, Actions& out) noexcept {
   settle(out);
 }
 
+bool DeviceScheduler::precedes(const Event& a, const Event& b) const noexcept {
+  const auto entry = [&](const Event& each) {
+    return Waiting{each.job, each.deadline, each.job.task < tasks_.size() ? tasks_[each.job.task].rank : UINT32_MAX};
+  };
+  return more_urgent(entry(a), entry(b));
+}
+
 // ---- events ----
 
 bool DeviceScheduler::request(const Event& event) noexcept {

@@ -132,6 +132,8 @@ class DeviceScheduler {
   explicit DeviceScheduler(const Plan& plan);
   /// Appends to `out` what is to be done because of `event`. Never blocks, never allocates.
   void on(const Event& event, Actions& out) noexcept;
+  /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
+  [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
   /// Whether no job runs, is staged or waits, and nothing is copied.
   [[nodiscard]] bool idle() const noexcept;

@@ -1,8 +1,9 @@
 #include "rtexec/executive/device_driver.hpp"
 
+#include "rtexec/executive/engine_call.hpp"
 #include "traces/emit.hpp"
 
-#include <cassert>
+#include <algorithm>
 #include <utility>
 
 namespace rtexec::executive {
@@ -38,6 +39,7 @@ struct DeviceDriver::Lane {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   policies::JobId executing;
+  std::optional<policies::JobId> waiting; // requested, and neither started nor cancelled; scheduler thread
   Working work;
   // Between its request and the end of its device part; scheduler thread, then compute engine
   bool wants_device = false;
@@ -64,10 +66,8 @@ struct DeviceDriver::Lane {
     driver->left(*this);
     // The completion must be queued before the task can request its next job: see take_events().
     const policies::JobId job = executing;
-    const bool queued =
-        driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}});
-    assert(queued);
-    static_cast<void>(queued);
+    if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}}))
+      driver->lose_event();
     client->executed(job.number, outcome, begin, end);
     driver->wake_.raise();
   }
@@ -113,9 +113,7 @@ struct DeviceDriver::Mover {
     if (action) moved.event.transfer = action->transfer;
     moved.event.failed = !outcome;
     if (!outcome) moved.error = outcome.error();
-    const bool queued = direction->moved.push(moved);
-    assert(queued);
-    static_cast<void>(queued);
+    if (!direction->moved.push(moved)) driver->lose_event();
     driver->wake_.raise();
   }
 };
@@ -134,6 +132,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
     lanes_.back()->driver = this;
     lanes_.back()->client = client;
   }
+  requests_.reserve(clients.size());
   for (Direction* direction : {&in_, &out_})
     for (std::size_t i = 0; i < movers_per_direction; ++i) {
       direction->movers.push_back(std::make_unique<Mover>());
@@ -149,9 +148,17 @@ bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
-  const bool queued = lanes_[event.job.task]->events.push(event);
-  assert(queued);
-  static_cast<void>(queued);
+  Lane& lane = *lanes_[event.job.task];
+  if (lane.events.push(event)) return wake_.raise();
+  lose_event();
+  if (event.kind == Event::Kind::job_requested)
+    lane.client->executed(event.job.number, Unexpected(Errc::cancelled), event.now, event.now);
+}
+
+/// The scheduler core would go by a state that is not the device's.
+void DeviceDriver::lose_event() noexcept {
+  lost_events_.fetch_add(1, std::memory_order_release);
+  if (options_.failed != nullptr) options_.failed(options_.self);
   wake_.raise();
 }
 
@@ -164,6 +171,7 @@ void DeviceDriver::run() noexcept {
   traces::prepare_thread();
   for (;;) {
     const std::uint32_t seen = wake_.value();
+    if (lost_events_.load(std::memory_order_acquire) > 0) return cancel_all();
     if (step()) continue;
     const bool still = scheduler_.idle() && in_.begun == in_.ended && out_.begun == out_.ended;
     if (stopping_.load(std::memory_order_acquire) && still) return;
@@ -171,9 +179,27 @@ void DeviceDriver::run() noexcept {
   }
 }
 
+/// After an event was lost: what waits or is requested is cancelled, what executes or is copied ends by itself.
+void DeviceDriver::cancel_all() noexcept {
+  for (;;) {
+    const std::uint32_t seen = wake_.value();
+    const bool stopping = stopping_.load(std::memory_order_acquire);
+    for (const auto& lane : lanes_) {
+      if (lane->waiting) not_executed(*lane->waiting, Errc::cancelled);
+      for (Event event; lane->events.pop(event);)
+        if (event.kind == Event::Kind::job_requested) not_executed(event.job, Errc::cancelled);
+    }
+    if (stopping) break;
+    wake_.wait(seen);
+  }
+  for (hal::Engine* engine : {&compute_, &in_.engine, &out_.engine})
+    static_cast<void>(execute_on(*engine, []() noexcept { return Status(); }));
+}
+
 bool DeviceDriver::step() noexcept {
   // Requests before the completion: a job that was requested before the device fell free takes part in the choice.
-  bool any = take_events();
+  bool any = false;
+  while (take_events()) any = true;
   any = take_moved(in_) || any;
   any = take_moved(out_) || any;
   Event completion;
@@ -188,19 +214,26 @@ bool DeviceDriver::step() noexcept {
   return any;
 }
 
+/// Withdrawals of each task up to its next request; then these requests, the most urgent first.
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
+  requests_.clear();
   for (std::uint32_t task = 0; task < lanes_.size(); ++task) {
     auto& events = lanes_[task]->events;
-    while (const Event* event = events.front()) {
+    for (const Event* event = events.front(); event != nullptr; event = events.front()) {
+      const bool request = event->kind == Event::Kind::job_requested;
       // The task's job before has ended, and its completion is queued but not yet decided upon: that comes first.
       const auto& running = scheduler_.state().running;
-      if (event->kind == Event::Kind::job_requested && running && running->task == task) break;
-      decide(*event);
+      if (request && running && running->task == task) break;
+      if (request) requests_.push_back(*event);
+      else decide(*event);
       events.pop_front();
       any = true;
+      if (request) break;
     }
   }
+  std::ranges::sort(requests_, [this](const Event& a, const Event& b) { return scheduler_.precedes(a, b); });
+  for (const Event& request : requests_) decide(request);
   return any;
 }
 
@@ -220,7 +253,10 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
 }
 
 void DeviceDriver::decide(const Event& event) noexcept {
-  if (event.kind == Event::Kind::job_requested) wanted(*lanes_[event.job.task]);
+  if (event.kind == Event::Kind::job_requested) {
+    wanted(*lanes_[event.job.task]);
+    lanes_[event.job.task]->waiting = event.job;
+  }
   if (recording() && event.kind == Event::Kind::job_requested)
     traces::device_request(event.job, event.now, event.deadline);
   const std::uint64_t sequence = decisions_++;
@@ -249,6 +285,7 @@ void DeviceDriver::carry_out(const Action& action) noexcept {
 void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
   const Instant now = hal::now();
   left(*lanes_[job.task]);
+  lanes_[job.task]->waiting.reset();
   lanes_[job.task]->client->executed(job.number, Unexpected(why), now, now);
 }
 
@@ -263,6 +300,7 @@ void DeviceDriver::left(Lane& lane) noexcept {
 
 void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
   lane.executing = job;
+  lane.waiting.reset();
   const hal::Work work{.run = [](void* self) noexcept { return static_cast<Lane*>(self)->execute(); },
                        .done = [](void* self, Status outcome, Instant begin,
                                   Instant end) noexcept { static_cast<Lane*>(self)->executed(outcome, begin, end); },

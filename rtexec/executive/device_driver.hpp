@@ -41,6 +41,10 @@ class DeviceDriver {
     bool exercise = false;
     TransferObserver observer = {};
     BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
+    /// Told when an event found its queue full, which would be an error of the executive: from then on every job is
+    /// cancelled. Any thread; neither blocks nor allocates.
+    void (*failed)(void* self) noexcept = nullptr;
+    void* self = nullptr;
   };
   DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
                const std::vector<DeviceClient*>& clients, const Options& options);
@@ -60,6 +64,8 @@ class DeviceDriver {
 
   /// Events that the scheduler core refused, which would be an error of the executive.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+  /// Events that found their queue full.
+  [[nodiscard]] std::uint64_t lost_events() const noexcept { return lost_events_.load(std::memory_order_relaxed); }
 
   /// Chunks come or go for a job of `task` now. Any thread.
   [[nodiscard]] bool moves_for(std::uint32_t task) const noexcept;
@@ -81,6 +87,8 @@ class DeviceDriver {
   };
 
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
+  void lose_event() noexcept;
+  void cancel_all() noexcept;
   bool step() noexcept;
   bool take_events() noexcept;
   bool take_moved(Direction& direction) noexcept;
@@ -99,13 +107,14 @@ class DeviceDriver {
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<policies::Event> requests_; // that came together; capacity reserved
   Direction in_, out_;
   std::uint64_t decisions_ = 0; // of the scheduler core
   Errc last_move_error_ = Errc::io_error;
   Ring<policies::Event, 4> completions_; // from the compute engine's thread
   hal::Signal wake_;
   std::atomic<bool> recording_{false}, stopping_{false};
-  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> refused_{0}, lost_events_{0};
 };
 
 } // namespace rtexec::executive

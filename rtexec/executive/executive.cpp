@@ -355,7 +355,14 @@ Result<> executive::Run::start_threads(const executive::Placement& placement) {
       std::move(scheduler_), *device_, *memory_, clients,
       executive::DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
                                        .observer = setup_.observe_transfers,
-                                       .bandwidth = bandwidth_.get()});
+                                       .bandwidth = bandwidth_.get(),
+                                       .failed =
+                                           [](void* self) noexcept {
+                                             auto& control = *static_cast<executive::RunControl*>(self);
+                                             control.driver_failed.store(true);
+                                             control.over.raise();
+                                           },
+                                       .self = &control_});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     executive::TaskRun& run = *runs_[i];
@@ -539,7 +546,7 @@ bool executive::Run::wait(std::optional<Duration> at_most) {
   for (;;) {
     const std::uint32_t seen = control_.over.value();
     const Instant now = hal::now();
-    if (control_.over_requested.load() || now >= end || device_failed()) return true;
+    if (control_.over_requested.load() || control_.driver_failed.load() || now >= end || device_failed()) return true;
     if (now >= until) return false;
     if (until == Instant::max()) control_.over.wait(seen);
     else control_.over.wait_until(seen, until);
@@ -595,6 +602,7 @@ Report executive::Run::report() const {
 /// None while the run goes on.
 Stop executive::Run::stopped_by(Instant now) const {
   if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
+  if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
   if (const Task* stopper = control_.stopped_by.load()) return {.cause = StopCause::overrun, .task = stopper->name};
   if (control_.over_requested.load()) return {.cause = StopCause::request, .task = {}};
   return {.cause = now < planned_end() ? StopCause::none : StopCause::duration, .task = {}};

@@ -28,7 +28,8 @@ struct RunControl {
   std::atomic<const Task*> stopped_by{nullptr}; // the task whose overrun policy ended the run
   /// Whose job last reported a fault in its device part: it may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};
-  std::atomic<bool> device_lost{false}; // a job found the device lost
+  std::atomic<bool> device_lost{false};   // a job found the device lost
+  std::atomic<bool> driver_failed{false}; // it lost an event
   /// The run is to end, or may have to: set by tasks, duration, signal handlers
   hal::Signal over;
   std::atomic<bool> over_requested{false};
