@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policies/headroom.hpp"
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // The table of tasks while they run: redrawn in place on a terminal, repeated now and then elsewhere.
 #pragma once
 
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 
 #include <iosfwd>
 

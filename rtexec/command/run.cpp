@@ -151,9 +151,7 @@ int run(const Options& options) {
   print_plan(out, *executive);
   out << std::endl;
   // Refused before anything is recorded or written.
-  const bool lists_releases =
-      std::ranges::any_of(executive->tasks().tasks, [](const Task& task) { return task.releases.has_value(); });
-  if (lists_releases || (!executive->plan().proved && !options.force)) return report(executive->start().error());
+  if (const auto fit = executive->startable(); !fit) return report(fit.error());
   if (const auto writable = check_json(options.json); !writable) return report(writable.error());
   JobsFile jobs(options.jobs);
   if (const auto writable = jobs.state(); !writable) return report(writable.error());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "traces/recording/flight_recorder.hpp"
 #include "traces/recording/session.hpp"
 

@@ -1,7 +1,7 @@
 // What commands print for people: tables, the plan, the report.
 #pragma once
 
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 
 #include <iosfwd>
 #include <string>

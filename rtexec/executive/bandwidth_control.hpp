@@ -5,7 +5,7 @@
 #include "hal/core_claim.hpp"
 #include "policies/bandwidth.hpp"
 #include <rtexec/bandwidth_lock.hpp>
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "rtexec/regulation/regulation.hpp"
 
 #include <atomic>

@@ -55,7 +55,7 @@ class DeviceDriver {
   /// Ends run() once every requested job has ended.
   void stop() noexcept;
 
-  /// From here on, what happens goes to the trace. Of rehearsals only what the scheduler core was told and decided
+  /// From here on, what happens goes to the trace. Of the warm-up only what the scheduler core was told and decided
   /// does: a replay begins there.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 

@@ -1,5 +1,5 @@
 // Measures the WCETs of a task set by running it. First each workload is tuned: it measures on the device which of its
-// ways to compute are fastest. Then one rehearsed job of each task tells how long jobs take, and many are run at a load
+// ways to compute are fastest. Then one warm-up job of each task tells how long jobs take, and many are run at a load
 // that keeps the busiest core busy most of the time, so that CPU parts and device parts are measured beside each other.
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "hal/backing_store.hpp"
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 
 #include <functional>
 #include <map>

@@ -128,7 +128,7 @@ TaskSet turns(const SwapExperiment& experiment) {
   return set;
 }
 
-/// Of jobs that exchanged all of their chunks; the rehearsals, which bear the number of the first job, are left out
+/// Of jobs that exchanged all of their chunks; the warm-ups, which bear the number of the first job, are left out
 /// with it.
 std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& times, std::uint32_t chunks) {
   std::vector<ObservedSwap> jobs;

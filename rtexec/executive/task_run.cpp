@@ -42,12 +42,12 @@ void TaskRun::trace_layers() {
   workload_.observe({.begin =
                          [](void* self, std::uint32_t layer, Instant at) noexcept {
                            const auto& run = *static_cast<TaskRun*>(self);
-                           if (!run.job_.rehearsal) traces::layer_begin(run.id(), layer, at);
+                           if (!run.job_.warm_up) traces::layer_begin(run.id(), layer, at);
                          },
                      .end =
                          [](void* self, std::uint32_t layer, Instant at) noexcept {
                            const auto& run = *static_cast<TaskRun*>(self);
-                           if (!run.job_.rehearsal) traces::layer_end(run.id(), layer, at);
+                           if (!run.job_.warm_up) traces::layer_end(run.id(), layer, at);
                          },
                      .self = this});
 }
@@ -59,7 +59,7 @@ void TaskRun::record_jobs(std::size_t most) { records_.resize(most); }
 void TaskRun::release_loop() noexcept {
   traces::prepare_thread();
   join_regulation();
-  rehearse();
+  warm_up_once();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
     policies::ReleaseGate gate(task_.on_overrun, task_.period, *start + task_.offset);
@@ -93,13 +93,13 @@ void TaskRun::no_releases() noexcept {
 }
 
 /// One job through all parts, unrecorded, so that the first real one finds code, stacks and buffers in memory.
-void TaskRun::rehearse() noexcept {
+void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
-  start_job({.number = 0, .nominal = now, .deadline = now + task_.deadline, .rehearsal = true});
+  start_job({.number = 0, .nominal = now, .deadline = now + task_.deadline, .warm_up = true});
   static_cast<void>(await_end());
-  if (!rehearsal_) control_.rehearsal_failed.store(this);
-  control_.rehearsed.fetch_add(1);
-  control_.rehearsal_ended.raise();
+  if (!warm_up_) control_.warm_up_failed.store(this);
+  control_.warmed_up.fetch_add(1);
+  control_.warm_up_ended.raise();
 }
 
 std::optional<Instant> TaskRun::await_start() noexcept {
@@ -137,7 +137,7 @@ void TaskRun::release_jobs(policies::ReleaseGate& gate, Instant end) noexcept {
       start_job({.number = decision.job,
                  .nominal = decision.nominal,
                  .deadline = decision.nominal + task_.deadline,
-                 .rehearsal = false});
+                 .warm_up = false});
   }
 }
 
@@ -159,7 +159,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   abandoned_.store(false);
   started_.fetch_add(1);
   state_.store(TaskState::on_core, std::memory_order_relaxed);
-  if (!job.rehearsal) {
+  if (!job.warm_up) {
     increment(released_);
     latency_.add(now - job.nominal);
     traces::job_release(id(), job.nominal, now, job.deadline);
@@ -168,11 +168,11 @@ void TaskRun::start_job(const Job& job) noexcept {
   const Duration before = executed_so_far();
   const Status prepared = workload_.before(job.number);
   const Duration took = executed_so_far() - before;
-  keep_longest(job.rehearsal ? rehearsed_before_ : longest_before_, took);
-  if (!job.rehearsal) add(all_before_, took);
+  keep_longest(job.warm_up ? warm_up_before_ : longest_before_, took);
+  if (!job.warm_up) add(all_before_, took);
   const Instant ready = hal::now();
   requested_ = ready;
-  if (!job.rehearsal) traces::cpu_end(id(), ready, took);
+  if (!job.warm_up) traces::cpu_end(id(), ready, took);
   if (!prepared) return executed(job.number, prepared, ready, ready);
   state_.store(TaskState::waiting_for_device, std::memory_order_relaxed);
   driver_->post(
@@ -228,7 +228,7 @@ void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant
   device_begin_ = begin;
   device_end_ = end;
   if (!outcome) note_fault(job, outcome.error());
-  if (job_.rehearsal) keep_longest(rehearsed_device_, end - begin);
+  if (job_.warm_up) keep_longest(warm_up_device_, end - begin);
   else if (outcome) device_.add(end - begin);
   state_.store(TaskState::on_core, std::memory_order_relaxed);
   returned_.fetch_add(1, std::memory_order_release);
@@ -264,15 +264,15 @@ void TaskRun::end_job() noexcept {
   Status outcome = outcome_;
   executed_after_ = Duration(0);
   if (outcome && !abandoned_.load()) {
-    if (!job_.rehearsal) traces::after_begin(id(), hal::now());
+    if (!job_.warm_up) traces::after_begin(id(), hal::now());
     const Duration before = executed_so_far();
     outcome = workload_.after(job_.number);
     executed_after_ = executed_so_far() - before;
-    keep_longest(job_.rehearsal ? rehearsed_after_ : longest_after_, executed_after_);
-    if (!job_.rehearsal) add(all_after_, executed_after_);
+    keep_longest(job_.warm_up ? warm_up_after_ : longest_after_, executed_after_);
+    if (!job_.warm_up) add(all_after_, executed_after_);
   }
   const Instant end = hal::now();
-  if (job_.rehearsal) rehearsal_ = outcome;
+  if (job_.warm_up) warm_up_ = outcome;
   else count_end(outcome, end);
   last_end_.store(end.time_since_epoch().count(), std::memory_order_relaxed);
   state_.store(TaskState::waiting_for_release, std::memory_order_relaxed);
@@ -331,7 +331,7 @@ void TaskRun::keep_record(Status outcome, bool missed, Instant end) noexcept {
                            .failure = outcome ? std::nullopt : std::optional(outcome.error())};
 }
 
-// ---- books ----
+// ---- statistics ----
 
 std::optional<Miss> TaskRun::take_miss() noexcept {
   Miss miss;
@@ -360,9 +360,9 @@ TaskReport TaskRun::report() const {
           .observed = {.before = Duration(longest_before_.load()),
                        .device = device_.statistics().max,
                        .after = Duration(longest_after_.load())},
-          .warm_up = {.before = Duration(rehearsed_before_.load()),
-                      .device = Duration(rehearsed_device_.load()),
-                      .after = Duration(rehearsed_after_.load())},
+          .warm_up = {.before = Duration(warm_up_before_.load()),
+                      .device = Duration(warm_up_device_.load()),
+                      .after = Duration(warm_up_after_.load())},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
 }

@@ -1,5 +1,5 @@
 // One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a
-// completion thread that executes the second one and keeps the books. The device part in between is driven by the
+// completion thread that executes the second one and keeps the statistics. The device part in between is driven by the
 // DeviceDriver.
 //
 // Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can
@@ -36,12 +36,11 @@ struct RunControl {
   std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
   std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
   hal::Signal started;
-  std::atomic<std::uint32_t> rehearsed{0}; // release threads that are ready
-  std::atomic<const TaskRun*> rehearsal_failed{nullptr};
-  hal::Signal rehearsal_ended;
+  std::atomic<std::uint32_t> warmed_up{0}; // release threads that are ready
+  std::atomic<const TaskRun*> warm_up_failed{nullptr};
+  hal::Signal warm_up_ended;
   std::atomic<bool> unregulated{false}; // a thread could not be counted
   hal::Signal missed;                   // raised for each miss that is to be told
-  std::atomic<bool> told_enough{false}; // no miss will follow
 
   void end_run() noexcept {
     over_requested.store(true);
@@ -80,8 +79,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   /// The job that reported a fault, where RunControl::suspect names this task.
   [[nodiscard]] std::uint64_t suspect_job() const noexcept { return suspect_job_.load(); }
-  /// Of the rehearsal, once it has ended.
-  [[nodiscard]] Status rehearsal() const noexcept { return rehearsal_; }
+  /// Of the warm-up, once it has ended.
+  [[nodiscard]] Status warm_up() const noexcept { return warm_up_; }
   [[nodiscard]] TaskReport report() const;
   /// What stays as it is in it,
   [[nodiscard]] TaskStatus first_status() const;
@@ -98,14 +97,14 @@ class TaskRun final : public DeviceClient {
     std::uint64_t number = 0;
     Instant nominal{};
     Instant deadline{};
-    bool rehearsal = false;
+    bool warm_up = false;
   };
   using Counter = std::atomic<std::uint64_t>;
 
   [[nodiscard]] policies::JobId id() const noexcept { return {.task = index_, .number = job_.number}; }
   void join_regulation() noexcept;
   void leave_regulation() noexcept;
-  void rehearse() noexcept;
+  void warm_up_once() noexcept;
   std::optional<Instant> await_start() noexcept;
   void release_jobs(policies::ReleaseGate& gate, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
@@ -139,9 +138,9 @@ class TaskRun final : public DeviceClient {
   Status outcome_; // of its device part
   Instant requested_{}, device_begin_{}, device_end_{};
   Duration executed_after_{0}; // completion thread: CPU time of the second part
-  Status rehearsal_;           // of the rehearsal as a whole
+  Status warm_up_;             // of the warm-up as a whole
   std::atomic<bool> abandoned_{false};
-  /// Jobs begun, back from the device, done with; rehearsal included
+  /// Jobs begun, back from the device, done with; warm-up included
   Counter started_{0}, returned_{0}, ended_{0};
   std::atomic<std::int64_t> last_end_{0};
   std::atomic<bool> releases_over_{false};
@@ -149,14 +148,14 @@ class TaskRun final : public DeviceClient {
   /// By whichever thread has the job; never `swapping`
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 
-  // Books: each has one writer.
+  // Statistics: each has one writer.
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
   std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
-  std::atomic<std::int64_t> rehearsed_before_{0}, rehearsed_device_{0}, rehearsed_after_{0};
+  std::atomic<std::int64_t> warm_up_before_{0}, warm_up_device_{0}, warm_up_after_{0};
   std::vector<JobRecord> records_; // completion thread; full size from the start
   std::size_t recorded_ = 0, lost_records_ = 0;
   Ring<Miss, 256> misses_;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 
 #include <nlohmann/json.hpp>
 

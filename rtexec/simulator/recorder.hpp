@@ -3,7 +3,7 @@
 
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "rtexec/statistics/histogram.hpp"
 #include "rtexec/simulator/simulator.hpp"
 

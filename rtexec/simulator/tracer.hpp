@@ -8,7 +8,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "rtexec/simulator/simulator.hpp"
 #include "traces/recording/session.hpp"
 

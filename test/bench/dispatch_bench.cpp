@@ -3,7 +3,7 @@
 // own watches, so the way back over the bus is included.
 #include "hal/thread.hpp"
 #include "hal/cuda/cuda_device.hpp"
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "test/bench/statistics.hpp"
 #include "test/support/raise_word.hpp"
 

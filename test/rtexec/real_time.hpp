@@ -1,7 +1,7 @@
 // The promise of the real-time rules, on every thread of an executive.
 #pragma once
 
-#include "rtexec/executive.hpp"
+#include <rtexec/executive.hpp>
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>

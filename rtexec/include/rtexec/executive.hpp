@@ -88,10 +88,13 @@ class RTEXEC_API Executive {
   /// What the machine could not give; complete after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// not_proved without `force`; refused when the machine does not give what the set needs and it does not
+  /// What start() would refuse whatever the machine gives: bad_input where a task lists its releases, which is for
+  /// simulations; not_proved without `force`.
+  [[nodiscard]] Result<> startable() const;
+  /// Errors of startable(); refused when the machine does not give what the set needs and it does not
   /// allow_degraded, or when another run uses one of the cores, or when the profile was measured on another device;
   /// device_fault when a workload fails its warm-up, one job before the first release; bad_input when it was started
-  /// before, or when a task lists its releases; out_of_memory, unsupported and io_error of device and store. After an
+  /// before; out_of_memory, unsupported and io_error of device and store. After an
   /// error this executive is of no further use: what it took is given back when it is destroyed.
   [[nodiscard]] Result<> start();
   /// Until the set's duration has passed, a task's overrun policy, a fault of the device or request_stop() ends the

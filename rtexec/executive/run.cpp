@@ -1,0 +1,202 @@
+#include "rtexec/executive/run.hpp"
+
+#include "rtexec/executive/page_faults.hpp"
+#include "traces/emit.hpp"
+
+#include <algorithm>
+
+namespace rtexec::executive {
+
+namespace {
+
+/// From the last thread's readiness to the start of the grid.
+constexpr Duration lead_time = std::chrono::milliseconds(20);
+
+/// How many jobs of a task can end, `most` at most.
+std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
+  return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
+}
+
+} // namespace
+
+Run::Run(LoadedSet set, Plan plan, Setup setup)
+    : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
+  for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
+    const Task& task = set_.tasks.tasks[i];
+    runs_.push_back(std::make_unique<TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], control_));
+    runs_.back()->record_jobs(jobs_of(task, set_.tasks.executive.duration, setup_.record_jobs));
+  }
+}
+
+/// Workloads go before the device that they are bound to.
+Run::~Run() {
+  end_threads();
+  publisher_.reset();
+  driver_.reset();
+  bandwidth_.reset();
+  memory_.reset();
+  runs_.clear();
+  set_.workloads.clear();
+}
+
+Result<> Run::start() {
+  if (const auto fit = startable(); !fit) return fit;
+  if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
+  if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
+  if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
+  else if (idle.error().code != Errc::unsupported)
+    if (const auto accepted = accept(Unexpected(idle.error())); !accepted) return accepted;
+  auto placement = place_threads(set_.tasks, set_.board, plan_, hal::Machine());
+  if (!placement) return Unexpected(placement.error());
+  partition_ = std::move(placement->partition);
+  if (const auto claimed = claim_cores(*placement); !claimed) return claimed;
+  if (const auto kept = accept(keep_awake(*placement)); !kept) return kept;
+  degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
+  if (const auto opened = open_device(*placement); !opened) return opened;
+  if (const auto regulated = regulate(*placement); !regulated) return regulated;
+  record_plan();
+  record_probes(*placement);
+  if (const auto started = start_threads(*placement); !started) return started;
+  if (const auto warm = await_warm_up(); !warm) return warm;
+  if (const auto noted = note_memory(); !noted) return noted;
+  for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
+  memory_->reset_counters();
+  driver_->record();
+  publish();
+  started_ = hal::now() + lead_time;
+  traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
+  if (set_.tasks.executive.duration)
+    control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());
+  control_.start.store(started_->time_since_epoch().count(), std::memory_order_release);
+  control_.started.raise();
+  return {};
+}
+
+Result<> Run::startable() const {
+  for (const Task& task : set_.tasks.tasks)
+    if (task.releases)
+      return fail(
+          Errc::bad_input,
+          "task '" + task.name +
+              "' lists its releases, which is for `rtexec simulate`; leave releases out to run it periodically");
+  if (!plan_.proved && !setup_.force)
+    return fail(
+        Errc::not_proved,
+        "the task set is not promised to keep its deadlines: `rtexec check` shows why, --force runs it all the same");
+  return {};
+}
+
+Result<> Run::await_warm_up() {
+  while (control_.warmed_up.load() < runs_.size()) {
+    const std::uint32_t seen = control_.warm_up_ended.value();
+    if (control_.warmed_up.load() < runs_.size()) control_.warm_up_ended.wait(seen);
+  }
+  if (control_.unregulated.load())
+    if (const auto accepted = accept(
+            fail(Errc::refused, "memory traffic of a task's thread cannot be counted, and so its budget not kept"));
+        !accepted)
+      return accepted;
+  const std::string nothing = " the job that rehearses it before the start; nothing was released";
+  if (device_failed())
+    return fail(Errc::device_fault,
+                "task '" + device_fault_->task + "': the device was lost in" + nothing + "\n  " + device_fault_->what);
+  if (const auto* failed = control_.warm_up_failed.load())
+    return fail(Errc::device_fault, "task '" + failed->name() + "': a fault was reported by" + nothing + " (" +
+                                        name(failed->warm_up().error()) + ")");
+  return {};
+}
+
+bool Run::wait(std::optional<Duration> at_most) {
+  if (!started_ || final_report_) return true;
+  const Instant end = planned_end();
+  const Instant until = at_most ? std::min(end, hal::now() + *at_most) : end;
+  for (;;) {
+    const std::uint32_t seen = control_.over.value();
+    const Instant now = hal::now();
+    if (control_.over_requested.load() || control_.driver_failed.load() || now >= end || device_failed()) return true;
+    if (now >= until) return false;
+    if (until == Instant::max()) control_.over.wait(seen);
+    else control_.over.wait_until(seen, until);
+  }
+}
+
+Instant Run::planned_end() const {
+  const auto duration = set_.tasks.executive.duration;
+  return started_ && duration ? *started_ + *duration : Instant::max();
+}
+
+/// None while the run goes on.
+Stop Run::stopped_by(Instant now) const {
+  if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
+  if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
+  if (const Task* stopper = control_.stopped_by.load()) return {.cause = StopCause::overrun, .task = stopper->name};
+  if (control_.over_requested.load()) return {.cause = StopCause::request, .task = {}};
+  return {.cause = now < planned_end() ? StopCause::none : StopCause::duration, .task = {}};
+}
+
+Report Run::stop() {
+  if (final_report_) return *final_report_;
+  // Threads are asked for their page faults while they live; the tasks' books are complete once they have ended.
+  device_failed();
+  Report alive = report();
+  if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
+  end_threads();
+  if (bandwidth_) bandwidth_->end();
+  device_failed(); // by the last job
+  final_report_ = report();
+  if (const auto& swap = final_report_->swap) traces::swap_totals(swap->in, swap->out, swap->skipped, swap->dropped);
+  final_report_->threads = std::move(alive.threads);
+  final_report_->elapsed = alive.elapsed;
+  final_report_->stopped_by = std::move(alive.stopped_by);
+  if (publisher_) publisher_->end(to_string(final_report_->stopped_by));
+  if (started_) traces::run_end(hal::now(), to_string(final_report_->stopped_by).c_str());
+  return *final_report_;
+}
+
+JobRecords Run::job_records() const {
+  JobRecords records;
+  if (setup_.record_jobs > 0 && final_report_)
+    for (const auto& run : runs_) run->add_records(records);
+  return records;
+}
+
+void Run::end_threads() noexcept {
+  control_.stopping.store(true);
+  control_.started.raise();
+  for (const auto& run : runs_) run->interrupt();
+  // Tasks first: the scheduler serves their last jobs.
+  for (std::size_t i = threads_.size(); i-- > 1;) threads_[i].join();
+  if (driver_) driver_->stop();
+  if (!threads_.empty()) threads_.front().join();
+  if (miss_notifier_) miss_notifier_->end();
+}
+
+/// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes
+/// on.
+bool Run::device_failed() {
+  if (device_fault_) return true;
+  const auto* suspect = control_.suspect.load();
+  if (suspect == nullptr) return false;
+  const auto fault = device_->fault();
+  if (!fault && !control_.device_lost.load()) return false;
+  device_fault_ = DeviceFaultReport{.task = suspect->name(),
+                                    .job = suspect->suspect_job(),
+                                    .what = fault ? fault->what : "the device was lost before this job"};
+  traces::device_fault({.task = suspect->index(), .number = device_fault_->job}, device_fault_->what.c_str());
+  return true;
+}
+
+/// What the machine refused is an error, or with allow_degraded a line of the report.
+Result<> Run::accept(Result<> outcome) {
+  if (outcome || !set_.tasks.executive.allow_degraded) return outcome;
+  degraded_.push_back(outcome.error().what);
+  return {};
+}
+
+std::optional<Miss> Run::take_miss() noexcept {
+  for (const auto& run : runs_)
+    if (const auto miss = run->take_miss()) return miss;
+  return std::nullopt;
+}
+
+} // namespace rtexec::executive

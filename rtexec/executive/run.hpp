@@ -1,0 +1,101 @@
+// One run of an executive, from its plan to its report: what Executive's functions do, and all that they share.
+// Owns workloads, device and threads; calls as those of Executive.
+#pragma once
+
+#include <rtexec/report.hpp>
+#include "hal/core_claim.hpp"
+#include "hal/idle_states.hpp"
+#include "hal/machine.hpp"
+#include "rtexec/executive/bandwidth_control.hpp"
+#include "rtexec/executive/device_driver.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/executive/miss_notifier.hpp"
+#include "rtexec/executive/placement.hpp"
+#include "rtexec/executive/setup.hpp"
+#include "rtexec/executive/status_page.hpp"
+#include "rtexec/executive/task_run.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rtexec::executive {
+
+class Run {
+ public:
+  Run(LoadedSet set, Plan plan, Setup setup);
+  ~Run();
+
+  Result<> start();
+  Result<> startable() const;
+  bool wait(std::optional<Duration> at_most);
+  Instant planned_end() const;
+  Report report() const;
+  Stop stopped_by(Instant now) const;
+  std::optional<SwapReport> swap_report() const;
+  Report stop();
+  JobRecords job_records() const;
+
+  LoadedSet set_;
+  Plan plan_;
+  RunControl control_;
+  std::vector<std::string> degraded_;
+
+ private:
+  /// A thread whose page faults are counted from the start of the grid.
+  struct Watched {
+    std::string name;
+    SchedulingClass scheduling;
+    int kernel_id = 0;
+    bool maps = false; // filling page tables is its work: its faults are not counted
+    long faults_at_start = 0;
+  };
+
+  Result<> accept(Result<> outcome);
+  Result<> claim_cores(const Placement& placement);
+  Result<> keep_awake(const Placement& placement);
+  Result<> regulate(const Placement& placement);
+  Result<> open_device(const Placement& placement);
+  Result<> prepare_engines();
+  Result<> fill_device();
+  Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
+  Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
+  Result<> start_threads(const Placement& placement);
+  Result<> await_warm_up();
+  Result<> note_memory();
+  bool device_failed();
+  void record_plan();
+  void record_probes(const Placement& placement) const;
+  void publish();
+  Snapshot first_snapshot() const;
+  void show(Snapshot& snapshot) const;
+  std::optional<Miss> take_miss() noexcept;
+  void end_threads() noexcept;
+
+  Setup setup_;
+  hal::CoreClaim claim_;
+  hal::FrequencyLock frequency_;
+  hal::ShallowIdle shallow_idle_;
+  std::unique_ptr<hal::Partition> partition_;
+  hal::KeepAwake awake_;
+  std::unique_ptr<hal::Device> device_;
+  policies::DeviceScheduler scheduler_{plan_}; // until the driver takes it
+  std::unique_ptr<BandwidthControl> bandwidth_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::vector<std::unique_ptr<TaskRun>> runs_;
+  std::unique_ptr<DeviceDriver> driver_;
+  std::vector<hal::Thread> threads_;            // scheduler first, then two for each task
+  std::vector<Watched> watched_;                // these, and the device's engines
+  std::unique_ptr<MissNotifier> miss_notifier_; // where anyone listens
+  std::optional<Instant> started_;              // of the grid
+  std::optional<DeviceReport> device_report_;
+  std::optional<DeviceFaultReport> device_fault_;
+  std::optional<Report> final_report_;
+  std::optional<StatusPageReport> status_page_;
+  std::unique_ptr<StatusPublisher> publisher_;
+};
+
+} // namespace rtexec::executive
