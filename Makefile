@@ -24,7 +24,7 @@ B := $(BUILD)/$(BOARD)-$(MODE)
 PACKAGES_BUILD := g++ pkg-config libtomlplusplus-dev libonnx-dev libprotobuf-dev protobuf-compiler libopenblas-serial-dev libstb-dev \
   libcli11-dev nlohmann-json3-dev help2man lttng-tools liblttng-ust-dev liblttng-ctl-dev babeltrace2 libbabeltrace2-dev liburing-dev \
   libboost-math-dev
-PACKAGES_CHECK := clang-format libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver clang cmake abigail-tools
+PACKAGES_CHECK := clang-format libgtest-dev libgmock-dev python3 python3-venv chromium chromium-driver clang cmake abigail-tools xz-utils
 PACKAGES_BENCH := libbenchmark-dev rt-tests
 PACKAGES_FUZZ := clang-19 libclang-rt-19-dev
 PACKAGES_DIST := patchelf xz-utils
@@ -392,8 +392,13 @@ install: all $(MAN) $(PACKAGE_FILES) ## install program, libraries, headers, exa
 	$(Q)install -D -m 644 -t $(ROOT)/lib/cmake/rtexec $(filter %.cmake,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/boards boards/*.toml
 	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(MAN)
-	$(Q)install -D -m 644 -t $(DOC)/examples $(EXAMPLES) LICENSE
+	$(Q)install -D -m 644 -t $(DOC)/examples $(EXAMPLES)
 	$(Q)set -e; for file in $(DOCUMENTS); do install -D -m 644 $$file $(DOC)/$$file; done
+
+.PHONY: abi
+abi: $(SHARED) | $(BUILD)/.packages-CHECK ## record names and types of the library's interface, against which checks hold it
+	@rm -rf $(B)/abi && install -D -m 644 -t $(B)/abi/rtexec $(PUBLIC_HEADERS)
+	@test/check-abi $(SHARED) $(B)/abi --record
 
 # ---- a folder for another machine -----------------------------------------------------------------------------------
 DIST ?= $(BUILD)/rtexec-$(VERSION)-$(shell uname -m)

@@ -1,4 +1,4 @@
-#include "config/profile.hpp"
+#include <rtexec/profiler.hpp>
 #include "config/files.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/json/json.hpp"
@@ -6,7 +6,6 @@
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/validators.hpp"
-#include "rtexec/executive/profiler.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -20,7 +19,7 @@ namespace {
 struct Options {
   TaskSetFile set;
   std::string output;
-  executive::ProfileOptions profile;
+  ProfileOptions profile;
   std::string json;
 };
 
@@ -45,12 +44,12 @@ int profile(const Options& options) {
 
   std::ostream& out = text_output(options.json);
   Progress progress(out);
-  const executive::ProfileObserver observer{
+  const ProfileObserver observer{
       .tuning = [&](const std::string& task, std::size_t done,
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
       .measuring = [&](std::uint64_t done,
                        std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
-  const auto measured = executive::measure(*set, options.profile, observer);
+  const auto measured = rtexec::profile(*set, options.profile, observer);
   if (!measured) return report(measured.error());
   if (const auto written = write_profile(*measured, file); !written) return report(written.error());
   print(out, *measured, file);

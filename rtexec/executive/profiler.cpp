@@ -1,5 +1,6 @@
 #include "rtexec/executive/profiler.hpp"
 
+#include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 
@@ -10,6 +11,8 @@
 namespace rtexec::executive {
 
 namespace {
+
+using MakeSetup = std::function<Result<Setup>()>;
 
 constexpr Duration shortest_period = std::chrono::milliseconds(1);
 // Of the busiest core while measuring: below what the kernel lets real-time threads have
@@ -49,9 +52,10 @@ struct Tuned {
 };
 
 Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
-  Setup setup = make_setup();
-  setup.tunings.emplace(); // those of an old profile do not count
-  auto set = load(tasks, setup);
+  auto setup = make_setup();
+  if (!setup) return Unexpected(setup.error());
+  setup->tunings.emplace(); // those of an old profile do not count
+  auto set = load(tasks, *setup);
   if (!set) return Unexpected(set.error());
   auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity),
                                  set->tasks.device.chunk.value_or(set->board.chunk));
@@ -59,8 +63,9 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
   Tuned tuned{.device = std::move(*device), .tunings = {}};
   for (std::size_t i = 0; i < set->workloads.size(); ++i) {
     const std::string& name = set->tasks.tasks[i].name;
-    auto lines = set->workloads[i]->tune(
-        *tuned.device, [&](std::size_t done, std::size_t wanted) { return observer.tuning(name, done, wanted); });
+    auto lines = set->workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
+      return !observer.tuning || observer.tuning(name, done, wanted);
+    });
     if (!lines) return fail(lines.error().code, "task '" + name + "': " + lines.error().what);
     tuned.tunings[name] = std::move(*lines);
     set->workloads[i].reset();
@@ -84,17 +89,18 @@ Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObser
     executive.wait(std::chrono::milliseconds(100));
     const Report report = executive.progress();
     const std::uint64_t done = std::min(fewest_jobs(report), jobs);
-    if (!observer.measuring(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
+    if (observer.measuring && !observer.measuring(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
     if (const auto sound = check_faults(report); !sound) return sound;
     if (done == jobs) return {};
   }
 }
 
-Result<Executive> started(const TaskSet& tasks, Duration period, Setup setup, const Tunings& tunings) {
-  setup.force = true;
-  setup.copy_beside = true;
-  setup.tunings = tunings;
-  auto executive = create(measured_at(tasks, period), std::move(setup));
+Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> setup, const Tunings& tunings) {
+  if (!setup) return Unexpected(setup.error());
+  setup->force = true;
+  setup->copy_beside = true;
+  setup->tunings = tunings;
+  auto executive = create(measured_at(tasks, period), std::move(*setup));
   if (!executive) return executive;
   if (const auto started = executive->start(); !started) return Unexpected(started.error());
   return executive;
@@ -102,7 +108,7 @@ Result<Executive> started(const TaskSet& tasks, Duration period, Setup setup, co
 
 /// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a
 /// run.
-Result<Duration> busiest(const TaskSet& tasks, Setup setup, const Tunings& tunings) {
+Result<Duration> busiest(const TaskSet& tasks, Result<Setup> setup, const Tunings& tunings) {
   auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
   if (!executive) return Unexpected(executive.error());
   const Report report = executive->stop();
@@ -149,3 +155,15 @@ Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, con
 }
 
 } // namespace rtexec::executive
+
+rtexec::Result<rtexec::Profile> rtexec::profile(const TaskSet& tasks, const ProfileOptions& options,
+                                                const ProfileObserver& observer, const MakeSetup& make_setup) {
+  return executive::measure(tasks, options, observer, [&]() -> Result<executive::Setup> {
+    executive::Setup setup;
+    if (!make_setup) return setup;
+    auto given = make_setup();
+    if (!given) return Unexpected(given.error());
+    static_cast<ExecutiveSetup&>(setup) = std::move(*given);
+    return setup;
+  });
+}

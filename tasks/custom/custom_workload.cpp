@@ -16,6 +16,13 @@ Status status_of(rtexec_code code) noexcept {
   return Unexpected(config::errc_of(code));
 }
 
+/// rtexec_device::wait; null: the host device, which executes nothing by itself.
+rtexec_code wait_for(void* gpu) noexcept {
+  if (gpu == nullptr) return RTEXEC_OK;
+  const Status done = static_cast<Gpu*>(gpu)->wait();
+  return done ? RTEXEC_OK : config::code_of(done.error());
+}
+
 /// The first version of the struct ends with `destroy`.
 constexpr std::size_t first_size = offsetof(rtexec_workload, destroy) + sizeof(rtexec_workload::destroy);
 
@@ -97,11 +104,14 @@ std::string CustomWorkload::fingerprint() const {
 Result<> CustomWorkload::bind(Device& device, const Memory& memory) {
   if (workload_.bind == nullptr) return {};
   device_name_ = device.name();
-  device_ = {.size = sizeof device_, .name = device_name_.c_str(), .stream = nullptr};
-  if (Gpu* gpu = device.gpu()) {
+  Gpu* const gpu = device.gpu();
+  if (gpu != nullptr)
     if (auto entered = gpu->enter(); !entered) return entered;
-    device_.stream = gpu->stream();
-  }
+  device_ = {.size = sizeof device_,
+             .name = device_name_.c_str(),
+             .stream = gpu == nullptr ? nullptr : gpu->stream(),
+             .self = gpu,
+             .wait = wait_for};
   const rtexec_memory given{
       .size = sizeof given, .constant = memory.constant, .scratch = memory.scratch, .state = memory.state};
   rtexec_error error{};

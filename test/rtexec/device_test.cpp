@@ -356,13 +356,12 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
   write(); // an old profile, which does not count
   for (auto& [name, state] : workloads) state->known_tuning.push_back("new");
   std::vector<std::string> told;
-  const executive::ProfileObserver observer{
-      .tuning =
-          [&](const std::string& task, std::size_t done, std::size_t wanted) {
-            told.push_back(task + " " + std::to_string(done) + "/" + std::to_string(wanted));
-            return true;
-          },
-      .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
+  const ProfileObserver observer{.tuning =
+                                     [&](const std::string& task, std::size_t done, std::size_t wanted) {
+                                       told.push_back(task + " " + std::to_string(done) + "/" + std::to_string(wanted));
+                                       return true;
+                                     },
+                                 .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
   const auto measured = executive::measure(set, {.jobs = 5, .margin = 2}, observer, [&] { return setup(); });
   ASSERT_TRUE(measured) << measured.error().what;
   EXPECT_THAT(told, ElementsAre("first 0/3", "first 1/3", "first 2/3", "first 3/3", "second 0/3", "second 1/3",
@@ -387,7 +386,7 @@ TEST_F(Tuning, IsMeasuredStoredAndMeasuredWith) {
 }
 
 TEST_F(Tuning, MayBeCancelled) {
-  const executive::ProfileObserver observer{
+  const ProfileObserver observer{
       .tuning = [](const std::string& task, std::size_t, std::size_t) { return task == "first"; },
       .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
   EXPECT_TRUE(fails(executive::measure(set, {}, observer, [&] { return setup(); }), Errc::cancelled,
@@ -397,8 +396,8 @@ TEST_F(Tuning, MayBeCancelled) {
 
 TEST_F(Tuning, ADeviceThatIsLostWhileMeasuringIsToldWithItsCause) {
   workloads["second"]->loses_device = 1;
-  const executive::ProfileObserver observer{.tuning = [](const std::string&, std::size_t, std::size_t) { return true; },
-                                            .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
+  const ProfileObserver observer{.tuning = [](const std::string&, std::size_t, std::size_t) { return true; },
+                                 .measuring = [](std::uint64_t, std::uint64_t) { return true; }};
   EXPECT_TRUE(fails(executive::measure(set, {.jobs = 1000, .margin = 2}, observer, [&] { return setup(); }),
                     Errc::device_fault, "task 'second': the device was lost while it was measured: ILLEGAL_ADDRESS"));
 }

@@ -40,13 +40,16 @@ typedef struct rtexec_memory {
   void* state;
 } rtexec_memory;
 
-/* What a workload is told of its device, valid until destroy(). */
+/* What a workload sees of its device, valid until destroy(). */
 typedef struct rtexec_device {
   size_t size;
   const char* name; /* as the device names itself: "host", "NVIDIA H200" */
-  /* Of the compute engine, a CUstream; null: the host device, whose addresses are ordinary memory. The GPU's context is
-   * current in bind() and execute(). */
+  /* The compute engine's CUstream, of the device's primary context, which is current in bind() and execute(); null: the
+   * host device, whose addresses are ordinary memory. */
   void* stream;
+  void* self; /* handed to wait() */
+  /* Only in execute(): until all work in the stream is done, as the task set's `completion` says. */
+  rtexec_code (*wait)(void* self);
 } rtexec_device;
 
 typedef struct rtexec_workload {

@@ -1,0 +1,235 @@
+// The C API over the public C++ one: handles own what they stand for and the texts that were asked of them.
+#include <rtexec/bandwidth_lock.hpp>
+#include <rtexec/executive.hpp>
+#include <rtexec/profiler.hpp>
+#include <rtexec/rtexec.h>
+#include "config/c_error.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/json/json.hpp"
+#include "tasks/custom/custom_workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <type_traits>
+
+using namespace rtexec;
+using config::tell;
+
+struct rtexec_task_set {
+  TaskSet set;
+};
+
+struct rtexec_plan {
+  Plan plan;
+  std::string json;
+};
+
+struct rtexec_executive {
+  Executive executive;
+  rtexec_plan plan;
+  std::optional<Report> report;
+  std::string text;
+};
+
+struct rtexec_bandwidth_locks {
+  BandwidthLocks locks;
+};
+
+namespace {
+
+struct Failed {
+  Error error;
+};
+
+/// Leads to the end of pointer() or code().
+template <class T> T must(Result<T> result) {
+  if (!result) throw Failed{std::move(result.error())};
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+/// Of the exception that is being handled.
+Error error_of_exception() {
+  try {
+    throw;
+  } catch (const Failed& failed) { return failed.error; } catch (const std::bad_alloc&) {
+    return {Errc::out_of_memory, "no memory is left"};
+  } catch (const std::exception& exception) { return {Errc::unsupported, exception.what()}; } catch (...) {
+    return {Errc::unsupported, "a callback threw what is no std::exception"};
+  }
+}
+
+/// What `body` returns; null, and the error, where it throws.
+template <class Body> std::invoke_result_t<Body> pointer(rtexec_error* error, Body body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    tell(error, error_of_exception());
+    return nullptr;
+  }
+}
+
+template <class Body> rtexec_code code(rtexec_error* error, Body body) noexcept {
+  try {
+    body();
+    return RTEXEC_OK;
+  } catch (...) {
+    const Error failed = error_of_exception();
+    tell(error, failed);
+    return config::code_of(failed.code);
+  }
+}
+
+/// A struct of this version; what an older caller does not know is zero.
+template <class Struct> Struct of_this_version(const Struct* given) {
+  Struct known{};
+  if (given != nullptr) std::memcpy(&known, given, std::min(given->size, sizeof known));
+  return known;
+}
+
+/// The elements of an array are as long as the caller's version has them.
+template <class Use> void for_each_workload(const rtexec_setup& setup, Use use) {
+  const auto* at = reinterpret_cast<const std::byte*>(setup.workloads);
+  for (std::size_t i = 0; i < setup.workload_count; ++i) {
+    const auto* each = reinterpret_cast<const rtexec_own_workload*>(at);
+    use(of_this_version(each));
+    at += each->size;
+  }
+}
+
+Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
+  rtexec_error error{RTEXEC_BAD_INPUT, {}};
+  const rtexec_workload* workload = own.create(own.context, &error);
+  if (workload == nullptr) return fail(config::errc_of(error.code), error.what);
+  return tasks::CustomWorkload::adopt(workload);
+}
+
+std::function<void(const Miss&)> miss_callback(const rtexec_setup& setup, const TaskSet& set) {
+  if (setup.on_miss == nullptr) return {};
+  std::vector<std::string> names;
+  for (const Task& task : set.tasks) names.push_back(task.name);
+  return [call = setup.on_miss, context = setup.context, names](const Miss& miss) {
+    const rtexec_miss told{.size = sizeof told,
+                           .task = names[miss.task].c_str(),
+                           .job = miss.job,
+                           .response_ns = miss.response.count(),
+                           .deadline_ns = miss.deadline.count()};
+    call(context, &told);
+  };
+}
+
+Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
+  const rtexec_setup setup = of_this_version(given);
+  ExecutiveSetup result;
+  result.force = setup.force;
+  result.on_miss = miss_callback(setup, set);
+  std::string errors;
+  Errc first{};
+  for_each_workload(setup, [&](const rtexec_own_workload& own) {
+    auto workload = make(own);
+    if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
+    if (errors.empty()) first = workload.error().code;
+    errors += (errors.empty() ? "task '" : "\ntask '") + std::string(own.task) + "': " + workload.error().what;
+  });
+  if (!errors.empty()) return fail(first, errors);
+  return result;
+}
+
+rtexec_plan handle_of(const Plan& plan) { return {plan, to_json(plan).dump(2)}; }
+
+Plan plan(const TaskSet& set, const rtexec_setup* given) {
+  executive::Setup setup;
+  static_cast<ExecutiveSetup&>(setup) = must(setup_of(given, set));
+  auto loaded = must(executive::load(set, setup));
+  return must(executive::make_plan(loaded));
+}
+
+void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
+  if (options.jobs == 0) must<void>(fail(Errc::bad_input, "jobs = 0: at least one job of each task must be measured"));
+  if (!std::isfinite(options.margin) || options.margin < 1)
+    must<void>(fail(Errc::bad_input, "margin = " + std::to_string(options.margin) + ": must be at least 1"));
+  const Profile measured = must(profile(set, options, {}, [&] { return setup_of(setup, set); }));
+  must(write_profile(measured, set.executive.profile));
+}
+
+} // namespace
+
+rtexec_task_set* rtexec_load(const char* file, rtexec_error* error) {
+  return pointer(error, [&] { return new rtexec_task_set{must(read_task_set(file))}; });
+}
+
+rtexec_task_set* rtexec_parse(const char* toml, const char* file, rtexec_error* error) {
+  return pointer(error, [&] { return new rtexec_task_set{must(parse_task_set(toml, file))}; });
+}
+
+void rtexec_task_set_free(rtexec_task_set* set) { delete set; }
+
+rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
+  return pointer(error, [&] { return new rtexec_plan(handle_of(plan(set->set, setup))); });
+}
+
+bool rtexec_plan_proved(const rtexec_plan* plan) { return plan->plan.proved; }
+const char* rtexec_plan_json(const rtexec_plan* plan) { return plan->json.c_str(); }
+void rtexec_plan_free(rtexec_plan* plan) { delete plan; }
+
+rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs, double margin,
+                           rtexec_error* error) {
+  return code(error, [&] { measure(set->set, setup, {.jobs = jobs, .margin = margin}); });
+}
+
+rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
+  return pointer(error, [&] {
+    Executive created = must(Executive::create(set->set, must(setup_of(setup, set->set))));
+    rtexec_plan plan = handle_of(created.plan());
+    return new rtexec_executive{std::move(created), std::move(plan), {}, {}};
+  });
+}
+
+const rtexec_plan* rtexec_executive_plan(const rtexec_executive* executive) { return &executive->plan; }
+
+rtexec_code rtexec_start(rtexec_executive* executive, rtexec_error* error) {
+  return code(error, [&] { must(executive->executive.start()); });
+}
+
+bool rtexec_wait(rtexec_executive* executive, int64_t at_most_ns) {
+  return executive->executive.wait(at_most_ns < 0 ? std::nullopt : std::optional(Duration(at_most_ns)));
+}
+
+void rtexec_request_stop(rtexec_executive* executive) { executive->executive.request_stop(); }
+
+const char* rtexec_progress(rtexec_executive* executive, rtexec_error* error) {
+  return pointer(error, [&] {
+    executive->text = to_json(executive->executive.progress()).dump(2);
+    return executive->text.c_str();
+  });
+}
+
+const char* rtexec_stop(rtexec_executive* executive, rtexec_error* error) {
+  return pointer(error, [&] {
+    if (!executive->report) executive->report = executive->executive.stop();
+    executive->text = to_json(*executive->report).dump(2);
+    return executive->text.c_str();
+  });
+}
+
+bool rtexec_deadlines_kept(const rtexec_executive* executive) {
+  return executive->report && executive->report->deadlines_kept();
+}
+
+bool rtexec_bounds_kept(const rtexec_executive* executive) {
+  return executive->report && executive->report->bounds_kept();
+}
+
+void rtexec_executive_free(rtexec_executive* executive) { delete executive; }
+
+rtexec_bandwidth_locks* rtexec_bandwidth_locks_open(rtexec_error* error) {
+  return pointer(error, [&] { return new rtexec_bandwidth_locks{must(BandwidthLocks::open())}; });
+}
+
+void rtexec_bandwidth_lock(rtexec_bandwidth_locks* locks) { locks->locks.lock(); }
+void rtexec_bandwidth_unlock(rtexec_bandwidth_locks* locks) { locks->locks.unlock(); }
+void rtexec_gpu_busy(rtexec_bandwidth_locks* locks) { locks->locks.gpu_busy(); }
+void rtexec_gpu_not_busy(rtexec_bandwidth_locks* locks) { locks->locks.gpu_not_busy(); }
+void rtexec_bandwidth_locks_free(rtexec_bandwidth_locks* locks) { delete locks; }

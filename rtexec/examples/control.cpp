@@ -1,0 +1,108 @@
+// A control loop whose task and workload are this program's own: measured, planned, run, reported on.
+#include <rtexec/executive.hpp>
+#include <rtexec/profiler.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Its speed follows its input with some delay.
+struct Plant {
+  double speed = 0;
+  void step(double input) { speed += 0.2 * (input - speed); }
+};
+
+/// Holds the plant at `goal`. The sum of errors lives in device memory and survives between jobs.
+class Controller final : public rtexec::Workload {
+ public:
+  Controller(Plant& plant, double goal) : plant_(plant), goal_(goal) {}
+
+  [[nodiscard]] rtexec::MemoryDemand memory() const override {
+    rtexec::MemoryDemand demand;
+    demand.state = rtexec::Bytes{sizeof(double)};
+    return demand;
+  }
+  [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
+  [[nodiscard]] std::string fingerprint() const override { return "controller-1"; }
+
+  [[nodiscard]] rtexec::Result<> bind(rtexec::Device& device, const rtexec::Memory& memory) override {
+    if (device.gpu() != nullptr)
+      return rtexec::fail(rtexec::Errc::unsupported, "this controller computes on the host device only");
+    sum_ = reinterpret_cast<double*>(memory.state);
+    return {};
+  }
+  [[nodiscard]] rtexec::Status before(std::uint64_t) noexcept override {
+    error_ = goal_ - plant_.speed;
+    return {};
+  }
+  [[nodiscard]] rtexec::Status execute() noexcept override {
+    *sum_ += error_;
+    input_ = 2 * error_ + 0.5 * *sum_;
+    return {};
+  }
+  [[nodiscard]] rtexec::Status after(std::uint64_t) noexcept override {
+    plant_.step(input_);
+    return {};
+  }
+
+ private:
+  Plant& plant_;
+  double goal_;
+  double* sum_ = nullptr;
+  double error_ = 0, input_ = 0;
+};
+
+rtexec::TaskSet task_set() {
+  rtexec::Task control;
+  control.name = "control";
+  control.workload = rtexec::WorkloadKind::custom;
+  control.period = control.deadline = 20ms;
+
+  rtexec::TaskSet set;
+  set.executive.duration = 1s;
+  set.executive.allow_degraded = true; // also where the machine gives no real-time priorities; then nothing is promised
+  set.device.capacity = rtexec::Bytes{64u << 20};
+  set.tasks = {control};
+  return set;
+}
+
+int failed(const rtexec::Error& error) {
+  std::cerr << error.what << '\n';
+  return rtexec::exit_code(error.code);
+}
+
+} // namespace
+
+int main() {
+  Plant plant;
+  const auto own_workloads = [&] {
+    rtexec::ExecutiveSetup setup;
+    setup.workloads["control"] = std::make_unique<Controller>(plant, 1.5);
+    return setup;
+  };
+
+  rtexec::TaskSet set = task_set();
+  const auto measured = rtexec::profile(set, {.jobs = 20, .margin = 5}, {}, own_workloads);
+  if (!measured) return failed(measured.error());
+  set.tasks[0].wcet = measured->entries[0].wcet;
+
+  std::atomic<int> late = 0;
+  rtexec::ExecutiveSetup setup = own_workloads();
+  setup.on_miss = [&](const rtexec::Miss&) { ++late; };
+  auto executive = rtexec::Executive::create(set, std::move(setup));
+  if (!executive) return failed(executive.error());
+  std::cout << (executive->plan().proved ? "every deadline will be kept\n" : "not proved\n");
+
+  if (const auto started = executive->start(); !started) return failed(started.error());
+  executive->wait();
+  const rtexec::Report report = executive->stop();
+  const rtexec::TaskReport& task = report.tasks[0];
+  std::cout << task.completed << " jobs, " << late << " of them late, longest response "
+            << rtexec::readable(task.response.max) << ", speed " << plant.speed << '\n';
+  return plant.speed > 1.4 && plant.speed < 1.6 ? 0 : 1;
+}

@@ -1,0 +1,46 @@
+// Measures the WCETs of a task set on this machine by running it, as `rtexec profile` does.
+//
+//   const auto measured = rtexec::profile(set);
+//   if (measured) set.tasks[0].wcet = measured->entries[0].wcet;   // or write_profile(*measured, file)
+//
+// First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then one job of
+// each task for warming up tells how long jobs take, and many are run at a load that keeps the busiest core busy most
+// of the time, so that CPU parts and device parts are measured beside each other.
+#pragma once
+
+#include <rtexec/executive.hpp>
+#include <rtexec/export.hpp>
+#include <rtexec/profile.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace rtexec {
+
+struct ProfileOptions {
+  std::uint64_t jobs = 100; // of each task
+  double margin = 1.2;      // WCET = longest observed x margin
+};
+
+/// Told how far it is, on the calling thread; false ends it: Errc::cancelled. Null functions are not called.
+struct ProfileObserver {
+  /// Steps of tuning `task` done, and how many are wanted.
+  std::function<bool(const std::string& task, std::size_t done, std::size_t wanted)> tuning = {};
+  /// Jobs done so far of the slowest task, and how many are wanted.
+  std::function<bool(std::uint64_t done, std::uint64_t wanted)> measuring = {};
+};
+
+/// Makes the setup with workloads of one's own anew for each of the runs.
+using MakeSetup = std::function<Result<ExecutiveSetup>()>;
+
+/// WCETs that the task set gives are measured as well. Entries are parallel to the tasks. Errors: as those of
+/// Executive, of Workload::tune() and of `make_setup`; cancelled; device_fault, when a job failed.
+[[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
+                                                 const ProfileObserver& observer = {},
+                                                 const MakeSetup& make_setup = {});
+
+} // namespace rtexec
