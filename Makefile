@@ -339,7 +339,7 @@ $(B)/test/bandwidth-bench: $(B)/test/bench/bandwidth_bench.o $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS_all)
 $(patsubst $(B)/test/%-bench,$(B)/test/bench/%_bench.o,$(filter-out %/bandwidth-bench,$(BENCHES))): | $(BUILD)/.packages-BENCH
-bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure what the README claims, as ratios within one run
+bench: $(PROGRAM) $(BENCHES) $(BUILD)/models/resnet50-224.onnx ## measure the figures of test/bench/README.md, as ratios within one run
 	@test/run-benches $(B) $(filter-out %/swap-bench %/analyze-bench %/bandwidth-bench %/winograd-bench,$(BENCHES))
 
 $(B)/test/analyze-bench: $(call object,test/support/ctf_writer.cpp test/support/trace_writer.cpp)
