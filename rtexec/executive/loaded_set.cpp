@@ -93,6 +93,16 @@ class Loader {
 Result<> settle_capacity(LoadedSet& set) {
   set.whole_device = set.board.capacity == Bytes{0} && !set.tasks.device.capacity;
   if (!set.whole_device) return {};
+  if (!set.machine.here && set.machine.device_memory == Bytes{0})
+    return fail(Errc::bad_input, "how much memory board '" + set.board.name +
+                                     "' has is known only where its device is, and the file of that machine does not "
+                                     "say it\n  write it there with `rtexec probe --board " +
+                                     set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
+  if (!set.machine.here) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(set.tasks.device.chunk.value_or(set.board.chunk).count, 1);
+    set.board.capacity = Bytes{set.machine.device_memory.count / chunk * chunk};
+    return {};
+  }
   const auto device = set.open_device({}, set.tasks.device.chunk.value_or(set.board.chunk));
   if (!device)
     return fail(device.error().code,
@@ -125,24 +135,14 @@ Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Byte
                   : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
 }
 
-Result<LoadedSet> load(TaskSet tasks, Setup& setup) {
+Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
   auto board = read_board(tasks.board);
   if (!board) return Unexpected(board.error());
-
-  // What is promised depends on the scheduling class that the threads will get.
-  tasks.executive.threads = available_policy(tasks.executive.threads);
-  // And on the cores that there are, and which of them the executive's own threads take.
-  const auto cores = hal::Machine().online_cores();
-  board->cores = cores;
-  if (!board->compute_core) board->compute_core = cores.back();
-  if (!board->service_core) board->service_core = default_service_core(cores);
-
-  if (const auto checked = regulation::check_budgets(tasks, *board); !checked) return Unexpected(checked.error());
-
   LoadedSet set;
-  set.tasks = std::move(tasks);
-  set.board = std::move(*board);
+  static_cast<ResolvedSet&>(set) = resolve(std::move(tasks), std::move(*board), std::move(machine));
+  if (const auto checked = regulation::check_budgets(set.tasks, set.board); !checked)
+    return Unexpected(checked.error());
   set.open_own = setup.open_device;
   const auto& file = set.tasks.executive.profile;
   if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {

@@ -4,6 +4,8 @@
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include "config/profile.hpp"
+#include "config/resolved_set.hpp"
+#include <rtexec/planning.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/executive/setup.hpp"
 #include <rtexec/workload.hpp>
@@ -17,9 +19,7 @@
 namespace rtexec::executive {
 
 /// Vectors are parallel to `tasks.tasks`.
-struct LoadedSet {
-  TaskSet tasks;
-  Board board;
+struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints; // tuning included
@@ -34,11 +34,10 @@ struct LoadedSet {
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes chunk) const;
 };
 
-/// Reads the board and makes the workloads, save those that `setup` gives; all errors at once. Takes from `setup`
-/// workloads, tunings and the opener of a device. Settles what the task set leaves to the machine: the scheduling class
-/// of the threads, the cores of the scheduler and the compute engine, and a capacity that only the device knows, which
-/// is opened for it.
-[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup);
+/// Reads the board, resolves the set for `machine` and makes the workloads, save those that `setup` gives; all errors
+/// at once. Takes from `setup` workloads, tunings and the opener of a device. A capacity that only the device knows is
+/// asked of it, or of a machine that is not this one taken from its facts.
+[[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// Takes missing WCETs from the profile, then plans.
 [[nodiscard]] Result<Plan> make_plan(LoadedSet& set);

@@ -18,9 +18,6 @@ constexpr int scheduler_priority = 98;
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
 
-// What is tried to learn whether the kernel gives SCHED_DEADLINE at all.
-constexpr CpuReservation trial{.runtime = std::chrono::microseconds(100), .window = std::chrono::milliseconds(10)};
-
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
 }
@@ -32,19 +29,10 @@ Duration tick() {
   return std::chrono::seconds(resolution.tv_sec) + Duration(resolution.tv_nsec);
 }
 
-Result<> attempt(ThreadPolicy policy) {
-  hal::ThreadSettings settings{.name = "try", .core = {}, .reservation = {}};
-  if (policy == ThreadPolicy::fifo) settings.fifo_priority = 1;
-  else settings.reservation = implicit(trial);
-  const auto thread = hal::Thread::start(settings, [] {});
-  if (!thread) return Unexpected(thread.error());
-  return {};
-}
-
 class Placer {
  public:
-  Placer(const TaskSet& tasks, const Board& board, const Plan& plan, const hal::Machine& machine)
-      : tasks_(tasks), board_(board), plan_(plan), machine_(machine), online_(machine.online_cores()) {}
+  Placer(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine)
+      : set_(set), tasks_(set.tasks), board_(set.board), plan_(plan), machine_(machine), online_(set.machine.cores) {}
 
   Result<Placement> place() {
     const bool separate = choose_cores();
@@ -77,8 +65,8 @@ class Placer {
 
   /// True when the compute engine shares its core with no task.
   bool choose_cores() {
-    compute_core_ = board_.compute_core.value_or(online_.back());
-    service_core_ = board_.service_core.value_or(default_service_core(online_));
+    compute_core_ = set_.compute_core();
+    service_core_ = set_.service_core();
     for (unsigned* core : {&compute_core_, &service_core_})
       if (!is_online(*core)) *core = fallback(*core, "board '" + board_.name + "'");
     bool separate = true;
@@ -107,9 +95,10 @@ class Placer {
   /// What the plan is made for, if the machine gives it.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
-    if (const auto tried = attempt(planned); tried) policy_ = planned;
+    const std::string& refusal = planned == ThreadPolicy::deadline ? set_.machine.no_deadline : set_.machine.no_fifo;
+    if (refusal.empty()) policy_ = planned;
     else
-      lacks("threads run under SCHED_OTHER, without real-time priority: " + tried.error().what,
+      lacks("threads run under SCHED_OTHER, without real-time priority: " + refusal,
             "run `rtexec probe` for what to change");
     if (policy_ == ThreadPolicy::deadline && tick() > Duration(policies::longest_tick))
       lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " +
@@ -180,6 +169,7 @@ class Placer {
     placement_.completion.push_back(settings(name + ".after", cores_[index], priority, plan.after_reservation));
   }
 
+  const ResolvedSet& set_;
   const TaskSet& tasks_;
   const Board& board_;
   const Plan& plan_;
@@ -194,19 +184,8 @@ class Placer {
 
 } // namespace
 
-unsigned default_service_core(const std::vector<unsigned>& online) {
-  constexpr std::size_t enough = 4;
-  return online.size() < enough ? online.front() : online[online.size() - 2];
-}
-
-ThreadPolicy available_policy(ThreadPolicy asked) {
-  if (asked != ThreadPolicy::automatic) return asked;
-  return !attempt(ThreadPolicy::fifo) && attempt(ThreadPolicy::deadline) ? ThreadPolicy::deadline : ThreadPolicy::fifo;
-}
-
-Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan,
-                                const hal::Machine& machine) {
-  return Placer(tasks, board, plan, machine).place();
+Result<Placement> place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine) {
+  return Placer(set, plan, machine).place();
 }
 
 SchedulingClass scheduling_of(const hal::ThreadSettings& settings) {

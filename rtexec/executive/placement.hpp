@@ -2,7 +2,7 @@
 // machine could not give.
 #pragma once
 
-#include <rtexec/board.hpp>
+#include "config/resolved_set.hpp"
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
@@ -25,19 +25,9 @@ struct Placement {
   std::vector<std::string> degraded;
 };
 
-/// What to plan for where the task set leaves it open: SCHED_FIFO, or SCHED_DEADLINE where only that is allowed. Tries
-/// both.
-[[nodiscard]] ThreadPolicy available_policy(ThreadPolicy asked);
-
-/// Of the scheduler and the copy engines where the board names none: the first core, or where there are four or more,
-/// the one beside the compute engine's, since the first serves most interrupts. `online` is ascending, and the compute
-/// engine's core is the last.
-[[nodiscard]] unsigned default_service_core(const std::vector<unsigned>& online);
-
 /// Settings for the class that `plan` was made for: reservations as planned, or FIFO priorities. Where the machine
 /// refuses that class, or lacks a core: refused, or with allow_degraded what is left, each lack named in `degraded`.
-[[nodiscard]] Result<Placement> place_threads(const TaskSet& tasks, const Board& board, const Plan& plan,
-                                              const hal::Machine& machine);
+[[nodiscard]] Result<Placement> place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine);
 
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 

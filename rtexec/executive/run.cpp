@@ -46,7 +46,7 @@ Result<> Run::start() {
   if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
   else if (idle.error().code != Errc::unsupported)
     if (const auto accepted = accept(Unexpected(idle.error())); !accepted) return accepted;
-  auto placement = place_threads(set_.tasks, set_.board, plan_, hal::Machine());
+  auto placement = place_threads(set_, plan_, hal::Machine());
   if (!placement) return Unexpected(placement.error());
   partition_ = std::move(placement->partition);
   if (const auto claimed = claim_cores(*placement); !claimed) return claimed;

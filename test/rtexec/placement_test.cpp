@@ -1,5 +1,6 @@
 // Which settings the threads of a plan get, and a plan's reservations under the kernel of this machine.
 #include "rtexec/executive/placement.hpp"
+#include <rtexec/planning.hpp>
 
 #include "policies/admission.hpp"
 #include "policies/reservations.hpp"
@@ -45,7 +46,7 @@ struct PlacementOf : testing::Test {
     set.executive.threads = threads;
     const Board board = board_of();
     plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
-    auto placed = place_threads(set, board, plan, machine);
+    auto placed = place_threads({set, board, this_machine()}, plan, machine);
     if (!placed) throw std::runtime_error(placed.error().what);
     return std::move(*placed);
   }
@@ -103,7 +104,7 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
   board.compute_core = board.service_core = 0; // as where one of them is not there for the process
   const auto coincide = [&] {
-    return std::ranges::any_of(place_threads(set, board, plan, machine).value().degraded,
+    return std::ranges::any_of(place_threads({set, board, this_machine()}, plan, machine).value().degraded,
                                [](const std::string& line) { return line.contains("copy engines"); });
   };
   EXPECT_FALSE(coincide());
@@ -114,9 +115,14 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
 }
 
 TEST(AvailablePolicy, IsWhatWasAskedOrOneOfTheTwo) {
-  EXPECT_EQ(available_policy(ThreadPolicy::fifo), ThreadPolicy::fifo);
-  EXPECT_EQ(available_policy(ThreadPolicy::deadline), ThreadPolicy::deadline);
-  EXPECT_NE(available_policy(ThreadPolicy::automatic), ThreadPolicy::automatic);
+  const auto available = [](ThreadPolicy asked) {
+    TaskSet tasks;
+    tasks.executive.threads = asked;
+    return resolve(tasks, {}, this_machine()).tasks.executive.threads;
+  };
+  EXPECT_EQ(available(ThreadPolicy::fifo), ThreadPolicy::fifo);
+  EXPECT_EQ(available(ThreadPolicy::deadline), ThreadPolicy::deadline);
+  EXPECT_NE(available(ThreadPolicy::automatic), ThreadPolicy::automatic);
 }
 
 // ---- under this machine's kernel ----
@@ -184,7 +190,7 @@ TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
   if (here.online_cores().size() < 2) GTEST_SKIP() << "one core";
   plan.tasks[0].core = here.online_cores()[1];
   plan.tasks[1].core = here.online_cores()[0];
-  const auto placed = place_threads(set, board, plan, here);
+  const auto placed = place_threads({set, board, this_machine()}, plan, here);
   ASSERT_TRUE(placed) << placed.error().what;
   EXPECT_EQ(placed->release[0].core, plan.tasks[0].core);
   EXPECT_EQ(placed->completion[1].core, plan.tasks[1].core);

@@ -1,0 +1,21 @@
+#include <rtexec/planning.hpp>
+
+#include "rtexec/executive/loaded_set.hpp"
+
+namespace rtexec {
+
+Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine,
+                        std::map<std::string, std::unique_ptr<Workload>> workloads) {
+  executive::Setup setup;
+  setup.workloads = std::move(workloads);
+  auto set = executive::load(std::move(tasks), setup, std::move(machine));
+  if (!set) return Unexpected(set.error());
+  auto made = executive::make_plan(*set);
+  if (!made) return Unexpected(made.error());
+  return PlannedSet{.tasks = std::move(set->tasks),
+                    .board = std::move(set->board),
+                    .machine = std::move(set->machine),
+                    .plan = std::move(*made)};
+}
+
+} // namespace rtexec

@@ -1,0 +1,66 @@
+#include "rtexec/json/machine.hpp"
+
+#include "config/files.hpp"
+#include "config/text.hpp"
+#include <rtexec/planning.hpp>
+
+#include <algorithm>
+
+namespace rtexec {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
+constexpr unsigned last_core = 1023; // of a kernel cpu_set_t
+
+std::string text_of(const json& facts, const char* key) {
+  const auto found = facts.find(key);
+  return found != facts.end() && found->is_string() ? config::escaped(found->get<std::string>()) : std::string();
+}
+
+bool is_core(const json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= last_core; }
+
+/// Ascending and different; empty: not a list of cores.
+std::vector<unsigned> cores_of(const json& facts) {
+  const auto found = facts.find("cores");
+  if (found == facts.end() || !found->is_array() || !std::ranges::all_of(*found, is_core)) return {};
+  auto cores = found->get<std::vector<unsigned>>();
+  return std::ranges::adjacent_find(cores, std::ranges::greater_equal{}) == cores.end() ? cores
+                                                                                        : std::vector<unsigned>{};
+}
+
+} // namespace
+
+json to_json(const MachineFacts& machine) {
+  return {{"name", machine.name},
+          {"cores", machine.cores},
+          {"no_fifo", machine.no_fifo},
+          {"no_deadline", machine.no_deadline},
+          {"device_memory_bytes", machine.device_memory.count}};
+}
+
+Result<MachineFacts> read_machine(const std::filesystem::path& file) {
+  const auto text = config::read_file(file, max_file_bytes);
+  if (!text) return Unexpected(text.error());
+  const json probed = json::parse(*text, nullptr, false);
+  if (probed.is_array())
+    for (const json& finding : probed) {
+      if (!finding.is_object() || !finding.contains("machine") || !finding["machine"].is_object()) continue;
+      const json& facts = finding["machine"];
+      MachineFacts machine{.name = text_of(facts, "name"),
+                           .cores = cores_of(facts),
+                           .no_fifo = text_of(facts, "no_fifo"),
+                           .no_deadline = text_of(facts, "no_deadline"),
+                           .here = false};
+      if (const auto memory = facts.find("device_memory_bytes"); memory != facts.end() && memory->is_number_unsigned())
+        machine.device_memory = Bytes{memory->get<std::uint64_t>()};
+      if (!machine.cores.empty()) return machine;
+    }
+  return fail(Errc::bad_input, file.string() +
+                                   ": error: it describes no machine: write it there with `rtexec probe "
+                                   "--json FILE`");
+}
+
+} // namespace rtexec
