@@ -1,43 +1,152 @@
-// How the enumerations of the configuration are spelled, in TOML files and in reports: one table each.
+// How the enumerations of the configuration are spelled, in TOML files, reports and traces: one table each.
 #pragma once
 
 #include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 
+#include <array>
 #include <span>
 #include <string_view>
 
 namespace rtexec {
 
 template <class Enum> struct Spelling {
-  std::string_view text;
+  std::string_view text; // a literal: ends in a zero
   Enum value;
 };
 
-/// Every value of `Enum` with its spelling.
-template <class Enum> [[nodiscard]] std::span<const Spelling<Enum>> spellings();
-template <> std::span<const Spelling<Order>> spellings();
-template <> std::span<const Spelling<PriorityAssignment>> spellings();
-template <> std::span<const Spelling<Criticality>> spellings();
-template <> std::span<const Spelling<OnOverrun>> spellings();
-template <> std::span<const Spelling<WorkloadKind>> spellings();
-template <> std::span<const Spelling<MemoryPolicy>> spellings();
-template <> std::span<const Spelling<SwapPolicy>> spellings();
-template <> std::span<const Spelling<StoreKind>> spellings();
-template <> std::span<const Spelling<MemoryClass>> spellings();
-template <> std::span<const Spelling<SwapCandidates>> spellings();
-template <> std::span<const Spelling<ThreadPolicy>> spellings();
-template <> std::span<const Spelling<DeviceKind>> spellings();
-template <> std::span<const Spelling<Precision>> spellings();
-template <> std::span<const Spelling<Completion>> spellings();
-template <> std::span<const Spelling<TrafficPattern>> spellings();
-template <> std::span<const Spelling<RegulateWhile>> spellings();
-template <> std::span<const Spelling<BandwidthSharing>> spellings();
-template <> std::span<const Spelling<Overshoot>> spellings();
-template <> std::span<const Spelling<CounterBackEnd>> spellings();
+/// The table of `Enum`: every value with its spelling.
+template <class Enum> inline constexpr std::array<Spelling<Enum>, 0> spellings_of{};
+
+template <>
+inline constexpr auto spellings_of<Order> =
+    std::to_array<Spelling<Order>>({{"edf", Order::edf}, {"static-priority", Order::static_priority}});
+
+template <>
+inline constexpr auto spellings_of<PriorityAssignment> =
+    std::to_array<Spelling<PriorityAssignment>>({{"rate-monotonic", PriorityAssignment::rate_monotonic},
+                                                 {"deadline-monotonic", PriorityAssignment::deadline_monotonic},
+                                                 {"explicit", PriorityAssignment::explicit_priorities},
+                                                 {"audsley", PriorityAssignment::audsley}});
+
+template <>
+inline constexpr auto spellings_of<Criticality> = std::to_array<Spelling<Criticality>>(
+    {{"real-time", Criticality::real_time}, {"best-effort", Criticality::best_effort}});
+
+template <>
+inline constexpr auto spellings_of<OnOverrun> = std::to_array<Spelling<OnOverrun>>({{"skip", OnOverrun::skip},
+                                                                                    {"catch-up", OnOverrun::catch_up},
+                                                                                    {"re-phase", OnOverrun::re_phase},
+                                                                                    {"abort-job", OnOverrun::abort_job},
+                                                                                    {"stop", OnOverrun::stop}});
+
+template <>
+inline constexpr auto spellings_of<WorkloadKind> =
+    std::to_array<Spelling<WorkloadKind>>({{"dnn", WorkloadKind::dnn},
+                                           {"synthetic", WorkloadKind::synthetic},
+                                           {"traffic", WorkloadKind::traffic},
+                                           {"winograd", WorkloadKind::winograd},
+                                           {"custom", WorkloadKind::custom}});
+
+template <>
+inline constexpr auto spellings_of<MemoryPolicy> = std::to_array<Spelling<MemoryPolicy>>({{"auto",
+                                                                                           MemoryPolicy::automatic},
+                                                                                          {"D", MemoryPolicy::device},
+                                                                                          {"M", MemoryPolicy::managed},
+                                                                                          {"H", MemoryPolicy::host}});
+
+template <>
+inline constexpr auto spellings_of<SwapPolicy> =
+    std::to_array<Spelling<SwapPolicy>>({{"pipelined", SwapPolicy::pipelined},
+                                         {"serial", SwapPolicy::serial},
+                                         {"rt-swap", SwapPolicy::rt_swap},
+                                         {"mo-vmm", SwapPolicy::mo_vmm},
+                                         {"min", SwapPolicy::min},
+                                         {"pageable", SwapPolicy::pageable},
+                                         {"lru", SwapPolicy::lru},
+                                         {"none", SwapPolicy::none}});
+
+template <>
+inline constexpr auto spellings_of<StoreKind> = std::to_array<Spelling<StoreKind>>({{"pinned", StoreKind::pinned},
+                                                                                    {"pageable", StoreKind::pageable},
+                                                                                    {"file", StoreKind::file}});
+
+template <>
+inline constexpr auto spellings_of<MemoryClass> = std::to_array<Spelling<MemoryClass>>(
+    {{"constant", MemoryClass::constant}, {"scratch", MemoryClass::scratch}, {"state", MemoryClass::state}});
+
+template <>
+inline constexpr auto spellings_of<SwapCandidates> = std::to_array<Spelling<SwapCandidates>>(
+    {{"constants-first", SwapCandidates::constants_first}, {"largest-first", SwapCandidates::largest_first}});
+
+template <>
+inline constexpr auto spellings_of<ThreadPolicy> = std::to_array<Spelling<ThreadPolicy>>(
+    {{"auto", ThreadPolicy::automatic}, {"fifo", ThreadPolicy::fifo}, {"deadline", ThreadPolicy::deadline}});
+
+template <>
+inline constexpr auto spellings_of<DeviceKind> = std::to_array<Spelling<DeviceKind>>({{"host", DeviceKind::host},
+                                                                                      {"cuda", DeviceKind::cuda}});
+
+template <>
+inline constexpr auto spellings_of<Precision> = std::to_array<Spelling<Precision>>({{"fp32", Precision::fp32},
+                                                                                    {"tf32", Precision::tf32},
+                                                                                    {"fp16", Precision::fp16}});
+
+template <>
+inline constexpr auto spellings_of<Completion> = std::to_array<Spelling<Completion>>({{"block", Completion::block},
+                                                                                      {"spin", Completion::spin}});
+
+template <>
+inline constexpr auto spellings_of<TrafficPattern> =
+    std::to_array<Spelling<TrafficPattern>>({{"write", TrafficPattern::write},
+                                             {"read", TrafficPattern::read},
+                                             {"copy", TrafficPattern::copy},
+                                             {"latency", TrafficPattern::latency}});
+
+template <>
+inline constexpr auto spellings_of<RegulateWhile> =
+    std::to_array<Spelling<RegulateWhile>>({{"device-works", RegulateWhile::device_works},
+                                            {"device-busy", RegulateWhile::device_busy},
+                                            {"always", RegulateWhile::always}});
+
+template <>
+inline constexpr auto spellings_of<BandwidthSharing> =
+    std::to_array<Spelling<BandwidthSharing>>({{"none", BandwidthSharing::none},
+                                               {"spare", BandwidthSharing::spare},
+                                               {"proportional", BandwidthSharing::proportional}});
+
+template <>
+inline constexpr auto spellings_of<Overshoot> = std::to_array<Spelling<Overshoot>>({{"carry", Overshoot::carry},
+                                                                                    {"forgive", Overshoot::forgive}});
+
+template <>
+inline constexpr auto spellings_of<CounterBackEnd> =
+    std::to_array<Spelling<CounterBackEnd>>({{"auto", CounterBackEnd::automatic},
+                                             {"core", CounterBackEnd::core},
+                                             {"thread", CounterBackEnd::thread},
+                                             {"polling", CounterBackEnd::polling}});
+
+template <>
+inline constexpr auto spellings_of<Errc> = std::to_array<Spelling<Errc>>({{"bad-input", Errc::bad_input},
+                                                                          {"not-proved", Errc::not_proved},
+                                                                          {"missed", Errc::missed},
+                                                                          {"refused", Errc::refused},
+                                                                          {"out-of-memory", Errc::out_of_memory},
+                                                                          {"unsupported", Errc::unsupported},
+                                                                          {"device-fault", Errc::device_fault},
+                                                                          {"device-lost", Errc::device_lost},
+                                                                          {"cancelled", Errc::cancelled},
+                                                                          {"io-error", Errc::io_error},
+                                                                          {"corrupted", Errc::corrupted}});
+
+template <class Enum> [[nodiscard]] constexpr std::span<const Spelling<Enum>> spellings() {
+  static_assert(!spellings_of<Enum>.empty(), "an enumeration without a table");
+  return spellings_of<Enum>;
+}
 
 /// "edf", "best-effort", "D", ...
-template <class Enum> [[nodiscard]] std::string_view spelling(Enum value) {
+template <class Enum> [[nodiscard]] constexpr std::string_view spelling(Enum value) {
   for (const Spelling<Enum>& known : spellings<Enum>())
     if (known.value == value) return known.text;
   return "?";

@@ -285,7 +285,7 @@ void TaskRun::count_end(Status outcome, Instant end) noexcept {
   keep_record(outcome, missed, end);
   if (!missed) return;
   increment(missed_);
-  traces::job_miss(id(), job_.deadline, end);
+  traces::job_miss(id(), end, job_.deadline, end - job_.deadline);
   tell_miss(end - job_.nominal);
 }
 
@@ -305,7 +305,7 @@ bool TaskRun::count_outcome(Status outcome, Instant end) noexcept {
     increment(completed_);
     response_.add(end - job_.nominal);
     last_response_.store((end - job_.nominal).count(), std::memory_order_relaxed);
-    traces::job_end(id(), job_.nominal, end, executed_after_);
+    traces::job_end(id(), end, end - job_.nominal, executed_after_);
     return late;
   }
   return true;

@@ -56,7 +56,7 @@ void Tracer::see(const Step& step) {
   case Kind::stop: return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
   case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
   case Kind::transfer_end: return end_transfer(step);
-  case Kind::fail: return write(traces::job_miss, job, progress_[job.task].deadline, now);
+  case Kind::fail: return miss(job, now);
   }
 }
 
@@ -106,10 +106,9 @@ void Tracer::request(const Step& step) {
 }
 
 void Tracer::complete(const Step& step) {
-  const Instant deadline = progress_[step.job.task].deadline;
   begin_part(step.job, step.now);
-  write(traces::job_end, step.job, step.nominal, step.now, progress_[step.job.task].executed);
-  if (step.now > deadline) write(traces::job_miss, step.job, deadline, step.now);
+  write(traces::job_end, step.job, step.now, step.now - step.nominal, progress_[step.job.task].executed);
+  if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
 }
 
 /// An abandoned job ends when the next one is released, or with the run.
@@ -119,7 +118,12 @@ void Tracer::end_abandoned(std::uint32_t task, Instant at) {
   const policies::JobId job{task, progress.job};
   if (progress.started && !progress.ready) end_first_part(job, at);
   write(traces::job_abort, job, at);
-  write(traces::job_miss, job, progress.deadline, at);
+  miss(job, at);
+}
+
+void Tracer::miss(policies::JobId job, Instant at) {
+  const Instant deadline = progress_[job.task].deadline;
+  write(traces::job_miss, job, at, deadline, at - deadline);
 }
 
 void Tracer::end_transfer(const Step& step) {

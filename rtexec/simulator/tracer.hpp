@@ -57,6 +57,7 @@ class Tracer {
   void request(const Step& step);
   void complete(const Step& step);
   void end_abandoned(std::uint32_t task, Instant at);
+  void miss(policies::JobId job, Instant at);
   void end_transfer(const Step& step);
   void make_room();
   template <class Event, class... Arguments> void write(Event event, const Arguments&... arguments) {

@@ -30,6 +30,12 @@ const Fields swap =
 const CtfField outcome{"outcome", Type::enumeration, {{"ok", 0}, {"device-fault", 7}, {"io-error", 10}}};
 const CtfField executed{"executed", Type::i64};
 
+template <class Enum> CtfField enumeration(const char* name) {
+  CtfField field{name, Type::enumeration, {}};
+  for (const auto& known : spellings<Enum>()) field.labels.emplace_back(known.text, static_cast<unsigned>(known.value));
+  return field;
+}
+
 /// One kind of record as an event.
 struct Form {
   RecordKind kind;
@@ -101,7 +107,11 @@ std::vector<Form> job_forms() {
          of_job(r, v);
          v.insert(v.end(), {ns(r.deadline), (r.at - r.deadline).count()});
        }},
-      {job_overrun, "job_overrun", job + at, of_job},
+      {job_overrun, "job_overrun", job + at + Fields{enumeration<OnOverrun>("policy"), {"decision", Type::enumeration}},
+       [](const Record& r, Values& v) {
+         of_job(r, v);
+         v.insert(v.end(), {n(0), n(0)});
+       }},
       {job_skip, "job_skip", Fields{{"task", Type::u32}, {"nominal", Type::i64}} + at,
        [](const Record& r, Values& v) {
          v = {n(r.job.task), ns(r.nominal), ns(r.at)};
@@ -164,12 +174,6 @@ const std::array<Form, static_cast<std::size_t>(RecordKind::other)>& forms() {
   return all;
 }
 
-template <class Enum> CtfField enumeration(const char* name) {
-  CtfField field{name, Type::enumeration, {}};
-  for (const auto& known : spellings<Enum>()) field.labels.emplace_back(known.text, static_cast<unsigned>(known.value));
-  return field;
-}
-
 enum SetupEvent : std::size_t {
   run_begin,
   plan,
@@ -198,7 +202,8 @@ CtfChannel setup_events() {
       {{"rtexec:run_begin",
         {{"version", Type::text}, {"machine", Type::text}, {"simulated", Type::u8}, {"start", Type::i64}}},
        {"rtexec:plan", Fields{{"proved", Type::u8}, enumeration<Order>("order"), {"tasks", Type::u32}} +
-                           lengths({"demand_bytes", "capacity_bytes", "chunk_bytes"}, Type::u64)},
+                           lengths({"demand_bytes", "capacity_bytes", "chunk_bytes"}, Type::u64) +
+                           Fields{{"tightest_test", Type::text}, {"tightest_task", Type::text}, {"slack", Type::i64}}},
        {"rtexec:task_info",
         task + Fields{{"name", Type::text}, enumeration<Criticality>("criticality"), {"promised", Type::u8}} +
             lengths({"period", "deadline", "offset"}) + lengths({"core", "core_rank", "device_rank"}, Type::u32) +
@@ -219,7 +224,9 @@ CtfChannel setup_events() {
                                      lengths({"left", "right", "slack"}) + Fields{{"limiting_task", Type::text}}},
        {"rtexec:degraded", {{"what", Type::text}}},
        {"rtexec:probe", {{"service", Type::text}, {"found", Type::text}}},
-       {"rtexec:device_memory", {{"name", Type::text}, {"used_bytes", Type::u64}}},
+       {"rtexec:device_memory",
+        Fields{{"name", Type::text}} +
+            lengths({"used_bytes", "context_bytes", "demand_bytes", "separate_bytes"}, Type::u64)},
        {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
 }
 
@@ -265,7 +272,7 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
     put(swap_plan, {static_cast<std::int64_t>(setup.swap->policy), setup.swap->frames, setup.swap->copy_engines,
                     n(setup.swap->chunk.count), setup.swap->store});
   put(plan, {setup.proved ? 1 : 0, static_cast<std::int64_t>(setup.order), n(setup.tasks.size()), n(setup.demand.count),
-             n(setup.capacity.count), n(setup.chunk.count)});
+             n(setup.capacity.count), n(setup.chunk.count), "", "", n(0)});
   for (const traces::TestSetup& test : setup.tests)
     put(admission_test, {test.name, test.proved ? 1 : 0, test.baseline ? 1 : 0, test.left.count(), test.right.count(),
                          test.slack.count(), test.limiting_task});
@@ -273,7 +280,7 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
   for (const unsigned core : setup.regulated_cores) put(regulated_core, {core, 1'000'000});
   for (const std::string& what : setup.degraded) put(degraded, {what});
   for (const traces::ProbeSetup& found : setup.probes) put(probe, {found.service, found.found});
-  if (!setup.device.empty()) put(device_memory, {setup.device, std::int64_t{0}});
+  if (!setup.device.empty()) put(device_memory, {setup.device, n(0), n(0), n(0), n(0)});
 }
 
 void TraceWriter::write(unsigned core, const Record& record) {

@@ -227,8 +227,8 @@ void emit_each_event() {
   device_end(job, at(171), Unexpected(Errc::device_fault));
   device_end(job, at(172), Unexpected(Errc::device_lost));
   after_begin(job, at(175));
-  job_end(job, at(100), at(210), Duration(34));
-  job_miss(job, at(200), at(210));
+  job_end(job, at(210), Duration(110), Duration(34));
+  job_miss(job, at(210), at(200), Duration(10));
   job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
   job_skip(3, at(400), at(401));
   job_abort(job, at(410));

@@ -1,8 +1,9 @@
-// Turns events of libbabeltrace2 into records. The fields of each class of events are looked up once; an event then
-// costs a call or two per field.
+// Turns events of libbabeltrace2 into the structs of traces/events.hpp, and these into records and the set-up of the
+// run. The fields of each class of events are looked up once; an event then costs a call or two per field.
 #pragma once
 
 #include "traces/reading/reader.hpp"
+#include "traces/reading/setup_decoder.hpp"
 
 #include <babeltrace2/babeltrace.h>
 
@@ -14,40 +15,46 @@
 
 namespace rtexec::traces {
 
-class RecordDecoder {
+class EventDecoder {
  public:
+  /// Set-up events go to `setup`, which outlives it.
+  explicit EventDecoder(RunSetup& setup) : setup_(setup) {}
+
   /// The event as a record; RecordKind::other where it is none. Valid until the next call.
   [[nodiscard]] const Record& decode(const bt_event* event, Instant time);
-  /// "job_end.executed": fields of records that the trace's version of an event does not have; they keep their
-  /// defaults.
+  /// "job_end.executed": fields that the trace's version of an event does not have; they keep their defaults.
   [[nodiscard]] const std::set<std::string>& unknown_fields() const { return unknown_; }
 
-  using Put = void (*)(Record& record, std::int64_t value);
-  /// One field of one class of events.
-  struct Step {
-    enum class Type : std::uint8_t { is_signed, is_unsigned, is_enumeration };
-    /// A range of values with a label, and what that label means.
-    struct Meaning {
+  /// A part of a field (events.hpp) in one class of events.
+  struct Part {
+    enum class Type : std::uint8_t { absent, is_signed, is_unsigned, is_enumeration, is_text };
+    /// A range of an enumeration's values, and what their label means.
+    struct Label {
       std::uint64_t lower, upper;
       std::int64_t value;
     };
-    Type type{};
+    static constexpr std::int64_t unknown_label = -1;
+    Type type = Type::absent;
     std::uint64_t index = 0; // in the payload
-    Put put = nullptr;
-    std::vector<Meaning> meanings;
+    std::vector<Label> labels;
   };
 
  private:
-  struct Plan {
+  /// How one class of events is decoded.
+  struct Class {
+    void (EventDecoder::*decode)(const Class& type, const bt_field* payload) = nullptr; // null: not ours
     RecordKind kind = RecordKind::other;
-    std::vector<Step> steps;
+    std::vector<Part> parts;
   };
 
-  [[nodiscard]] Plan make_plan(const bt_event_class* type);
+  [[nodiscard]] Class make_class(const bt_event_class* type);
+  template <class Event> [[nodiscard]] Class class_of(RecordKind kind, const bt_field_class* payload);
+  template <class Event> void decode_as(const Class& type, const bt_field* payload);
 
-  std::unordered_map<const bt_event_class*, Plan> plans_;
-  const bt_event_class* last_class_ = nullptr;
-  const Plan* last_plan_ = nullptr;
+  SetupDecoder setup_;
+  std::unordered_map<const bt_event_class*, Class> classes_;
+  const bt_event_class* last_type_ = nullptr;
+  const Class* last_class_ = nullptr;
   std::set<std::string> unknown_;
   Record record_;
 };

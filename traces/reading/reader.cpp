@@ -2,7 +2,6 @@
 
 #include "traces/reading/decoder.hpp"
 #include "traces/reading/merge.hpp"
-#include "traces/reading/setup_decoder.hpp"
 
 #include <babeltrace2/babeltrace.h>
 
@@ -40,28 +39,22 @@ class EventReader final : public EventSink {
 /// Each event as a record; the set-up's beside them.
 class RecordReader final : public EventSink {
  public:
-  RecordReader(RunSetup& setup, RecordHandler& handler) : setup_(setup), handler_(handler) {}
+  RecordReader(RunSetup& setup, RecordHandler& handler) : decoder_(setup), handler_(handler) {}
 
-  void event(const bt_event* event, Instant time) override {
-    const Record& record = decoder_.decode(event, time);
-    if (record.kind == RecordKind::other) setup_.decode(RecordedEvent(event, time));
-    handler_.record(record);
-  }
+  void event(const bt_event* event, Instant time) override { handler_.record(decoder_.decode(event, time)); }
   void loss(const Loss& loss) override { handler_.loss(loss); }
   [[nodiscard]] bool stops() const override { return handler_.stops(); }
 
   /// What the version that recorded did not write; empty: nothing.
   [[nodiscard]] std::string note() const {
     std::string text;
-    for (const auto* unknown : {&setup_.unknown_fields(), &decoder_.unknown_fields()})
-      for (const std::string& field : *unknown)
-        text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
+    for (const std::string& field : decoder_.unknown_fields())
+      text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
     return text;
   }
 
  private:
-  SetupDecoder setup_;
-  RecordDecoder decoder_;
+  EventDecoder decoder_;
   RecordHandler& handler_;
 };
 

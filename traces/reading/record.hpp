@@ -9,37 +9,18 @@
 
 namespace rtexec::traces {
 
-/// What happened after the start. Which fields of Record hold beside `kind` and `time` is said here; meanings:
-/// traces/README.md.
+/// What happened after the start: the events of the table that are not of the set-up, and `other`: one of the set-up
+/// (setup.hpp), totals, or not ours.
 enum class RecordKind : std::uint8_t {
-  job_release,    // job, nominal, at (its field `actual`), deadline
-  job_start,      // job, at
-  cpu_end,        // job, at, executed
-  device_request, // job, at, deadline
-  device_begin,   // job, at
-  device_end,     // job, at, ok
-  after_begin,    // job, at
-  job_end,        // job, at, executed, response
-  job_miss,       // job, at, deadline
-  job_overrun,    // job, at
-  job_skip,       // job.task, nominal, at
-  job_abort,      // job, at
-  device_fault,   // job
-  swap_in_begin,  // transfer, job (the one that it moves for), at
-  swap_in_end,    // transfer, job, at, ok, bytes
-  swap_out_begin,
-  swap_out_end,
-  scheduler_input,  // sequence, input
-  scheduler_action, // sequence, action
-  throttle_begin,   // core, at
-  throttle_end,     // core, at
-  bandwidth_budget, // core, at, bytes (in a period)
-  layer_begin,      // job, layer, at
-  layer_end,        // job, layer, at
-  run_end,          // at
-  other,            // of a set-up event (setup.hpp), or not ours
+#define RTEXEC_EVENT(event, ...) event,
+#define RTEXEC_SETUP_EVENT(...)
+#define RTEXEC_TOTALS_EVENT(...)
+#include "traces/events.inc"
+  other,
 };
 
+/// Beside `kind` and `time` it has the fields of its event, under the same names, but: `actual` of job_release is `at`,
+/// `outcome` is `ok`, sizes are `bytes`, and a task alone is that of `job`.
 struct Record {
   RecordKind kind = RecordKind::other;
   bool ok = true;         // of an outcome

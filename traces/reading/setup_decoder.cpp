@@ -2,152 +2,108 @@
 
 #include "config/names.hpp"
 
-#include <utility>
-
 namespace rtexec::traces {
 namespace {
 
 /// A damaged trace may name any.
-constexpr std::uint64_t most_tasks = 4096, most_layers = 65'536;
+constexpr std::uint32_t most_tasks = 4096, most_layers = 65'536;
 
 } // namespace
 
-/// The fields of one event; those that it lacks are noted and get a default.
-class SetupDecoder::Fields {
- public:
-  Fields(const RecordedEvent& event, std::string_view name, std::set<std::string>& unknown)
-      : event_(event), name_(name), unknown_(unknown) {}
-
-  [[nodiscard]] std::int64_t integer(const char* field, std::int64_t otherwise = 0) const {
-    const auto value = event_.integer(field);
-    if (!value) note(field);
-    return value.value_or(otherwise);
-  }
-  [[nodiscard]] std::string text(const char* field) const {
-    const auto value = event_.text(field);
-    if (!value) note(field);
-    return std::string(value.value_or(""));
-  }
-  [[nodiscard]] bool flag(const char* field) const { return integer(field) != 0; }
-  [[nodiscard]] Duration length(const char* field) const { return Duration(integer(field)); }
-  [[nodiscard]] Bytes bytes(const char* field) const { return {static_cast<std::uint64_t>(integer(field))}; }
-  [[nodiscard]] std::uint32_t count(const char* field) const { return static_cast<std::uint32_t>(integer(field)); }
-  template <class Enum> [[nodiscard]] Enum one_of(const char* field, Enum otherwise) const {
-    const std::string value = text(field);
-    for (const auto& known : spellings<Enum>())
-      if (known.text == value) return known.value;
-    return otherwise;
-  }
-
- private:
-  void note(const char* field) const { unknown_.insert(std::string(name_) + "." + field); }
-
-  const RecordedEvent& event_;
-  std::string_view name_;
-  std::set<std::string>& unknown_;
-};
-
-TaskSetup* SetupDecoder::task(const Fields& fields) {
-  const std::uint64_t index = fields.count("task");
+TaskSetup* SetupDecoder::task(std::uint32_t index) {
   if (index >= most_tasks) return nullptr;
   if (index >= setup_.tasks.size()) setup_.tasks.resize(index + 1);
   return &setup_.tasks[index];
 }
 
-void SetupDecoder::plan(Fields& fields) {
-  setup_.proved = fields.flag("proved");
-  setup_.order = fields.one_of("order", Order::edf);
-  setup_.demand = fields.bytes("demand_bytes");
-  setup_.capacity = fields.bytes("capacity_bytes");
-  setup_.chunk = fields.bytes("chunk_bytes");
+void SetupDecoder::take(const event::run_begin& event) {
+  setup_.version = event.version;
+  setup_.machine = event.machine;
+  setup_.simulated = event.simulated;
+  if (setup_.simulated) setup_.device = "simulation";
+  setup_.start = event.start;
 }
 
-void SetupDecoder::task_info(Fields& fields) {
-  TaskSetup* task = this->task(fields);
+void SetupDecoder::take(const event::plan& event) {
+  setup_.proved = event.proved;
+  setup_.order = event.order;
+  setup_.demand = event.demand_bytes;
+  setup_.capacity = event.capacity_bytes;
+  setup_.chunk = event.chunk_bytes;
+}
+
+void SetupDecoder::take(const event::admission_test& event) {
+  setup_.tests.push_back({.name = event.name,
+                          .proved = event.proved,
+                          .baseline = event.baseline,
+                          .left = event.left,
+                          .right = event.right,
+                          .slack = event.slack,
+                          .limiting_task = event.limiting_task});
+}
+
+void SetupDecoder::take(const event::task_info& event) {
+  TaskSetup* task = this->task(event.task);
   if (!task) return;
-  task->name = fields.text("name");
-  task->criticality = fields.one_of("criticality", Criticality::real_time);
-  task->promised = fields.flag("promised");
-  task->period = fields.length("period");
-  task->deadline = fields.length("deadline");
-  task->offset = fields.length("offset");
-  task->core = fields.count("core");
-  task->core_rank = fields.count("core_rank");
-  task->device_rank = fields.count("device_rank");
-  task->wcet = {.before = fields.length("wcet_before"),
-                .device = fields.length("wcet_device"),
-                .after = fields.length("wcet_after")};
-  task->ready_by = fields.length("ready_by");
-  task->device_done_by = fields.length("device_done_by");
-  if (const auto bound = fields.integer("response_bound", -1); bound >= 0) task->response_bound = Duration(bound);
-  task->swap_slots = fields.count("swap_slots");
-  if (const auto slots = fields.integer("resident_slots", -1); slots >= 0)
-    task->resident_slots = static_cast<std::uint32_t>(slots);
+  task->name = event.name;
+  task->criticality = event.criticality;
+  task->promised = event.promised;
+  task->period = event.period;
+  task->deadline = event.deadline;
+  task->offset = event.offset;
+  task->core = event.core;
+  task->core_rank = event.core_rank;
+  task->device_rank = event.device_rank;
+  task->wcet = {.before = event.wcet_before, .device = event.wcet_device, .after = event.wcet_after};
+  task->ready_by = event.ready_by;
+  task->device_done_by = event.device_done_by;
+  task->response_bound = event.response_bound;
+  task->swap_slots = event.swap_slots;
+  task->resident_slots = event.resident_slots;
 }
 
-void SetupDecoder::task_memory(Fields& fields) {
-  TaskSetup* task = this->task(fields);
+void SetupDecoder::take(const event::task_memory& event) {
+  TaskSetup* task = this->task(event.task);
   if (!task) return;
-  task->memory_policy = fields.text("policy");
-  task->constant = fields.bytes("constant_bytes");
-  task->scratch = fields.bytes("scratch_bytes");
-  task->state = fields.bytes("state_bytes");
-  task->fixed = fields.bytes("fixed_bytes");
-  task->swap_volume = fields.bytes("swap_volume_bytes");
+  task->memory_policy = spelling(event.policy);
+  task->constant = event.constant_bytes;
+  task->scratch = event.scratch_bytes;
+  task->state = event.state_bytes;
+  task->fixed = event.fixed_bytes;
+  task->swap_volume = event.swap_volume_bytes;
 }
 
-void SetupDecoder::layer_info(Fields& fields) {
-  TaskSetup* task = this->task(fields);
-  const std::uint64_t layer = fields.count("layer");
-  if (!task || layer >= most_layers) return;
-  if (layer >= task->layers.size()) task->layers.resize(layer + 1);
-  task->layers[layer] = fields.text("name");
+void SetupDecoder::take(const event::task_workload& event) {
+  if (TaskSetup* task = this->task(event.task)) task->workload = event.workload;
 }
 
-void SetupDecoder::swap_plan(Fields& fields) {
-  setup_.swap = SwapSetup{.policy = fields.one_of("policy", SwapPolicy::pipelined),
-                          .frames = fields.count("frames"),
-                          .copy_engines = fields.count("copy_engines"),
-                          .chunk = fields.bytes("chunk_bytes"),
-                          .store = fields.text("store")};
+void SetupDecoder::take(const event::task_tuning& event) {
+  if (TaskSetup* task = this->task(event.task)) task->tuning.emplace_back(event.line);
 }
 
-void SetupDecoder::admission_test(Fields& fields) {
-  setup_.tests.push_back({.name = fields.text("name"),
-                          .proved = fields.flag("proved"),
-                          .baseline = fields.flag("baseline"),
-                          .left = fields.length("left"),
-                          .right = fields.length("right"),
-                          .slack = fields.length("slack"),
-                          .limiting_task = fields.text("limiting_task")});
+void SetupDecoder::take(const event::layer_info& event) {
+  TaskSetup* task = this->task(event.task);
+  if (!task || event.layer >= most_layers) return;
+  if (event.layer >= task->layers.size()) task->layers.resize(event.layer + 1);
+  task->layers[event.layer] = event.name;
 }
 
-void SetupDecoder::decode(const RecordedEvent& event) {
-  constexpr std::string_view provider = "rtexec:";
-  if (!event.name().starts_with(provider)) return;
-  const std::string_view name = event.name().substr(provider.size());
-  Fields fields(event, name, unknown_);
-  if (name == "plan") plan(fields);
-  else if (name == "task_info") task_info(fields);
-  else if (name == "task_memory") task_memory(fields);
-  else if (name == "task_workload") {
-    if (TaskSetup* task = this->task(fields)) task->workload = fields.text("workload");
-  } else if (name == "task_tuning") {
-    if (TaskSetup* task = this->task(fields)) task->tuning.push_back(fields.text("line"));
-  } else if (name == "layer_info") layer_info(fields);
-  else if (name == "swap_plan") swap_plan(fields);
-  else if (name == "admission_test") admission_test(fields);
-  else if (name == "regulated_core") setup_.regulated_cores.insert(fields.count("core"));
-  else if (name == "degraded") setup_.degraded.push_back(fields.text("what"));
-  else if (name == "probe") setup_.probes.push_back({.service = fields.text("service"), .found = fields.text("found")});
-  else if (name == "device_memory") setup_.device = fields.text("name");
-  else if (name == "run_begin") {
-    setup_.version = fields.text("version");
-    setup_.machine = fields.text("machine");
-    setup_.simulated = fields.flag("simulated");
-    if (setup_.simulated) setup_.device = "simulation";
-    setup_.start = Instant(fields.length("start"));
-  }
+void SetupDecoder::take(const event::degraded& event) { setup_.degraded.emplace_back(event.what); }
+
+void SetupDecoder::take(const event::probe& event) {
+  setup_.probes.push_back({.service = event.service, .found = event.found});
 }
+
+void SetupDecoder::take(const event::device_memory& event) { setup_.device = event.name; }
+
+void SetupDecoder::take(const event::swap_plan& event) {
+  setup_.swap = SwapSetup{.policy = event.policy,
+                          .frames = event.frames,
+                          .copy_engines = event.copy_engines,
+                          .chunk = event.chunk_bytes,
+                          .store = event.store};
+}
+
+void SetupDecoder::take(const event::regulated_core& event) { setup_.regulated_cores.insert(event.core); }
 
 } // namespace rtexec::traces

@@ -1,10 +1,10 @@
 // Collects what the set-up events of a trace say about the run.
 #pragma once
 
-#include "traces/reading/reader.hpp"
+#include "traces/events.hpp"
+#include "traces/reading/setup.hpp"
 
-#include <set>
-#include <string>
+#include <cstdint>
 
 namespace rtexec::traces {
 
@@ -12,22 +12,16 @@ class SetupDecoder {
  public:
   explicit SetupDecoder(RunSetup& setup) : setup_(setup) {}
 
-  void decode(const RecordedEvent& event);
-  /// "task_info.criticality": fields that the trace's version of an event does not have; they keep their defaults.
-  [[nodiscard]] const std::set<std::string>& unknown_fields() const { return unknown_; }
+  // One for each event of the set-up.
+#define RTEXEC_SETUP_EVENT(event_, ...) void take(const event::event_& event);
+#define RTEXEC_EVENT(...)
+#include "traces/events.inc"
 
  private:
-  class Fields;
-  TaskSetup* task(const Fields& fields);
-  void plan(Fields& fields);
-  void task_info(Fields& fields);
-  void task_memory(Fields& fields);
-  void layer_info(Fields& fields);
-  void swap_plan(Fields& fields);
-  void admission_test(Fields& fields);
+  /// Null where there are too many.
+  [[nodiscard]] TaskSetup* task(std::uint32_t index);
 
   RunSetup& setup_;
-  std::set<std::string> unknown_;
 };
 
 } // namespace rtexec::traces

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,11 +30,15 @@ constexpr const char* setup_channel = "setup";
 constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
 
-/// What is said once, before the first job.
-constexpr const char* setup_events[] = {"rtexec:run_begin",      "rtexec:plan",          "rtexec:task_info",
-                                        "rtexec:task_memory",    "rtexec:task_workload", "rtexec:task_tuning",
-                                        "rtexec:admission_test", "rtexec:degraded",      "rtexec:probe",
-                                        "rtexec:device_memory",  "rtexec:swap_plan",     "rtexec:regulated_core"};
+/// What is said once, before the first job; layers where they are recorded.
+std::vector<std::string> setup_events(bool layers) {
+  std::vector<std::string> all;
+#define RTEXEC_SETUP_EVENT(event, ...) all.emplace_back("rtexec:" #event);
+#define RTEXEC_EVENT(...)
+#include "traces/events.inc"
+  if (!layers) std::erase(all, "rtexec:layer_info");
+  return all;
+}
 
 template <auto destroy> struct Destroy {
   template <class T> void operator()(T* object) const { destroy(object); }
@@ -178,12 +181,10 @@ Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSess
   const bool overwrite = options.keeps == LttngSession::Keeps::latest;
   if (auto ok = add_channel(handle, domain, setup_channel, setup_buffers(options), false); !ok) return ok;
   if (auto ok = add_channel(handle, domain, events_channel, event_buffers(options), overwrite); !ok) return ok;
-  for (const char* event : setup_events)
-    if (auto ok = add_events(handle, setup_channel, event, {}); !ok) return ok;
-  if (options.layers)
-    if (auto ok = add_events(handle, setup_channel, "rtexec:layer_info", {}); !ok) return ok;
-  std::vector<std::string> others(std::begin(setup_events), std::end(setup_events));
-  others.emplace_back(options.layers ? "rtexec:layer_info" : "rtexec:layer_*");
+  std::vector<std::string> others = setup_events(options.layers);
+  for (const std::string& event : others)
+    if (auto ok = add_events(handle, setup_channel, event.c_str(), {}); !ok) return ok;
+  if (!options.layers) others.emplace_back("rtexec:layer_*");
   return add_events(handle, events_channel, "rtexec:*", std::move(others));
 }
 
