@@ -29,7 +29,7 @@ bool in_order(const JobProgress& job, Instant end) {
 }
 
 /// Each step is told once, after the one before it.
-void take_step(TaskBooks& task, Step step, Instant at) {
+void take_step(TaskStatistics& task, Step step, Instant at) {
   JobProgress& job = *task.open;
   const auto* place = std::ranges::find(steps, step);
   task.contradicted = task.contradicted || job.*step || (place != std::begin(steps) && !(job.**std::prev(place)));
@@ -42,10 +42,6 @@ bool absurd(const Record& record) {
   return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
          beyond(record.deadline.time_since_epoch()) || beyond(record.input.now.time_since_epoch()) ||
          beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response);
-}
-
-Action::Kind kind_of(Direction direction) {
-  return direction == Direction::in ? Action::Kind::copy_in : Action::Kind::copy_out;
 }
 
 } // namespace
@@ -77,26 +73,26 @@ void Analyzer::take(const Record& record) {
   switch (record.kind) {
   case RecordKind::job_release: return release(record);
   case RecordKind::job_start: return begin_part(record, &JobProgress::start);
-  case RecordKind::cpu_end: return end_part(record, &TaskBooks::before, GanttBar::Kind::before);
+  case RecordKind::cpu_end: return end_part(record, &TaskStatistics::before, GanttBar::Kind::before);
   case RecordKind::device_begin: return begin_execution(record);
   case RecordKind::device_end: return end_execution(record);
   case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
   case RecordKind::job_end:
     if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal)
       tasks_[record.job.task].contradicted = true;
-    end_part(record, &TaskBooks::after, GanttBar::Kind::after);
+    end_part(record, &TaskStatistics::after, GanttBar::Kind::after);
     return conclude(record, JobOutcome::in_time);
   case RecordKind::job_miss: return miss(record);
   case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
   case RecordKind::job_skip:
-    if (TaskBooks* task = books(record.job.task)) task->skip(record.nominal);
+    if (TaskStatistics* task = statistics_of(record.job.task)) task->skip(record.nominal);
     return mark(GanttMark::Kind::dropped, record.job, record.nominal);
   case RecordKind::swap_in_begin: return begin_transfer(record, Direction::in);
   case RecordKind::swap_in_end: return end_transfer(record, Direction::in);
   case RecordKind::swap_out_begin: return begin_transfer(record, Direction::out);
   case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
   case RecordKind::scheduler_input: decision_ = record.input.now; return see_memory(decision_);
-  case RecordKind::scheduler_action: return order(record.action);
+  case RecordKind::scheduler_action: return expect_transfer(record.action);
   case RecordKind::throttle_begin:
     if (lane_of(GanttLane::Kind::core, record.core) < lanes_.size())
       timeline_.cores[record.core].throttles.open({}, record.at);
@@ -120,19 +116,19 @@ void Analyzer::take(const Record& record) {
 
 JobProgress* Analyzer::progress(const Record& record) {
   to_ = std::max(to_, record.at);
-  TaskBooks* task = books(record.job.task);
+  TaskStatistics* task = statistics_of(record.job.task);
   if (task == nullptr) return nullptr;
   if (task->open && task->open->job() == record.job) return &*task->open;
-  task->stray(record.job);
+  task->count_unexpected(record.job);
   return nullptr;
 }
 
 void Analyzer::release(const Record& record) {
   if (!std::exchange(released_, true))
-    for (auto& orders : orders_) orders.clear(); // of rehearsals
+    for (auto& pending : pending_) pending.clear(); // of the warm-up
   if (!from_) from_ = record.nominal;
   to_ = std::max(to_, record.at);
-  TaskBooks* task = books(record.job.task);
+  TaskStatistics* task = statistics_of(record.job.task);
   if (task == nullptr) return;
   forget_unanswered(*task, false);
   task->release(record.job, record.nominal, record.at, record.deadline);
@@ -145,14 +141,14 @@ void Analyzer::release(const Record& record) {
 void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgress::*milestone) {
   JobProgress* job = progress(record);
   if (job == nullptr) return;
-  TaskBooks& task = tasks_[record.job.task];
+  TaskStatistics& task = tasks_[record.job.task];
   take_step(task, milestone, record.at);
   task.contradicted = task.contradicted || task.device_failed;
   timeline_.cores[job->core].parts.open({record.job, job->core_rank}, record.at);
 }
 
-void Analyzer::end_part(const Record& record, Stage TaskBooks::*stage, GanttBar::Kind kind) {
-  TaskBooks* task = books(record.job.task);
+void Analyzer::end_part(const Record& record, Stage TaskStatistics::*stage, GanttBar::Kind kind) {
+  TaskStatistics* task = statistics_of(record.job.task);
   JobProgress* job = progress(record);
   if (job == nullptr) return;
   const bool first = kind == GanttBar::Kind::before;
@@ -174,7 +170,7 @@ void Analyzer::request(const Record& record) {
 }
 
 void Analyzer::begin_execution(const Record& record) {
-  if (books(record.job.task) == nullptr) return;
+  if (statistics_of(record.job.task) == nullptr) return;
   if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
   timeline_.executions.forget_open(); // one at a time: the end of one before is not recorded
   timeline_.executions.open(urgency(record.job), record.at);
@@ -190,7 +186,7 @@ void Analyzer::end_execution(const Record& record) {
     take_step(tasks_[record.job.task], &JobProgress::device_end, record.at);
     tasks_[record.job.task].device_failed = !record.ok;
   }
-  if (TaskBooks* task = books(record.job.task); task != nullptr && record.ok)
+  if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr && record.ok)
     task->device.add(execution->end - execution->begin, record.job.number, record.at);
   count(device, execution->end - execution->begin, execution->end - execution->begin);
   bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
@@ -205,7 +201,7 @@ void Analyzer::conclude(const Record& record, JobOutcome outcome) {
 
 /// Of a job that has ended late or was abandoned; of any other it is the end: it has failed.
 void Analyzer::miss(const Record& record) {
-  TaskBooks* task = books(record.job.task);
+  TaskStatistics* task = statistics_of(record.job.task);
   if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
   if (const JobProgress* job = progress(record); job != nullptr && record.deadline != job->deadline)
     task->contradicted = true;
@@ -214,7 +210,7 @@ void Analyzer::miss(const Record& record) {
 
 /// A job that is followed by the next one, or by the end, without an end of its own: it was cut off, or its end is not
 /// in the recording.
-void Analyzer::forget_unanswered(TaskBooks& task, bool cut_off) {
+void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
   task.beside_loss += affected(task.open_written, written_);
@@ -224,7 +220,7 @@ void Analyzer::forget_unanswered(TaskBooks& task, bool cut_off) {
   task.forget_open();
 }
 
-void Analyzer::conclude(TaskBooks& task, JobOutcome outcome, Instant end, Instant written) {
+void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, Instant written) {
   const JobProgress job = *task.open;
   task.beside_loss += affected(task.open_written, written);
   const bool completed = outcome == JobOutcome::in_time || outcome == JobOutcome::late;
@@ -272,13 +268,13 @@ void Analyzer::keep_miss(const JobBreakdown& job) {
 /// What no job can ask for any more.
 void Analyzer::forget() {
   Instant oldest = to_;
-  for (const TaskBooks& task : tasks_)
+  for (const TaskStatistics& task : tasks_)
     if (task.open) oldest = std::min(oldest, task.open->nominal);
   timeline_.forget_before(oldest);
 }
 
 void Analyzer::layer(const Record& record) {
-  TaskBooks* task = books(record.job.task);
+  TaskStatistics* task = statistics_of(record.job.task);
   if (task == nullptr || !task->open || task->open->job() != record.job) return; // they may be told late
   if (record.kind == RecordKind::layer_begin) {
     task->layer_begun = record.at;
@@ -291,102 +287,11 @@ void Analyzer::layer(const Record& record) {
   task->layer_begun.reset();
 }
 
-// ---- the way of a chunk ----
-
 Urgency Analyzer::urgency(JobId job) const {
   if (job.task >= tasks_.size()) return {.rank = 0, .deadline = Instant::min(), .job = job};
-  const TaskBooks& task = tasks_[job.task];
+  const TaskStatistics& task = tasks_[job.task];
   if (task.latest.job == job) return task.latest;
   return {.rank = task.setup().device_rank, .deadline = Instant::min(), .job = job}; // an earlier job
-}
-
-void Analyzer::order(const Action& action) {
-  if (action.kind == Action::Kind::copy_in || action.kind == Action::Kind::copy_out)
-    orders_[action.kind == Action::Kind::copy_in ? 0 : 1].push_back({action, decision_});
-}
-
-void Analyzer::begin_transfer(const Record& record, Direction direction) {
-  if (books(record.job.task) == nullptr) return;
-  auto& engine = timeline_.engine(direction);
-  auto& orders = orders_[static_cast<std::size_t>(direction)];
-  const Action wanted{kind_of(direction), record.job, record.transfer};
-  if (const auto order = std::ranges::find(orders, wanted, &Order::action); order != orders.end()) {
-    engine.ordered.add(record.job, order->at, record.at);
-    orders.erase(orders.begin(), std::next(order));
-  }
-  // Goes on being moved for when it has been abandoned, and the next one been released
-  auto& of = moved_for_[static_cast<std::size_t>(direction)];
-  if (!of || of->job != record.job) of = urgency(record.job);
-  engine.moves.forget_open();
-  engine.moves.open({record.transfer, *of}, record.at);
-}
-
-void Analyzer::end_transfer(const Record& record, Direction direction) {
-  const auto* move = timeline_.engine(direction).moves.close(
-      [&](const ChunkMove& each) { return each.transfer == record.transfer && each.of.job == record.job; }, record.at);
-  if (move == nullptr) return;
-  to_ = std::max(to_, record.at);
-  const Duration took = move->end - move->begin;
-  count_transfer(record, direction, took);
-  const std::size_t lane = lane_of(direction == Direction::in ? GanttLane::Kind::copy_in : GanttLane::Kind::copy_out);
-  count(lane, took, took);
-  bar(direction == Direction::in ? GanttBar::Kind::swap_in : GanttBar::Kind::swap_out, lane, record.job,
-      record.transfer.task, move->begin, move->end);
-}
-
-void Analyzer::count_transfer(const Record& record, Direction direction, Duration took) {
-  if (!record.ok) return void(++swap_.failed);
-  if (direction == Direction::in) {
-    ++swap_.in;
-    swap_.in_bytes += Bytes{record.bytes};
-    return in_times_.add(took, record.job.number, record.at);
-  }
-  ++(record.bytes > 0 ? swap_.out : swap_.dropped);
-  swap_.out_bytes += Bytes{record.bytes};
-  out_times_.add(took, record.job.number, record.at);
-}
-
-void Analyzer::see_memory(Instant at) {
-  const auto frames = replay_->frames_in_use();
-  if (frames == frames_in_use_ || !released_) return;
-  frames_in_use_ = frames;
-  if (!frames || !setup_.swap) return;
-  for (AnalysisObserver* observer : observers_) observer->memory({at, *frames * setup_.swap->chunk.count});
-}
-
-// ---- resources ----
-
-std::size_t Analyzer::lane_of(GanttLane::Kind kind, std::uint32_t index) const {
-  std::size_t lane = tasks_.size();
-  while (lane < lanes_.size() && (lanes_[lane].kind != kind || lanes_[lane].index != index)) ++lane;
-  return lane;
-}
-
-void Analyzer::count(std::size_t lane, Duration busy, Duration whole) {
-  if (lane == lanes_.size()) return;
-  ResourceAnalysis& resource = resources_[lane - tasks_.size()];
-  ++resource.parts;
-  resource.busy += busy;
-  resource.longest = std::max(resource.longest, whole);
-}
-
-void Analyzer::end_throttle(const Record& record) {
-  to_ = std::max(to_, record.at);
-  const auto* throttle = timeline_.cores[record.core].throttles.close([](std::monostate) { return true; }, record.at);
-  const std::size_t lane = lane_of(GanttLane::Kind::core, record.core);
-  if (throttle == nullptr || lane == lanes_.size()) return;
-  resources_[lane - tasks_.size()].throttled += throttle->end - throttle->begin;
-  bar(GanttBar::Kind::throttled, lane, {}, 0, throttle->begin, throttle->end);
-}
-
-void Analyzer::bar(GanttBar::Kind kind, std::size_t lane, JobId job, std::uint32_t owner, Instant begin, Instant end) {
-  if (lane == lanes_.size()) return;
-  for (AnalysisObserver* observer : observers_)
-    observer->bar({kind, static_cast<std::uint32_t>(lane), job, owner, begin, end});
-}
-
-void Analyzer::mark(GanttMark::Kind kind, JobId job, Instant at) {
-  for (AnalysisObserver* observer : observers_) observer->mark({kind, job, at});
 }
 
 // ---- the end ----
@@ -397,7 +302,7 @@ bool Analyzer::affected(Instant from, Instant to) const {
 
 Analysis Analyzer::finish(const ReadSummary& read) {
   if (!started_) start();
-  for (TaskBooks& task : tasks_) {
+  for (TaskStatistics& task : tasks_) {
     forget_unanswered(task, !ended_);
     if (ended_) task.end_run();
   }
@@ -411,7 +316,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   analysis.from = from_.value_or(to_);
   analysis.to = std::max(to_, analysis.from);
   const Duration recorded = analysis.to - analysis.from;
-  for (const TaskBooks& task : tasks_) {
+  for (const TaskStatistics& task : tasks_) {
     analysis.tasks.push_back(task.analysis(pwcet_, recorded));
     analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);
   }

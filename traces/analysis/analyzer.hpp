@@ -7,7 +7,7 @@
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/replay.hpp"
-#include "traces/analysis/task_books.hpp"
+#include "traces/analysis/task_statistics.hpp"
 #include "traces/analysis/timeline.hpp"
 #include "traces/analysis/observer.hpp"
 #include "traces/reading/reader.hpp"
@@ -36,7 +36,7 @@ class Analyzer final : public RecordHandler {
   [[nodiscard]] Analysis finish(const ReadSummary& read);
 
  private:
-  struct Order {
+  struct PendingTransfer {
     policies::Action action;
     Instant at{};
   };
@@ -45,19 +45,19 @@ class Analyzer final : public RecordHandler {
   void take(const Record& record);
   void release(const Record& record);
   void begin_part(const Record& record, std::optional<Instant> JobProgress::*milestone);
-  void end_part(const Record& record, Stage TaskBooks::*stage, GanttBar::Kind kind);
+  void end_part(const Record& record, Stage TaskStatistics::*stage, GanttBar::Kind kind);
   void request(const Record& record);
   void begin_execution(const Record& record);
   void end_execution(const Record& record);
-  void order(const policies::Action& action);
+  void expect_transfer(const policies::Action& action);
   void begin_transfer(const Record& record, Direction direction);
   void end_transfer(const Record& record, Direction direction);
   void end_throttle(const Record& record);
   void layer(const Record& record);
   void conclude(const Record& record, JobOutcome outcome);
   void miss(const Record& record);
-  void forget_unanswered(TaskBooks& task, bool cut_off);
-  void conclude(TaskBooks& task, JobOutcome outcome, Instant end, Instant written);
+  void forget_unanswered(TaskStatistics& task, bool cut_off);
+  void conclude(TaskStatistics& task, JobOutcome outcome, Instant end, Instant written);
   void leave_core(const JobProgress& job, Instant at);
   void note_overruns(JobBreakdown& job, const JobProgress& progress) const;
   void keep_miss(const JobBreakdown& job);
@@ -66,7 +66,9 @@ class Analyzer final : public RecordHandler {
   void forget();
   void see_memory(Instant at);
 
-  [[nodiscard]] TaskBooks* books(std::uint32_t task) { return task < tasks_.size() ? &tasks_[task] : nullptr; }
+  [[nodiscard]] TaskStatistics* statistics_of(std::uint32_t task) {
+    return task < tasks_.size() ? &tasks_[task] : nullptr;
+  }
   /// The job of the record where it is the one in progress.
   [[nodiscard]] JobProgress* progress(const Record& record);
   [[nodiscard]] Urgency urgency(policies::JobId job) const;
@@ -84,13 +86,13 @@ class Analyzer final : public RecordHandler {
   bool started_ = false, released_ = false, ended_ = false;
   std::vector<GanttLane> lanes_;
   std::vector<ResourceAnalysis> resources_; // parallel to the lanes after those of tasks
-  std::vector<TaskBooks> tasks_;
+  std::vector<TaskStatistics> tasks_;
   Timeline timeline_;
   Attribution attribution_;
   std::optional<Replay> replay_;
   Instant decision_{}; // the last one's input
-  std::array<std::deque<Order>, 2> orders_;
-  std::array<std::optional<Urgency>, 2> moved_for_; // by Direction, the last job
+  std::array<std::deque<PendingTransfer>, 2> pending_;
+  std::array<std::optional<Urgency>, 2> transfer_for_; // by Direction, the last job
   std::vector<Loss> losses_;
   std::optional<Instant> cut_;
   bool stream_missing_ = false; // from the beginning to the end

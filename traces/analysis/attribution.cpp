@@ -123,21 +123,21 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
 void Attribution::add_transfers(const JobProgress& job, Direction direction, Instant until) {
   const bool in = direction == Direction::in;
   const auto& engine = timeline_->engine(direction);
-  engine.moves.overlapping(now_, until, [&](const auto& move) {
-    const Urgency& other = move.what.of;
+  engine.transfers.overlapping(now_, until, [&](const auto& transfer) {
+    const Urgency& other = transfer.what.of;
     if (other.job == job.job())
-      return cover_.add(move.begin, move.end, in ? own_in : own_out,
+      return cover_.add(transfer.begin, transfer.end, in ? own_in : own_out,
                         {in ? Cause::swap_in : Cause::swap_out, where_of(direction), {}});
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_copy;
-    cover_.add(move.begin, move.end, in ? others_in : others_out, {cause, where_of(direction), other.job});
+    cover_.add(transfer.begin, transfer.end, in ? others_in : others_out, {cause, where_of(direction), other.job});
   });
-  engine.ordered.overlapping(now_, until, [&](const auto& order) {
+  engine.pending.overlapping(now_, until, [&](const auto& order) {
     if (order.what != job.job()) return;
     cover_.add(order.begin, order.end, engine_idle, {Cause::copy_engine, where_of(direction), {}});
-    engine.moves.overlapping(order.begin, order.end, [&](const auto& move) {
-      if (move.what.of.job == job.job()) return;
-      cover_.add(std::max(move.begin, order.begin), std::min(move.end, order.end), engine_busy,
-                 {Cause::copy_engine, where_of(direction), move.what.of.job});
+    engine.transfers.overlapping(order.begin, order.end, [&](const auto& transfer) {
+      if (transfer.what.of.job == job.job()) return;
+      cover_.add(std::max(transfer.begin, order.begin), std::min(transfer.end, order.end), engine_busy,
+                 {Cause::copy_engine, where_of(direction), transfer.what.of.job});
     });
   });
 }

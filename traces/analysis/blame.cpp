@@ -10,7 +10,7 @@ using Where = Share::Where;
 
 constexpr std::size_t most_named = 4;
 
-std::string what(const Share& share, const JobBreakdown& job, const std::vector<TaskBooks>& tasks) {
+std::string what(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   const std::string who =
       share.culprit ? tasks[share.culprit->task].setup().name + " (job " + std::to_string(share.culprit->number) + ")"
                     : "";
@@ -37,13 +37,13 @@ std::string what(const Share& share, const JobBreakdown& job, const std::vector<
   return "";
 }
 
-std::string worded(const Share& share, const JobBreakdown& job, const std::vector<TaskBooks>& tasks) {
+std::string worded(const Share& share, const JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   std::string text = readable(share.time) + " " + what(share, job, tasks);
   if (share.overrun > Duration(0)) text += ", " + readable(share.overrun) + " over its WCET";
   return text + " (usually " + readable(share.usual) + ")";
 }
 
-std::string headline(const JobBreakdown& job, const TaskBooks& task) {
+std::string headline(const JobBreakdown& job, const TaskStatistics& task) {
   const std::string who = "job " + std::to_string(job.job.number) + " of " + task.setup().name;
   const std::string took = readable(job.response) + " of " + readable(job.deadline);
   switch (job.outcome) {
@@ -64,8 +64,8 @@ std::string_view name(Cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
-void explain(JobBreakdown& job, const std::vector<TaskBooks>& tasks) {
-  const TaskBooks& task = tasks[job.job.task];
+void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
+  const TaskStatistics& task = tasks[job.job.task];
   for (Share& share : job.shares) share.usual = task.usual(share);
   const auto excess = [](const Share& share) { return share.time - share.usual; };
   std::ranges::stable_sort(job.shares, std::ranges::greater(), excess);

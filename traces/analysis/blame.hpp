@@ -1,13 +1,13 @@
 // Why a job took as long as it did, in one line for people.
 #pragma once
 
-#include "traces/analysis/task_books.hpp"
+#include "traces/analysis/task_statistics.hpp"
 
 #include <vector>
 
 namespace rtexec::traces {
 
 /// Orders the job's shares by what they took beyond the usual, and words them. `tasks`: whose jobs the shares name.
-void explain(JobBreakdown& job, const std::vector<TaskBooks>& tasks);
+void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
 
 } // namespace rtexec::traces

@@ -5,8 +5,8 @@ namespace rtexec::traces {
 void Timeline::forget_before(Instant when) {
   executions.forget_before(when);
   for (CopyEngine& engine : engines) {
-    engine.moves.forget_before(when);
-    engine.ordered.forget_before(when);
+    engine.transfers.forget_before(when);
+    engine.pending.forget_before(when);
   }
   for (auto& [number, core] : cores) {
     core.parts.forget_before(when);

@@ -29,7 +29,7 @@ struct CorePart {
   std::uint32_t rank = 0; // core rank
 };
 
-struct ChunkMove {
+struct ChunkTransfer {
   policies::Transfer transfer;
   Urgency of; // the job that it is for
 };
@@ -41,8 +41,8 @@ class Timeline {
     History<std::monostate> throttles;
   };
   struct CopyEngine {
-    History<ChunkMove> moves;
-    History<policies::JobId> ordered; // from the decision that a chunk is to move to its beginning
+    History<ChunkTransfer> transfers;
+    History<policies::JobId> pending; // from the decision that a chunk is to move to its beginning
   };
 
   History<Urgency> executions;

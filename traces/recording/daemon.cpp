@@ -36,7 +36,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration patience = 10s;
+constexpr Duration timeout = 10s;
 // In a private daemon's environment: its owner's process id
 constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER=";
 
@@ -197,7 +197,7 @@ Result<> wait_for_others() {
     owner = daemon ? owner_of(daemon) : 0;
     return owner == 0 && (daemon == 0 || answers());
   };
-  if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, patience, 20ms) && owner == 0) return {};
+  if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms) && owner == 0) return {};
   if (owner)
     return Unexpected(
         refused("process " + std::to_string(owner) +
@@ -222,8 +222,7 @@ Result<Daemon> Daemon::acquire() {
   Daemon daemon(*child);
   bool gone = false;
   // What answers may be another process's, started at the same moment.
-  const bool up =
-      wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, patience, 10ms);
+  const bool up = wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, timeout, 10ms);
   if (gone) {
     daemon.child_ = 0;
     if (running()) return acquire();
@@ -267,7 +266,7 @@ Daemon::~Daemon() {
   if (child_ == 0) return;
   ::kill(child_, SIGTERM);
   const bool clean =
-      wait_for([this] { return ended(child_); }, patience) && wait_for([this] { return ::kill(-child_, 0) != 0; }, 2s);
+      wait_for([this] { return ended(child_); }, timeout) && wait_for([this] { return ::kill(-child_, 0) != 0; }, 2s);
   if (clean) return;
   ::kill(-child_, SIGKILL);
   ::waitpid(child_, nullptr, 0);

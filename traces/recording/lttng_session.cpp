@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr Duration patience = 10s;
+constexpr Duration timeout = 10s;
 constexpr Duration most = 30s;               // of start() and of stop(), for all that they ask the daemon
 constexpr std::uint64_t largest_event = 128; // bytes in a buffer, of those after the set-up
 constexpr const char* setup_channel = "setup";
@@ -197,12 +197,12 @@ Unexpected<Error> not_whole(const fs::path& folder) {
 Result<bool> stop_recording(const std::string& name, const fs::path& folder) {
   if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
     return refused_by_lttng("ending the recording into " + folder.string(), code);
-  return wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, patience);
+  return wait_for([&] { return lttng_data_pending(name.c_str()) <= 0; }, timeout);
 }
 
 Result<> start_recording(const std::string& name) {
   if (const int code = lttng_start_tracing(name.c_str()); code < 0) return refused_by_lttng("starting to record", code);
-  if (wait_for(recording, patience)) return {};
+  if (wait_for(recording, timeout)) return {};
   return refused(
       "the events of this process are not on 10 s after the session was started: the locked-memory limit (ulimit -l) "
       "or " +
@@ -217,7 +217,7 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
   const auto code = lttng_destroy_session_ext(name.c_str(), &raw);
   const Destruction destruction(raw);
   if (code != LTTNG_OK) return refused_by_lttng("closing the recording in " + folder.string(), code);
-  const auto waited = lttng_destruction_handle_wait_for_completion(destruction.get(), static_cast<int>(patience / 1ms));
+  const auto waited = lttng_destruction_handle_wait_for_completion(destruction.get(), static_cast<int>(timeout / 1ms));
   if (!*written || waited != LTTNG_DESTRUCTION_HANDLE_STATUS_COMPLETED) return not_whole(folder);
   return {};
 }
@@ -259,7 +259,7 @@ Result<> LttngSession::create(const Options& options) {
     return refused_by_lttng("selecting this process", code);
 
   // Only for a process that is registered does lttng_start_tracing return after its events are on.
-  if (!wait_for([&] { return registered(handle.get()); }, patience))
+  if (!wait_for([&] { return registered(handle.get()); }, timeout))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
                    std::string(shared_memory) + " and the same HOME or LTTNG_HOME as when the program started");
   const Buffers buffers = event_buffers(options);

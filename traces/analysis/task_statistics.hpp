@@ -21,9 +21,9 @@ struct Stage {
   }
 };
 
-class TaskBooks {
+class TaskStatistics {
  public:
-  explicit TaskBooks(const TaskSetup& setup) : setup_(setup) {}
+  explicit TaskStatistics(const TaskSetup& setup) : setup_(setup) {}
 
   // The job in progress, and how it went on.
   std::optional<JobProgress> open;
@@ -54,7 +54,7 @@ class TaskBooks {
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
   /// Something was told of `job`, which is not in progress: its release is missing, or it has ended; unless the
   /// recording began after it.
-  void stray(policies::JobId job);
+  void count_unexpected(policies::JobId job);
   void forget_open() {
     open.reset();
     contradicted = device_failed = false;
@@ -76,7 +76,7 @@ class TaskBooks {
   std::array<Duration, causes> total_{}, longest_{};
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};
   std::optional<JobBreakdown> worst_;
-  std::optional<policies::JobId> last_, stray_;
+  std::optional<policies::JobId> last_, unexpected_;
   std::optional<Instant> last_skip_;
   Instant last_ended_{};
   std::optional<Instant> last_nominal_;

@@ -1,4 +1,4 @@
-#include "traces/analysis/task_books.hpp"
+#include "traces/analysis/task_statistics.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@ double share(Duration part, Duration whole) {
 
 } // namespace
 
-void TaskBooks::release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) {
+void TaskStatistics::release(policies::JobId job, Instant nominal, Instant actual, Instant deadline) {
   if (last_ && job.number > last_->number + 1) unknown += job.number - last_->number - 1;
   unknown += std::exchange(miss_due, {}).has_value();
   ++released_;
@@ -31,27 +31,27 @@ void TaskBooks::release(policies::JobId job, Instant nominal, Instant actual, In
   last_ = job;
 }
 
-void TaskBooks::stray(policies::JobId job) {
-  if (!last_ || stray_ == job) return;
-  stray_ = job;
+void TaskStatistics::count_unexpected(policies::JobId job) {
+  if (!last_ || unexpected_ == job) return;
+  unexpected_ = job;
   if (job.number <= last_->number) return void(++unknown);
   unknown += job.number - last_->number;
   last_ = job;
 }
 
-void TaskBooks::skip(Instant nominal) {
+void TaskStatistics::skip(Instant nominal) {
   ++skipped;
   unknown += last_skip_ && nominal <= *last_skip_;
   last_skip_ = nominal;
 }
 
-bool TaskBooks::take_miss(policies::JobId job, Instant at, Instant deadline) {
+bool TaskStatistics::take_miss(policies::JobId job, Instant at, Instant deadline) {
   if (!miss_due || miss_due->job != job) return false;
   unknown += std::exchange(miss_due, {}) != Miss{job, at, deadline};
   return true;
 }
 
-void TaskBooks::end(JobBreakdown&& job, Instant at) {
+void TaskStatistics::end(JobBreakdown&& job, Instant at) {
   last_ended_ = at;
   aborted_ += job.outcome == JobOutcome::aborted;
   failed_ += job.outcome == JobOutcome::failed;
@@ -70,7 +70,7 @@ void TaskBooks::end(JobBreakdown&& job, Instant at) {
 }
 
 /// Where no job kept its deadline: its configured execution times, and nothing else.
-Duration TaskBooks::usual(const Share& share) const {
+Duration TaskStatistics::usual(const Share& share) const {
   const std::uint64_t in_time = completed_ - late_;
   if (in_time > 0)
     return total_in_time_[static_cast<std::size_t>(share.cause)][static_cast<std::size_t>(share.where)] /
@@ -79,8 +79,8 @@ Duration TaskBooks::usual(const Share& share) const {
   return share.where == Share::Where::core ? setup_.wcet.before + setup_.wcet.after : setup_.wcet.device;
 }
 
-StageAnalysis TaskBooks::stage(const char* name, const Stage& stage, std::optional<Duration> configured,
-                               PwcetOptions options) const {
+StageAnalysis TaskStatistics::stage(const char* name, const Stage& stage, std::optional<Duration> configured,
+                                    PwcetOptions options) const {
   options.block = stage.samples.block();
   return {.name = name,
           .times = stage.times.distribution(),
@@ -88,7 +88,7 @@ StageAnalysis TaskBooks::stage(const char* name, const Stage& stage, std::option
           .pwcet = estimate_pwcet(stage.samples.samples(), options)};
 }
 
-TaskAnalysis TaskBooks::analysis(const PwcetOptions& options, Duration recorded) const {
+TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration recorded) const {
   TaskAnalysis result;
   result.setup = setup_;
   result.released = released_;
