@@ -85,7 +85,9 @@ template <class Body> rtexec_code code(rtexec_error* error, Body body) noexcept 
 /// A struct of this version; what an older caller does not know is zero.
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
-  if (given != nullptr) std::memcpy(&known, given, std::min(given->size, sizeof known));
+  if (given == nullptr) return known;
+  if (given->size < sizeof given->size) must<void>(fail(Errc::bad_input, "a struct's size is not set to its sizeof"));
+  std::memcpy(&known, given, std::min(given->size, sizeof known));
   return known;
 }
 
@@ -100,6 +102,7 @@ template <class Use> void for_each_workload(const rtexec_setup& setup, Use use) 
 }
 
 Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
+  if (own.create == nullptr) return fail(Errc::bad_input, "create is null");
   rtexec_error error{RTEXEC_BAD_INPUT, {}};
   const rtexec_workload* workload = own.create(own.context, &error);
   if (workload == nullptr) return fail(config::errc_of(error.code), error.what);
@@ -128,6 +131,7 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   std::string errors;
   Errc first{};
   for_each_workload(setup, [&](const rtexec_own_workload& own) {
+    if (own.task == nullptr) must<void>(fail(Errc::bad_input, "a workload was given without the name of its task"));
     auto workload = make(own);
     if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
     if (errors.empty()) first = workload.error().code;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <span>
+#include <string>
 
 namespace {
 
@@ -24,7 +26,7 @@ class Controller final : public rtexec::Workload {
 
   [[nodiscard]] rtexec::MemoryDemand memory() const override {
     rtexec::MemoryDemand demand;
-    demand.state = rtexec::Bytes{sizeof(double)};
+    demand.add(rtexec::MemoryClass::state, rtexec::Bytes{sizeof(double)});
     return demand;
   }
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
@@ -61,10 +63,10 @@ rtexec::TaskSet task_set() {
   rtexec::Task control;
   control.name = "control";
   control.workload = rtexec::WorkloadKind::custom;
-  control.period = control.deadline = 20ms;
+  control.period = control.deadline = 50ms;
 
   rtexec::TaskSet set;
-  set.executive.duration = 1s;
+  set.executive.duration = 2s;
   set.executive.allow_degraded = true; // also where the machine gives no real-time priorities; then nothing is promised
   set.device.capacity = rtexec::Bytes{64u << 20};
   set.tasks = {control};
@@ -87,7 +89,7 @@ int main() {
   };
 
   rtexec::TaskSet set = task_set();
-  const auto measured = rtexec::profile(set, {.jobs = 20, .margin = 5}, {}, own_workloads);
+  const auto measured = rtexec::profile(set, {.jobs = 20, .margin = 2}, {}, own_workloads);
   if (!measured) return failed(measured.error());
   set.tasks[0].wcet = measured->entries[0].wcet;
 

@@ -50,7 +50,7 @@ run() {
   cd "$1"
   ./control-cpp
   ./control-c
-  "$prefix/bin/rtexec" profile control.toml --jobs 20 --margin 5
+  "$prefix/bin/rtexec" profile control.toml --jobs 20 --margin 2
   "$prefix/bin/rtexec" run control.toml --force --json report.json || [ $? = 4 ]
   python3 control.py control.toml
   grep -q '"name": "control"' report.json
