@@ -229,7 +229,7 @@ $(EMULATED): $(B)/test/emulated/%.o: %.cu | $(BUILD)/.packages-BUILD
 	@mkdir -p $(@D)
 	$(call say,CXX,$< (emulated))
 	$(Q)$(CXX) -x c++ $(CPPFLAGS) $(CXXFLAGS) -Wno-unknown-pragmas -Wno-sign-conversion -DRTEXEC_EMULATION \
-	  -include test/tasks/cuda_emulation/emulation.hpp -c $< -o $@
+	  -include test/tasks/cuda_emulation/primitives.hpp -c $< -o $@
 
 define room_tests
 $(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if $(filter tasks,$(1)),$(EMULATED) $(B)/test/hal/fake_cuda_driver.o) $(call link_of,$(1))

@@ -71,7 +71,8 @@ class BandwidthCounter {
 
   /// wait() returns at once when this many more events were counted than count() or wait() last told. Errors: io_error.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
-  /// Also while another thread waits.
+  /// Also while another thread waits, whose next arm() then counts from here. While it holds the core, its spinning may
+  /// be among the events.
   [[nodiscard]] virtual Expected<TrafficCount, Errc> count() noexcept = 0;
   /// Until an overflow of what arm() said, or `until`. Cross-checks by reading before it returns: so an overflow that
   /// the kernel lost is found.
@@ -120,9 +121,9 @@ struct CounterChoice {
   std::vector<unsigned> cores; // of the domain; more than one in a cluster
   std::string reason;          // of the choice: what the probes found
 };
-/// What the board, or `options.event`, says for each of `cores`, proved by probing: one choice for each domain, in the
-/// order of their first cores. `holds`: whether threads may have FIFO priority, without which no core can be held. The
-/// error says for which core nothing counts, and why.
+/// The most capable back end that `options` allows and a probe shows, for the event that the board, or `options.event`,
+/// says for each of `cores`: one choice for each domain, in the order of their first cores. `holds`: whether threads
+/// may have FIFO priority, without which no core can be held. The error says for which core nothing counts, and why.
 [[nodiscard]] Result<std::vector<CounterChoice>> choose_counters(const Board& board, const BandwidthOptions& options,
                                                                  std::span<const unsigned> cores, bool holds,
                                                                  const Machine& machine = Machine());

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <span>
 #include <vector>

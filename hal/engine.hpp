@@ -7,6 +7,7 @@
 #include "hal/thread.hpp"
 
 #include <cstddef>
+#include <utility>
 
 namespace rtexec::hal {
 
@@ -23,6 +24,13 @@ struct Work {
   void* context = nullptr;
 };
 
+/// What came of a piece of work, and when it ran.
+struct WorkResult {
+  Status outcome;
+  Instant begin{};
+  Instant end{};
+};
+
 /// Every piece of work that was accepted gets its `done`, once. When the engine ends, the piece that runs and one that
 /// has begun are finished, and those that still wait get `done` with `cancelled`, without `run`, before the destructor
 /// returns.
@@ -34,11 +42,33 @@ class Engine {
   /// Never blocks, never allocates. out_of_memory when `capacity` pieces wait; bad_input without `run` or `done`. One
   /// submitting thread at a time.
   [[nodiscard]] virtual Status submit(const Work& work) noexcept = 0;
+  /// Submits `function`, a noexcept function that returns a Status, and waits until it is done: for set-up, and for
+  /// whoever works without a schedule. Errors: its own, and those of submit().
+  template <class Function> WorkResult call(Function function);
   /// Settings of the engine's thread: core, scheduling, name; its stack is fixed. Called before the first submit; each
   /// is read back. After an error the engine works on, with what was in force when the setting was refused.
   [[nodiscard]] virtual Result<> configure(const ThreadSettings& settings) = 0;
   /// As in /proc.
   [[nodiscard]] virtual int kernel_id() const = 0;
 };
+
+template <class Function> WorkResult Engine::call(Function function) {
+  struct Call {
+    Function& function;
+    WorkResult result{};
+    Signal ended{};
+  } call{function};
+  const Work work{.run = [](void* self) noexcept -> Status { return static_cast<Call*>(self)->function(); },
+                  .done =
+                      [](void* self, Status outcome, Instant begin, Instant end) noexcept {
+                        auto& done = *static_cast<Call*>(self);
+                        done.result = {outcome, begin, end};
+                        done.ended.raise();
+                      },
+                  .context = &call};
+  if (const Status accepted = submit(work); !accepted) return {.outcome = accepted};
+  while (call.ended.value() == 0) call.ended.wait(0);
+  return call.result;
+}
 
 } // namespace rtexec::hal

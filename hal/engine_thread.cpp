@@ -54,26 +54,11 @@ void EngineThread::loop() noexcept {
 }
 
 Result<> EngineThread::configure(const ThreadSettings& settings) {
-  struct Request {
-    const ThreadSettings& settings;
-    Result<> outcome;
-    Signal answered;
-  } request{settings, {}, {}};
-  const Work work{
-      .run = [](void* context) noexcept -> Status {
-        auto& asked = *static_cast<Request*>(context);
-        asked.outcome = apply(asked.settings);
-        return {};
-      },
-      .done = [](void* context, Status, Instant,
-                 Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
-      .context = &request,
-  };
-  if (!submit(work))
+  Result<> outcome;
+  if (!call([&]() noexcept { return outcome = apply(settings), Status(); }).outcome)
     return fail(Errc::out_of_memory,
                 "The engine \"" + settings.name + "\" has no room to take settings: configure it before it works.");
-  while (request.answered.value() == 0) request.answered.wait(0);
-  return request.outcome;
+  return outcome;
 }
 
 } // namespace rtexec::hal

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/thread.hpp"
 
 #include <atomic>

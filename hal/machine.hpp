@@ -3,9 +3,7 @@
 // block.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include "hal/device.hpp"
 #include "hal/thread.hpp"
 
 #include <filesystem>
@@ -97,12 +95,5 @@ class Machine {
 [[nodiscard]] std::string core_list(const std::vector<unsigned>& cores);
 /// The value of a "Key:   value" line, as in /proc/self/status and /proc/meminfo; `key` includes the colon.
 [[nodiscard]] std::optional<std::string> field(std::string_view text, std::string_view key);
-
-/// Opens the device of `board` with the capacity and chunk asked for; the error says what the board or the machine
-/// lacks (refused: the device is not on this machine). On a GPU, a capacity of 0 is what the device has free and a
-/// chunk of 0 its driver's granularity; `completion` is of its engines only.
-[[nodiscard]] Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk,
-                                                          Completion completion = Completion::block,
-                                                          const Machine& machine = Machine());
 
 } // namespace rtexec::hal

@@ -1,9 +1,10 @@
 #include "policies/bandwidth_charges.hpp"
 
+#include "config/counter_events.hpp"
 #include "policies/bandwidth.hpp"
 #include "policies/charges.hpp"
 
-#include <array>
+#include <algorithm>
 #include <string_view>
 
 namespace rtexec::policies {
@@ -15,12 +16,8 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
 
-/// Events that say nothing of how fast memory moves.
-bool stands_in(std::string_view event) {
-  constexpr std::array events{"page-faults", "context-switches", "cpu-clock", "task-clock",
-                              "cycles",      "instructions",     "bus-cycles"};
-  return std::ranges::find(events, event) != events.end();
-}
+/// Whether it says nothing of how fast memory moves.
+bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
 /// Whether `core` stands still with the one that has the budget.
 bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned core) {

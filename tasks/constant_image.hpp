@@ -4,7 +4,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -189,8 +189,11 @@ Result<> CudaDevice::size_memory() {
   }
   const auto free = free_memory();
   if (!free) return Unexpected(free.error());
-  const Bytes asked =
-      options_.capacity.count == 0 ? *free - std::min(library_reserve, Bytes{free->count / 8}) : options_.capacity;
+  Bytes asked = options_.capacity;
+  if (asked.count == 0) {
+    asked = *free - std::min(library_reserve, Bytes{free->count / 8});
+    if (options_.most.count > 0) asked = std::min(asked, options_.most);
+  }
   // On an integrated GPU the driver counts as taken what the kernel would give up (its page cache).
   if (asked > *free && !integrated_) {
     return fail(Errc::refused, "device.capacity: " + readable(asked) + " was asked, " + readable(*free) +
@@ -248,26 +251,15 @@ Result<> CudaDevice::start_engines() {
 }
 
 Result<> CudaDevice::seat_engine(EngineKind kind) {
-  struct Request {
-    const CudaDevice& device;
-    EngineKind kind;
-    Result<> outcome;
-    Signal answered;
-  } request{*this, kind, {}, {}};
-  const Work work{
-      .run = [](void* context) noexcept -> Status {
-        auto& asked = *static_cast<Request*>(context);
-        asked.outcome = asked.device.enter();
-        seat = {&asked.device, asked.kind};
-        return {};
-      },
-      .done = [](void* context, Status, Instant,
-                 Instant) noexcept { static_cast<Request*>(context)->answered.raise(); },
-      .context = &request,
+  Result<> outcome;
+  const auto take_seat = [&]() noexcept {
+    outcome = enter();
+    seat = {this, kind};
+    return Status();
   };
-  if (!engine(kind).submit(work)) return fail(Errc::out_of_memory, "An engine that was just started takes no work.");
-  while (request.answered.value() == 0) request.answered.wait(0);
-  return request.outcome;
+  if (!engine(kind).call(take_seat).outcome)
+    return fail(Errc::out_of_memory, "An engine that was just started takes no work.");
+  return outcome;
 }
 
 // ---- ending ----

@@ -31,6 +31,7 @@ struct CudaOptions {
   int ordinal = 0;
   /// 0: what the device has free when it is opened, less a reserve for the libraries' kernels
   Bytes capacity = {};
+  Bytes most = {};  // of what a capacity of 0 takes; 0: no bound
   Bytes chunk = {}; // 0: the driver's granularity; otherwise a multiple of it
   Completion completion = Completion::block;
   std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // of this room

@@ -5,7 +5,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "hal/device.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/reserved_range.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "hal/machine.hpp"
 
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // lasts.
 #include "hal/linux/partition.hpp"
 
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "hal/linux/advice.hpp"
 #include "hal/linux/probe.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <cerrno>
 #include <charconv>

@@ -1,5 +1,6 @@
 // Back ends `core` and `polling`: a counter of all that runs on a core, and a thread of high priority that holds the
 // core.
+#include "config/counter_events.hpp"
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/system.hpp"
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <linux/perf_event.h>
 #include <poll.h>
 
 namespace rtexec::hal {
@@ -22,14 +22,6 @@ inline void pause_core() noexcept {
 #endif
 }
 
-/// Of which the thread that holds a core makes as many as any other.
-bool made_by_time(const CounterEvent& event) {
-  if (event.type == PERF_TYPE_SOFTWARE) return event.config == PERF_COUNT_SW_CPU_CLOCK;
-  return event.type == PERF_TYPE_HARDWARE &&
-         (event.config == PERF_COUNT_HW_CPU_CYCLES || event.config == PERF_COUNT_HW_INSTRUCTIONS ||
-          event.config == PERF_COUNT_HW_BUS_CYCLES);
-}
-
 class CoreCounter final : public BandwidthCounter {
  public:
   CoreCounter(const CounterSettings& settings, PerfEvent reads, std::optional<PerfEvent> writes)
@@ -37,21 +29,21 @@ class CoreCounter final : public BandwidthCounter {
 
   Status arm(std::uint64_t reads, std::uint64_t writes) noexcept override {
     if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
-    limit_ = {.reads = beyond(last_.reads, reads), .writes = beyond(last_.writes, writes)};
-    return polling() ? Status() : be_told(last_);
+    const TrafficCount last{.reads = last_reads_.load(std::memory_order_relaxed),
+                            .writes = last_writes_.load(std::memory_order_relaxed)};
+    limit_ = {.reads = beyond(last.reads, reads), .writes = beyond(last.writes, writes)};
+    return polling() ? Status() : be_told(last);
   }
 
   Expected<TrafficCount, Errc> count() noexcept override {
     if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
-    TrafficCount counted;
+    const std::uint64_t held = held_.load(std::memory_order_acquire); // first, so that `reads` has all of it
     const auto reads = reads_.count();
-    if (!reads) return Unexpected(reads.error());
-    counted.reads = *reads - held_;
-    if (!writes_) return last_ = counted;
-    const auto writes = writes_->count();
-    if (!writes) return Unexpected(writes.error());
-    counted.writes = *writes;
-    return last_ = counted;
+    const auto writes = writes_ ? writes_->count() : 0;
+    if (!reads || !writes) return Unexpected(Errc::io_error);
+    last_reads_.store(*reads - held, std::memory_order_relaxed);
+    last_writes_.store(*writes, std::memory_order_relaxed);
+    return TrafficCount{.reads = *reads - held, .writes = *writes};
   }
 
   Waited wait(Instant until) noexcept override {
@@ -75,13 +67,14 @@ class CoreCounter final : public BandwidthCounter {
   }
 
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
-    if (!made_by_time(settings_.reads)) return spin(until, over, self);
+    if (config::meaning_of(settings_.reads.name) != config::EventMeaning::time) return spin(until, over, self);
     // What the spinning itself makes is nobody's traffic, and must not interrupt it.
     told_at_.reads = no_limit;
     static_cast<void>(reads_.arm(no_limit));
     const auto before = reads_.count();
     spin(until, over, self);
-    if (const auto after = reads_.count(); before && after) held_ += *after - *before;
+    if (const auto after = reads_.count(); before && after)
+      held_.fetch_add(*after - *before, std::memory_order_release);
   }
 
   std::string description() const override {
@@ -138,8 +131,8 @@ class CoreCounter final : public BandwidthCounter {
   CounterSettings settings_;
   PerfEvent reads_;
   std::optional<PerfEvent> writes_;
-  TrafficCount last_;                                         // that count() told
-  std::uint64_t held_ = 0;                                    // reads that holding the core made
+  std::atomic<std::uint64_t> last_reads_{0}, last_writes_{0}; // that count() told, on whatever thread
+  std::atomic<std::uint64_t> held_{0};                        // reads that holding the core made
   TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // that count() is to reach
   // Counts at which the kernel tells next, if that is still to come
   TrafficCount told_at_{.reads = no_limit, .writes = no_limit};

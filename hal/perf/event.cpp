@@ -1,6 +1,6 @@
 // Names of events, and what they are to perf_event_open(2).
 #include "hal/bandwidth_counter.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,5 +1,5 @@
 #include "hal/bandwidth_counter.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include <rtexec/result.hpp>
 #include "hal/bandwidth_counter.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hal/backing_store.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,20 +1,21 @@
+#include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "config/names.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/device_memory.hpp"
-#include "rtexec/executive/engine_call.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
-#include "tasks/dnn/network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/graph/network.hpp"
+#include "tasks/dnn/make_network.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "tasks/dnn/output/draw.hpp"
-#include "tasks/dnn/output/npy.hpp"
+#include "tasks/dnn/files/npy.hpp"
 #include "tasks/dnn/output/output.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -83,7 +84,7 @@ class LoadedNetwork {
   /// begin with one that is not counted, as the executive rehearses.
   Result<std::vector<Duration>> run(int repeat) {
     std::vector<Duration> times(static_cast<std::size_t>(repeat));
-    const auto executed = executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept -> Status {
+    const auto executed = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
       if (repeat > 1)
         if (const auto rehearsed = network_->run(); !rehearsed) return rehearsed;
       for (Duration& time : times) {
@@ -104,7 +105,7 @@ class LoadedNetwork {
     // Tuning needs room beside what the network will take.
     const Bytes needed =
         round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
-    auto device = hal::open_device(board, tune ? board.capacity : std::max(needed, board.chunk), board.chunk);
+    auto device = hal::open_device(board, tune ? Bytes{0} : std::max(needed, board.chunk), board.chunk);
     if (!device) return Unexpected(device.error());
     device_ = std::move(*device);
     if (tune) {

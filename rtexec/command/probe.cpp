@@ -1,5 +1,6 @@
 #include "hal/bandwidth_counter.hpp"
 #include "hal/machine.hpp"
+#include "hal/open/open_device.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/executive/loaded_set.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <rtexec/units.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <csignal>
 #include <string>

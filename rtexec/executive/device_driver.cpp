@@ -1,6 +1,5 @@
 #include "rtexec/executive/device_driver.hpp"
 
-#include "rtexec/executive/engine_call.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -192,8 +191,7 @@ void DeviceDriver::cancel_all() noexcept {
     if (stopping) break;
     wake_.wait(seen);
   }
-  for (hal::Engine* engine : {&compute_, &in_.engine, &out_.engine})
-    static_cast<void>(execute_on(*engine, []() noexcept { return Status(); }));
+  for (hal::Engine* engine : {&compute_, &in_.engine, &out_.engine}) engine->call([]() noexcept { return Status(); });
 }
 
 bool DeviceDriver::step() noexcept {

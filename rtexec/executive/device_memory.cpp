@@ -1,7 +1,5 @@
 #include "rtexec/executive/device_memory.hpp"
 
-#include "rtexec/executive/engine_call.hpp"
-
 #include <algorithm>
 
 namespace rtexec::executive {
@@ -143,7 +141,7 @@ Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk ch
   const auto copy = [&]() noexcept {
     return device_.copy(device_.window(chunk), contents.data(), Bytes{contents.size()});
   };
-  const Status copied = execute_on(device_.engine(hal::EngineKind::copy_in), copy).outcome;
+  const Status copied = device_.engine(hal::EngineKind::copy_in).call(copy).outcome;
   if (copied) return {};
   return fail(copied.error(), "device '" + device_.name() + "': copying " + readable(Bytes{contents.size()}) +
                                   " to it failed: " + name(copied.error()));
@@ -166,7 +164,7 @@ Result<> DeviceMemory::note_digests() {
     }
     return {};
   };
-  const Status outcome = execute_on(device_.engine(hal::EngineKind::copy_in), note).outcome;
+  const Status outcome = device_.engine(hal::EngineKind::copy_in).call(note).outcome;
   if (outcome) return {};
   return fail(outcome.error(),
               "device '" + device_.name() +
@@ -196,7 +194,7 @@ Result<> DeviceMemory::bring_in(const policies::DeviceScheduler::State& state) {
             return Unexpected(loaded.error());
     return {};
   };
-  if (!places_.empty()) outcome = execute_on(device_.engine(hal::EngineKind::copy_in), fill).outcome;
+  if (!places_.empty()) outcome = device_.engine(hal::EngineKind::copy_in).call(fill).outcome;
   if (outcome) return {};
   return fail(outcome.error(),
               "loading the first chunks from " + store_->description() + " failed: " + name(outcome.error()));

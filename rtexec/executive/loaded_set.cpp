@@ -1,3 +1,4 @@
+#include "hal/open/open_device.hpp"
 #include "tasks/make/make_workload.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 

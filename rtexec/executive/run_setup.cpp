@@ -1,6 +1,5 @@
 #include "rtexec/executive/run.hpp"
 
-#include "rtexec/executive/engine_call.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -111,8 +110,7 @@ Result<> Run::open_device(const Placement& placement) {
 /// Their first recorded event would otherwise take a lock.
 Result<> Run::prepare_engines() {
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {
-    const auto prepared =
-        execute_on(device_->engine(kind), []() noexcept { return traces::prepare_thread(), Status(); });
+    const auto prepared = device_->engine(kind).call([]() noexcept { return traces::prepare_thread(), Status(); });
     if (!prepared.outcome)
       return fail(prepared.outcome.error(), "an engine of device '" + device_->name() + "' accepts no work");
   }

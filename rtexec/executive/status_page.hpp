@@ -13,7 +13,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 #include "hal/thread.hpp"
 
 #include <atomic>

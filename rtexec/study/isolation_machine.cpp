@@ -1,10 +1,10 @@
 #include "rtexec/study/isolation_machine.hpp"
 
 #include "hal/machine.hpp"
+#include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "policies/bandwidth.hpp"
 #include "rtexec/executive/device_memory.hpp"
-#include "rtexec/executive/engine_call.hpp"
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/study/rest.hpp"
 #include "rtexec/study/traffic_counters.hpp"
@@ -252,7 +252,7 @@ class DeviceWorkload final : public IsolatedWorkload {
   }
 
   Result<> run(BandwidthLocks& locks, const std::function<bool(Duration)>& more) override {
-    const auto executed = executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept -> Status {
+    const auto executed = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
       Duration execution{0};
       do {
         const auto done = run_job(locks, execution);
@@ -268,7 +268,7 @@ class DeviceWorkload final : public IsolatedWorkload {
 
   Result<> call(const std::function<Result<>()>& work) override {
     Result<> result;
-    const auto executed = executive::execute_on(device_->engine(hal::EngineKind::compute), [&]() noexcept -> Status {
+    const auto executed = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
       result = work();
       return {};
     });

@@ -1,16 +1,13 @@
 #include "rtexec/study/traffic_counters.hpp"
 
+#include "config/counter_events.hpp"
+
 #include <algorithm>
-#include <array>
 
 namespace rtexec::study {
 namespace {
 
 constexpr std::string_view page_faults = "page-faults", generic = "cache-misses";
-
-/// Of hal::find_event(); none of them is memory traffic.
-constexpr std::array<std::string_view, 6> stand_ins{page_faults, "context-switches", "cpu-clock",
-                                                    "cycles",    "instructions",     "bus-cycles"};
 
 /// What stands for `event` of BandwidthOptions; empty: the board's.
 std::vector<std::string> candidates(const Board& board, const std::string& event, std::span<const unsigned> cores) {
@@ -31,8 +28,6 @@ std::string names_of(std::span<const hal::CounterChoice> choices) {
 
 } // namespace
 
-bool is_stand_in(std::string_view event) { return std::ranges::find(stand_ins, event) != stand_ins.end(); }
-
 Result<TrafficCounters> find_counters(const Board& board, const std::string& event, std::span<const unsigned> cores,
                                       const regulation::RegulatedMachine& machine) {
   if (event == "context-switches")
@@ -50,8 +45,9 @@ Result<TrafficCounters> find_counters(const Board& board, const std::string& eve
     }
     TrafficCounters found;
     found.event = names_of(*choices);
-    found.stand_in = std::ranges::any_of(
-        *choices, [](const hal::CounterChoice& each) { return is_stand_in(each.settings.reads.name); });
+    found.stand_in = std::ranges::any_of(*choices, [](const hal::CounterChoice& each) {
+      return config::meaning_of(each.settings.reads.name) != config::EventMeaning::traffic;
+    });
     const bool pages = std::ranges::all_of(
         *choices, [](const hal::CounterChoice& each) { return each.settings.reads.name == page_faults; });
     found.corunners = pages ? CorunnerKind::pages : CorunnerKind::lines;

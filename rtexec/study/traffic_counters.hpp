@@ -22,9 +22,6 @@ struct TrafficCounters {
   [[nodiscard]] Bytes line() const { return choices.front().line; }
 };
 
-/// Page faults, cycles and the like: counted in proportion to a sweep, but of something else.
-[[nodiscard]] bool is_stand_in(std::string_view event);
-
 /// Of `event`; where it is empty, of the board's counters, then of cache misses. bad_input: no such event, or no
 /// co-runner causes it; refused: none counts on every one of `cores`, with a line for each that was tried.
 [[nodiscard]] Result<TrafficCounters> find_counters(const Board& board, const std::string& event,

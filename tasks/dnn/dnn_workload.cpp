@@ -1,7 +1,8 @@
 #include "tasks/dnn/dnn_workload.hpp"
 
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/make_network.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>

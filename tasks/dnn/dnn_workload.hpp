@@ -6,7 +6,7 @@
 #include <rtexec/result.hpp>
 #include "tasks/constant_image.hpp"
 #include "tasks/dnn/input/input.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/graph/network.hpp"
 #include "tasks/dnn/output/output.hpp"
 #include <rtexec/workload.hpp>
 

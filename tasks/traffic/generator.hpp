@@ -20,7 +20,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <atomic>
 #include <cstddef>

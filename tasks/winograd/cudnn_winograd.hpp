@@ -4,8 +4,8 @@
 
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/executor.hpp"
-#include "tasks/dnn/graph.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/network.hpp"
 #include "tasks/winograd/cudnn_convolution.hpp"
 
 #include <array>

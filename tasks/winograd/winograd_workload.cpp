@@ -2,6 +2,7 @@
 
 #include "tasks/dnn/cuda/conv_method.hpp"
 #include "tasks/dnn/input/random.hpp"
+#include "tasks/dnn/make_network.hpp"
 #include "tasks/fingerprint.hpp"
 
 #include <algorithm>

@@ -15,7 +15,7 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/graph/network.hpp"
 #include "tasks/winograd/cudnn_winograd.hpp"
 #include <rtexec/workload.hpp>
 

@@ -3,8 +3,8 @@
 // PyTorch.
 #include "hal/cuda/cuda_device.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 // The engine's throughput as a share of what one large SGEMM of the same BLAS reaches, measured in turns.
-#include "tasks/dnn/host_network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/host/host_network.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <cblas.h>

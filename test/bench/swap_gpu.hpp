@@ -6,8 +6,8 @@
 #include "hal/store/common.hpp"
 #include "hal/thread.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/bench/swap_common.hpp"
 
 #include <array>

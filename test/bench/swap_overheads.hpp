@@ -3,6 +3,7 @@
 
 #include "config/names.hpp"
 #include "hal/host/host_device.hpp"
+#include "hal/open/open_device.hpp"
 #include "policies/admission.hpp"
 #include "policies/device_scheduler.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"

@@ -169,6 +169,31 @@ TEST(CoreCounter, CountsEachBudgetFromItsStart) {
   });
 }
 
+/// A display reads it beside the thread that regulates.
+TEST(CoreCounter, IsCountedByOtherThreadsToo) {
+  OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
+  std::atomic<bool> over{false};
+  std::uint64_t backwards = 0, last = 0;
+  std::thread other([&] {
+    while (!over.load()) {
+      const std::uint64_t seen = counter.count()->reads;
+      backwards += seen < std::exchange(last, seen);
+    }
+  });
+  on_core(a_core(), [&] {
+    Pages pages;
+    for (int period = 0; period < 50; ++period) {
+      ASSERT_TRUE(counter.arm(20, no_limit));
+      pages.touch(30);
+      EXPECT_EQ(counter.wait(now() + 1s).wake, BandwidthCounter::Wake::overflow) << period;
+    }
+  });
+  over.store(true);
+  other.join();
+  EXPECT_EQ(backwards, 0u);
+  EXPECT_GE(counter.count()->reads, 50 * 30u);
+}
+
 /// aarch64 can miss one outright (rr#3607).
 TEST(CoreCounter, FindsAnOverflowThatTheKernelLost) {
   static System deaf;

@@ -1,5 +1,6 @@
 // The CUDA device on a driver in software: the rules of every device, and what happens when calls fail or the device
 // breaks.
+#include "hal/open/open_device.hpp"
 #include "test/hal/device_rules.hpp"
 #include "test/hal/digest_kernel.hpp"
 #include "test/hal/fake_cuda_driver.hpp"
@@ -854,6 +855,19 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
   const auto some = open_device(cuda_board(Bytes{0}), Bytes{10 << 20}, Bytes{0});
   ASSERT_TRUE(some) << problem(some);
   EXPECT_EQ((*some)->capacity(), Bytes{10 << 20});
+}
+
+/// What the board's file says is of the whole card, and other processes may have some of it.
+TEST(OpenCudaDevice, TakesWhatIsFreeOfWhatTheBoardHas) {
+  const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
+  for (const auto [board, taken] :
+       {std::pair(Bytes{256 << 20}, Bytes{175 << 20}), {Bytes{100 << 20}, Bytes{100 << 20}}}) {
+    const auto device = open_device(cuda_board(board), Bytes{0}, Bytes{0});
+    ASSERT_TRUE(device) << problem(device);
+    EXPECT_EQ((*device)->capacity(), taken);
+  }
+  EXPECT_TRUE(fails(open_device(cuda_board(Bytes{256 << 20}), Bytes{256 << 20}, Bytes{0}), Errc::refused,
+                    "256 MiB was asked, 200 MiB are free"));
 }
 
 TEST(OpenCudaDevice, SaysWhatTheMachineLacks) {

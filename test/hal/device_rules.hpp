@@ -11,7 +11,7 @@
 
 #include "hal/device.hpp"
 #include "hal/digest_of.hpp"
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,25 +28,7 @@ namespace rtexec::hal::test {
 using Contents = std::vector<std::byte>;
 
 /// Runs `body` on an engine and waits for it.
-template <class Body> Status on_engine(Engine& engine, Body body) {
-  struct Request {
-    Body& body;
-    Status outcome;
-    Signal ended;
-  } request{body, {}, {}};
-  const Work work{
-      .run = [](void* context) noexcept -> Status { return static_cast<Request*>(context)->body(); },
-      .done =
-          [](void* context, Status outcome, Instant, Instant) noexcept {
-            static_cast<Request*>(context)->outcome = outcome;
-            static_cast<Request*>(context)->ended.raise();
-          },
-      .context = &request,
-  };
-  if (auto submitted = engine.submit(work); !submitted) return submitted;
-  while (request.ended.value() == 0) request.ended.wait(0);
-  return request.outcome;
-}
+template <class Body> Status on_engine(Engine& engine, Body body) { return engine.call(body).outcome; }
 
 struct NoEnvironment {};
 template <class BackEnd> struct EnvironmentOf { using Type = NoEnvironment; };

@@ -1,3 +1,4 @@
+#include "hal/open/open_device.hpp"
 #include "test/hal/device_rules.hpp"
 #include "test/hal/failing_system.hpp"
 #include "test/support/files.hpp"

@@ -1,6 +1,5 @@
 // When a chunk is loaded, when it is mapped, and what is left after an error, transfer by transfer.
 #include "rtexec/executive/device_memory.hpp"
-#include "rtexec/executive/engine_call.hpp"
 #include "test/rtexec/device_doubles.hpp"
 #include "test/rtexec/swap_doubles.hpp"
 
@@ -44,17 +43,19 @@ class DeviceMemoryTest : public testing::Test {
   }
 
   void begin_save(Transfer transfer) {
-    ASSERT_TRUE(executive::execute_on(device_->engine(hal::EngineKind::copy_out), [&]() noexcept -> Status {
-                  memory_->begin_save(transfer);
-                  return {};
-                }).outcome);
+    ASSERT_TRUE(device_->engine(hal::EngineKind::copy_out)
+                    .call([&]() noexcept -> Status {
+                      memory_->begin_save(transfer);
+                      return {};
+                    })
+                    .outcome);
   }
   Status end_save(Transfer transfer) {
-    return executive::execute_on(device_->engine(hal::EngineKind::copy_out),
-                                 [&]() noexcept -> Status {
-                                   const auto saved = memory_->save(transfer);
-                                   return saved ? Status() : Unexpected(saved.error());
-                                 })
+    return device_->engine(hal::EngineKind::copy_out)
+        .call([&]() noexcept -> Status {
+          const auto saved = memory_->save(transfer);
+          return saved ? Status() : Unexpected(saved.error());
+        })
         .outcome;
   }
   Status save(Transfer transfer) {
@@ -62,19 +63,17 @@ class DeviceMemoryTest : public testing::Test {
     return end_save(transfer);
   }
   Status load(Transfer transfer) {
-    return executive::execute_on(device_->engine(hal::EngineKind::copy_in),
-                                 [&]() noexcept -> Status {
-                                   memory_->begin_load(transfer);
-                                   const auto loaded = memory_->load(transfer);
-                                   return loaded ? Status() : Unexpected(loaded.error());
-                                 })
+    return device_->engine(hal::EngineKind::copy_in)
+        .call([&]() noexcept -> Status {
+          memory_->begin_load(transfer);
+          const auto loaded = memory_->load(transfer);
+          return loaded ? Status() : Unexpected(loaded.error());
+        })
         .outcome;
   }
   /// As before a job of `task`.
   Status prepare(std::uint32_t task) {
-    return executive::execute_on(device_->engine(hal::EngineKind::compute),
-                                 [&]() noexcept { return memory_->prepare(task); })
-        .outcome;
+    return device_->engine(hal::EngineKind::compute).call([&]() noexcept { return memory_->prepare(task); }).outcome;
   }
   const std::vector<bool> none = {false, false, false}, all = {true, true, true};
   std::shared_ptr<StoreOrders> orders_ = std::make_shared<StoreOrders>();

@@ -3,7 +3,7 @@
 #include "tasks/dnn/cuda/cuda_network.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/tasks/cuda_cases.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"

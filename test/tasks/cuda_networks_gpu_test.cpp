@@ -2,8 +2,8 @@
 // none.
 #include "tasks/dnn/cuda/cuda_network.hpp"
 #include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/hal/gpu.hpp"
 #include "test/support/files.hpp"
 #include "test/tasks/cuda_cases.hpp"

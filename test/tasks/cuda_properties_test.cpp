@@ -2,7 +2,7 @@
 // while the one before still runs, choices that are carried from one network to another, failures at every call of the
 // driver.
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/cuda_emulation/emulation.hpp"
 #include "test/tasks/cuda_gpu.hpp"
 #include "test/tasks/cuda_random_networks.hpp"

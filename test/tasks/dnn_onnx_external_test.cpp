@@ -3,7 +3,7 @@
 #include "tasks/dnn/dnn_workload.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "test/support/files.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 

@@ -1,8 +1,8 @@
 // What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
-#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 
-#include "tasks/dnn/host_network.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/host/host_network.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 // Small graphs for tests, built by hand, and their execution.
 #pragma once
 
-#include "tasks/dnn/aligned.hpp"
-#include "tasks/dnn/host_network.hpp"
+#include "tasks/dnn/kernels/aligned.hpp"
+#include "tasks/dnn/host/host_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,10 +4,10 @@
 
 #include <rtexec/task_set.hpp>
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/kernels/aligned.hpp"
 #include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "test/support/thread_counts.hpp"

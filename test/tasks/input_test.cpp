@@ -2,8 +2,8 @@
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/output/draw.hpp"
-#include "tasks/dnn/output/file.hpp"
-#include "tasks/dnn/output/npy.hpp"
+#include "tasks/dnn/files/file.hpp"
+#include "tasks/dnn/files/npy.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/files.hpp"
 

@@ -1,6 +1,6 @@
 #include "tasks/dnn/models/graph_writer.hpp"
 #include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 #include "test/support/file_size_limit.hpp"
 #include "test/support/files.hpp"
 

@@ -1,8 +1,9 @@
 // The memory objects of a network: its constants as they lie in the image, its buffers of scratch as they were planned.
 #include "tasks/dnn/cuda/cuda_network.hpp"
+#include "tasks/dnn/make_network.hpp"
 #include "tasks/dnn/models/models.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "test/tasks/cuda_cases.hpp"

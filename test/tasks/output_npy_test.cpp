@@ -1,4 +1,4 @@
-#include "tasks/dnn/output/npy.hpp"
+#include "tasks/dnn/files/npy.hpp"
 #include "test/support/files.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "tasks/winograd/winograd_workload.hpp"
 
 #include "hal/host/host_device.hpp"
-#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/kernels/aligned.hpp"
 #include "tasks/dnn/kernels/conv.hpp"
 #include "test/support/result.hpp"
 #include "test/support/thread_counts.hpp"

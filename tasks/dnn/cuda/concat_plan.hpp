@@ -1,7 +1,7 @@
 // Which tensors are written straight into a concatenation along channels.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstdint>
 #include <limits>

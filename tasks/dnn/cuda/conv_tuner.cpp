@@ -1,7 +1,7 @@
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 
 #include "tasks/dnn/cuda/half.hpp"
-#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
 #include <array>

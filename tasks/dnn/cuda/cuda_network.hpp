@@ -11,7 +11,7 @@
 #include "tasks/dnn/cuda/executor.hpp"
 #include "tasks/dnn/cuda/program.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/graph/network.hpp"
 
 #include <memory>
 #include <span>

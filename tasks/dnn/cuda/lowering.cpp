@@ -3,7 +3,7 @@
 #include "tasks/dnn/cuda/half.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/tensors.hpp"
-#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include "tasks/dnn/cuda/program.hpp"
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 namespace rtexec::tasks::cuda {
 

@@ -5,7 +5,7 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 
 #include "tasks/dnn/cuda/executor.hpp"
-#include "tasks/dnn/memory_plan.hpp"
+#include "tasks/dnn/graph/memory_plan.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tasks/dnn/cuda/kernels/arguments.hpp"
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -5,7 +5,7 @@
 #include "tasks/dnn/cuda/concat_plan.hpp"
 #include "tasks/dnn/cuda/program.hpp"
 #include "tasks/dnn/cuda/strides.hpp"
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,10 +1,10 @@
 #include "tasks/dnn/input/input.hpp"
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/input/random.hpp"
-#include "tasks/dnn/output/file.hpp"
-#include "tasks/dnn/output/npy.hpp"
+#include "tasks/dnn/files/file.hpp"
+#include "tasks/dnn/files/npy.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,7 +1,7 @@
 #include "tasks/dnn/input/picture.hpp"
 
 #include "tasks/dnn/input/jpeg.hpp"
-#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/files/file.hpp"
 
 #include <algorithm>
 #include <cassert>

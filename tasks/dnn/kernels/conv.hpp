@@ -3,8 +3,8 @@
 // is in cache.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include <cstdint>
 #include <memory>

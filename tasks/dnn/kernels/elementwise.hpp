@@ -1,7 +1,7 @@
 // Loops over contiguous elements. y may be x or another operand itself, but not overlap it otherwise.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
 

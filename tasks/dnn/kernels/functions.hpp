@@ -1,7 +1,7 @@
 // Element functions in a form that compilers vectorise.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/kernels/vectorised.hpp"
 
 #include <bit>

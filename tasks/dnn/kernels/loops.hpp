@@ -1,7 +1,7 @@
 // Nested loops over tensors that are laid out differently: dimensions that every operand runs through alike become one.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // The steps that are not convolutions, one maker for each operation of graph.hpp.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include <memory>
 

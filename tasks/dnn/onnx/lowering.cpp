@@ -1,6 +1,6 @@
 #include "tasks/dnn/onnx/lowering.hpp"
 
-#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // lowering.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstdint>
 #include <exception>

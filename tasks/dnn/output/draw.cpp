@@ -1,6 +1,6 @@
 #include "tasks/dnn/output/draw.hpp"
 
-#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/files/file.hpp"
 
 #include <algorithm>
 #include <array>

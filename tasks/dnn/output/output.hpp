@@ -8,9 +8,9 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/input/input.hpp"
-#include "tasks/dnn/output/box.hpp"
+#include "tasks/dnn/input/box.hpp"
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
-// CUDA kernels on the CPU: the same .cu files, compiled as C++ with RTEXEC_EMULATION defined and this header included
-// first, enter themselves in a registry under their names. Threads of a block are fibers of the calling thread, blocks
-// run one after another; so results are repeatable, and memory that kernels are given is plain memory, which tests may
-// guard. The blocks of a cluster run together.
+// CUDA kernels on the CPU: the same .cu files, compiled as C++ with RTEXEC_EMULATION defined and primitives.hpp
+// included first, enter themselves in a registry under their names. Threads of a block are fibers of the calling
+// thread, blocks run one after another; so results are repeatable, and memory that kernels are given is plain memory,
+// which tests may guard. The blocks of a cluster run together.
 //
 // What a device leaves undefined is made visible: shared memory holds NaN before a block begins, asynchronous copies
 // arrive no earlier than they are awaited, accesses beyond dynamic shared memory fault. A kernel that breaks a rule (a
@@ -83,7 +83,3 @@ void commit_copies();
 void await_copies(int pending);
 
 } // namespace rtexec::test::emulation
-
-#ifdef RTEXEC_EMULATION
-#include "test/tasks/cuda_emulation/primitives.hpp"
-#endif

@@ -1,4 +1,5 @@
-// What the primitives.cuh of hal/ and tasks/ and conv_primitives.cuh offer to kernels, for the emulation.
+// What the primitives.cuh of hal/ and tasks/ and conv_primitives.cuh offer to kernels, for the emulation: included
+// before a kernel's file.
 #pragma once
 
 #include "test/tasks/cuda_emulation/emulation.hpp"

@@ -1,8 +1,8 @@
 #include "test/tasks/onnx_oracle/agreement.hpp"
 
-#include "tasks/dnn/host_network.hpp"
-#include "tasks/dnn/onnx_reader.hpp"
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/host/host_network.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/onnx_oracle/guarded_memory.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
+#include "hal/open/open_device.hpp"
+
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
-#include "hal/machine.hpp"
 
 #include <charconv>
 
@@ -52,10 +53,14 @@ Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, 
                                      "\" has " + to_string(board.capacity) +
                                      ".\nAsk for less, or correct the board's file.");
   }
-  if (board.device == DeviceKind::host) return open_host(capacity, chunk, machine);
-  return open_cuda(
-      {.ordinal = static_cast<int>(board.ordinal), .capacity = capacity, .chunk = chunk, .completion = completion},
-      board.name);
+  if (board.device == DeviceKind::host)
+    return open_host(capacity.count == 0 ? board.capacity : capacity, chunk, machine);
+  return open_cuda({.ordinal = static_cast<int>(board.ordinal),
+                    .capacity = capacity,
+                    .most = board.capacity,
+                    .chunk = chunk,
+                    .completion = completion},
+                   board.name);
 }
 
 } // namespace rtexec::hal

@@ -2,7 +2,7 @@
 // activations and residual sums into the operation that makes their input, and what nobody reads goes away.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 namespace rtexec::tasks {
 

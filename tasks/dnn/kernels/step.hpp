@@ -2,7 +2,7 @@
 // run, so a step is immutable once made.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include "tasks/dnn/kernels/conv.hpp"
 #include "tasks/dnn/kernels/steps.hpp"

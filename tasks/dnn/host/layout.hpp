@@ -4,9 +4,9 @@
 // into its buffer. Element-wise steps overwrite an input that nobody reads later.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
-#include "tasks/dnn/memory_plan.hpp"
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/memory_plan.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/memory_plan.hpp"
+#include "tasks/dnn/graph/memory_plan.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/passes.hpp"
+#include "tasks/dnn/graph/passes.hpp"
 
 #include <algorithm>
 

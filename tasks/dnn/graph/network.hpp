@@ -13,7 +13,7 @@
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 #include <rtexec/workload.hpp>
 
 #include <cstddef>
@@ -69,9 +69,5 @@ class Network {
  protected:
   Network() = default;
 };
-
-/// `precision` matters on a GPU only, which need not be there. out_of_memory: the graph needs more than max_scratch, or
-/// more than this machine has. unsupported: what a device of `kind` cannot do.
-[[nodiscard]] Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision);
 
 } // namespace rtexec::tasks

@@ -2,9 +2,9 @@
 // gives.
 #pragma once
 
-#include "tasks/dnn/aligned.hpp"
-#include "tasks/dnn/memory_plan.hpp"
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/kernels/aligned.hpp"
+#include "tasks/dnn/graph/memory_plan.hpp"
+#include "tasks/dnn/graph/network.hpp"
 
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 namespace rtexec::tasks {
 

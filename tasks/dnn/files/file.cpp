@@ -1,4 +1,4 @@
-#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/files/file.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "tasks/dnn/layout.hpp"
+#include "tasks/dnn/host/layout.hpp"
 
 #include <algorithm>
 #include <optional>

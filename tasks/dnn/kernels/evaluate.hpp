@@ -1,7 +1,7 @@
 // Runs a single node whose inputs are constants: constant folding uses the same kernels as execution.
 #pragma once
 
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <vector>
 

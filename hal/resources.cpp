@@ -1,4 +1,4 @@
-#include "hal/linux/resources.hpp"
+#include "hal/resources.hpp"
 
 #include <cerrno>
 #include <sys/mman.h>

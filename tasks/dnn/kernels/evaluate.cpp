@@ -1,8 +1,8 @@
-#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 
-#include "tasks/dnn/aligned.hpp"
+#include "tasks/dnn/kernels/aligned.hpp"
 #include "tasks/dnn/kernels/gemm.hpp"
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include <algorithm>
 

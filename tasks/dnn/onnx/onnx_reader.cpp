@@ -1,8 +1,8 @@
-#include "tasks/dnn/onnx_reader.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
 
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
-#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/files/file.hpp"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"

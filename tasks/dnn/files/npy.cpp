@@ -1,6 +1,6 @@
-#include "tasks/dnn/output/npy.hpp"
+#include "tasks/dnn/files/npy.hpp"
 
-#include "tasks/dnn/output/file.hpp"
+#include "tasks/dnn/files/file.hpp"
 
 #include <bit>
 #include <cassert>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
-#include "tasks/dnn/graph.hpp"
+#include "tasks/dnn/graph/graph.hpp"
 
 #include <cstddef>
 #include <filesystem>

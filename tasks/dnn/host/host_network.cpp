@@ -1,10 +1,10 @@
-#include "tasks/dnn/host_network.hpp"
+#include "tasks/dnn/host/host_network.hpp"
 
 #include "hal/thread.hpp"
-#include "tasks/dnn/evaluate.hpp"
+#include "tasks/dnn/kernels/evaluate.hpp"
 #include "tasks/dnn/kernels/gemm.hpp"
-#include "tasks/dnn/layout.hpp"
-#include "tasks/dnn/step.hpp"
+#include "tasks/dnn/host/layout.hpp"
+#include "tasks/dnn/kernels/step.hpp"
 
 #include <cstring>
 #include <unordered_map>

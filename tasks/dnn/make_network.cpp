@@ -1,7 +1,7 @@
-#include "tasks/dnn/network.hpp"
+#include "tasks/dnn/make_network.hpp"
 
 #include "tasks/dnn/cuda/cuda_network.hpp"
-#include "tasks/dnn/host_network.hpp"
+#include "tasks/dnn/host/host_network.hpp"
 
 #include <new>
 #include <utility>
@@ -16,16 +16,6 @@ Result<std::unique_ptr<Network>> as_network(Result<std::unique_ptr<Implementatio
 }
 
 } // namespace
-
-Result<> Network::use(std::span<const std::string> tuning) {
-  if (tuning.empty()) return {};
-  return fail(Errc::bad_input,
-              "the profile holds choices for a network on a GPU, and this network runs on the host device, which has "
-              "none to make: "
-              "profile the task set again, on this board");
-}
-
-Result<std::vector<std::string>> Network::tune(Device&, const TuningProgress&) { return std::vector<std::string>{}; }
 
 Result<std::unique_ptr<Network>> make_network(const Graph& graph, DeviceKind kind, Precision precision) {
   try {

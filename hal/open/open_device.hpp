@@ -1,0 +1,22 @@
+// From what a board's file says to its device: the one place that knows all back ends.
+#pragma once
+
+#include <rtexec/board.hpp>
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include "hal/device.hpp"
+#include "hal/machine.hpp"
+
+#include <memory>
+
+namespace rtexec::hal {
+
+/// Opens the device of `board` with the capacity and chunk asked for; the error says what the board or the machine
+/// lacks (refused: the device is not on this machine). A capacity of 0 is what there is: on a GPU what the device has
+/// free, and what the board has at most. On a GPU, a chunk of 0 is its driver's granularity; `completion` is of its
+/// engines only.
+[[nodiscard]] Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk,
+                                                          Completion completion = Completion::block,
+                                                          const Machine& machine = Machine());
+
+} // namespace rtexec::hal
