@@ -1,5 +1,7 @@
 #include "traces/analysis/replay.hpp"
 
+#include "traces/events.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -49,29 +51,6 @@ std::string why_not(const RunSetup& setup) {
     return "the recording names " + std::to_string(chunks) + " chunks and frames, more than there can be";
   if (setup.swap && resident > setup.swap->frames) return "tasks hold more chunks at the start than there are frames";
   return {};
-}
-
-std::string_view name(Event::Kind kind) {
-  switch (kind) {
-  case Event::Kind::job_requested: return "job-requested";
-  case Event::Kind::job_withdrawn: return "job-withdrawn";
-  case Event::Kind::execution_done: return "execution-done";
-  case Event::Kind::copied_in: return "copied-in";
-  case Event::Kind::copied_out: return "copied-out";
-  }
-  return "?";
-}
-
-std::string_view name(Action::Kind kind) {
-  switch (kind) {
-  case Action::Kind::start_execution: return "start-execution";
-  case Action::Kind::copy_in: return "copy-in";
-  case Action::Kind::copy_out: return "copy-out";
-  case Action::Kind::refuse: return "refuse";
-  case Action::Kind::drop: return "drop";
-  case Action::Kind::fail: return "fail";
-  }
-  return "?";
 }
 
 bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || kind == Action::Kind::copy_out; }
@@ -194,7 +173,7 @@ void Replay::begin(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   Engine& engine = this->engine(kind);
   if (engine.ordered.empty())
-    return differ("an engine begins a " + std::string(name(kind)) + " for " + text(record.job) +
+    return differ("an engine begins a " + std::string(spelling(kind)) + " for " + text(record.job) +
                   ", which is not ordered");
   if (engine.under_way) return differ("the end of '" + text(*engine.under_way) + "' is not recorded");
   if (!same_subject(engine.ordered.front(), record))
@@ -212,7 +191,8 @@ void Replay::end(Action::Kind kind, const Record& record) {
     engine.ordered.pop_front();
   }
   if (!engine.under_way)
-    return differ("the beginning of a " + std::string(name(kind)) + " for " + text(record.job) + " is not recorded");
+    return differ("the beginning of a " + std::string(spelling(kind)) + " for " + text(record.job) +
+                  " is not recorded");
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is under way, but what ends is for " + text(record.job));
   engine.under_way.reset();
@@ -268,7 +248,7 @@ std::string Replay::task(std::uint32_t index) const {
 std::string Replay::text(JobId job) const { return "job " + std::to_string(job.number) + " of " + task(job.task); }
 
 std::string Replay::text(const Event& event) const {
-  std::string result(name(event.kind));
+  std::string result(spelling(event.kind));
   if (event.kind == Event::Kind::copied_in || event.kind == Event::Kind::copied_out)
     result += " slot " + std::to_string(event.transfer.slot) + " of " + task(event.transfer.task) + " in frame " +
               std::to_string(event.transfer.frame) + (event.failed ? ", failed" : "");
@@ -277,7 +257,7 @@ std::string Replay::text(const Event& event) const {
 }
 
 std::string Replay::text(const Action& action) const {
-  std::string result(name(action.kind));
+  std::string result(spelling(action.kind));
   if (of_transfer(action.kind))
     result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " +
               std::to_string(action.transfer.frame) + " for";
