@@ -156,7 +156,7 @@ Report Run::stop() {
 JobRecords Run::job_records() const {
   JobRecords records;
   if (setup_.record_jobs > 0 && final_report_)
-    for (const auto& run : runs_) run->add_records(records);
+    for (const auto& run : runs_) run->statistics().add_records(records);
   return records;
 }
 
@@ -195,7 +195,7 @@ Result<> Run::accept(Result<> outcome) {
 
 std::optional<Miss> Run::take_miss() noexcept {
   for (const auto& run : runs_)
-    if (const auto miss = run->take_miss()) return miss;
+    if (const auto miss = run->statistics().take_miss()) return miss;
   return std::nullopt;
 }
 

@@ -128,7 +128,7 @@ Report Run::report() const {
   if (publisher_ && report.status_page->failure.empty()) report.status_page->failure = publisher_->failure();
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
-    report.lost_callbacks += setup_.on_miss ? run->lost_misses() : 0;
+    report.lost_callbacks += setup_.on_miss ? run->statistics().lost_misses() : 0;
   }
   if (miss_notifier_) {
     report.lost_callbacks += miss_notifier_->uncalled();

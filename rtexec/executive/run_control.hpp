@@ -1,0 +1,44 @@
+// What the threads of all tasks of a run share: how it begins, and what ends it.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include "hal/thread.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace rtexec::executive {
+
+class TaskRun;
+
+struct RunControl {
+  // The warm-up: by release threads, for the thread that owns the executive.
+  std::atomic<std::uint32_t> warmed_up{0}; // tasks
+  std::atomic<const TaskRun*> warm_up_failed{nullptr};
+  std::atomic<bool> unregulated{false}; // a thread could not be counted
+  hal::Signal warm_up_ended;
+
+  // The start: by the owner's thread, for release threads.
+  std::atomic<std::int64_t> start{0};       // of the grid, ns on CLOCK_MONOTONIC; 0 before it is known
+  std::atomic<std::int64_t> end{INT64_MAX}; // no release at or after it; written before `start`
+  std::atomic<bool> stopping{false};
+  hal::Signal started; // or stopping
+
+  // The end: by tasks, engines, the scheduler and signal handlers, for the owner's thread, which looks at `over`.
+  std::atomic<const Task*> stopped_by{nullptr}; // whose overrun policy ended the run
+  /// Whose job last reported a fault in its device part: it may have ended the device
+  std::atomic<const TaskRun*> suspect{nullptr};
+  std::atomic<bool> device_lost{false};   // a job found the device lost
+  std::atomic<bool> driver_failed{false}; // it lost an event
+  std::atomic<bool> over_requested{false};
+  hal::Signal over;
+
+  hal::Signal missed; // raised for each miss that is to be told
+
+  void end_run() noexcept {
+    over_requested.store(true);
+    over.raise();
+  }
+};
+
+} // namespace rtexec::executive

@@ -1,0 +1,154 @@
+#include "rtexec/executive/task_statistics.hpp"
+
+#include "traces/emit.hpp"
+
+namespace rtexec::executive {
+
+namespace {
+
+// One writer each.
+void increment(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void keep_longest(std::atomic<std::int64_t>& longest, Duration took) noexcept {
+  if (took.count() > longest.load(std::memory_order_relaxed)) longest.store(took.count(), std::memory_order_relaxed);
+}
+
+void add(std::atomic<std::int64_t>& sum, Duration took) noexcept {
+  sum.store(sum.load(std::memory_order_relaxed) + took.count(), std::memory_order_relaxed);
+}
+
+} // namespace
+
+void TaskStatistics::overrun(const Job& unfinished, Instant nominal,
+                             policies::ReleaseDecision::Kind decision) noexcept {
+  traces::job_overrun(unfinished.id, hal::now(), task_.on_overrun, decision);
+  if (decision == policies::ReleaseDecision::Kind::skip) traces::job_skip(unfinished.id.task, nominal, hal::now());
+}
+
+void TaskStatistics::unserved(bool late) noexcept {
+  increment(unserved_);
+  if (late) increment(unserved_late_);
+}
+
+void TaskStatistics::released(const Job& job, Instant now) noexcept {
+  increment(released_);
+  latency_.add(now - job.nominal);
+  traces::job_release(job.id, job.nominal, now, job.deadline);
+  traces::job_start(job.id, now);
+}
+
+void TaskStatistics::before_ended(const Job& job, Instant at, Duration executed) noexcept {
+  keep_longest(longest_before_, executed);
+  add(all_before_, executed);
+  traces::cpu_end(job.id, at, executed);
+}
+
+void TaskStatistics::after_begins(const Job& job, Instant at) const noexcept { traces::after_begin(job.id, at); }
+
+void TaskStatistics::after_ended(Duration executed) noexcept {
+  keep_longest(longest_after_, executed);
+  add(all_after_, executed);
+}
+
+void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
+  const bool missed = count_outcome(job, how);
+  keep_record(job, how, missed);
+  if (!missed) return;
+  increment(missed_);
+  traces::job_miss(job.id, how.end, job.deadline, how.end - job.deadline);
+  if (!misses_.push(
+          {.task = job.id.task, .job = job.id.number, .response = how.end - job.nominal, .deadline = task_.deadline}))
+    increment(lost_misses_);
+  missed_signal_.raise();
+}
+
+/// Whether the deadline was missed.
+bool TaskStatistics::count_outcome(const Job& job, const JobEnd& how) noexcept {
+  const bool late = how.end > job.deadline;
+  if (how.abandoned) {
+    increment(aborted_);
+    traces::job_abort(job.id, how.end);
+  } else if (!how.outcome && how.outcome.error() == Errc::cancelled) {
+    increment(unfinished_); // withdrawn because the run stops
+    return late;
+  } else if (!how.outcome) {
+    failure_.store(how.outcome.error());
+    increment(failed_);
+  } else {
+    const Duration response = how.end - job.nominal;
+    increment(completed_);
+    response_.add(response);
+    last_response_.store(response.count(), std::memory_order_relaxed);
+    traces::job_end(job.id, how.end, response, how.executed_after);
+    return late;
+  }
+  return true;
+}
+
+void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed) noexcept {
+  if (recorded_ == records_.size()) return void(++lost_records_);
+  const Status outcome = how.abandoned ? Status(Unexpected(Errc::cancelled)) : how.outcome;
+  records_[recorded_++] = {.task = job.id.task,
+                           .number = job.id.number,
+                           .nominal = job.nominal,
+                           .requested = how.requested,
+                           .device_begin = how.device_begin,
+                           .device_end = how.device_end,
+                           .end = how.end,
+                           .missed = missed,
+                           .failure = outcome ? std::nullopt : std::optional(outcome.error())};
+}
+
+std::optional<Miss> TaskStatistics::take_miss() noexcept {
+  Miss miss;
+  return misses_.pop(miss) ? std::optional(miss) : std::nullopt;
+}
+
+void TaskStatistics::add_records(JobRecords& records) const {
+  records.jobs.insert(records.jobs.end(), records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(recorded_));
+  records.lost += lost_records_;
+}
+
+TaskReport TaskStatistics::report() const {
+  const auto value = [](const Counter& counter) { return counter.load(std::memory_order_relaxed); };
+  return {.name = task_.name,
+          .criticality = task_.criticality,
+          .released = value(released_),
+          .completed = value(completed_),
+          .missed = value(missed_) + value(unserved_late_),
+          .skipped = value(skipped_),
+          .aborted = value(aborted_),
+          .failed = value(failed_),
+          .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
+          .unfinished = value(unfinished_) + value(unserved_),
+          .response = response_.statistics(),
+          .release_latency = latency_.statistics(),
+          .observed = {.before = Duration(longest_before_.load()),
+                       .device = device_.statistics().max,
+                       .after = Duration(longest_after_.load())},
+          .warm_up = {},
+          .deadline = task_.deadline,
+          .bound = plan_.response_bound};
+}
+
+/// What ends jobs is read before what begins them: a job that has ended has begun, in any status.
+void TaskStatistics::show(TaskStatus& status) const {
+  const auto value = [](const auto& counter) { return counter.load(std::memory_order_acquire); };
+  status.completed = value(completed_);
+  status.aborted = value(aborted_);
+  status.failed = value(failed_);
+  status.total = {.missed = value(missed_) + value(unserved_late_),
+                  .on_core = Duration(value(all_before_) + value(all_after_)),
+                  .on_device = device_.total()};
+  status.released = value(released_);
+  status.skipped = value(skipped_);
+  status.last_response = Duration(value(last_response_));
+  status.p50_response = response_.percentile(0.5);
+  status.p99_response = response_.percentile(0.99);
+  status.max_response = response_.longest();
+  status.max_release_latency = latency_.longest();
+}
+
+} // namespace rtexec::executive

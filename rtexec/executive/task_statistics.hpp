@@ -1,0 +1,91 @@
+// Watches the jobs of one task: counts them, keeps their times and records, queues their misses, and tells the trace.
+// Each function names the thread that calls it; readers may be others. Allocates nothing after record_jobs().
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include "hal/thread.hpp"
+#include "policies/device_scheduler.hpp"
+#include "policies/release_gate.hpp"
+#include "rtexec/executive/ring.hpp"
+#include "rtexec/executive/status_page.hpp"
+#include "rtexec/statistics/histogram.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rtexec::executive {
+
+struct Job {
+  policies::JobId id;
+  Instant nominal{};
+  Instant deadline{};
+};
+
+/// How a job went on after its first CPU part.
+struct JobEnd {
+  Status outcome;
+  bool abandoned = false;
+  Instant requested{}, device_begin{}, device_end{}, end{};
+  Duration executed_after{0}; // CPU time of the last part
+};
+
+class TaskStatistics {
+ public:
+  /// `missed` is raised for each miss that take_miss() will give.
+  TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& missed)
+      : task_(task), plan_(plan), missed_signal_(missed) {}
+  /// Keeps records of the first `most` jobs.
+  void record_jobs(std::size_t most) { records_.resize(most); }
+
+  // Release thread.
+  void overrun(const Job& unfinished, Instant nominal, policies::ReleaseDecision::Kind decision) noexcept;
+  void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
+  /// A release that nobody came to.
+  void unserved(bool late) noexcept;
+  void released(const Job& job, Instant now) noexcept;
+  void before_ended(const Job& job, Instant at, Duration executed) noexcept;
+
+  /// Compute engine: a device part that ended well.
+  void device_ended(Duration took) noexcept { device_.add(took); }
+
+  // Completion thread.
+  void after_begins(const Job& job, Instant at) const noexcept;
+  void after_ended(Duration executed) noexcept;
+  void ended(const Job& job, const JobEnd& how) noexcept;
+
+  // Any thread.
+  [[nodiscard]] TaskReport report() const;
+  /// What changes, but for what is recent and the state; allocates nothing.
+  void show(TaskStatus& status) const;
+  [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
+  /// The next miss that nobody was told of; one reader.
+  [[nodiscard]] std::optional<Miss> take_miss() noexcept;
+  /// Once both threads have ended.
+  void add_records(JobRecords& records) const;
+
+ private:
+  using Counter = std::atomic<std::uint64_t>;
+
+  bool count_outcome(const Job& job, const JobEnd& how) noexcept;
+  void keep_record(const Job& job, const JobEnd& how, bool missed) noexcept;
+
+  const Task& task_;
+  const PlannedTask& plan_;
+  hal::Signal& missed_signal_;
+  Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
+  Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
+  std::atomic<Errc> failure_{};                                               // of the last failed job
+  DurationHistogram response_, latency_, device_;
+  std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
+  std::vector<JobRecord> records_;                                            // completion thread
+  std::size_t recorded_ = 0, lost_records_ = 0;
+  Ring<Miss, 256> misses_;
+  Counter lost_misses_{0};
+};
+
+} // namespace rtexec::executive
