@@ -10,12 +10,18 @@
 namespace rtexec {
 
 struct MachineFacts {
-  std::string name;            // "aarch64, 4 cores, Linux 5.10.104"
-  std::vector<unsigned> cores; // that a run may use, ascending; not empty
-  std::string no_fifo;         // why threads may not be SCHED_FIFO; empty: they may
-  std::string no_deadline;     // the same of SCHED_DEADLINE
-  Bytes device_memory{0};      // free on its GPU; 0: not known
-  bool here = true;            // it is this machine: what is left open can be asked
+  /// The machine in words: "aarch64, 4 cores, Linux 5.10.104".
+  std::string name;
+  /// The cores that a run may use, ascending. There is at least one.
+  std::vector<unsigned> cores;
+  /// Why threads may not be SCHED_FIFO. Empty: they may.
+  std::string no_fifo;
+  /// Why threads may not be SCHED_DEADLINE. Empty: they may.
+  std::string no_deadline;
+  /// What is free on its GPU. 0: not known.
+  Bytes device_memory{0};
+  /// Whether it is this machine, so that what is left open can be asked.
+  bool here = true;
 };
 
 } // namespace rtexec

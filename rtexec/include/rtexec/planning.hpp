@@ -25,8 +25,10 @@
 namespace rtexec {
 
 struct PlannedSet {
-  TaskSet tasks; // with the execution times and the thread class that the plan rests on
-  Board board;   // capacity and cores are settled
+  /// The set, with the execution times and the thread class that the plan rests on.
+  TaskSet tasks;
+  /// The board, with its capacity and cores settled.
+  Board board;
   MachineFacts machine;
   Plan plan;
 };
