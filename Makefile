@@ -365,8 +365,8 @@ bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with 
 
 # ---- installation ---------------------------------------------------------------------------------------------------
 PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
-DOCUMENTS := $(wildcard README.md LICENSE) $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/README.md test/bench/*.md)
-EXAMPLES := $(wildcard rtexec/examples/*)
+# The documents link to each other, so they keep their places.
+DOCUMENTS := README.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/examples/*)
 MAN := $(B)/rtexec.1
 $(MAN): $(PROGRAM)
 	$(call say,MAN,$@)
@@ -392,8 +392,8 @@ install: all $(MAN) $(PACKAGE_FILES) ## install program, libraries, headers, exa
 	$(Q)install -D -m 644 -t $(ROOT)/lib/cmake/rtexec $(filter %.cmake,$(PACKAGE_FILES))
 	$(Q)install -D -m 644 -t $(ROOT)/share/rtexec/boards boards/*.toml
 	$(Q)install -D -m 644 -t $(ROOT)/share/man/man1 $(MAN)
-	$(Q)install -D -m 644 -t $(DOC)/examples $(EXAMPLES)
 	$(Q)set -e; for file in $(DOCUMENTS); do install -D -m 644 $$file $(DOC)/$$file; done
+	$(Q)ln -sfn rtexec/examples $(DOC)/examples
 
 .PHONY: abi
 abi: $(SHARED) | $(BUILD)/.packages-CHECK ## record names and types of the library's interface, against which checks hold it

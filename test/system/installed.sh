@@ -57,7 +57,7 @@ run() {
 }
 
 echo "-- examples by pkg-config, with g++"
-cp -r "$prefix/share/doc/rtexec/examples" "$work/by-pkg-config"; cd "$work/by-pkg-config"
+cp -r "$prefix/share/doc/rtexec/examples/." "$work/by-pkg-config"; cd "$work/by-pkg-config"
 strict="-Wall -Wextra -Wpedantic -Werror"
 g++ $strict control.cpp -o control-cpp $(flags --cflags --libs rtexec)
 gcc -std=c11 $strict control.c -o control-c $(flags --cflags --libs rtexec-c)
@@ -65,7 +65,7 @@ gcc -std=c11 $strict -shared -fPIC libcontrol.c -o libcontrol.so $(flags --cflag
 run "$work/by-pkg-config"
 
 echo "-- examples by CMake, with clang"
-cp -r "$prefix/share/doc/rtexec/examples" "$work/by-cmake"; cd "$work/by-cmake"
+cp -r "$prefix/share/doc/rtexec/examples/." "$work/by-cmake"; cd "$work/by-cmake"
 CC=clang CXX=clang++ cmake -S . -B . -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="$strict" -DCMAKE_CXX_FLAGS="$strict" >/dev/null
 cmake --build . >/dev/null
 run "$work/by-cmake"
