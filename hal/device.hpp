@@ -110,12 +110,12 @@ class Device : public rtexec::Device {
   }
   /// The halves of copy(), so that copies follow each other without a gap: the first hands the copy to the device and
   /// returns. Called on an engine's thread, which may copy() and digest() in between, but nothing that a begun copy
-  /// touches. After an error there is nothing to end; out_of_memory: `begun_copies` are begun and not ended.
+  /// touches. After an error there is nothing to end; out_of_memory: `copies_at_once` are begun and not ended.
   [[nodiscard]] virtual Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
   /// Waits for the oldest copy that this thread has begun and not ended. Whatever it answers, that one is ended;
   /// bad_input: there is none.
   [[nodiscard]] virtual Status end_copy() noexcept = 0;
-  static constexpr std::size_t begun_copies = 4; // at once, by each engine
+  static constexpr std::size_t copies_at_once = 4; // at once, by each engine
   /// Of `size` bytes, a multiple of 16, at a device address that is aligned to 16 (window or arena), computed on the
   /// device; called on an engine's thread. bad_input; unsupported: capabilities().digest is false.
   [[nodiscard]] virtual Status digest(const std::byte* at, Bytes size, Digest& result) noexcept = 0;

@@ -27,7 +27,7 @@ class ShallowIdle {
 class KeepAwake {
  public:
   /// `partition`: the cores' one, where they have one; it must outlive this.
-  [[nodiscard]] static Result<KeepAwake> hold(std::span<const unsigned> cores, Partition* partition);
+  [[nodiscard]] static Result<KeepAwake> hold(std::span<const unsigned> cores, CpusetPartition* partition);
   KeepAwake() = default;
   KeepAwake(KeepAwake&&) noexcept = default;
   KeepAwake& operator=(KeepAwake&& other) noexcept;

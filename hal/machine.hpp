@@ -6,6 +6,7 @@
 #include <rtexec/result.hpp>
 #include "hal/thread.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -62,6 +63,11 @@ class Machine {
   [[nodiscard]] Result<> write(const std::filesystem::path& path, std::string_view value) const;
   /// The same for files that take commands and do not read back what was written.
   [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
+  /// Minor and major page faults so far of a thread of this process; 0 when it has ended.
+  [[nodiscard]] long page_faults(int kernel_id) const;
+  /// When a process began, in clock ticks since the machine's start; nothing when it has ended.
+  [[nodiscard]] std::optional<std::uint64_t> start_of(unsigned process) const;
+
   [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const {
     return root_ / path.relative_path();
   }
@@ -81,7 +87,7 @@ class Machine {
   /// A cpuset for each of `cores` that it does not share (cgroup v1 and v2, at the top of the hierarchy), so that
   /// SCHED_DEADLINE threads can be pinned there. One at a time on a machine; what a killed process left behind is
   /// cleared first. v2: other programs leave these cores. v1: they may stay, but a real-time thread preempts them.
-  [[nodiscard]] Result<std::unique_ptr<Partition>> partition(const std::vector<unsigned>& cores) const;
+  [[nodiscard]] Result<std::unique_ptr<CpusetPartition>> partition(const std::vector<unsigned>& cores) const;
 
  private:
   std::filesystem::path root_;

@@ -24,9 +24,9 @@ struct Reservation {
 
 /// Cores taken out of the kernel's load balancing, each by itself, so that SCHED_DEADLINE threads can be pinned to
 /// them. Made by Machine::partition(); everything is put back by end(). One thread at a time, except add().
-class Partition {
+class CpusetPartition {
  public:
-  virtual ~Partition() = default; // ends it
+  virtual ~CpusetPartition() = default; // ends it
   /// Moves a thread of this process to `core`'s part.
   [[nodiscard]] virtual Result<> add(int kernel_id, unsigned core) = 0;
   /// Moves the threads still in it back and undoes everything; the error names what could not be undone. Once is
@@ -41,7 +41,7 @@ struct ThreadSettings {
   std::optional<Reservation> reservation; // SCHED_DEADLINE, instead of a FIFO priority; neither: SCHED_OTHER
   bool when_idle = false;                 // SCHED_IDLE instead: runs only where nothing else wants to
   /// Joined before the thread is pinned; must outlive the call. Needs `core`
-  Partition* partition = nullptr;
+  CpusetPartition* partition = nullptr;
   /// Whole stack, prefaulted, with a guard page below; fixed at the thread's start
   Bytes stack{1 << 20};
 };
@@ -91,5 +91,9 @@ void sleep_until(Instant when) noexcept;
 /// On which core the calling thread runs. A pinned thread whose core goes offline is moved to another one.
 [[nodiscard]] unsigned current_core() noexcept;
 [[nodiscard]] Instant now() noexcept;
+/// That the calling thread has executed so far, without what preempted it.
+[[nodiscard]] Duration execution_time() noexcept;
+/// How late the kernel may notice that a reservation is used up: its tick.
+[[nodiscard]] Duration tick() noexcept;
 
 } // namespace rtexec::hal

@@ -96,7 +96,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
   if (!driver) return Unexpected(driver.error());
   std::unique_ptr<CudaDevice> device(new CudaDevice(**driver, options));
   for (const auto step : {&CudaDevice::find_device, &CudaDevice::make_context, &CudaDevice::size_memory,
-                          &CudaDevice::make_lanes, &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
+                          &CudaDevice::make_streams, &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
     if (auto done = (*device.*step)(); !done) return Unexpected(done.error());
   }
   std::size_t total = 0;
@@ -214,13 +214,13 @@ Result<> CudaDevice::size_memory() {
   return {};
 }
 
-Result<> CudaDevice::make_lanes() {
+Result<> CudaDevice::make_streams() {
   int least = 0;
   int greatest = 0;
   if (auto known = checked(driver_->stream_priorities(&least, &greatest), "asking for priorities of streams"); !known)
     return known;
-  for (Lane& each : lanes_) {
-    const int priority = &each == &lanes_[static_cast<std::size_t>(EngineKind::compute)] ? greatest : least;
+  for (EngineStream& each : streams_) {
+    const int priority = &each == &streams_[static_cast<std::size_t>(EngineKind::compute)] ? greatest : least;
     if (auto made =
             checked(driver_->stream_create(&each.stream, cuda::stream_non_blocking, priority), "making a stream");
         !made)
@@ -232,9 +232,9 @@ Result<> CudaDevice::make_lanes() {
   return {};
 }
 
-Result<> CudaDevice::make_event(const Lane& lane, cuda::Event& event) const {
+Result<> CudaDevice::make_event(const EngineStream& on, cuda::Event& event) const {
   return checked(
-      driver_->event_create(&event, cuda::event_disable_timing | (spins(lane) ? 0u : cuda::event_blocking_sync)),
+      driver_->event_create(&event, cuda::event_disable_timing | (spins(on) ? 0u : cuda::event_blocking_sync)),
       "making an event");
 }
 
@@ -268,7 +268,7 @@ CudaDevice::~CudaDevice() {
   for (auto& each : engines_) each.reset();
   if (context_ == nullptr) return;
   (void)driver_->context_set_current(context_);
-  for (const Lane& each : lanes_) {
+  for (const EngineStream& each : streams_) {
     if (each.stream != nullptr && !lost()) (void)check(driver_->stream_synchronize(each.stream));
   }
   for (ReservedRange& each : ranges_) {
@@ -282,7 +282,7 @@ CudaDevice::~CudaDevice() {
   digest_module_ = GpuModule();
   while (!chunks_.empty()) destroy_last_chunk();
   if (window_.base != nullptr) (void)driver_->address_free(pointer(window_.base), window_.size.count);
-  for (const Lane& each : lanes_) {
+  for (const EngineStream& each : streams_) {
     if (each.done != nullptr) (void)driver_->event_destroy(each.done);
     for (const cuda::Event event : each.copied)
       if (event != nullptr) (void)driver_->event_destroy(event);
@@ -355,12 +355,11 @@ void CudaDevice::destroy_last_chunk() noexcept {
 }
 
 Result<> CudaDevice::zero(std::byte* begin, Bytes size) {
-  const Lane& lane = lanes_.back();
-  if (auto set =
-          checked(driver_->set_bytes_async(pointer(begin), 0, size.count, lane.stream), "clearing device memory");
+  const EngineStream& own = streams_.back();
+  if (auto set = checked(driver_->set_bytes_async(pointer(begin), 0, size.count, own.stream), "clearing device memory");
       !set)
     return set;
-  return checked(driver_->stream_synchronize(lane.stream), "clearing device memory");
+  return checked(driver_->stream_synchronize(own.stream), "clearing device memory");
 }
 
 // ---- ranges ----
@@ -429,55 +428,53 @@ Status CudaDevice::unmap_slot(ReservedRange& range, std::size_t slot) noexcept {
 
 // ---- copies and waiting ----
 
-CudaDevice::Lane& CudaDevice::own_lane() noexcept {
-  return seat.device == this ? lanes_[static_cast<std::size_t>(seat.kind)] : lanes_.back();
+CudaDevice::EngineStream& CudaDevice::own_stream() noexcept {
+  return seat.device == this ? streams_[static_cast<std::size_t>(seat.kind)] : streams_.back();
 }
 
 Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
   if (to == nullptr || from == nullptr) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
-  const Lane& lane = own_lane();
-  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
-    return begun;
+  const EngineStream& own = own_stream();
+  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, own.stream)); !begun) return begun;
   const Status meanwhile = beside();
-  const Status done = finish(lane);
+  const Status done = finish(own);
   return meanwhile ? done : meanwhile;
 }
 
 Status CudaDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
   if (to == nullptr || from == nullptr) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
-  Lane& lane = own_lane();
-  if (lane.begun - lane.ended == begun_copies) return Unexpected(Errc::out_of_memory);
-  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, lane.stream)); !begun)
-    return begun;
-  if (auto recorded = check(driver_->event_record(lane.copied[lane.begun % begun_copies], lane.stream)); !recorded)
+  EngineStream& own = own_stream();
+  if (own.begun - own.ended == copies_at_once) return Unexpected(Errc::out_of_memory);
+  if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, own.stream)); !begun) return begun;
+  if (auto recorded = check(driver_->event_record(own.copied[own.begun % copies_at_once], own.stream)); !recorded)
     return recorded;
-  ++lane.begun;
+  ++own.begun;
   return {};
 }
 
 Status CudaDevice::end_copy() noexcept {
-  Lane& lane = own_lane();
-  if (lane.begun == lane.ended) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
-  const cuda::Event copied = lane.copied[lane.ended++ % begun_copies];
+  EngineStream& own = own_stream();
+  if (own.begun == own.ended) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
+  const cuda::Event copied = own.copied[own.ended++ % copies_at_once];
   if (auto possible = ready(); !possible) return possible;
-  return wait_for(lane, copied);
+  return wait_for(own, copied);
 }
 
-Status CudaDevice::finish(const Lane& lane) noexcept {
+Status CudaDevice::finish(const EngineStream& on) noexcept {
   if (auto possible = ready(); !possible) return possible;
-  if (auto recorded = check(driver_->event_record(lane.done, lane.stream)); !recorded) return recorded;
-  return wait_for(lane, lane.done);
+  if (auto recorded = check(driver_->event_record(on.done, on.stream)); !recorded) return recorded;
+  return wait_for(on, on.done);
 }
 
-Status CudaDevice::wait_for(const Lane& lane, cuda::Event event) noexcept {
-  return check(spins(lane) ? spin(event) : driver_->event_synchronize(event));
+Status CudaDevice::wait_for(const EngineStream& on, cuda::Event event) noexcept {
+  return check(spins(on) ? spin(event) : driver_->event_synchronize(event));
 }
 
 /// Copy engines' threads share a core, which none of them may take for itself.
-bool CudaDevice::spins(const Lane& lane) const noexcept {
-  return options_.completion == Completion::spin && &lane == &this->lane(EngineKind::compute);
+bool CudaDevice::spins(const EngineStream& on) const noexcept {
+  return options_.completion == Completion::spin && &on == &this->engine_stream(EngineKind::compute);
 }
 
 Code CudaDevice::spin(cuda::Event event) const noexcept {

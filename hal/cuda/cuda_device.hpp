@@ -85,7 +85,7 @@ class CudaDevice final : public Device, public Gpu {
 
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
   /// Of the compute engine, the copy engines. Work in the compute stream has the greatest priority.
-  [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return lane(kind).stream; }
+  [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return engine_stream(kind).stream; }
   [[nodiscard]] int architecture() const noexcept override { return architecture_; }
   [[nodiscard]] int multiprocessors() const noexcept override { return multiprocessors_; }
   [[nodiscard]] void* stream() const noexcept override { return stream(EngineKind::compute); }
@@ -101,7 +101,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status launch(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(EngineKind::compute); }
   /// Waits until the work in `kind`'s stream so far is done; on that engine's thread, or on any thread during set-up.
-  [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(lane(kind)); }
+  [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(engine_stream(kind)); }
   /// A Status of a driver's answer: sticky ones end the device. Any thread.
   [[nodiscard]] Status check(cuda::Code code) const noexcept;
   /// The same for set-up code, with `what` was tried, the driver's name of the error, and what to do where something
@@ -109,10 +109,10 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> checked(cuda::Code code, const std::string& what) const;
 
  private:
-  struct Lane {
+  struct EngineStream {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
-    std::array<cuda::Event, begun_copies> copied{}; // of the copies begun and not ended, used in turn
+    std::array<cuda::Event, copies_at_once> copied{}; // of the copies begun and not ended, used in turn
     std::size_t begun = 0, ended = 0;
     cuda::DigestSums* sums = nullptr;               // in device memory; null where there is no kernel
     cuda::DigestResult* result_on_device = nullptr; // the same as `result`
@@ -124,8 +124,8 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> find_device();
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
-  [[nodiscard]] Result<> make_lanes();
-  [[nodiscard]] Result<> make_event(const Lane& lane, cuda::Event& event) const;
+  [[nodiscard]] Result<> make_streams();
+  [[nodiscard]] Result<> make_event(const EngineStream& on, cuda::Event& event) const;
   [[nodiscard]] Result<> start_engines();
   [[nodiscard]] Result<> ready_digests();
   [[nodiscard]] Result<> seat_engine(EngineKind kind);
@@ -146,11 +146,13 @@ class CudaDevice final : public Device, public Gpu {
 
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
   [[nodiscard]] Status ready() const noexcept; // not lost, and the context is current
-  [[nodiscard]] const Lane& lane(EngineKind kind) const noexcept { return lanes_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] Lane& own_lane() noexcept;
-  [[nodiscard]] Status finish(const Lane& lane) noexcept;
-  [[nodiscard]] Status wait_for(const Lane& lane, cuda::Event event) noexcept;
-  [[nodiscard]] bool spins(const Lane& lane) const noexcept;
+  [[nodiscard]] const EngineStream& engine_stream(EngineKind kind) const noexcept {
+    return streams_[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] EngineStream& own_stream() noexcept;
+  [[nodiscard]] Status finish(const EngineStream& on) noexcept;
+  [[nodiscard]] Status wait_for(const EngineStream& on, cuda::Event event) noexcept;
+  [[nodiscard]] bool spins(const EngineStream& on) const noexcept;
   [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
   [[nodiscard]] Result<GpuGraph> instantiate(cuda::GraphHandle graph);
 
@@ -174,7 +176,7 @@ class CudaDevice final : public Device, public Gpu {
   PinnedMemory pinned_;
   GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
-  std::array<Lane, 4> lanes_; // by EngineKind; the last one is of set-up
+  std::array<EngineStream, 4> streams_; // by EngineKind; the last one is of set-up
   DeviceCapabilities capabilities_;
   mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // by which sticky error
   std::array<std::unique_ptr<EngineThread>, 3> engines_;      // by EngineKind

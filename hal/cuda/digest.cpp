@@ -7,7 +7,7 @@ namespace rtexec::hal {
 namespace {
 
 constexpr unsigned blocks_per_multiprocessor = 8; // all of its threads: few bytes of each are under way at once
-// What the lanes have: no two of them meet in a line of a cache
+// What the streams have: no two of them meet in a line of a cache
 constexpr Bytes apart{256};
 
 } // namespace
@@ -29,15 +29,15 @@ Result<> CudaDevice::find_digest_kernel() {
 Result<> CudaDevice::ready_digests() {
   if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
   if (digest_kernel_ == nullptr) return {};
-  const auto sums = allocate(BufferKind::device, apart * lanes_.size());
+  const auto sums = allocate(BufferKind::device, apart * streams_.size());
   if (!sums) return Unexpected(sums.error());
-  const auto results = allocate(BufferKind::host, apart * lanes_.size());
+  const auto results = allocate(BufferKind::host, apart * streams_.size());
   if (!results) return Unexpected(results.error());
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
     const std::size_t offset = i * apart.count;
-    lanes_[i].sums = reinterpret_cast<cuda::DigestSums*>(sums->device + offset);
-    lanes_[i].result_on_device = reinterpret_cast<cuda::DigestResult*>(results->device + offset);
-    lanes_[i].result = reinterpret_cast<const cuda::DigestResult*>(results->host + offset);
+    streams_[i].sums = reinterpret_cast<cuda::DigestSums*>(sums->device + offset);
+    streams_[i].result_on_device = reinterpret_cast<cuda::DigestResult*>(results->device + offset);
+    streams_[i].result = reinterpret_cast<const cuda::DigestResult*>(results->host + offset);
   }
   return {};
 }
@@ -46,18 +46,18 @@ Status CudaDevice::digest(const std::byte* at, Bytes size, Digest& result) noexc
   if (auto possible = ready(); !possible) return possible;
   if (!is_digestible(at, size)) return Unexpected(Errc::bad_input);
   if (digest_kernel_ == nullptr) return Unexpected(Errc::unsupported);
-  const Lane& lane = own_lane();
-  cuda::DigestArguments arguments{at, size.count, lane.sums, lane.result_on_device};
+  const EngineStream& own = own_stream();
+  cuda::DigestArguments arguments{at, size.count, own.sums, own.result_on_device};
   void* argument = &arguments;
   constexpr std::uint64_t bytes_of_block = 16 * cuda::digest_threads;
   const auto most = static_cast<std::uint64_t>(multiprocessors_) * blocks_per_multiprocessor;
   const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(size.count / bytes_of_block, 1, most));
-  if (auto begun = check(driver_->launch(digest_kernel_, blocks, 1, 1, cuda::digest_threads, 1, 1, 0, lane.stream,
-                                         &argument, nullptr));
+  if (auto begun = check(
+          driver_->launch(digest_kernel_, blocks, 1, 1, cuda::digest_threads, 1, 1, 0, own.stream, &argument, nullptr));
       !begun)
     return begun;
-  if (auto done = finish(lane); !done) return done;
-  result = {lane.result->low, lane.result->high};
+  if (auto done = finish(own); !done) return done;
+  result = {own.result->low, own.result->high};
   return {};
 }
 

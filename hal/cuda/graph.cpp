@@ -79,7 +79,7 @@ Result<GpuGraph> CudaDevice::instantiate(cuda::GraphHandle graph) {
     return Unexpected(made.error());
   GpuGraph owned(*driver_, executable);
   if (driver_->graph_upload == nullptr) return owned;
-  const cuda::Stream stream = lanes_.back().stream;
+  const cuda::Stream stream = streams_.back().stream;
   if (auto sent = checked(driver_->graph_upload(executable, stream), "uploading a graph"); !sent)
     return Unexpected(sent.error());
   if (auto there = checked(driver_->stream_synchronize(stream), "uploading a graph"); !there)
@@ -106,7 +106,7 @@ Status CudaDevice::launch(const GpuGraph& graph) noexcept {
 
 Status CudaDevice::run(const GpuGraph& graph) noexcept {
   if (auto begun = launch(graph); !begun) return begun;
-  return finish(lane(EngineKind::compute));
+  return finish(engine_stream(EngineKind::compute));
 }
 
 } // namespace rtexec::hal

@@ -19,7 +19,7 @@ struct BegunCopies {
     const std::byte* from = nullptr;
     Bytes size;
   };
-  std::array<Copy, Device::begun_copies> copies;
+  std::array<Copy, Device::copies_at_once> copies;
   std::size_t begun = 0, ended = 0;
 };
 thread_local BegunCopies of_this_thread;
@@ -56,15 +56,15 @@ Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside
 Status HostDevice::begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
   if (to == nullptr || from == nullptr) return Unexpected(Errc::bad_input);
   auto& [copies, begun, ended] = of_this_thread;
-  if (begun - ended == begun_copies) return Unexpected(Errc::out_of_memory);
-  copies[begun++ % begun_copies] = {to, from, size};
+  if (begun - ended == copies_at_once) return Unexpected(Errc::out_of_memory);
+  copies[begun++ % copies_at_once] = {to, from, size};
   return {};
 }
 
 Status HostDevice::end_copy() noexcept {
   auto& [copies, begun, ended] = of_this_thread;
   if (begun == ended) return Unexpected(Errc::bad_input);
-  const auto& [to, from, size] = copies[ended++ % begun_copies];
+  const auto& [to, from, size] = copies[ended++ % copies_at_once];
   std::memcpy(to, from, size.count);
   return {};
 }

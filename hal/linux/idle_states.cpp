@@ -43,7 +43,7 @@ Result<ShallowIdle> ShallowIdle::hold() {
   return held;
 }
 
-Result<KeepAwake> KeepAwake::hold(std::span<const unsigned> cores, Partition* partition) {
+Result<KeepAwake> KeepAwake::hold(std::span<const unsigned> cores, CpusetPartition* partition) {
   KeepAwake held;
   held.ending_ = std::make_unique<std::atomic<bool>>(false);
   for (const unsigned core : cores) {

@@ -46,6 +46,16 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+/// Field `number` of /proc/PID/stat, as proc(5) counts them: those behind the name, which is in parentheses.
+std::optional<std::uint64_t> stat_field(std::string_view stat, std::size_t number) {
+  const auto fields = split(stat.substr(std::min(stat.rfind(')') + 1, stat.size())), ' '); // the first is empty
+  std::uint64_t value = 0;
+  if (number - 2 >= fields.size()) return std::nullopt;
+  const std::string_view text = fields[number - 2];
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
 } // namespace
 
 std::string machine_name() {
@@ -130,6 +140,17 @@ Result<> Machine::send(const std::filesystem::path& path, std::string_view comma
   if (static_cast<std::size_t>(written) != command.size())
     return fail(Errc::refused, what + ": only a part was taken.");
   return {};
+}
+
+long Machine::page_faults(int kernel_id) const {
+  const auto stat = read("/proc/self/task/" + std::to_string(kernel_id) + "/stat");
+  if (!stat) return 0;
+  return static_cast<long>(stat_field(*stat, 10).value_or(0) + stat_field(*stat, 12).value_or(0));
+}
+
+std::optional<std::uint64_t> Machine::start_of(unsigned process) const {
+  const auto stat = read("/proc/" + std::to_string(process) + "/stat");
+  return stat ? stat_field(*stat, 22) : std::nullopt;
 }
 
 Result<> Machine::write(const std::filesystem::path& path, std::string_view value) const {

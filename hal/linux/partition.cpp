@@ -43,7 +43,7 @@ Result<> advised(Result<> outcome, std::string_view advice) {
   return outcome;
 }
 
-class Cpusets final : public Partition {
+class Cpusets final : public CpusetPartition {
  public:
   Cpusets(Machine machine, CpusetMount mount, std::vector<unsigned> cores)
       : machine_(std::move(machine)), mount_(std::move(mount)), cores_(std::move(cores)) {}
@@ -248,7 +248,7 @@ Result<CpusetMount> find_cpusets(const Machine& machine) {
               "kernel with CONFIG_CPUSETS.");
 }
 
-Result<std::unique_ptr<Partition>> Machine::partition(const std::vector<unsigned>& cores) const {
+Result<std::unique_ptr<CpusetPartition>> Machine::partition(const std::vector<unsigned>& cores) const {
   auto mount = find_cpusets(*this);
   if (!mount) return Unexpected(mount.error());
   auto cpusets = std::make_unique<Cpusets>(*this, std::move(*mount), cores);

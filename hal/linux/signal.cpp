@@ -47,4 +47,16 @@ void sleep_until(Instant when) noexcept {
 
 Instant now() noexcept { return std::chrono::steady_clock::now(); }
 
+Duration execution_time() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+}
+
+Duration tick() noexcept {
+  timespec resolution{};
+  ::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
+  return std::chrono::seconds(resolution.tv_sec) + Duration(resolution.tv_nsec);
+}
+
 } // namespace rtexec::hal

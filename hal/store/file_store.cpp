@@ -1,6 +1,6 @@
 #include "config/text.hpp"
 #include "hal/store/common.hpp"
-#include "hal/store/file_lane.hpp"
+#include "hal/store/file_transfers.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace rtexec::hal {
 namespace {
 
-using Direction = FileLane::Direction;
+using Direction = FileTransfers::Direction;
 constexpr Bytes MiB{1 << 20};
 
 /// Chunks travel in parts, so that one is copied to or from the device while others are read or written.
@@ -105,8 +105,8 @@ class FileStore final : public BackingStore {
 
  private:
   struct Side {
-    FileLane lane;
-    StoreMemory buffers; // one for each slot of the lane; none where files go straight to the window
+    FileTransfers transfers;
+    StoreMemory buffers; // one for each slot of the transfers; none where files go straight to the window
   };
 
   void note(const std::string& line) {
@@ -146,7 +146,7 @@ Result<> FileStore::prepare() {
          "): it goes by the page cache, which takes memory");
   if (!device_.capabilities().host_sees_window) {
     for (Side* side : {&reading_, &writing_}) {
-      auto buffers = StoreMemory::open(device_, part_ * FileLane::depth, HostMemoryKind::page_locked,
+      auto buffers = StoreMemory::open(device_, part_ * FileTransfers::depth, HostMemoryKind::page_locked,
                                        "buffers of the swap file " + name_.string());
       if (!buffers) return Unexpected(buffers.error());
       side->buffers = std::move(*buffers);
@@ -170,7 +170,7 @@ std::string why_no_ring(int error) {
 void FileStore::open_rings() {
   std::array<std::unique_ptr<IoRing>, 2> rings;
   for (auto& ring : rings) {
-    auto opened = IoRing::open(file_.number(), FileLane::depth);
+    auto opened = IoRing::open(file_.number(), FileTransfers::depth);
     if (!opened) return note(why_no_ring(opened.error()) + ": pread and pwrite instead");
     ring = std::move(*opened);
   }
@@ -181,7 +181,7 @@ void FileStore::open_rings() {
     if (!registered)
       note("io_uring could not register its buffers (" + errno_text(registered.error()) +
            "): each transfer is slower; `ulimit -l unlimited` may help");
-    side->lane.use(std::move(rings[i++]));
+    side->transfers.use(std::move(rings[i++]));
   }
   rings_ = true;
 }
@@ -201,11 +201,11 @@ Result<> FileStore::fill(std::size_t chunk, std::span<const std::byte> contents)
 Result<> FileStore::fill_part(const FilePart& part, std::span<const std::byte> contents) {
   if (!contents.empty()) std::memcpy(part.at, contents.data(), contents.size());
   std::memset(part.at + contents.size(), 0, part.size.count - contents.size());
-  FileLane lane(file_.number(), Direction::write);
-  lane.begin(0, part);
-  if (lane.finish(0)) return {};
-  return call_failed("writing the swap file " + name_.string(), lane.last_error(), advice_for(lane.last_error()),
-                     Errc::io_error);
+  FileTransfers transfers(file_.number(), Direction::write);
+  transfers.begin(0, part);
+  if (transfers.finish(0)) return {};
+  return call_failed("writing the swap file " + name_.string(), transfers.last_error(),
+                     advice_for(transfers.last_error()), Errc::io_error);
 }
 
 // ---- transfers ----
@@ -216,7 +216,7 @@ FilePart FileStore::part(std::size_t chunk, std::size_t number, std::byte* windo
 }
 
 std::byte* FileStore::buffer(const Side& side, std::size_t number) const noexcept {
-  return side.buffers.base() == nullptr ? nullptr : side.buffers.base() + number % FileLane::depth * part_.count;
+  return side.buffers.base() == nullptr ? nullptr : side.buffers.base() + number % FileTransfers::depth * part_.count;
 }
 
 Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept {
@@ -228,13 +228,13 @@ Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Bes
     outcome = begin(side, next, part(chunk, next, window));
     ++next;
   };
-  while (outcome && next < std::min<std::size_t>(parts, FileLane::depth)) begin_next();
+  while (outcome && next < std::min<std::size_t>(parts, FileTransfers::depth)) begin_next();
   const Status meanwhile = beside();
   for (std::size_t number = 0; outcome && number < parts; ++number) {
     outcome = finish(side, number, part(chunk, number, window));
     if (outcome && next < parts) begin_next();
   }
-  side.lane.end();
+  side.transfers.end();
   return outcome ? meanwhile : outcome;
 }
 
@@ -242,27 +242,27 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   FilePart moved = part;
   if (std::byte* const between = buffer(side, number)) {
     moved.at = between;
-    if (side.lane.direction() == Direction::write) {
+    if (side.transfers.direction() == Direction::write) {
       if (auto copied = device_.copy(between, part.at, part.size); !copied) return copied;
     }
   }
-  side.lane.begin(number % FileLane::depth, moved);
+  side.transfers.begin(number % FileTransfers::depth, moved);
   return {};
 }
 
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part) noexcept {
-  if (auto moved = side.lane.finish(number % FileLane::depth); !moved) return moved;
+  if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;
   std::byte* const between = buffer(side, number);
-  if (between == nullptr || side.lane.direction() == Direction::write) return {};
+  if (between == nullptr || side.transfers.direction() == Direction::write) return {};
   return device_.copy(part.at, between, part.size);
 }
 
 std::string FileStore::failure() const {
   std::string text;
   for (const Side* side : {&reading_, &writing_}) {
-    const int error = side->lane.last_error();
+    const int error = side->transfers.last_error();
     if (error == 0) continue;
-    const std::string what = side->lane.direction() == Direction::read ? "reading" : "writing";
+    const std::string what = side->transfers.direction() == Direction::read ? "reading" : "writing";
     config::add_line(text,
                      call_failed(what + " the swap file " + name_.string(), error, advice_for(error)).error().what);
   }

@@ -61,7 +61,7 @@ class HostStore final : public BackingStore {
     }
 
    private:
-    std::array<Transfer, Device::begun_copies> transfers_{};
+    std::array<Transfer, Device::copies_at_once> transfers_{};
     std::size_t begun_ = 0, ended_ = 0;
   };
 

@@ -4,7 +4,6 @@
 #include "policies/reservations.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <optional>
 #include <set>
 
@@ -20,13 +19,6 @@ constexpr int highest_task_priority = 90;
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
-}
-
-/// How late the kernel may notice that a budget is used up.
-Duration tick() {
-  timespec resolution{};
-  ::clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
-  return std::chrono::seconds(resolution.tv_sec) + Duration(resolution.tv_nsec);
 }
 
 class Placer {
@@ -100,8 +92,8 @@ class Placer {
     else
       lacks("threads run under SCHED_OTHER, without real-time priority: " + refusal,
             "run `rtexec probe` for what to change");
-    if (policy_ == ThreadPolicy::deadline && tick() > Duration(policies::longest_tick))
-      lacks("the kernel enforces reservations every " + to_string(tick()) + "; the plan holds for " +
+    if (policy_ == ThreadPolicy::deadline && hal::tick() > Duration(policies::longest_tick))
+      lacks("the kernel enforces reservations every " + to_string(hal::tick()) + "; the plan holds for " +
                 to_string(Duration(policies::longest_tick)),
             "use a kernel with CONFIG_HZ of 250 or more");
   }

@@ -19,7 +19,7 @@ namespace rtexec::executive {
 inline constexpr int engine_priority = 97;
 
 struct Placement {
-  std::unique_ptr<hal::Partition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
+  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
   std::vector<hal::ThreadSettings> release, completion; // by task
   std::vector<std::string> degraded;

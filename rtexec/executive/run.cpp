@@ -1,6 +1,6 @@
 #include "rtexec/executive/run.hpp"
 
-#include "rtexec/executive/page_faults.hpp"
+#include "hal/machine.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ Result<> Run::start() {
   if (const auto started = start_threads(*placement); !started) return started;
   if (const auto warm = await_warm_up(); !warm) return warm;
   if (const auto noted = note_memory(); !noted) return noted;
-  for (Watched& thread : watched_) thread.faults_at_start = page_faults(thread.kernel_id);
+  for (Watched& thread : watched_) thread.faults_at_start = hal::Machine().page_faults(thread.kernel_id);
   memory_->reset_counters();
   driver_->record();
   publish();

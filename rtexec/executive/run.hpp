@@ -79,7 +79,7 @@ class Run {
   hal::CoreClaim claim_;
   hal::FrequencyLock frequency_;
   hal::ShallowIdle shallow_idle_;
-  std::unique_ptr<hal::Partition> partition_;
+  std::unique_ptr<hal::CpusetPartition> partition_;
   hal::KeepAwake awake_;
   std::unique_ptr<hal::Device> device_;
   policies::DeviceScheduler scheduler_{plan_}; // until the driver takes it

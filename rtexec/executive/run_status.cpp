@@ -1,7 +1,7 @@
 #include "rtexec/executive/run.hpp"
 
 #include "config/names.hpp"
-#include "rtexec/executive/page_faults.hpp"
+#include "hal/machine.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -135,10 +135,11 @@ Report Run::report() const {
     report.callback_failure = miss_notifier_->failure();
   }
   for (const Watched& thread : watched_)
-    report.threads.push_back({.name = thread.name,
-                              .kernel_id = thread.kernel_id,
-                              .scheduling = thread.scheduling,
-                              .page_faults = thread.maps ? 0 : page_faults(thread.kernel_id) - thread.faults_at_start});
+    report.threads.push_back(
+        {.name = thread.name,
+         .kernel_id = thread.kernel_id,
+         .scheduling = thread.scheduling,
+         .page_faults = thread.maps ? 0 : hal::Machine().page_faults(thread.kernel_id) - thread.faults_at_start});
   report.stopped_by = stopped_by(now);
   return report;
 }

@@ -1,15 +1,14 @@
 #include "rtexec/executive/status_page.hpp"
 
 #include "hal/digest.hpp"
+#include "hal/machine.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <sys/stat.h>
 #include <type_traits>
 #include <unistd.h>
@@ -65,19 +64,6 @@ std::uint64_t digest_of(std::span<const std::uint64_t> words) {
   return digest;
 }
 
-/// When the process began, in clock ticks since the machine's start.
-std::optional<std::uint64_t> start_of(std::uint32_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string stat;
-  if (!std::getline(file, stat)) return std::nullopt;
-  // Behind the name in parentheses: state, 18 numbers, and it.
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
-  std::string skipped;
-  std::uint64_t start = 0;
-  for (int i = 0; i < 19; ++i) fields >> skipped;
-  return fields >> start ? std::optional(start) : std::nullopt;
-}
-
 std::uint64_t own_namespace() {
   struct stat status {};
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
@@ -88,7 +74,7 @@ PageOwner this_process() {
   return {.magic = magic,
           .version = version,
           .process = process,
-          .process_start = start_of(process).value_or(0),
+          .process_start = hal::Machine().start_of(process).value_or(0),
           .process_namespace = own_namespace()};
 }
 
@@ -287,7 +273,7 @@ void StatusPublisher::write() noexcept {
 
 bool PageOwner::alive() const {
   if (process_namespace != own_namespace()) return true;
-  return start_of(process) == process_start;
+  return hal::Machine().start_of(process) == process_start;
 }
 
 Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {

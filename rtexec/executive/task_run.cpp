@@ -2,23 +2,10 @@
 
 #include "traces/emit.hpp"
 
-#include <ctime>
-
 namespace rtexec::executive {
 
 using policies::Event;
 using policies::ReleaseDecision;
-
-namespace {
-
-/// Time that the calling thread has executed, without what preempted it.
-Duration executed_so_far() noexcept {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
-}
-
-} // namespace
 
 void TaskRun::trace_layers() {
   workload_.observe({.begin =
@@ -136,9 +123,9 @@ void TaskRun::start_job(const Job& job) noexcept {
   handshake_.begin();
   enter(TaskState::on_core);
   if (observer_ != nullptr) observer_->released(job, now);
-  const Duration before = executed_so_far();
+  const Duration before = hal::execution_time();
   const Status prepared = workload_.before(job.id.number);
-  const Duration took = executed_so_far() - before;
+  const Duration took = hal::execution_time() - before;
   const Instant ready = hal::now();
   end_.requested = ready;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
@@ -236,9 +223,9 @@ void TaskRun::end_job() noexcept {
 
 Status TaskRun::execute_after() noexcept {
   if (observer_ != nullptr) observer_->after_begins(job_, hal::now());
-  const Duration before = executed_so_far();
+  const Duration before = hal::execution_time();
   const Status outcome = workload_.after(job_.id.number);
-  end_.executed_after = executed_so_far() - before;
+  end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());
   return outcome;

@@ -387,8 +387,8 @@ TEST_P(StoreRules, AnyAnnouncementIsTaken) {
     EXPECT_TRUE(on_engine(bench.device.engine(EngineKind::copy_in), [&]() noexcept -> Status {
       store().begin_load(chunks, bench.frames[0]);
       store().begin_load(0, nullptr);
-      for (std::size_t i = 0; i < 3 * Device::begun_copies; ++i) store().begin_load(i % chunks, bench.frames[i % 2]);
-      for (std::size_t i = 0; i < 3 * Device::begun_copies; ++i) {
+      for (std::size_t i = 0; i < 3 * Device::copies_at_once; ++i) store().begin_load(i % chunks, bench.frames[i % 2]);
+      for (std::size_t i = 0; i < 3 * Device::copies_at_once; ++i) {
         if (const Status loaded = store().load(i % chunks, bench.frames[i % 2], {}); !loaded) return loaded;
         if (!bench.holds(i % 2, unsigned(10 + i % chunks))) return Unexpected(Errc::corrupted);
       }

@@ -125,7 +125,7 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
     const bool block = completion == Completion::block;
     const auto spinning = std::ranges::count_if(
         driver.event_flags(), [](unsigned flags) { return (flags & cuda::event_blocking_sync) == 0; });
-    EXPECT_EQ(spinning, block ? 0 : 1 + static_cast<int>(Device::begun_copies)) << "of the compute engine alone";
+    EXPECT_EQ(spinning, block ? 0 : 1 + static_cast<int>(Device::copies_at_once)) << "of the compute engine alone";
     const int synchronized = driver.calls<&Driver::event_synchronize>();
     const int queried = driver.calls<&Driver::event_query>();
     ASSERT_TRUE(device->wait(EngineKind::compute));
@@ -327,7 +327,7 @@ TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
   const int copied = test.copied();
   const int waited = test.waited();
   std::vector<cuda::Event> begun;
-  for (std::size_t i = 0; i < 2 * Device::begun_copies; ++i) {
+  for (std::size_t i = 0; i < 2 * Device::copies_at_once; ++i) {
     ASSERT_TRUE(test.begin());
     begun.push_back(test.driver.last_recorded());
     if (i == 0) continue; // one stays begun
@@ -335,8 +335,8 @@ TEST(CudaDevice, ABegunCopyIsInItsStreamAndItsEndWaitsForItAlone) {
     EXPECT_EQ(test.driver.last_waited_for(), begun[i - 1]);
     EXPECT_NE(test.driver.last_waited_for(), begun[i]);
   }
-  EXPECT_EQ(test.copied() - copied, 2 * static_cast<int>(Device::begun_copies));
-  EXPECT_EQ(test.waited() - waited, 2 * static_cast<int>(Device::begun_copies) - 1) << "to begin is not to wait";
+  EXPECT_EQ(test.copied() - copied, 2 * static_cast<int>(Device::copies_at_once));
+  EXPECT_EQ(test.waited() - waited, 2 * static_cast<int>(Device::copies_at_once) - 1) << "to begin is not to wait";
   EXPECT_TRUE(test.end());
   EXPECT_TRUE(fails(test.end(), Errc::bad_input));
 }

@@ -458,10 +458,10 @@ TYPED_TEST_P(DeviceRules, HalvesThatDoNotMatchAreRefused) {
     EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "none is begun";
     EXPECT_TRUE(fails(this->device->begin_copy(nullptr, contents.data(), this->chunk), Errc::bad_input));
     EXPECT_TRUE(fails(this->device->begin_copy(to, nullptr, this->chunk), Errc::bad_input));
-    for (std::size_t i = 0; i < Device::begun_copies; ++i)
+    for (std::size_t i = 0; i < Device::copies_at_once; ++i)
       EXPECT_TRUE(this->device->begin_copy(to, contents.data(), this->chunk));
     EXPECT_TRUE(fails(this->device->begin_copy(to, contents.data(), this->chunk), Errc::out_of_memory));
-    for (std::size_t i = 0; i < Device::begun_copies; ++i) EXPECT_TRUE(this->device->end_copy());
+    for (std::size_t i = 0; i < Device::copies_at_once; ++i) EXPECT_TRUE(this->device->end_copy());
     EXPECT_TRUE(fails(this->device->end_copy(), Errc::bad_input)) << "a refused one is not begun";
     return {};
   }));

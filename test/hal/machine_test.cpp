@@ -35,6 +35,21 @@ TEST(Field, FindsTheLineOfAKey) {
   EXPECT_EQ(field("A:\t1", "B:"), std::nullopt);
 }
 
+TEST(Machine, CountsPageFaultsOfThreadsAndSaysWhenProcessesBegan) {
+  const ScratchFolder root;
+  const std::string stat = "7 (a) b) S 1 7 7 0 -1 4194304 120 5 3 9 1 2 0 0 -2 0 1 0 4711 0\n";
+  write_text(root / "/proc/self/task/7/stat", stat);
+  write_text(root / "/proc/7/stat", stat);
+  write_text(root / "/proc/8/stat", "8 (cut");
+  const Machine machine(root.path());
+  EXPECT_EQ(machine.page_faults(7), 123);
+  EXPECT_EQ(machine.page_faults(9), 0);
+  EXPECT_EQ(machine.start_of(7), 4711u);
+  EXPECT_EQ(machine.start_of(8), std::nullopt);
+  EXPECT_EQ(machine.start_of(9), std::nullopt);
+  EXPECT_GT(Machine().page_faults(::gettid()), 0);
+}
+
 TEST(Machine, ReadsUnderItsRoot) {
   const ScratchFolder root;
   write_text(root / "/sys/a", "one\ntwo\n");

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Result<std::unique_ptr<Partition>> make(const FakeCgroups& fake, const std::vector<unsigned>& cores) {
+Result<std::unique_ptr<CpusetPartition>> make(const FakeCgroups& fake, const std::vector<unsigned>& cores) {
   return Machine(fake.root()).partition(cores);
 }
 

@@ -93,17 +93,17 @@ class PlainDevice final : public hal::Device {
   /// Whatever is begun is copied at some time until its end.
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     auto& begun = begun_[static_cast<std::size_t>(thread_of_)];
-    if (begun.count == begun_copies) return Unexpected(Errc::out_of_memory);
+    if (begun.count == copies_at_once) return Unexpected(Errc::out_of_memory);
     if (fails()) return Unexpected(Errc::device_fault);
     if (random_() % 2 == 0) std::memcpy(to, from, size.count);
-    begun.copies[(begun.first + begun.count++) % begun_copies] = {to, from, size};
+    begun.copies[(begun.first + begun.count++) % copies_at_once] = {to, from, size};
     return {};
   }
   Status end_copy() noexcept override {
     auto& begun = begun_[static_cast<std::size_t>(thread_of_)];
     if (begun.count == 0) return Unexpected(Errc::bad_input);
     --begun.count;
-    return move(begun.copies[begun.first++ % begun_copies]);
+    return move(begun.copies[begun.first++ % copies_at_once]);
   }
   Status digest(const std::byte* of, Bytes size, hal::Digest& result) noexcept override {
     if (fails()) return Unexpected(Errc::device_fault);
@@ -141,7 +141,7 @@ class PlainDevice final : public hal::Device {
     Bytes size;
   };
   struct Begun {
-    std::array<Copy, begun_copies> copies{};
+    std::array<Copy, copies_at_once> copies{};
     std::size_t first = 0, count = 0;
   };
 

@@ -1,4 +1,4 @@
-#include "hal/store/file_lane.hpp"
+#include "hal/store/file_transfers.hpp"
 
 #include "hal/system.hpp"
 
@@ -6,12 +6,12 @@
 
 namespace rtexec::hal {
 
-void FileLane::begin(unsigned slot, const FilePart& part) noexcept {
+void FileTransfers::begin(unsigned slot, const FilePart& part) noexcept {
   slots_[slot] = {.left = part};
   if (ring_) resume(slot);
 }
 
-Status FileLane::finish(unsigned slot) noexcept {
+Status FileTransfers::finish(unsigned slot) noexcept {
   Slot& mine = slots_[slot];
   while (mine.left.size.count > 0) {
     if (!ring_) account(mine, transfer(mine.left));
@@ -20,20 +20,20 @@ Status FileLane::finish(unsigned slot) noexcept {
   return mine.failed ? Status(Unexpected(Errc::io_error)) : Status();
 }
 
-void FileLane::end() noexcept {
+void FileTransfers::end() noexcept {
   for (unsigned slot = 0; slot < depth; ++slot) {
     if (ring_) (void)finish(slot);
     else slots_[slot] = {};
   }
 }
 
-void FileLane::resume(unsigned slot) noexcept {
+void FileTransfers::resume(unsigned slot) noexcept {
   if (const int error = ring_->begin(direction_ == Direction::write, slots_[slot].left, slot); error != 0)
     give_up(slots_[slot], error);
 }
 
 /// For the next completion, whichever slot's it is.
-void FileLane::wait() noexcept {
+void FileTransfers::wait() noexcept {
   const auto completion = ring_->wait();
   if (!completion) {
     for (Slot& each : slots_) {
@@ -47,14 +47,14 @@ void FileLane::wait() noexcept {
 }
 
 /// Bytes, or a negative error number.
-long FileLane::transfer(const FilePart& part) const noexcept {
+long FileTransfers::transfer(const FilePart& part) const noexcept {
   const auto offset = static_cast<off_t>(part.offset.count);
   const ssize_t moved = direction_ == Direction::write ? sys().pwrite(file_, part.at, part.size.count, offset)
                                                        : sys().pread(file_, part.at, part.size.count, offset);
   return moved < 0 ? -errno : moved;
 }
 
-void FileLane::account(Slot& slot, long result) noexcept {
+void FileTransfers::account(Slot& slot, long result) noexcept {
   constexpr int patience = 100; // attempts
   if (result > 0) {
     const Bytes moved{static_cast<std::uint64_t>(result)};
@@ -67,7 +67,7 @@ void FileLane::account(Slot& slot, long result) noexcept {
   }
 }
 
-void FileLane::give_up(Slot& slot, int error) noexcept {
+void FileTransfers::give_up(Slot& slot, int error) noexcept {
   slot.left.size = {};
   slot.failed = true;
   last_error_.store(error, std::memory_order_relaxed);

@@ -14,13 +14,13 @@
 
 namespace rtexec::hal {
 
-class FileLane {
+class FileTransfers {
  public:
   enum class Direction { read, write };
   static constexpr unsigned depth = 4; // parts at once
 
-  /// `file` outlives the lane.
-  FileLane(int file, Direction direction) : file_(file), direction_(direction) {}
+  /// `file` outlives it.
+  FileTransfers(int file, Direction direction) : file_(file), direction_(direction) {}
   void use(std::unique_ptr<IoRing> ring) { ring_ = std::move(ring); }
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
