@@ -113,7 +113,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   return control;
 }
 
-void BandwidthControl::executed(std::uint32_t task, Duration execution) noexcept {
+void BandwidthControl::note_execution(std::uint32_t task, Duration execution) noexcept {
   if (loop_) set_limit(loop_->executed(task, execution));
 }
 

@@ -40,7 +40,7 @@ class BandwidthControl {
   void device_wanted() noexcept { locks_.gpu_busy(); }
   void device_left() noexcept { locks_.gpu_not_busy(); }
   /// From the compute engine's thread.
-  void executed(std::uint32_t task, Duration execution) noexcept;
+  void note_execution(std::uint32_t task, Duration execution) noexcept;
 
   /// By a thread of the run on `core`, before its first job and after its last one.
   [[nodiscard]] Result<> join(unsigned core) { return regulation_->join(core); }

@@ -13,7 +13,7 @@ using policies::Event;
 namespace {
 
 constexpr std::size_t exercises = 2; // under way, so that the engine never waits for the next copy
-constexpr std::size_t movers_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
+constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers_per_direction + exercises;
 
 } // namespace
 
@@ -34,7 +34,7 @@ class DeviceDriver::Working {
 };
 
 /// The way of one task to the device and back.
-struct DeviceDriver::Lane {
+struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   policies::JobId executing;
@@ -57,23 +57,23 @@ struct DeviceDriver::Lane {
     return client->execute(executing.number);
   }
 
-  void executed(Status outcome, Instant begin, Instant end) noexcept {
+  void end_execution(Status outcome, Instant begin, Instant end) noexcept {
     if (driver->recording()) traces::device_end(executing, end, outcome);
     work.end();
     if (outcome && driver->options_.bandwidth != nullptr)
-      driver->options_.bandwidth->executed(executing.task, end - begin);
+      driver->options_.bandwidth->note_execution(executing.task, end - begin);
     driver->left(*this);
     // The completion must be queued before the task can request its next job: see take_events().
     const policies::JobId job = executing;
     if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}}))
       driver->lose_event();
-    client->executed(job.number, outcome, begin, end);
+    client->device_part_ended(job.number, outcome, begin, end);
     driver->wake_.raise();
   }
 };
 
 /// One transfer on its way through a copy engine. Without an action it only keeps the engine busy.
-struct DeviceDriver::Mover {
+struct DeviceDriver::TransferWork {
   DeviceDriver* driver = nullptr;
   Direction* direction = nullptr;
   std::optional<Action> action;
@@ -99,20 +99,20 @@ struct DeviceDriver::Mover {
     return {};
   }
 
-  void moved(Status outcome, Instant begin, Instant end) noexcept {
+  void end_transfer(Status outcome, Instant begin, Instant end) noexcept {
     work.end();
     if (action && driver->recording()) traces::swap_end(*action, end, outcome, copied);
     if (const auto& observer = driver->options_.observer; action && observer.ended)
       observer.ended(observer.self, *action, begin, end);
-    Moved moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in,
-                          .job = {},
-                          .now = end,
-                          .deadline = {}},
-                .error = {}};
+    EndedTransfer moved{.event = {.kind = out() ? Event::Kind::copied_out : Event::Kind::copied_in,
+                                  .job = {},
+                                  .now = end,
+                                  .deadline = {}},
+                        .error = {}};
     if (action) moved.event.transfer = action->transfer;
     moved.event.failed = !outcome;
     if (!outcome) moved.error = outcome.error();
-    if (!direction->moved.push(moved)) driver->lose_event();
+    if (!direction->finished.push(moved)) driver->lose_event();
     driver->wake_.raise();
   }
 };
@@ -124,34 +124,34 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       compute_(device.engine(hal::EngineKind::compute)),
       memory_(memory),
       options_(options),
-      in_{.engine = device.engine(hal::EngineKind::copy_in), .movers = {}},
-      out_{.engine = device.engine(hal::EngineKind::copy_out), .movers = {}} {
+      in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
+      out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
   for (DeviceClient* client : clients) {
-    lanes_.push_back(std::make_unique<Lane>());
-    lanes_.back()->driver = this;
-    lanes_.back()->client = client;
+    links_.push_back(std::make_unique<TaskLink>());
+    links_.back()->driver = this;
+    links_.back()->client = client;
   }
   requests_.reserve(clients.size());
   for (Direction* direction : {&in_, &out_})
-    for (std::size_t i = 0; i < movers_per_direction; ++i) {
-      direction->movers.push_back(std::make_unique<Mover>());
-      direction->movers.back()->driver = this;
-      direction->movers.back()->direction = direction;
+    for (std::size_t i = 0; i < works_per_direction; ++i) {
+      direction->works.push_back(std::make_unique<TransferWork>());
+      direction->works.back()->driver = this;
+      direction->works.back()->direction = direction;
     }
 }
 
 DeviceDriver::~DeviceDriver() = default;
 
 bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
-  return lanes_[task]->moves.load(std::memory_order_relaxed) > 0;
+  return links_[task]->moves.load(std::memory_order_relaxed) > 0;
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
-  Lane& lane = *lanes_[event.job.task];
-  if (lane.events.push(event)) return wake_.raise();
+  TaskLink& link = *links_[event.job.task];
+  if (link.events.push(event)) return wake_.raise();
   lose_event();
   if (event.kind == Event::Kind::job_requested)
-    lane.client->executed(event.job.number, Unexpected(Errc::cancelled), event.now, event.now);
+    link.client->device_part_ended(event.job.number, Unexpected(Errc::cancelled), event.now, event.now);
 }
 
 /// The scheduler core would go by a state that is not the device's.
@@ -183,9 +183,9 @@ void DeviceDriver::cancel_all() noexcept {
   for (;;) {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
-    for (const auto& lane : lanes_) {
-      if (lane->waiting) not_executed(*lane->waiting, Errc::cancelled);
-      for (Event event; lane->events.pop(event);)
+    for (const auto& link : links_) {
+      if (link->waiting) not_executed(*link->waiting, Errc::cancelled);
+      for (Event event; link->events.pop(event);)
         if (event.kind == Event::Kind::job_requested) not_executed(event.job, Errc::cancelled);
     }
     if (stopping) break;
@@ -198,8 +198,8 @@ bool DeviceDriver::step() noexcept {
   // Requests before the completion: a job that was requested before the device fell free takes part in the choice.
   bool any = false;
   while (take_events()) any = true;
-  any = take_moved(in_) || any;
-  any = take_moved(out_) || any;
+  any = take_transfers(in_) || any;
+  any = take_transfers(out_) || any;
   Event completion;
   if (completions_.pop(completion)) {
     decide(completion);
@@ -216,8 +216,8 @@ bool DeviceDriver::step() noexcept {
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
   requests_.clear();
-  for (std::uint32_t task = 0; task < lanes_.size(); ++task) {
-    auto& events = lanes_[task]->events;
+  for (std::uint32_t task = 0; task < links_.size(); ++task) {
+    auto& events = links_[task]->events;
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
       // The task's job before has ended, and its completion is queued but not yet decided upon: that comes first.
@@ -235,16 +235,16 @@ bool DeviceDriver::take_events() noexcept {
   return any;
 }
 
-bool DeviceDriver::take_moved(Direction& direction) noexcept {
+bool DeviceDriver::take_transfers(Direction& direction) noexcept {
   bool any = false;
-  Moved moved;
-  while (direction.moved.pop(moved)) {
-    const auto& action = direction.movers[direction.ended % movers_per_direction]->action;
+  EndedTransfer moved;
+  while (direction.finished.pop(moved)) {
+    const auto& action = direction.works[direction.ended % works_per_direction]->action;
     ++direction.ended;
     any = true;
     if (!action) continue;
-    lanes_[action->job.task]->count_move(-1);
-    if (moved.event.failed) last_move_error_ = moved.error;
+    links_[action->job.task]->count_move(-1);
+    if (moved.event.failed) last_transfer_error_ = moved.error;
     decide(moved.event);
   }
   return any;
@@ -252,8 +252,8 @@ bool DeviceDriver::take_moved(Direction& direction) noexcept {
 
 void DeviceDriver::decide(const Event& event) noexcept {
   if (event.kind == Event::Kind::job_requested) {
-    wanted(*lanes_[event.job.task]);
-    lanes_[event.job.task]->waiting = event.job;
+    wanted(*links_[event.job.task]);
+    links_[event.job.task]->waiting = event.job;
   }
   if (recording() && event.kind == Event::Kind::job_requested)
     traces::device_request(event.job, event.now, event.deadline);
@@ -271,55 +271,58 @@ void DeviceDriver::decide(const Event& event) noexcept {
 
 void DeviceDriver::carry_out(const Action& action) noexcept {
   switch (action.kind) {
-  case Action::Kind::start_execution: return start(*lanes_[action.job.task], action.job);
+  case Action::Kind::start_execution: return start(*links_[action.job.task], action.job);
   case Action::Kind::copy_in: return move(in_, action);
   case Action::Kind::copy_out: return move(out_, action);
   case Action::Kind::drop: return not_executed(action.job, Errc::cancelled);
-  case Action::Kind::fail: return not_executed(action.job, last_move_error_);
+  case Action::Kind::fail: return not_executed(action.job, last_transfer_error_);
   case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
   }
 }
 
 void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
   const Instant now = hal::now();
-  left(*lanes_[job.task]);
-  lanes_[job.task]->waiting.reset();
-  lanes_[job.task]->client->executed(job.number, Unexpected(why), now, now);
+  left(*links_[job.task]);
+  links_[job.task]->waiting.reset();
+  links_[job.task]->client->device_part_ended(job.number, Unexpected(why), now, now);
 }
 
-void DeviceDriver::wanted(Lane& lane) noexcept {
-  if (options_.bandwidth == nullptr || std::exchange(lane.wants_device, true)) return;
+void DeviceDriver::wanted(TaskLink& link) noexcept {
+  if (options_.bandwidth == nullptr || std::exchange(link.wants_device, true)) return;
   options_.bandwidth->device_wanted();
 }
 
-void DeviceDriver::left(Lane& lane) noexcept {
-  if (std::exchange(lane.wants_device, false)) options_.bandwidth->device_left();
+void DeviceDriver::left(TaskLink& link) noexcept {
+  if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
-void DeviceDriver::start(Lane& lane, policies::JobId job) noexcept {
-  lane.executing = job;
-  lane.waiting.reset();
-  const hal::Work work{.run = [](void* self) noexcept { return static_cast<Lane*>(self)->execute(); },
-                       .done = [](void* self, Status outcome, Instant begin,
-                                  Instant end) noexcept { static_cast<Lane*>(self)->executed(outcome, begin, end); },
-                       .context = &lane};
+void DeviceDriver::start(TaskLink& link, policies::JobId job) noexcept {
+  link.executing = job;
+  link.waiting.reset();
+  const hal::Work work{
+      .run = [](void* self) noexcept { return static_cast<TaskLink*>(self)->execute(); },
+      .done = [](void* self, Status outcome, Instant begin,
+                 Instant end) noexcept { static_cast<TaskLink*>(self)->end_execution(outcome, begin, end); },
+      .context = &link};
   const auto submitted = compute_.submit(work);
   // Only one job executes at a time, so the engine's queue has room; were it refused, the engine is idle and the job
   // has failed.
-  if (!submitted) lane.executed(submitted, hal::now(), hal::now());
+  if (!submitted) link.end_execution(submitted, hal::now(), hal::now());
 }
 
 /// Without an action: a copy that only keeps the engine busy.
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
-  Mover& mover = *direction.movers[direction.begun++ % movers_per_direction];
-  mover.action = action;
-  if (action) lanes_[action->job.task]->count_move(+1);
-  const hal::Work work{.begin = [](void* self) noexcept { static_cast<Mover*>(self)->begin(); },
-                       .run = [](void* self) noexcept { return static_cast<Mover*>(self)->move(); },
-                       .done = [](void* self, Status outcome, Instant begin,
-                                  Instant end) noexcept { static_cast<Mover*>(self)->moved(outcome, begin, end); },
-                       .context = &mover};
-  if (const auto submitted = direction.engine.submit(work); !submitted) mover.moved(submitted, hal::now(), hal::now());
+  TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
+  work_item.action = action;
+  if (action) links_[action->job.task]->count_move(+1);
+  const hal::Work work{
+      .begin = [](void* self) noexcept { static_cast<TransferWork*>(self)->begin(); },
+      .run = [](void* self) noexcept { return static_cast<TransferWork*>(self)->move(); },
+      .done = [](void* self, Status outcome, Instant begin,
+                 Instant end) noexcept { static_cast<TransferWork*>(self)->end_transfer(outcome, begin, end); },
+      .context = &work_item};
+  if (const auto submitted = direction.engine.submit(work); !submitted)
+    work_item.end_transfer(submitted, hal::now(), hal::now());
 }
 
 void DeviceDriver::exercise(Direction& direction) noexcept {

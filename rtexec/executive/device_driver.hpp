@@ -26,7 +26,7 @@ class DeviceClient {
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
   /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
   /// transfer fail that it needed. Must not block.
-  virtual void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
+  virtual void device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
 
  protected:
   ~DeviceClient() = default;
@@ -72,18 +72,18 @@ class DeviceDriver {
 
  private:
   class Working;
-  struct Lane;
-  struct Mover;
-  struct Moved {
+  struct TaskLink;
+  struct TransferWork;
+  struct EndedTransfer {
     policies::Event event;
     Errc error{};
   };
   /// A copy engine, which ends transfers in the order in which they begin.
   struct Direction {
     hal::Engine& engine;
-    std::vector<std::unique_ptr<Mover>> movers; // used in turn
-    std::uint64_t begun = 0, ended = 0;         // on the scheduler thread
-    Ring<Moved, 8> moved{};                     // from the engine's thread
+    std::vector<std::unique_ptr<TransferWork>> works; // used in turn
+    std::uint64_t begun = 0, ended = 0;               // on the scheduler thread
+    Ring<EndedTransfer, 8> finished{};                // from the engine's thread
   };
 
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
@@ -91,26 +91,26 @@ class DeviceDriver {
   void cancel_all() noexcept;
   bool step() noexcept;
   bool take_events() noexcept;
-  bool take_moved(Direction& direction) noexcept;
+  bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
   void carry_out(const policies::Action& action) noexcept;
-  void start(Lane& lane, policies::JobId job) noexcept;
+  void start(TaskLink& link, policies::JobId job) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void exercise(Direction& direction) noexcept;
   void not_executed(policies::JobId job, Errc why) noexcept;
-  void wanted(Lane& lane) noexcept;
-  void left(Lane& lane) noexcept;
+  void wanted(TaskLink& link) noexcept;
+  void left(TaskLink& link) noexcept;
 
   policies::DeviceScheduler scheduler_;
   policies::Actions actions_;
   hal::Engine& compute_;
   DeviceMemory& memory_;
   const Options options_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<TaskLink>> links_;
   std::vector<policies::Event> requests_; // that came together; capacity reserved
   Direction in_, out_;
   std::uint64_t decisions_ = 0; // of the scheduler core
-  Errc last_move_error_ = Errc::io_error;
+  Errc last_transfer_error_ = Errc::io_error;
   Ring<policies::Event, 4> completions_; // from the compute engine's thread
   hal::Signal wake_;
   std::atomic<bool> recording_{false}, stopping_{false};

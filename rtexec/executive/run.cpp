@@ -136,7 +136,8 @@ Stop Run::stopped_by(Instant now) const {
 
 Report Run::stop() {
   if (final_report_) return *final_report_;
-  // Threads are asked for their page faults while they live; the tasks' books are complete once they have ended.
+  // Threads are asked for their page faults while they live; the statistics of the tasks are complete once they have
+  // ended.
   device_failed();
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;

@@ -130,7 +130,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   end_.requested = ready;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  if (!prepared) return executed(job.id.number, prepared, ready, ready);
+  if (!prepared) return device_part_ended(job.id.number, prepared, ready, ready);
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
@@ -174,7 +174,7 @@ Status TaskRun::execute(std::uint64_t) noexcept {
   return workload_.execute();
 }
 
-void TaskRun::executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
+void TaskRun::device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
   end_.outcome = outcome;
   end_.device_begin = begin;
   end_.device_end = end;

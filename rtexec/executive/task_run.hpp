@@ -50,7 +50,7 @@ class TaskRun final : public DeviceClient {
   void interrupt() noexcept;
 
   Status execute(std::uint64_t job) noexcept override;
-  void executed(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
+  void device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }

@@ -18,16 +18,20 @@ void increment(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexce
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
 
-/// Between regulating threads, which have one priority and a core each: held for some hundred nanoseconds, and never by
-/// anyone else.
+/// Between regulating threads, held for some hundred nanoseconds. Where they have one priority and a core each, the
+/// holder runs. Where threads of one core, of SCHED_DEADLINE or SCHED_OTHER, wait for each other, a wait that is longer
+/// lets the holder run.
 class SpinLock {
  public:
   void lock() noexcept {
-    while (held_.test_and_set(std::memory_order_acquire)) {}
+    for (unsigned attempt = 1; held_.test_and_set(std::memory_order_acquire); ++attempt)
+      if (attempt % longest_spin == 0) hal::sleep_until(hal::now() + pause);
   }
   void unlock() noexcept { held_.clear(std::memory_order_release); }
 
  private:
+  static constexpr unsigned longest_spin = 4096;
+  static constexpr Duration pause = std::chrono::microseconds(20);
   std::atomic_flag held_;
 };
 
@@ -148,7 +152,7 @@ class Domain {
     increment(missed_periods_, ended - 1);
     const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
-    let_go_ = throttled_in_period_ = false;
+    unthrottled_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
     // What came before is nobody's
     if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
@@ -239,7 +243,7 @@ class Domain {
     if (allowed_ == 0) ask();
     while (!lost_.load(std::memory_order_relaxed) && !shared_.stopping.load(std::memory_order_acquire) &&
            hal::now() < end_ && !moved()) {
-      if (std::exchange(let_go_, false)) {
+      if (std::exchange(unthrottled_, false)) {
         released();
         continue;
       }
@@ -317,7 +321,7 @@ class Domain {
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
     tell(shared_.settings.observer.throttle_end, end);
-    let_go_ = true; // should the period not be over
+    unthrottled_ = true; // should the period not be over
   }
 
   /// Before the period's end: others left it something, or the device works no more.
@@ -378,7 +382,7 @@ class Domain {
   Lines given_ = policies::unlimited;        // when this period began
   Lines allowed_ = policies::unlimited;      // in this period, so far
   Lines told_ = 0;
-  bool let_go_ = false; // it stood still in this period, and does no more
+  bool unthrottled_ = false; // it stood still in this period, and does no more
   bool throttled_in_period_ = false;
   std::uint64_t limit_ = 0;
   std::atomic<bool> holding_{false};

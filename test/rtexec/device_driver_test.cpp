@@ -32,7 +32,7 @@ class Client final : public DeviceClient {
     log_.started.push_back(task_);
     return {};
   }
-  void executed(std::uint64_t, Status outcome, Instant, Instant) noexcept override {
+  void device_part_ended(std::uint64_t, Status outcome, Instant, Instant) noexcept override {
     const std::lock_guard lock(log_.mutex);
     log_.outcomes.push_back(outcome ? std::nullopt : std::optional(outcome.error()));
   }

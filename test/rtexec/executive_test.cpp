@@ -147,6 +147,7 @@ TEST(Executive, StopsOnRequestWithinTheLongestJob) {
   Executive executive = created(set);
   ASSERT_TRUE(executive.start());
   EXPECT_FALSE(executive.wait(100ms));
+  EXPECT_EQ(executive.progress().stopped_by, Stop{}) << "it goes on";
   std::jthread other([&] { executive.request_stop(); });
   EXPECT_TRUE(executive.wait());
   const Report report = executive.stop();
@@ -255,6 +256,27 @@ TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
   EXPECT_EQ(counts->before.load(), report.tasks[0].released + 1);
   EXPECT_EQ(counts->after.load(), report.tasks[0].completed + 1);
   EXPECT_EQ(report.tasks[0].failed, 0u);
+}
+
+TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
+  executive::Setup setup;
+  setup.force = true;
+  setup.workloads["own"] = std::make_unique<Counting>(counts);
+  std::atomic<int> calls{0};
+  setup.on_miss = [&](const Miss&) {
+    ++calls;
+    throw std::runtime_error("nobody is told any more");
+  };
+  Executive executive =
+      created(set_of({synthetic("own", 10ms, {.before = {}, .device = 1ms, .after = {}})}, 500ms), std::move(setup));
+  ASSERT_TRUE(executive.start());
+  counts->fail_execute.store(true); // each job is a miss
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_GT(report.tasks[0].missed, 2u);
+  EXPECT_EQ(calls.load(), 1);
+  EXPECT_EQ(report.callback_failure, "nobody is told any more");
+  EXPECT_EQ(report.lost_callbacks, report.tasks[0].missed - 1);
 }
 
 TEST_F(OwnWorkload, AFaultInTheRehearsalRefusesTheStart) {
