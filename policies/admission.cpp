@@ -18,8 +18,6 @@
 namespace rtexec::policies {
 namespace {
 
-bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
-
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
 /// Of memory; a line of nothing cannot be counted.
@@ -62,7 +60,7 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
       complain(who + "its wcet must be between 0 and " + readable(Duration(longest_time)));
     if (task.deadline <= Duration::zero() || task.deadline > task.period || !in_range(task.period))
       complain(who + "0 < deadline <= period <= " + readable(Duration(longest_time)) + " must hold");
-    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && real_time(task) && !task.priority)
+    if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
   check_regulation(tasks, board, complain);
@@ -169,7 +167,7 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> or
     planned.name = task.name;
     planned.wcet = *task.wcet;
     planned.core_rank = static_cast<unsigned>(rank);
-    planned.device_rank = plan.order == Order::static_priority ? planned.core_rank : real_time(task) ? 0 : 1;
+    planned.device_rank = plan.order == Order::static_priority ? planned.core_rank : task.real_time() ? 0 : 1;
     planned.ready_by = planned.device_done_by = planned.done_by = task.deadline;
   }
 }
@@ -193,11 +191,11 @@ class VolumeTrial {
   /// parts may need volumes that leave it more.
   Plan run() {
     if (auto proved = searched({})) return std::move(*proved);
-    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what lands
-    // beside them.
+    // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what is
+    // loaded beside them.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, tasks_, board_);
-      if (!lacks_landing_room(*closest_, charged)) break;
+      if (!lacks_load_room(*closest_, charged)) break;
       for (Nanos& each : charged) each *= times;
       if (auto proved = searched(charged)) return std::move(*proved);
     }
@@ -215,15 +213,15 @@ class VolumeTrial {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool lacks_landing_room(const Plan& plan, std::span<const Nanos> charged) const {
-    if (rule_of(plan.swap->policy) != SwapRule::overlapped) return false;
+  [[nodiscard]] bool lacks_load_room(const Plan& plan, std::span<const Nanos> charged) const {
+    if (rule_of(plan.swap->policy) != SwapRule::pipelined) return false;
     DeviceSet set = device_set(plan, tasks_, board_, order_, overflow_);
     Volumes volumes;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       set.tasks[i].charged = charged[order_[i]];
       volumes.push_back(static_cast<std::uint32_t>(plan.tasks[order_[i]].swap_slots.size()));
     }
-    return without_landing_room(set, volumes).has_value();
+    return without_load_room(set, volumes).has_value();
   }
 
   std::optional<Plan> tried(const Volumes& volumes) {

@@ -20,6 +20,9 @@ __extension__ typedef __int128 Wide;
 inline constexpr Nanos longest_time = Nanos{1} << 55; // 417 days: of any period, deadline, WCET or charge
 inline constexpr Nanos unbounded = Nanos{1} << 57;    // iterations that get here have no bound
 inline constexpr std::size_t most_tasks = 1024;
+inline constexpr Nanos second = 1'000'000'000;
+
+[[nodiscard]] constexpr Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
 
 /// Work that recurs: at most one job of `cost` per `period`, each up to `jitter` later than its nominal release.
 struct Load {
@@ -56,7 +59,7 @@ template <class Next> [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nan
   for (int step = 0; step < most_steps && value <= limit && value < unbounded; ++step) {
     const Wide following = next(value);
     if (following <= value) return {value, true};
-    value = static_cast<Nanos>(std::min<Wide>(following, unbounded));
+    value = bounded(following);
   }
   return {value, false};
 }
@@ -69,7 +72,7 @@ class Utilisation {
   /// The work asked for in each second, up to `unbounded`.
   [[nodiscard]] Nanos per_second() const {
     constexpr Wide most = one * 100'000'000; // keeps the product in range
-    return static_cast<Nanos>((std::min(sum_, most) * 1'000'000'000) >> bits);
+    return static_cast<Nanos>((std::min(sum_, most) * second) >> bits);
   }
   /// work / (1 - utilisation), rounded up; below_one() must hold.
   [[nodiscard]] Wide spread(Wide work) const { return (work * one + (one - sum_) - 1) / (one - sum_); }

@@ -10,8 +10,6 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr Nanos second = 1'000'000'000;
-
 Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
@@ -182,7 +180,7 @@ void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, con
     Parts parts;
     std::size_t position = 0;
     for (const std::size_t index : order) {
-      if (tasks.tasks[index].criticality != Criticality::real_time) continue;
+      if (!tasks.tasks[index].real_time()) continue;
       if (governs(budget, counter, plan.tasks[index].core)) parts.emplace_back(position, &tasks.tasks[index]);
       ++position;
     }

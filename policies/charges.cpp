@@ -10,10 +10,6 @@
 namespace rtexec::policies {
 namespace {
 
-bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
-
-Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
-
 /// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its
 /// reservation up.
 bool computes(const TaskSet& tasks, const Board& board) {
@@ -40,7 +36,7 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const TaskSet& tasks, const Bo
 
 /// The latest that a job's chunks are moved, after its release; a best-effort job may wait for them for long, but then
 /// none follows it sooner than a period.
-Nanos latest_move(const Task& task) { return (real_time(task) ? task.deadline : task.period).count(); }
+Nanos latest_move(const Task& task) { return (task.real_time() ? task.deadline : task.period).count(); }
 
 // ---- device parts ----
 
@@ -77,7 +73,7 @@ class DeviceCharges {
   /// CPU parts, and under reservations the scheduler's three events for each job, which otherwise are part of measured
   /// costs.
   Load interruption(const Task& task, unsigned core) const {
-    const bool shared = real_time(task) && (!board_.service_core || *board_.service_core == core);
+    const bool shared = task.real_time() && (!board_.service_core || *board_.service_core == core);
     const Nanos parts = shared ? on_core(task.wcet->before, board_) + on_core(task.wcet->after, board_) : 0;
     const Nanos events = reserved(tasks_) ? 3 * event_cost(board_.context_switch).count() : 0;
     return {task.period.count(), events + parts, latest_move(task)};
@@ -89,6 +85,11 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
+/// What a job takes on the device, all that moves with its charges.
+JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
+  return {execution, charges.moving(swap.swap_in(chunks)), charges.moving(swap.swap_out(chunks)), chunks > 0};
+}
+
 /// Device part and load of one task, by the rule that moves its chunks.
 struct SwappedPart {
   Nanos device = 0;
@@ -97,47 +98,24 @@ struct SwappedPart {
   std::optional<Nanos> blocking{};
 };
 
-SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, std::size_t chunks, Nanos execution,
+/// By the rules that swap in operations.
+SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const TaskSet& tasks,
                          const DeviceCharges& charges) {
-  switch (rule) {
-  case SwapRule::overlapped: return {execution, charges.moving(swap.load(chunks)), 0};
-  case SwapRule::guarded:
-  case SwapRule::exchanged: {
-    const Nanos out = charges.moving(swap.swap_out(chunks));
-    return {bounded(Wide{execution} + out + charges.moving(swap.swap_in(chunks))), 0, out};
-  }
-  case SwapRule::on_demand: break;
-  }
-  return {bounded(Wide{execution} + charges.moving(swap.on_demand(chunks))), 0, 0};
+  SwapBlocking blocking(rule, charges.moving(swap.uncharged(rule)));
+  for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
+    blocking.add(job_times(swap, plan.tasks[i].swap_slots.size(), charges.execution(tasks.tasks[i]), charges));
+  return blocking;
 }
 
-/// By a job that began before, under the guarded rule: its swap-out; or its swap-in beside any execution, and its
-/// execution; and what no job is charged for.
-Nanos guarded_blocking(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, std::size_t index,
-                       const DeviceCharges& charges) {
-  const Nanos execution = charges.execution(tasks.tasks[index]);
-  const Nanos stray = charges.moving(swap.stray_operations());
-  const std::size_t chunks = plan.tasks[index].swap_slots.size();
-  if (chunks == 0) return bounded(Wide{execution} + stray);
-  Nanos beside = charges.moving(swap.swap_in(chunks));
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    if (i != index) beside = std::max(beside, charges.execution(tasks.tasks[i]));
-  return bounded(std::max<Wide>(charges.moving(swap.swap_out(chunks)), Wide{beside} + execution) + stray);
-}
-
-/// max(longest swap-in with its execution, the two longest executions) and what leaves for others: whatever is under
-/// way when a busy period begins, under the exchanged rule.
-Nanos exchange_blocking(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const DeviceCharges& charges) {
-  Wide region = 0;
-  Nanos longest = 0;
-  Nanos second = 0;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
-    const Nanos execution = charges.execution(tasks.tasks[i]);
-    region = std::max<Wide>(region, Wide{execution} + charges.moving(swap.swap_in(plan.tasks[i].swap_slots.size())));
-    second = std::max(second, std::min(longest, execution));
-    longest = std::max(longest, execution);
-  }
-  return bounded(std::max<Wide>(region, Wide{longest} + second) + charges.moving(swap.stray()));
+SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlocking& blocking, std::size_t chunks,
+                         Nanos execution, const DeviceCharges& charges) {
+  if (rule == SwapRule::pipelined) return {.device = execution, .load = charges.moving(swap.load(chunks))};
+  if (rule == SwapRule::demand_paging)
+    return {.device = bounded(Wide{execution} + charges.moving(swap.on_demand(chunks)))};
+  const JobTimes job = job_times(swap, chunks, execution, charges);
+  SwappedPart part{.device = job.serial(), .lead = job.out};
+  if (rule == SwapRule::serial) part.blocking = blocking.all_by(job);
+  return part;
 }
 
 // ---- cores ----
@@ -154,11 +132,11 @@ std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, c
     const Task& task = tasks.tasks[i];
     if (chunks == 0) continue;
     // Late jobs follow each other at once
-    const bool endless = !real_time(task) && task.on_overrun == OnOverrun::catch_up;
+    const bool endless = !task.real_time() && task.on_overrun == OnOverrun::catch_up;
     loads.push_back({board.service_core,
                      {task.period.count(), endless ? unbounded : bounded(chunks * decisions), latest_move(task)}});
   }
-  if (rule_of(plan.swap->policy) == SwapRule::exchanged)
+  if (rule_of(plan.swap->policy) == SwapRule::rt_swap)
     loads.push_back({board.service_core, {longest_time, bounded(static_cast<Wide>(swap.largest()) * decisions), 0}});
   return loads;
 }
@@ -195,29 +173,24 @@ std::optional<Obstacle> starved(const TaskSet& tasks, const Board& board) {
 /// Condition (M): the next job's chunks land beside those of each job that executes.
 std::optional<Obstacle> without_room(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks,
                                      const DeviceCharges& charges) {
-  for (std::size_t k = 0; k < plan.tasks.size(); ++k) {
-    const std::size_t own = plan.tasks[k].swap_slots.size();
-    std::size_t other = 0;
-    for (std::size_t j = 0; j < plan.tasks.size(); ++j)
-      if (j != k) other = std::max(other, plan.tasks[j].swap_slots.size());
-    const std::size_t frames = plan.swap->frames;
-    if (own == 0 || own + other <= frames) continue;
-    const std::size_t beside = frames - std::min(frames, own);
-    const Nanos execution = charges.execution(tasks.tasks[k]);
-    const Nanos room = bounded(Wide{swap.per_chunk()} * beside);
-    if (own <= frames && execution <= room) continue;
-    const std::string& name = plan.tasks[k].name;
-    return Obstacle{
-        .inequality = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)",
-        .task = name,
-        .left = execution,
-        .right = room,
-        .explanation = "while task '" + name + "' executes for " + in_ms(execution) +
-                       ", the next job is loaded into the " + std::to_string(beside) + " of " + std::to_string(frames) +
-                       " frames beside its own, which takes " + in_ms(room) +
-                       ", and then waits for more; [swap] policy = \"serial\" needs less room"};
-  }
-  return std::nullopt;
+  const auto volume = [&](std::size_t k) { return plan.tasks[k].swap_slots.size(); };
+  const std::uint64_t frames = plan.swap->frames;
+  const auto found = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
+    return frames_loaded_in(charges.execution(tasks.tasks[k]), swap.alpha());
+  });
+  if (!found) return std::nullopt;
+  const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*found));
+  const Nanos execution = charges.execution(tasks.tasks[*found]);
+  const Nanos room = bounded(Wide{swap.alpha()} * beside);
+  const std::string& name = plan.tasks[*found].name;
+  return Obstacle{.inequality = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)",
+                  .task = name,
+                  .left = execution,
+                  .right = room,
+                  .explanation = "while task '" + name + "' executes for " + in_ms(execution) +
+                                 ", the next job is loaded into the " + std::to_string(beside) + " of " +
+                                 std::to_string(frames) + " frames beside its own, which takes " + in_ms(room) +
+                                 ", and then waits for more; [swap] policy = \"serial\" needs less room"};
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
@@ -258,19 +231,15 @@ std::string summary(const SwapCharges& swap, const Plan& plan) {
 }
 
 void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board,
-                  const DeviceCharges& charges) {
+                  const DeviceCharges& charges, const SwapBlocking& blocking) {
   named.rule = rule_of(plan.swap->policy);
   named.set.service = service_loads(swap, plan, tasks, board);
   named.swapping = summary(swap, plan);
-  if (named.rule == SwapRule::exchanged) {
-    named.set.background = exchange_blocking(swap, plan, tasks, charges);
-    named.background.clear();
-  }
-  if (named.rule == SwapRule::guarded)
-    named.set.background = std::max(named.set.background, charges.moving(swap.stray_operations()));
+  if (in_operations(*named.rule)) named.set.background = std::max(named.set.background, blocking.once());
+  if (named.rule == SwapRule::rt_swap) named.background.clear();
   named.obstacle = uncharged(tasks);
   if (!named.obstacle) named.obstacle = starved(tasks, board);
-  if (!named.obstacle && named.rule == SwapRule::overlapped) named.obstacle = without_room(swap, plan, tasks, charges);
+  if (!named.obstacle && named.rule == SwapRule::pipelined) named.obstacle = without_room(swap, plan, tasks, charges);
   if (!named.obstacle && reserved(tasks)) named.obstacle = overrun(swap, plan, tasks, board);
 }
 
@@ -301,7 +270,8 @@ std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, co
 NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
   const DeviceCharges charges(plan, tasks, board);
   std::optional<SwapCharges> swap;
-  if (plan.swap) swap.emplace(plan);
+  std::optional<SwapBlocking> blocking;
+  if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, tasks, charges));
   NamedSet named;
   named.set.release_jitter = board.release_latency.count();
   named.compute_core = board.compute_core;
@@ -309,12 +279,10 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
   for (const std::size_t index : order) {
     const Task& task = tasks.tasks[index];
     const Nanos execution = charges.execution(task);
-    SwappedPart part =
-        swap ? swapped_part(*swap, rule_of(plan.swap->policy), plan.tasks[index].swap_slots.size(), execution, charges)
-             : SwappedPart{.device = execution};
-    if (swap && rule_of(plan.swap->policy) == SwapRule::guarded)
-      part.blocking = guarded_blocking(*swap, plan, tasks, index, charges);
-    if (real_time(task)) {
+    const SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), *blocking,
+                                                 plan.tasks[index].swap_slots.size(), execution, charges)
+                                  : SwappedPart{.device = execution};
+    if (task.real_time()) {
       named.set.tasks.push_back({.period = task.period.count(),
                                  .deadline = task.deadline.count(),
                                  .before = on_core(task.wcet->before, board),
@@ -326,13 +294,13 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
                                  .blocking = part.blocking});
       named.names.push_back(task.name);
     } else {
-      const Nanos blocking = part.blocking.value_or(part.device);
-      if (blocking > named.set.background) named.background = task.name;
-      named.set.background = std::max(named.set.background, blocking);
+      const Nanos longest = part.blocking.value_or(part.device);
+      if (longest > named.set.background) named.background = task.name;
+      named.set.background = std::max(named.set.background, longest);
       named.set.background_load = std::max(named.set.background_load, part.load);
     }
   }
-  if (swap) add_swapping(named, *swap, plan, tasks, board, charges);
+  if (swap) add_swapping(named, *swap, plan, tasks, board, charges, *blocking);
   add_regulation(named, plan, tasks, board, order);
   return named;
 }

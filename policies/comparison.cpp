@@ -8,8 +8,7 @@
 namespace rtexec::policies {
 namespace {
 
-const char* const landing_room =
-    "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)";
+const char* const load_room = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)";
 
 std::string inequality_of(DeviceTest test, Order order) {
   switch (test) {
@@ -43,7 +42,7 @@ std::string share_text(Nanos share) {
 std::string explanation_of(const DeviceVerdict& verdict, const TestVerdict& told) {
   if (verdict.volumes.empty()) return "no volumes fit";
   if (!verdict.limiting) return "there is no real-time task";
-  if (verdict.landing)
+  if (verdict.load_room)
     return "while task '" + told.limiting_task + "' executes for " + in_ms(verdict.left) +
            ", the next job is loaded into the frames beside its own, which takes " + in_ms(verdict.right) +
            ", and then waits for more";
@@ -69,7 +68,7 @@ TestVerdict told(const DeviceVerdict& verdict, const Plan& plan, const TaskSet& 
   result.proved = verdict.proved;
   result.baseline = verdict.test == DeviceTest::theorem1;
   result.shares = of_shares(verdict.test);
-  result.inequality = verdict.landing ? landing_room : inequality_of(verdict.test, plan.order);
+  result.inequality = verdict.load_room ? load_room : inequality_of(verdict.test, plan.order);
   result.left = Duration(verdict.left);
   result.right = Duration(verdict.right);
   result.slack = Duration(verdict.slack);

@@ -36,16 +36,7 @@ void Actions::add(Action action) noexcept {
 DeviceScheduler::DeviceScheduler(const Plan& plan) {
   state_.waiting.reserve(plan.tasks.size());
   if (plan.swap) {
-    switch (plan.swap->policy) {
-    case SwapPolicy::none:
-    case SwapPolicy::pipelined: rule_ = Rule::pipelined; break;
-    case SwapPolicy::serial: guarded_ = true; [[fallthrough]];
-    case SwapPolicy::rt_swap:
-    case SwapPolicy::mo_vmm:
-    case SwapPolicy::min:
-    case SwapPolicy::pageable: rule_ = Rule::rt_swap; break;
-    case SwapPolicy::lru: rule_ = Rule::lru; break;
-    }
+    rule_ = rule_of(plan.swap->policy);
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
     for (std::uint32_t frame = plan.swap->frames; frame > 0; --frame) state_.free.push_back(frame - 1);
   }
@@ -159,7 +150,7 @@ void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
     return;
   }
   const auto entry = std::ranges::find(state_.waiting, operation_.job, &Waiting::job);
-  if (rule_ != Rule::rt_swap || event.kind != Event::Kind::copied_out || entry == state_.waiting.end()) return;
+  if (!in_operations(rule_) || event.kind != Event::Kind::copied_out || entry == state_.waiting.end()) return;
   state_.waiting.erase(entry);
   tasks_[operation_.job.task].waits = false;
   out.add({Action::Kind::fail, operation_.job});
@@ -170,9 +161,10 @@ void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
 void DeviceScheduler::settle(Actions& out) noexcept {
   end_staged(out);
   switch (rule_) {
-  case Rule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
-  case Rule::rt_swap: execute_rt_swap(out); return transfer_rt_swap(out);
-  case Rule::lru: execute_lru(out); return transfer_lru(out);
+  case SwapRule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
+  case SwapRule::serial:
+  case SwapRule::rt_swap: execute_swapped(out); return transfer_operation(out);
+  case SwapRule::demand_paging: execute_paged(out); return transfer_paged(out);
   }
 }
 
@@ -203,14 +195,14 @@ void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
   }
 }
 
-void DeviceScheduler::execute_rt_swap(Actions& out) noexcept {
+void DeviceScheduler::execute_swapped(Actions& out) noexcept {
   if (state_.running) return;
   if (staged_is_complete()) start_staged(out);
   else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task))
     start(take_head().job, out);
 }
 
-void DeviceScheduler::execute_lru(Actions& out) noexcept {
+void DeviceScheduler::execute_paged(Actions& out) noexcept {
   if (state_.running) return;
   if (!state_.staged && !state_.waiting.empty()) stage_head();
   if (staged_is_complete()) start_staged(out);
@@ -254,7 +246,7 @@ void DeviceScheduler::transfer_pipelined(Actions& out) noexcept {
   }
 }
 
-void DeviceScheduler::transfer_rt_swap(Actions& out) noexcept {
+void DeviceScheduler::transfer_operation(Actions& out) noexcept {
   if (state_.loading + state_.saving > 0) return;
   if (operation_.left == 0) {
     const auto next = next_operation();
@@ -271,7 +263,7 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
   const auto job = std::ranges::find_if(state_.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
   if (job == state_.waiting.end()) return std::nullopt;
   const bool may_load = !state_.staged && job == state_.waiting.begin();
-  if (guarded_ && !may_load) return std::nullopt;
+  if (rule_ == SwapRule::serial && !may_load) return std::nullopt;
   const JobId id = job->job;
   const std::uint32_t missing = tasks_[id.task].missing;
   const auto free = static_cast<std::uint32_t>(state_.free.size());
@@ -286,7 +278,7 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
   return Operation{.out = false, .task = id.task, .left = missing, .job = id};
 }
 
-void DeviceScheduler::transfer_lru(Actions& out) noexcept {
+void DeviceScheduler::transfer_paged(Actions& out) noexcept {
   if (!staged_is_loading() || state_.loading + state_.saving > 0) return;
   if (!state_.free.empty()) return copy_in(*state_.staged, out);
   if (const auto victim = least_recent_for(state_.staged->job.task)) copy_out(*victim, state_.staged->job, out);

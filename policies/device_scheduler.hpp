@@ -7,27 +7,28 @@
 // under static priority every task has its own.
 //
 // Where the plan swaps, a job executes only when every swap slot of its task holds a chunk. Which chunk (frame) stands
-// in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules, by the
-// plan's swap policy:
-//  - pipelined (PIPELINED rule of policies/README.md; also `none`): one job runs and one is staged, whose chunks are
-//  loaded beside it, with
-//    at most three transfers in flight in each direction where there are two copy engines: one is under way, one has
-//    begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent staged one.
-//  - rt-swap, mo-vmm, min, pageable: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start
-//  of its swap-in to
-//    the end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are
-//    not so guarded.
-//  - serial: as rt-swap, but swap-outs too start only for the most urgent job, and while no job waits after its
-//  swap-in.
-//  - lru: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
-// Victims: of tasks that neither run nor are staged, the one whose next release is latest (lru: whose last execution is
-// oldest).
+// in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules
+// (swap_rule.hpp), by the plan's swap policy:
+//
+// - pipelined (PIPELINED rule of policies/README.md): one job runs and one is staged, whose chunks are loaded beside
+//   it, with at most three transfers in flight in each direction where there are two copy engines: one is under way,
+//   one has begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent
+//   staged one.
+// - rt_swap: RT-Swap V-C. One swap operation at a time, which is not preempted; from the start of its swap-in to the
+//   end of its execution a job is not overtaken, and a swap-in starts only for the most urgent job; swap-outs are not
+//   so guarded.
+// - serial: as rt_swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
+// - demand_paging: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
+//
+// Victims: of tasks that neither run nor are staged, the one whose next release is latest (demand_paging: whose last
+// execution is oldest).
 //
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once
 
 #include <rtexec/plan.hpp>
 #include <rtexec/units.hpp>
+#include "policies/swap_rule.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -143,7 +144,6 @@ class DeviceScheduler {
   static constexpr std::uint32_t transfers_per_direction = 3;
 
  private:
-  enum class Rule : std::uint8_t { pipelined, rt_swap, lru };
   /// What the scheduler keeps of one task, beside its slots.
   struct TaskState {
     std::uint32_t rank = 0;
@@ -175,16 +175,16 @@ class DeviceScheduler {
   void settle(Actions& out) noexcept;
   void end_staged(Actions& out) noexcept;
   void execute_pipelined(Actions& out) noexcept;
-  void execute_rt_swap(Actions& out) noexcept;
-  void execute_lru(Actions& out) noexcept;
+  void execute_swapped(Actions& out) noexcept;
+  void execute_paged(Actions& out) noexcept;
   void start(JobId job, Actions& out) noexcept;
   void start_staged(Actions& out) noexcept;
   void stage_head() noexcept;
   Waiting take_head() noexcept;
 
   void transfer_pipelined(Actions& out) noexcept;
-  void transfer_rt_swap(Actions& out) noexcept;
-  void transfer_lru(Actions& out) noexcept;
+  void transfer_operation(Actions& out) noexcept;
+  void transfer_paged(Actions& out) noexcept;
   [[nodiscard]] std::optional<Operation> next_operation() noexcept;
   void copy_in(const Waiting& job, Actions& out) noexcept;
   void copy_out(std::uint32_t victim, JobId job, Actions& out) noexcept;
@@ -196,9 +196,9 @@ class DeviceScheduler {
     return tasks_[task].resident == state_.slots[task].size();
   }
   [[nodiscard]] bool never_swaps(std::uint32_t task) const noexcept { return state_.slots[task].empty(); }
-  /// Whether what is in flight is for the staged job; rt-swap may save chunks for another one meanwhile.
+  /// Whether what is in flight is for the staged job.
   [[nodiscard]] bool moves_for_staged() const noexcept {
-    return rule_ != Rule::rt_swap || operation_.job == state_.staged->job;
+    return !in_operations(rule_) || operation_.job == state_.staged->job;
   }
   [[nodiscard]] bool staged_will_execute() const noexcept {
     return state_.staged && state_.staged->end == Staged::End::execution;
@@ -210,12 +210,11 @@ class DeviceScheduler {
     return staged_will_execute() && complete(state_.staged->job.task);
   }
 
-  Rule rule_ = Rule::pipelined;
-  bool guarded_ = false;                              // serial, a kind of rt_swap
+  SwapRule rule_ = SwapRule::pipelined;
   std::uint32_t in_flight_ = transfers_per_direction; // of pipelined, in each direction; 1: in both together
   std::vector<TaskState> tasks_;
   std::uint64_t executions_ = 0;
-  Operation operation_; // rt-swap; done when none is left and nothing is in flight
+  Operation operation_; // serial, rt_swap; done when none is left and nothing is in flight
   State state_;
 };
 

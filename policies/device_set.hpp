@@ -4,6 +4,7 @@
 
 #include <rtexec/board.hpp>
 #include "policies/arithmetic.hpp"
+#include "policies/swap_rule.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -26,10 +27,10 @@ struct DeviceTask {
 };
 
 struct DeviceSet {
-  std::vector<DeviceTask> tasks; // under static priority the most urgent first
-  std::uint32_t overflow = 0;    // V: chunks that are missing
-  unsigned copy_engines = 1;     // 2: in and out at once
-  bool guarded = true;           // serial tests: swap-outs too only for the most urgent job; false: rt-swap
+  std::vector<DeviceTask> tasks;    // under static priority the most urgent first
+  std::uint32_t overflow = 0;       // V: chunks that are missing
+  unsigned copy_engines = 1;        // 2: in and out at once
+  SwapRule rule = SwapRule::serial; // of baker, demand and rta: serial or rt_swap
   SwapCost cost;
 
   /// Whether freeing a frame may take a copy.

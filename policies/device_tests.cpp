@@ -11,118 +11,40 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr Nanos second = 1'000'000'000;
-
-Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
-
-/// Of each second, rounded up.
-Nanos share(Wide work, Nanos period) { return bounded((work * second + period - 1) / period); }
-
-/// What a share of a second, of which too much may be asked, is in `period`: rounded down.
-Nanos room(Nanos share, Nanos period) {
-  const Wide scaled = Wide{share} * period;
-  return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
-}
-
 void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
   verdict.left = left;
   verdict.right = right;
   verdict.proved = left <= right;
 }
 
-/// What began before and cannot be stopped: by a less urgent job of `task`, and by any in the serial rules.
-class Blocking {
- public:
-  Blocking(const DeviceSet& set, const SwapCharges& swap, const Volumes& volumes)
-      : set_(set), swap_(swap), volumes_(volumes) {
+/// The set with what its jobs take one after the other, and what blocks them.
+struct SerialJobs {
+  SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
+    const SwapCharges swap(set, volumes);
+    blocking = SwapBlocking(set.rule, swap.uncharged(set.rule));
     for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-      const Nanos execution = set.tasks[i].execution;
-      if (execution > longest_) {
-        second_ = longest_;
-        longest_ = execution;
-        longest_task_ = i;
-      } else {
-        second_ = std::max(second_, execution);
-      }
+      times.push_back(swap.job(set.tasks[i].execution, volumes[i]));
+      blocking.add(times.back());
     }
-    if (set.guarded) {
-      once_ = swap.tasks() > 0 ? swap.stray_operations() : 0;
-      return;
-    }
-    Wide region = swap.tasks() > 0 ? Wide{longest_} + second_ : Wide{longest_};
-    for (std::size_t i = 0; i < set.tasks.size(); ++i)
-      region = std::max<Wide>(region, Wide{swap.swap_in(volumes[i])} + set.tasks[i].execution);
-    once_ = bounded(region + (swap.tasks() > 0 ? swap.stray() : 0));
   }
-
-  /// Guarded: its swap-out; or its swap-in beside any execution, and its execution. Else all is in once().
-  [[nodiscard]] Nanos by(std::size_t task) const {
-    const Nanos execution = set_.tasks[task].execution;
-    if (!set_.guarded) return 0;
-    if (volumes_[task] == 0) return execution;
-    const Nanos beside = task == longest_task_ ? second_ : longest_;
-    return bounded(std::max<Wide>(swap_.swap_out(volumes_[task]),
-                                  Wide{std::max(swap_.swap_in(volumes_[task]), beside)} + execution));
-  }
-  /// In every interval.
-  [[nodiscard]] Nanos once() const { return once_; }
-
- private:
-  const DeviceSet& set_;
-  const SwapCharges& swap_;
-  const Volumes& volumes_;
-  Nanos longest_ = 0, second_ = 0;
-  std::size_t longest_task_ = 0;
-  Nanos once_ = 0;
+  [[nodiscard]] Nanos blocked_by(std::size_t task) const { return blocking.by(times[task]); }
+  std::vector<JobTimes> times; // by task
+  SwapBlocking blocking;
 };
-
-/// All that one job takes, one after the other.
-Nanos serial_cost(const SwapCharges& swap, const DeviceTask& task, std::uint32_t chunks) {
-  return bounded(Wide{swap.swap_out(chunks)} + swap.swap_in(chunks) + task.execution);
-}
 
 bool any_real_time(const DeviceSet& set) { return std::ranges::any_of(set.tasks, &DeviceTask::real_time); }
 
 // ---- theorem1 ----
 
-Wide linear(Duration fixed, Duration per_chunk, std::uint32_t chunks) {
-  return chunks == 0 ? Wide{0} : fixed.count() + Wide{per_chunk.count()} * chunks;
-}
-
-/// B_max / min T + sum (O_out + O_in + C) / T <= 1.
 void theorem1(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
-  Wide blocking = 0;
-  Nanos longest = 0;
-  Nanos after = 0;
-  Nanos shortest = longest_time;
-  Wide total = 0;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const DeviceTask& task = set.tasks[i];
-    const Nanos in = bounded(linear(set.cost.in_fixed, set.cost.in_per_chunk, volumes[i]));
-    const Nanos out = bounded(linear(set.cost.out_fixed, set.cost.out_per_chunk, volumes[i]));
-    const Wide own = std::max<Wide>(out, Wide{in} + task.execution);
-    if (own > blocking) {
-      blocking = own;
-      verdict.blocker = i;
-    }
-    after = std::max(after, std::min(longest, task.execution));
-    longest = std::max(longest, task.execution);
-    if (!task.real_time) continue;
-    total += share(Wide{out} + in + task.execution, task.period);
-    if (task.period < shortest) {
-      shortest = task.period;
-      verdict.limiting = i;
-    }
-  }
-  if (Wide{longest} + after > blocking) {
-    blocking = Wide{longest} + after;
-    verdict.blocker.reset();
-  }
-  verdict.instant = shortest;
-  verdict.blocking = bounded(blocking);
-  verdict.demand = bounded(total * shortest / second);
-  conclude(verdict, bounded(total + share(blocking, shortest)), second);
-  verdict.slack = room(second - verdict.left, shortest);
+  const Theorem1 found = theorem1(set, volumes);
+  verdict.limiting = found.limiting();
+  verdict.blocker = found.blocker();
+  verdict.instant = found.shortest();
+  verdict.blocking = found.blocking();
+  verdict.demand = found.demand();
+  conclude(verdict, found.left(), second);
+  verdict.slack = time_in(second - verdict.left, verdict.instant);
 }
 
 // ---- baker ----
@@ -137,18 +59,17 @@ std::vector<std::size_t> by_deadline(const DeviceSet& set) {
 
 /// For each k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1.
 void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
-  const Blocking blocking(set, swap, volumes);
+  const SerialJobs jobs(set, volumes);
   const std::vector<std::size_t> order = by_deadline(set);
   std::vector<Nanos> longest(order.size() + 1, 0); // blocking by those from here on
   std::vector<std::optional<std::size_t>> by(order.size() + 1);
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    if (!set.tasks[i].real_time && blocking.by(i) > longest.back()) {
-      longest.back() = blocking.by(i);
+    if (!set.tasks[i].real_time && jobs.blocked_by(i) > longest.back()) {
+      longest.back() = jobs.blocked_by(i);
       by.back() = i;
     }
   for (std::size_t k = order.size(); k-- > 0;) {
-    const Nanos own = blocking.by(order[k]);
+    const Nanos own = jobs.blocked_by(order[k]);
     longest[k] = std::max(longest[k + 1], own);
     by[k] = own > longest[k + 1] ? std::optional(order[k]) : by[k + 1];
   }
@@ -156,16 +77,12 @@ void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict)
   verdict.slack = unbounded;
   for (std::size_t k = 0; k < order.size(); ++k) {
     const DeviceTask& task = set.tasks[order[k]];
-    prefix += share(serial_cost(swap, task, volumes[order[k]]), task.deadline);
+    prefix += share_of(jobs.times[order[k]].serial(), task.deadline);
     if (k + 1 < order.size() && set.tasks[order[k + 1]].deadline == task.deadline) continue;
-    const Wide blocked = Wide{longest[k + 1]} + blocking.once();
-    const Nanos left = bounded(prefix + share(blocked, task.deadline));
-    const Nanos slack = room(second - left, task.deadline);
-    if (verdict.limiting && left <= verdict.left) {
-      verdict.slack = std::min(verdict.slack, slack);
-      continue;
-    }
-    verdict.slack = std::min(verdict.slack, slack);
+    const Wide blocked = Wide{longest[k + 1]} + jobs.blocking.once();
+    const Nanos left = bounded(prefix + share_of(blocked, task.deadline));
+    verdict.slack = std::min(verdict.slack, time_in(second - left, task.deadline));
+    if (verdict.limiting && left <= verdict.left) continue;
     verdict.limiting = order[k];
     verdict.blocker = by[k + 1];
     verdict.instant = task.deadline;
@@ -186,8 +103,7 @@ struct DemandSet {
 };
 
 DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
-  const Blocking blocking(set, swap, volumes);
+  const SerialJobs jobs(set, volumes);
   DemandSet result;
   Nanos background = 0;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
@@ -195,20 +111,20 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
     if (task.real_time) {
       result.tasks.push_back({.period = task.period,
                               .deadline = task.deadline,
-                              .cost = serial_cost(swap, task, volumes[i]),
+                              .cost = jobs.times[i].serial(),
                               .load = 0,
-                              .blocking = bounded(Wide{blocking.by(i)} + blocking.once())});
+                              .blocking = jobs.blocking.all_by(jobs.times[i])});
       result.index.push_back(i);
     } else {
-      background = std::max(background, blocking.by(i));
+      background = std::max(background, jobs.blocked_by(i));
     }
   }
-  result.background = bounded(Wide{background} + blocking.once());
+  result.background = bounded(Wide{background} + jobs.blocking.once());
   return result;
 }
 
 DemandSet pipelined_set(const DeviceSet& set, const Volumes& volumes) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const SwapCharges swap(set, volumes);
   DemandSet result;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     const DeviceTask& task = set.tasks[i];
@@ -263,18 +179,17 @@ void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timi
 }
 
 void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
-  const Blocking blocking(set, swap, volumes);
+  const SerialJobs jobs(set, volumes);
   std::vector<Load> higher;
   verdict.responses.assign(set.tasks.size(), 0);
   for (std::size_t i = 0; i < set.tasks.size() && verdict.proved; ++i) {
     const DeviceTask& task = set.tasks[i];
     if (!task.real_time) continue;
     Nanos blocked = 0;
-    for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, blocking.by(j));
-    blocked = bounded(Wide{blocked} + blocking.once());
-    const Nanos cost = serial_cost(swap, task, volumes[i]);
-    const Nanos out = swap.swap_out(volumes[i]);
+    for (std::size_t j = i + 1; j < set.tasks.size(); ++j) blocked = std::max(blocked, jobs.blocked_by(j));
+    blocked = bounded(Wide{blocked} + jobs.blocking.once());
+    const Nanos cost = jobs.times[i].serial();
+    const Nanos out = jobs.times[i].out;
     keep_worst(
         verdict, i, task,
         device_response({task.period, cost, 0}, {.lead = out, .rest = cost - out}, higher, blocked, task.deadline),
@@ -302,7 +217,7 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
 
 /// While neither a task nor those above it are loaded, loads do not matter; bounds stop after the first that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const SwapCharges swap(set, volumes);
   std::vector<DevicePart> parts;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) parts.push_back({set.tasks[i].execution, swap.load(volumes[i])});
   const std::vector<Overlap> all = overlaps(parts, {});
@@ -348,15 +263,15 @@ void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVer
 
 /// (M) fails for `task`: C > alpha (P - x).
 void without_room(const DeviceSet& set, const Volumes& volumes, std::size_t task, DeviceVerdict& verdict) {
-  const SwapCharges swap(set.cost, set.copy_engines, volumes, set.copies_out(volumes));
+  const SwapCharges swap(set, volumes);
   const std::size_t beside = swap.total() - set.overflow - volumes[task];
   verdict.proved = false;
-  verdict.landing = true;
+  verdict.load_room = true;
   verdict.limiting = task;
   verdict.blocker.reset();
   verdict.instant = verdict.demand = verdict.blocking = 0;
   verdict.left = set.tasks[task].execution;
-  verdict.right = bounded(Wide{swap.per_chunk()} * beside);
+  verdict.right = bounded(Wide{swap.alpha()} * beside);
   verdict.slack = verdict.right - verdict.left;
 }
 
@@ -389,7 +304,7 @@ DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, co
   case DeviceTest::pipelined:
     if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
     else pipelined_responses(set, volumes, verdict);
-    if (const auto task = without_landing_room(set, volumes)) without_room(set, volumes, *task, verdict);
+    if (const auto task = without_load_room(set, volumes)) without_room(set, volumes, *task, verdict);
     break;
   }
   return verdict;

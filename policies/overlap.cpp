@@ -1,5 +1,7 @@
 #include "policies/overlap.hpp"
 
+#include "policies/swap_bounds.hpp"
+
 #include <algorithm>
 
 namespace rtexec::policies {
@@ -29,18 +31,15 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
 
 Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {
   Overlap result;
-  const auto longest = std::ranges::max_element(parts, {}, &DevicePart::execution);
-  Nanos second = 0;
-  for (auto part = parts.begin(); part != parts.end(); ++part)
-    if (part != longest) second = std::max(second, part->execution);
-  for (auto part = parts.begin(); part != parts.end(); ++part) {
-    const Nanos p = std::max(part->execution - lambda, Nanos{0});
-    const Nanos q = std::max(part->load - lambda, Nanos{0});
-    const Nanos another = part == longest ? second : longest->execution;
+  LongestExecutions executions;
+  for (const DevicePart& part : parts) executions.add(part.execution);
+  for (const DevicePart& part : parts) {
+    const Nanos p = std::max(part.execution - lambda, Nanos{0});
+    const Nanos q = std::max(part.load - lambda, Nanos{0});
     result.tasks.push_back({.cost = lambda + p + q,
                             .lead = lambda + q,
-                            .tail = part->execution - p,
-                            .blocking = p + q + std::max(lambda, another)});
+                            .tail = part.execution - p,
+                            .blocking = p + q + std::max(lambda, executions.beside(part.execution))});
     result.background = std::max(result.background, p);
   }
   return result;

@@ -14,8 +14,6 @@
 namespace rtexec::policies {
 namespace {
 
-bool real_time(const Task& task) { return task.criticality == Criticality::real_time; }
-
 /// Which core a task goes to, of those where it fits.
 enum class Fit { first, emptiest, fullest };
 
@@ -61,8 +59,8 @@ class Packer {
     }
     heaviest_first_ = urgency_;
     std::ranges::stable_sort(heaviest_first_, [&](std::size_t a, std::size_t b) {
-      return real_time(tasks.tasks[a]) != real_time(tasks.tasks[b]) ? real_time(tasks.tasks[a])
-                                                                    : shares_[a] > shares_[b];
+      return tasks.tasks[a].real_time() != tasks.tasks[b].real_time() ? tasks.tasks[a].real_time()
+                                                                      : shares_[a] > shares_[b];
     });
   }
 
@@ -73,8 +71,8 @@ class Packer {
       if (tasks_.tasks[i].core) place(i, *tasks_.tasks[i].core);
     for (const std::size_t i : turn == Turn::heaviest ? heaviest_first_ : urgency_)
       if (!placed_[i])
-        place(i, real_time(tasks_.tasks[i]) ? choose(i, cores, fit)
-                                            : emptiest(std::span(cores.all).first(cores.preferred)));
+        place(i, tasks_.tasks[i].real_time() ? choose(i, cores, fit)
+                                             : emptiest(std::span(cores.all).first(cores.preferred)));
     Partition result;
     for (const auto& core : placed_) result.push_back(*core);
     return result;
@@ -109,7 +107,7 @@ class Packer {
   bool fits(std::size_t task, unsigned core) {
     StagedSet set = base_;
     for (const std::size_t i : urgency_)
-      if (real_time(tasks_.tasks[i]) && (i == task || placed_[i] == core)) set.tasks.push_back(parts_[i]);
+      if (tasks_.tasks[i].real_time() && (i == task || placed_[i] == core)) set.tasks.push_back(parts_[i]);
     return std::ranges::all_of(core_responses(set), &FixedPoint::settled);
   }
 

@@ -16,7 +16,7 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
     case PriorityAssignment::audsley: value = task.deadline.count(); break;
     case PriorityAssignment::explicit_priorities: value = -Nanos{task.priority.value_or(0)}; break;
     }
-    return std::tuple(task.criticality != Criticality::real_time, value, index);
+    return std::tuple(!task.real_time(), value, index);
   };
   std::vector<std::size_t> order(tasks.tasks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -25,8 +25,7 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
 }
 
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> order, const ChargedSet& charged) {
-  const auto real_time = std::ranges::partition_point(
-      order, [&](std::size_t i) { return tasks.tasks[i].criticality == Criticality::real_time; });
+  const auto real_time = std::ranges::partition_point(order, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
   for (auto level = real_time; level != order.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {
       std::rotate(candidate, candidate + 1, level);

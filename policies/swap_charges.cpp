@@ -6,25 +6,7 @@
 namespace rtexec::policies {
 namespace {
 
-Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
-
-} // namespace
-
-SwapRule rule_of(SwapPolicy policy) {
-  switch (policy) {
-  case SwapPolicy::pipelined:
-  case SwapPolicy::none: return SwapRule::overlapped;
-  case SwapPolicy::serial: return SwapRule::guarded;
-  case SwapPolicy::rt_swap:
-  case SwapPolicy::mo_vmm:
-  case SwapPolicy::min:
-  case SwapPolicy::pageable: return SwapRule::exchanged;
-  case SwapPolicy::lru: return SwapRule::on_demand;
-  }
-  return SwapRule::on_demand;
-}
-
-namespace {
+constexpr Wide operations = 3; // swap-outs, for each job that comes in
 
 std::vector<std::uint32_t> volumes_of(const Plan& plan) {
   std::vector<std::uint32_t> volumes;
@@ -61,7 +43,7 @@ Nanos SwapCharges::load_start(std::size_t chunks) const {
 }
 
 Nanos SwapCharges::load(std::size_t chunks) const {
-  return chunks == 0 ? 0 : std::max(Nanos{1}, bounded(load_start(chunks) + Wide{per_chunk()} * chunks));
+  return chunks == 0 ? 0 : std::max(Nanos{1}, bounded(load_start(chunks) + Wide{alpha()} * chunks));
 }
 
 Nanos SwapCharges::swap_in(std::size_t chunks) const {
@@ -69,13 +51,20 @@ Nanos SwapCharges::swap_in(std::size_t chunks) const {
 }
 
 Nanos SwapCharges::swap_out(std::size_t chunks) const {
-  constexpr Wide operations = 3; // for each job that comes in
   return chunks == 0 ? 0 : bounded(operations * out_fixed_ + Wide{out_} * chunks);
 }
 
-Nanos SwapCharges::stray() const { return bounded(Wide{out_fixed_} * (2 * tasks_ + 1) + Wide{out_} * largest_); }
+std::uint64_t SwapCharges::most_blocking(Nanos time, Nanos execution, Nanos beside) const {
+  if (time - execution < beside) return 0;
+  return std::min(chunks_within(time, bounded(operations * out_fixed_), out_),
+                  chunks_within(time - execution, in_fixed_, in_));
+}
 
-Nanos SwapCharges::stray_operations() const { return bounded(Wide{out_fixed_} * (tasks_ + 1)); }
+Nanos SwapCharges::uncharged(SwapRule rule) const {
+  if (tasks_ == 0) return 0;
+  return rule == SwapRule::rt_swap ? bounded(Wide{out_fixed_} * (2 * tasks_ + 1) + Wide{out_} * largest_)
+                                   : bounded(Wide{out_fixed_} * (tasks_ + 1));
+}
 
 Nanos SwapCharges::on_demand(std::size_t chunks) const {
   return chunks == 0 ? 0 : bounded(fixed(chunks) + Wide{in_ + out_} * chunks);

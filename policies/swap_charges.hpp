@@ -3,45 +3,43 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
-#include "policies/arithmetic.hpp"
+#include "policies/device_set.hpp"
+#include "policies/swap_bounds.hpp"
 
 #include <cstdint>
 #include <span>
 
 namespace rtexec::policies {
 
-/// How the device scheduler moves chunks (device_scheduler.hpp).
-enum class SwapRule {
-  overlapped, // pipelined: one job's load beside the execution of another
-  guarded,    // serial: one operation at a time, and only for the most urgent job
-  exchanged,  // rt-swap and its baselines: one operation at a time
-  on_demand,  // lru: nothing beside a load
-};
-[[nodiscard]] SwapRule rule_of(SwapPolicy policy);
-
 /// All at most `unbounded`.
 class SwapCharges {
  public:
   /// `volumes`: chunks by task. `copied_out`: some of them are copied when they leave.
   SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<const std::uint32_t> volumes, bool copied_out);
+  SwapCharges(const DeviceSet& set, const Volumes& volumes)
+      : SwapCharges(set.cost, set.copy_engines, volumes, set.copies_out(volumes)) {}
   /// `plan.swap` is there, and volumes are assigned.
   explicit SwapCharges(const Plan& plan);
 
-  /// o = phi + beta + alpha x of overlapped loads; 0 for no chunks, and for none but those: a task with a load does not
-  /// bypass others.
+  /// pipelined: o = phi + beta + alpha x; 0 for no chunks, and for none but those: a task with a load does not bypass
+  /// others.
   [[nodiscard]] Nanos load(std::size_t chunks) const;
   /// alpha: how much longer a load takes for each chunk.
-  [[nodiscard]] Nanos per_chunk() const { return both_ways_ ? std::max(in_, out_) : in_ + out_; }
-  /// What of a load does not grow with its chunks.
+  [[nodiscard]] Nanos alpha() const { return both_ways_ ? std::max(in_, out_) : in_ + out_; }
+  /// phi + beta: what of a load does not grow with its chunks.
   [[nodiscard]] Nanos load_start(std::size_t chunks) const;
-  /// O_in and O_out of guarded and exchanged ones.
+  /// serial and rt_swap: O_in and O_out.
   [[nodiscard]] Nanos swap_in(std::size_t chunks) const;
   [[nodiscard]] Nanos swap_out(std::size_t chunks) const;
-  /// Once in a busy period, exchanged: chunks that leave for jobs that do not come in.
-  [[nodiscard]] Nanos stray() const;
-  /// Once in a busy period, guarded: operations that no job is charged for.
-  [[nodiscard]] Nanos stray_operations() const;
-  /// Both, chunk by chunk.
+  [[nodiscard]] JobTimes job(Nanos execution, std::size_t chunks) const {
+    return {execution, swap_in(chunks), swap_out(chunks), chunks > 0};
+  }
+  /// The most chunks for which a job blocks no longer than `time` under serial; `beside`: the longest other execution.
+  [[nodiscard]] std::uint64_t most_blocking(Nanos time, Nanos execution, Nanos beside) const;
+  /// Once in a busy period, what no job is charged for. serial: operations; rt_swap: chunks that leave for jobs that do
+  /// not come in.
+  [[nodiscard]] Nanos uncharged(SwapRule rule) const;
+  /// demand_paging: both, chunk by chunk.
   [[nodiscard]] Nanos on_demand(std::size_t chunks) const;
 
   [[nodiscard]] Nanos in() const { return in_; } // of one chunk

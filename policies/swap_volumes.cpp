@@ -1,7 +1,7 @@
 #include "policies/swap_volumes.hpp"
 
 #include "config/text.hpp"
-#include "policies/swap_charges.hpp"
+#include "policies/swap_rule.hpp"
 #include "policies/volume_search.hpp"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ DeviceTask device_task(const Plan& plan, const TaskSet& tasks, const Board& boar
   DeviceTask result{.period = task.period.count(),
                     .deadline = device_deadline(task, board, execution),
                     .execution = execution,
-                    .real_time = task.criticality == Criticality::real_time};
+                    .real_time = task.real_time()};
   if (!plan.swap) return result;
   const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], tasks.swap.candidates);
   result.most = static_cast<std::uint32_t>(slots.size());
@@ -96,7 +96,7 @@ DeviceTask device_task(const Plan& plan, const TaskSet& tasks, const Board& boar
 
 /// The test whose volumes suit the policy.
 DeviceTest test_for(SwapPolicy policy, Order order) {
-  if (rule_of(policy) == SwapRule::overlapped) return DeviceTest::pipelined;
+  if (rule_of(policy) == SwapRule::pipelined) return DeviceTest::pipelined;
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
 }
 
@@ -139,9 +139,9 @@ std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most
 
 DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
                      std::uint32_t overflow) {
-  DeviceSet set{.tasks = {}, .overflow = overflow, .copy_engines = board.copy_engines, .guarded = true, .cost = {}};
+  DeviceSet set{.tasks = {}, .overflow = overflow, .copy_engines = board.copy_engines, .cost = {}};
   if (plan.swap) {
-    set.guarded = rule_of(plan.swap->policy) != SwapRule::exchanged;
+    if (rule_of(plan.swap->policy) == SwapRule::rt_swap) set.rule = SwapRule::rt_swap;
     set.cost = plan.swap->cost;
     set.cost.in_fixed += board.dispatch;
     set.cost.out_fixed += board.dispatch;

@@ -130,7 +130,7 @@ std::string pauses(const NamedSet& named) {
 
 std::string demand_numbers(const NamedSet& named, const Demand& at) {
   const std::string blocker = at.blocker ? "a job of " + task_named(named.names[*at.blocker])
-                              : named.background.empty() || named.rule == SwapRule::overlapped
+                              : named.background.empty() || named.rule == SwapRule::pipelined
                                   ? "work"
                                   : "a job of " + task_named(named.background);
   const auto demand = static_cast<Nanos>(std::min<Wide>(at.demand, unbounded));
@@ -175,16 +175,15 @@ std::string blocked(const Blocker& by) {
 
 /// What the terms of a device test stand for where chunks are moved.
 std::string terms(const NamedSet& named) {
-  if (named.rule == SwapRule::overlapped)
+  if (named.rule == SwapRule::pipelined)
     return "; e = lambda + p + q, p = max(C - lambda, 0), q = max(o - lambda, 0), o: load";
-  if (named.rule == SwapRule::guarded)
-    return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
-  if (named.rule == SwapRule::exchanged) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
-  return named.rule == SwapRule::on_demand ? "; C: O_out + O_in + C" : "";
+  if (named.rule == SwapRule::serial) return "; C: O_out + O_in + C, blocking: max(O_out, max(O_in, C of another) + C)";
+  if (named.rule == SwapRule::rt_swap) return "; C: O_out + O_in + C, B: max(O_in + C, C_max1 + C_max2) + max O_out";
+  return named.rule == SwapRule::demand_paging ? "; C: O_out + O_in + C" : "";
 }
 
 TestVerdict demand_test(const NamedSet& named) {
-  if (named.rule == SwapRule::overlapped)
+  if (named.rule == SwapRule::pipelined)
     return test("pipelined",
                 "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
                 "of min(C_i, lambda) + "
@@ -196,7 +195,7 @@ TestVerdict demand_test(const NamedSet& named) {
 }
 
 TestVerdict response_test(const NamedSet& named) {
-  if (named.rule == SwapRule::overlapped)
+  if (named.rule == SwapRule::pipelined)
     return test("pipelined",
                 "for some lambda: R = max over jobs q of w(q) - q T + C <= D, w(q) = B + q e + lambda + q_i + "
                 "sum over higher priorities of (floor(w(q)/T) + 1) e, B = max over lower b, a != b of max(lambda, C_a) "

@@ -18,27 +18,13 @@ std::uint64_t total_of(const Volumes& volumes) {
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
-/// What freeing a frame is charged, and a chunk of a load.
-Nanos eviction(const DeviceSet& set, bool copies_out) {
-  return (copies_out ? set.cost.out_per_chunk : set.cost.drop_per_chunk).count();
-}
-Nanos alpha_of(const DeviceSet& set, bool copies_out) {
-  const Nanos in = set.cost.in_per_chunk.count();
-  const Nanos out = eviction(set, copies_out);
-  return set.copy_engines > 1 ? std::max(in, out) : in + out;
-}
-
-/// The frames that are to land beside a task's own, while it executes; more than there are: never enough.
-std::uint64_t landing_room(const DeviceTask& task, Nanos alpha) {
-  const Nanos execution = std::max(task.execution, task.charged);
-  if (execution == 0) return 0;
-  if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
-  return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) /
-         static_cast<std::uint64_t>(alpha);
+/// Of one task, for (M): in its end-to-end analysis its execution may be longer.
+std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
+  return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
 
 /// Tasks whose volumes hurt least come first: best-effort ones, which only block, then the least urgent.
-std::vector<std::size_t> by_patience(const DeviceSet& set, Order order, bool by_deadline = false) {
+std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, bool by_deadline = false) {
   std::vector<std::size_t> tasks(set.tasks.size());
   std::iota(tasks.begin(), tasks.end(), std::size_t{0});
   std::ranges::sort(tasks, {}, [&](std::size_t i) {
@@ -78,17 +64,10 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
   return true;
 }
 
-/// Chunks for which fixed + x per_chunk <= time.
-std::uint64_t within(Nanos time, Nanos fixed, Nanos per_chunk) {
-  if (time < fixed) return 0;
-  return per_chunk == 0 ? std::numeric_limits<std::uint32_t>::max()
-                        : static_cast<std::uint64_t>((time - fixed) / per_chunk);
-}
-
 // ---- serial tests ----
 
 /// All volumes with sum x = V + M and x <= M fit; any that fit can be trimmed to that, M being the largest. Under caps,
-/// filling the most patient tasks first is best for everybody at once; blocking only lowers caps, and lower caps only
+/// filling the least urgent tasks first is best for everybody at once; blocking only lowers caps, and lower caps only
 /// leave less slack.
 class SerialSearch {
  public:
@@ -96,10 +75,13 @@ class SerialSearch {
       : set_(set),
         test_(test),
         order_(order),
-        patience_(by_patience(set, order, test == DeviceTest::baker)),
+        filled_first_(least_urgent_first(set, order, test == DeviceTest::baker)),
         most_(most_of(set)),
         volumes_(most_.size()) {
-    for (const DeviceTask& task : set.tasks) rates_.push_back(1 / static_cast<double>(task.period));
+    for (const DeviceTask& task : set.tasks) {
+      rates_.push_back(1 / static_cast<double>(task.period));
+      executions_.add(task.execution);
+    }
   }
 
   /// The smallest volumes that are proved, and of larger ones those with most slack in front; else those that come
@@ -119,7 +101,7 @@ class SerialSearch {
     for (std::uint32_t largest = first + 1, next = first + first / 2 + 1;
          largest <= last && proved_.size() < most_proved; ++largest) {
       Volumes caps = capped(largest);
-      if (!fill(volumes_, set_, patience_, caps, 0, std::uint64_t{set_.overflow} + largest)) continue;
+      if (!fill(volumes_, set_, filled_first_, caps, 0, std::uint64_t{set_.overflow} + largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
       // Another task stays resident, or much more is swapped
       if (resident <= most_resident && largest < next) continue;
@@ -157,7 +139,7 @@ class SerialSearch {
     Volumes caps = capped(largest);
     bool first = true;
     for (;; first = false) {
-      if (!fill(volumes_, set_, patience_, caps, 0, std::uint64_t{set_.overflow} + largest)) return false;
+      if (!fill(volumes_, set_, filled_first_, caps, 0, std::uint64_t{set_.overflow} + largest)) return false;
       const auto [proved, slack, again] = test_ == DeviceTest::theorem1 ? theorem1(caps) : any(caps);
       if (proved) return proved_.emplace_back(slack, volumes_), true;
       if (first) refuse(slack);
@@ -177,34 +159,21 @@ class SerialSearch {
     bool again = false; // with lower caps
   };
 
-  /// As test_device() has it, without words and memory: this is called for each M.
   Round theorem1(Volumes& caps) const {
-    constexpr Nanos second = 1'000'000'000;
-    const Nanos in_fixed = set_.cost.in_fixed.count(), out_fixed = set_.cost.out_fixed.count();
-    const Nanos in = set_.cost.in_per_chunk.count(), out = set_.cost.out_per_chunk.count();
     if (surely_too_busy()) return {.proved = false, .slack = -unbounded};
-    Nanos longest = 0, next = 0, shortest = longest_time;
-    Wide total = 0;
-    for (std::size_t i = 0; i < volumes_.size(); ++i) {
-      const DeviceTask& task = set_.tasks[i];
-      next = std::max(next, std::min(longest, task.execution));
-      longest = std::max(longest, task.execution);
-      if (!task.real_time) continue;
-      const Wide moved = volumes_[i] == 0 ? Wide{0} : Wide{in_fixed} + out_fixed + Wide{in + out} * volumes_[i];
-      total += ((moved + task.execution) * second + task.period - 1) / task.period;
-      shortest = std::min(shortest, task.period);
-    }
-    const auto room = static_cast<Nanos>(std::max<Wide>((second - total) * shortest / second, -1));
-    if (room < longest + next) return {.proved = false, .slack = room - longest - next};
-    bool holds = true;
+    const Theorem1 found = policies::theorem1(set_, volumes_);
+    if (found.holds()) return {.proved = true, .slack = 0};
+    const Nanos room = std::max(found.room(), Nanos{-1});
+    if (room < found.executions()) return {.proved = false, .slack = room - found.executions()};
+    const SwapCost& cost = set_.cost;
     bool again = true;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const std::uint64_t cap =
-          std::min(within(room, out_fixed, out), within(room - set_.tasks[i].execution, in_fixed, in));
-      holds = holds && volumes_[i] <= cap;
+          std::min(chunks_within(room, cost.out_fixed.count(), cost.out_per_chunk.count()),
+                   chunks_within(room - set_.tasks[i].execution, cost.in_fixed.count(), cost.in_per_chunk.count()));
       again = lower(caps, set_, i, cap) && again;
     }
-    return {.proved = holds, .slack = 0, .again = again};
+    return {.proved = false, .slack = 0, .again = again};
   }
 
   /// By more than rounding.
@@ -223,17 +192,13 @@ class SerialSearch {
     if (verdict.proved) return {.proved = true, .slack = verdict.slack};
     Round round{.proved = false, .slack = verdict.slack};
     const Nanos room = verdict.blocking + verdict.slack; // for the blocking, at the tightest place
-    if (room < 0 || !set_.guarded) return round;
-    const SwapCharges swap(set_.cost, set_.copy_engines, volumes_, set_.copies_out(volumes_));
+    if (room < 0 || set_.rule == SwapRule::rt_swap) return round;
+    const SwapCharges swap(set_, volumes_);
     bool lowered = false;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       if (!may_block(i, verdict)) continue;
-      const Nanos own = room - set_.tasks[i].execution;
-      // A task that swaps waits, with its chunks, for any other's execution.
-      const std::uint64_t cap = own < longest_beside(i)
-                                    ? 0
-                                    : std::min(within(room, swap.swap_out(1) - swap.out(), swap.out()),
-                                               within(own, swap.swap_in(1) - swap.in(), swap.in()));
+      const Nanos execution = set_.tasks[i].execution;
+      const std::uint64_t cap = swap.most_blocking(room, execution, executions_.beside(execution));
       if (cap >= caps[i]) continue;
       if (!lower(caps, set_, i, cap)) return round;
       lowered = true;
@@ -242,50 +207,43 @@ class SerialSearch {
     return round;
   }
 
-  Nanos longest_beside(std::size_t task) const {
-    Nanos longest = 0;
-    for (std::size_t i = 0; i < set_.tasks.size(); ++i)
-      if (i != task) longest = std::max(longest, set_.tasks[i].execution);
-    return longest;
-  }
-
   bool may_block(std::size_t task, const DeviceVerdict& verdict) const {
     if (!set_.tasks[task].real_time) return true;
     return order_ == Order::edf ? set_.tasks[task].deadline > verdict.instant : task > verdict.limiting.value_or(0);
   }
 
   bool overloaded() const {
-    const SwapCharges swap(set_.cost, set_.copy_engines, volumes_, set_.copies_out(volumes_));
+    const SwapCharges swap(set_, volumes_);
     Utilisation total;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
       if (set_.tasks[i].real_time)
-        total.add(swap.swap_in(volumes_[i]) + swap.swap_out(volumes_[i]) + set_.tasks[i].execution,
-                  set_.tasks[i].period);
+        total.add(swap.job(set_.tasks[i].execution, volumes_[i]).serial(), set_.tasks[i].period);
     return !total.below_one();
   }
 
   const DeviceSet& set_;
   DeviceTest test_;
   Order order_;
-  std::vector<std::size_t> patience_;
+  std::vector<std::size_t> filled_first_;
   Volumes most_;
   Volumes volumes_;
   std::vector<double> rates_; // 1 / T
+  LongestExecutions executions_;
   Found proved_, refused_;
   Nanos least_refused_ = 0;
 };
 
 // ---- pipelined ----
 
-/// Walks P. Given P and a bound M on all volumes, (M) is a cap on each task: x_k <= min(M, max(P - ceil(C_k / alpha), P
-/// - M)). Chunks that are loaded within lambda cost nothing; then the most patient tasks are filled first. Each shape
-/// is scored at the first deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
+/// Walks P. Given P and a bound M on all volumes, (M) is a cap on each task (most_with_load_room). Chunks that are
+/// loaded within lambda cost nothing; then the least urgent tasks are filled first. Each shape is scored at the first
+/// deadlines, and the best are examined; where one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order)
       : set_(set),
         order_(order),
-        patience_(by_patience(set, order)),
+        filled_first_(least_urgent_first(set, order)),
         volumes_(set.tasks.size()),
         caps_(set.tasks.size()),
         costs_(set.tasks.size()) {
@@ -324,9 +282,8 @@ class PipelinedSearch {
 
   void walk(const Volumes& most) {
     most_ = most;
-    const bool copies_out = set_.copies_out(most);
-    swap_.emplace(set_.cost, set_.copy_engines, most, copies_out);
-    alpha_ = alpha_of(set_, copies_out);
+    swap_.emplace(set_, most);
+    alpha_ = swap_->alpha();
     const std::vector<Nanos> hidden = hidden_times();
     std::uint64_t least = 0;
     for (const DeviceTask& task : set_.tasks) least += task.least;
@@ -356,21 +313,20 @@ class PipelinedSearch {
     if (all <= set_.overflow) return 0;
     std::uint64_t beside = largest;
     for (const DeviceTask& task : set_.tasks)
-      if (const std::uint64_t room = landing_room(task, alpha_); room < all) beside = std::max(beside, room);
+      if (const std::uint64_t frames = frames_beside(task, alpha_); frames < all) beside = std::max(beside, frames);
     return std::min(largest + beside, all - set_.overflow);
   }
 
   void try_shape(std::uint64_t frames, std::uint64_t highest, Nanos lambda) {
     for (std::size_t i = 0; i < caps_.size(); ++i) {
       const DeviceTask& task = set_.tasks[i];
-      const std::uint64_t room = landing_room(task, alpha_);
-      const std::uint64_t beside = frames - std::min({frames, room, highest});
+      const std::uint64_t most = most_with_load_room(frames, highest, frames_beside(task, alpha_));
       caps_[i] =
-          given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, beside}));
+          given(task) ? task.most : static_cast<std::uint32_t>(std::min({std::uint64_t{most_[i]}, highest, most}));
     }
-    const std::uint64_t free = within(lambda, swap_->load_start(1), alpha_);
+    const std::uint64_t free = chunks_within(lambda, swap_->load_start(1), alpha_);
     for (int round = 0; round < most_rounds; ++round) {
-      if (!fill(volumes_, set_, patience_, caps_, free, frames + set_.overflow)) return;
+      if (!fill(volumes_, set_, filled_first_, caps_, free, frames + set_.overflow)) return;
       const double scored = score(lambda);
       keep(best_, scored);
       if (scored <= 1) keep(light_, traffic());
@@ -383,7 +339,7 @@ class PipelinedSearch {
     if (list.size() == most_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
     if (std::ranges::any_of(list, same)) return;
-    if (!fits(set_, volumes_) || without_landing_room(set_, volumes_)) return;
+    if (!fits(set_, volumes_) || without_load_room(set_, volumes_)) return;
     if (list.size() == most_found()) list.pop_back();
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
@@ -460,8 +416,8 @@ class PipelinedSearch {
 
   const DeviceSet& set_;
   Order order_;
-  std::vector<std::size_t> patience_; // the least urgent first
-  std::vector<std::size_t> urgency_;  // real-time tasks, the most urgent first
+  std::vector<std::size_t> filled_first_; // the least urgent first
+  std::vector<std::size_t> urgency_;      // real-time tasks, the most urgent first
   Volumes most_, volumes_, caps_;
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
@@ -475,6 +431,22 @@ class PipelinedSearch {
 
 } // namespace
 
+Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes) {
+  const auto moving = [](Duration fixed, Duration per_chunk, std::uint32_t chunks) {
+    return chunks == 0 ? 0 : bounded(fixed.count() + Wide{per_chunk.count()} * chunks);
+  };
+  Theorem1 result;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const DeviceTask& task = set.tasks[i];
+    result.add(i,
+               {.execution = task.execution,
+                .in = moving(set.cost.in_fixed, set.cost.in_per_chunk, volumes[i]),
+                .out = moving(set.cost.out_fixed, set.cost.out_per_chunk, volumes[i])},
+               task.period, task.real_time);
+  }
+  return result;
+}
+
 Volumes most_of(const DeviceSet& set) {
   Volumes most;
   for (const DeviceTask& task : set.tasks) most.push_back(task.most);
@@ -486,20 +458,11 @@ bool fits(const DeviceSet& set, const Volumes& volumes) {
   return all >= set.overflow && (volumes.empty() || std::ranges::max(volumes) <= all - set.overflow);
 }
 
-std::optional<std::size_t> without_landing_room(const DeviceSet& set, const Volumes& volumes) {
-  const std::uint64_t frames = total_of(volumes) - set.overflow;
-  const Nanos alpha = alpha_of(set, set.copies_out(volumes));
-  std::uint32_t largest = 0, second = 0;
-  for (const std::uint32_t volume : volumes) {
-    second = std::max(second, std::min(largest, volume));
-    largest = std::max(largest, volume);
-  }
-  for (std::size_t k = 0; k < volumes.size(); ++k) {
-    const std::uint64_t own = volumes[k];
-    const std::uint32_t other = own == largest ? second : largest;
-    if (own > 0 && own + other > frames && own + landing_room(set.tasks[k], alpha) > frames) return k;
-  }
-  return std::nullopt;
+std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes) {
+  const Nanos alpha = SwapCharges(set, volumes).alpha();
+  return without_load_room(
+      volumes.size(), total_of(volumes) - set.overflow, [&](std::size_t k) { return volumes[k]; },
+      [&](std::size_t k) { return frames_beside(set.tasks[k], alpha); });
 }
 
 std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order) {

@@ -1,19 +1,23 @@
 // How many chunks of each task are swapped, for a device alone.
 //
 // x_i: chunks of task i that are swapped. V: overflow. P = sum of x - V: frames, which the swapped chunks share.
-//   max x <= P                                                                    RT-Swap (1c): a job finds room for
-//   its chunks x_k + max of the others' x <= P  or  alpha (P - x_k) >= C_k                   (M), for each k that
-//   swaps: pipelined promises
-// alpha: what one chunk of a load takes. Formulas and why the search is exact for serial tests: README.md. Set-up only:
-// allocates.
+//
+// - RT-Swap (1c), max x <= P: a job finds room for its chunks.
+// - (M) of swap_bounds.hpp: what pipelined promises.
+//
+// Formulas and why the search is exact for serial tests: README.md. Set-up only: allocates.
 #pragma once
 
 #include "policies/device_tests.hpp"
+#include "policies/swap_bounds.hpp"
 
 #include <optional>
 #include <vector>
 
 namespace rtexec::policies {
+
+/// RT-Swap's inequality, at the costs of the set alone. Allocates nothing.
+[[nodiscard]] Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes);
 
 /// The largest volumes.
 [[nodiscard]] Volumes most_of(const DeviceSet& set);
@@ -23,7 +27,7 @@ namespace rtexec::policies {
 
 /// (M), for volumes that fit: the first task for which it fails. Where it holds for any volumes, it holds for the
 /// largest.
-[[nodiscard]] std::optional<std::size_t> without_landing_room(const DeviceSet& set, const Volumes& volumes);
+[[nodiscard]] std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes);
 
 /// Volumes that fit, each different, the most promising for `test` first; with (M) for `pipelined`, where that is
 /// possible. Empty: none fit. theorem1: the first one is the smallest that is proved. Other serial tests: it is proved,

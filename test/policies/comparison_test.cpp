@@ -63,7 +63,7 @@ TEST(DeviceTests, Theorem1GivesThePublishedFigure) {
 
 TEST(DeviceTests, RtSwapsOwnRuleIsRefusedWhereItIsLate) {
   for (DeviceSet set : {hole(), second_hole()}) {
-    set.guarded = false;
+    set.rule = SwapRule::rt_swap;
     EXPECT_FALSE(test_device(set, DeviceTest::baker, Order::edf).proved);
     EXPECT_FALSE(test_device(set, DeviceTest::demand, Order::edf).proved);
     EXPECT_FALSE(test_device(set, DeviceTest::rta, Order::static_priority).proved);

@@ -54,11 +54,12 @@ inline Costs costs_of(const DeviceSet& set, const Volumes& volumes, const Serial
     for (std::size_t a = 0; a < volumes.size(); ++a)
       if (a != b && swapping > 0 && !faults.running_job) beside = std::max(beside, set.tasks[a].execution);
     region = std::max(region, beside + set.tasks[b].execution);
-    costs.block.push_back(!set.guarded || faults.blocking ? 0
-                          : volumes[b] == 0               ? set.tasks[b].execution
-                                                          : std::max(costs.out[b], beside + set.tasks[b].execution));
+    costs.block.push_back(set.rule == policies::SwapRule::rt_swap || faults.blocking ? 0
+                          : volumes[b] == 0                                          ? set.tasks[b].execution
+                                            : std::max(costs.out[b], beside + set.tasks[b].execution));
   }
-  if (set.guarded) costs.once = swapping > 0 ? (swapping + 1) * set.cost.out_fixed.count() : 0;
+  if (set.rule != policies::SwapRule::rt_swap)
+    costs.once = swapping > 0 ? (swapping + 1) * set.cost.out_fixed.count() : 0;
   else if (faults.stray) costs.once = std::max(region, *std::ranges::max_element(costs.out));
   else costs.once = region + (swapping > 0 ? largest * out + (2 * swapping + 1) * set.cost.out_fixed.count() : 0);
   if (faults.blocking) costs.once = 0;

@@ -19,11 +19,8 @@ int draw(std::mt19937_64& random, int low, int high) { return std::uniform_int_d
 
 /// Every chunk that may be swapped is, and of one class for each task.
 DeviceSet random_set(std::mt19937_64& random, const DeviceWay& way) {
-  DeviceSet set{.tasks = {},
-                .overflow = 0,
-                .copy_engines = way.copy_engines,
-                .guarded = way.policy == SwapPolicy::serial,
-                .cost = {}};
+  DeviceSet set{
+      .tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .rule = policies::rule_of(way.policy), .cost = {}};
   set.cost.in_per_chunk = Duration(draw(random, 0, 3) == 0 ? 0 : draw(random, 1, 2));
   set.cost.out_per_chunk = Duration(draw(random, 0, 3) == 0 ? 0 : draw(random, 1, 2));
   set.cost.drop_per_chunk =

@@ -209,7 +209,7 @@ TEST(SerialTests, AgreeWithAReference) {
                                 .short_deadlines = draw(random, 0, 1) == 0,
                                 .constants = draw(random, 0, 1) == 0,
                                 .best_effort = true});
-    set.guarded = draw(random, 0, 1) == 0;
+    set.rule = draw(random, 0, 1) == 0 ? SwapRule::serial : SwapRule::rt_swap;
     Volumes volumes;
     for (const DeviceTask& task : set.tasks)
       volumes.push_back(static_cast<std::uint32_t>(draw(random, 0, static_cast<int>(task.most))));

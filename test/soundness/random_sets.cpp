@@ -112,11 +112,8 @@ std::uint32_t random_overflow(Random& random, std::uint32_t all, std::uint32_t l
 } // namespace
 
 DeviceSet random_hole(Random& random, const Way& way) {
-  DeviceSet set{.tasks = {},
-                .overflow = 0,
-                .copy_engines = way.copy_engines,
-                .guarded = way.policy == SwapPolicy::serial,
-                .cost = {}};
+  DeviceSet set{
+      .tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .rule = policies::rule_of(way.policy), .cost = {}};
   const auto chunks = static_cast<std::uint32_t>(draw(random, 4, 10));
   const Nanos in = draw(random, 10, 40), out = in * draw(random, 80, 120) / 100,
               execution = draw(random, in, chunks * in);
@@ -143,7 +140,7 @@ DeviceSet random_device(Random& random, const Way& way) {
   DeviceSet set{.tasks = {},
                 .overflow = 0,
                 .copy_engines = way.copy_engines,
-                .guarded = way.policy == SwapPolicy::serial,
+                .rule = policies::rule_of(way.policy),
                 .cost = random_cost(random)};
   if (chance(random, 3)) return random_hole(random, way);
   const Shape shape = random_shape(random);

@@ -154,6 +154,7 @@ struct Task {
   std::optional<Bytes> buffer;                    // that a traffic task sweeps; absent: four times the last-level cache
   unsigned resolution = 512;                      // of a winograd task: the side of its square picture
   std::optional<std::vector<Duration>> releases;  // from the start, for the simulator alone; absent: periodic
+  [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }
 };
 
 struct ExecutiveOptions {

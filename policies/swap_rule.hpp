@@ -1,0 +1,36 @@
+// How the device scheduler moves chunks: what scheduler, charges, tests and searches mean by a rule.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+
+#include <cstdint>
+
+namespace rtexec::policies {
+
+enum class SwapRule : std::uint8_t {
+  pipelined,     // one job's load beside the execution of another
+  serial,        // one swap operation at a time, and only for the most urgent job
+  rt_swap,       // one swap operation at a time, swap-outs also for others (RT-Swap V-C)
+  demand_paging, // a job's missing chunks when its turn has come, and nothing beside them
+};
+
+[[nodiscard]] constexpr SwapRule rule_of(SwapPolicy policy) noexcept {
+  switch (policy) {
+  case SwapPolicy::pipelined:
+  case SwapPolicy::none: return SwapRule::pipelined;
+  case SwapPolicy::serial: return SwapRule::serial;
+  case SwapPolicy::rt_swap:
+  case SwapPolicy::mo_vmm:
+  case SwapPolicy::min:
+  case SwapPolicy::pageable: return SwapRule::rt_swap;
+  case SwapPolicy::lru: break;
+  }
+  return SwapRule::demand_paging;
+}
+
+/// Chunks move in swap operations, one at a time, which are not preempted and may be for a job that waits.
+[[nodiscard]] constexpr bool in_operations(SwapRule rule) noexcept {
+  return rule == SwapRule::serial || rule == SwapRule::rt_swap;
+}
+
+} // namespace rtexec::policies
