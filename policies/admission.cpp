@@ -7,6 +7,7 @@
 #include "policies/plan_memory.hpp"
 #include "policies/priorities.hpp"
 #include "policies/reservations.hpp"
+#include "policies/sentences.hpp"
 #include "policies/swap_charges.hpp"
 #include "policies/swap_volumes.hpp"
 #include "policies/verdicts.hpp"
@@ -82,16 +83,16 @@ void set_stages(PlannedTask& planned, const StageBounds& bounds) {
 
 /// What the tests found; `bounds` in the order of the set.
 struct Analysis {
-  TestVerdict device;
-  std::vector<TestVerdict> cores;
-  TestVerdict end_to_end;
+  Finding device;
+  std::vector<Finding> cores;
+  Finding end_to_end;
   std::vector<StageBounds> bounds;
   bool each_alone = false; // a task that is late breaks no promise of those before it
 };
 
 Analysis analyse_edf(const NamedSet& named, Effort effort) {
   EdfBounds bounds = edf_bounds(named.set, effort);
-  return {demand_verdict(named, bounds), core_verdicts(named), end_to_end_verdict(named, bounds),
+  return {demand_finding(named, bounds), core_findings(named), end_to_end_finding(named, bounds),
           std::move(bounds.tasks), false};
 }
 
@@ -104,7 +105,7 @@ bool cores_are_free(const NamedSet& named) {
 
 Analysis analyse_static_priority(const NamedSet& named) {
   std::vector<StageBounds> bounds = static_priority_bounds(named.set);
-  return {response_verdict(named), core_verdicts(named), end_to_end_verdict(named, bounds), std::move(bounds),
+  return {response_finding(named), core_findings(named), end_to_end_finding(named, bounds), std::move(bounds),
           cores_are_free(named)};
 }
 
@@ -121,8 +122,8 @@ Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceTh
                               std::span<const std::size_t> order, Effort effort) {
   Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
-  TestVerdict device = demand_verdict(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
-  return {std::move(device), core_verdicts(named, service), end_to_end_verdict(named, service, found),
+  Finding device = demand_finding(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
+  return {std::move(device), core_findings(named, service), end_to_end_finding(named, service, found),
           std::move(found.bounds.tasks), false};
 }
 
@@ -130,7 +131,7 @@ Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, con
                                           std::span<const std::size_t> order, Effort effort) {
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, order, found.windows);
-  return {response_verdict(named), core_verdicts(named, service), end_to_end_verdict(named, service, found),
+  return {response_finding(named), core_findings(named, service), end_to_end_finding(named, service, found),
           std::move(found.bounds), found.fits && cores_are_free(named)};
 }
 
@@ -144,14 +145,11 @@ Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const Nam
              : analyse_reserved_static_priority(plan, named, service, order, effort);
 }
 
-void conclude(Plan& plan, Analysis analysis, const NamedSet& named, std::span<const std::size_t> order) {
+void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> order) {
   plan.proved = analysis.end_to_end.proved;
-  for (TestVerdict* verdict : {&analysis.device, &analysis.end_to_end})
-    if (!named.names.empty()) verdict->explanation += named.swapping;
-  for (const auto& [core, budget] : named.regulated) analysis.end_to_end.explanation += budget;
-  plan.tests.push_back(std::move(analysis.device));
-  std::ranges::move(analysis.cores, std::back_inserter(plan.tests));
-  plan.tests.push_back(std::move(analysis.end_to_end));
+  plan.device_test = told(analysis.device, named);
+  for (const Finding& core : analysis.cores) plan.core_tests.push_back(told(core, named));
+  plan.end_to_end = told(analysis.end_to_end, named);
   for (std::size_t i = 0; i < analysis.bounds.size(); ++i) {
     const StageBounds& bounds = analysis.bounds[i];
     set_stages(plan.tasks[order[i]], bounds);
@@ -175,8 +173,8 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> or
 /// The plan with all that admission has to say of it.
 Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, Effort effort) {
   const NamedSet named = charged_set(plan, tasks, board, order);
-  Analysis analysis = analyse(plan, tasks, board, named, order, hopeless(named) ? Effort::quick : effort);
-  conclude(plan, std::move(analysis), named, order);
+  const Analysis analysis = analyse(plan, tasks, board, named, order, refused_untested(named) ? Effort::quick : effort);
+  conclude(plan, analysis, named, order);
   return plan;
 }
 
@@ -229,12 +227,12 @@ class VolumeTrial {
     seen_.push_back(volumes);
     Plan assigned = plan_;
     assign_volumes(assigned, tasks_, volumes, overflow_);
-    const bool without_hope = hopeless(charged_set(assigned, tasks_, board_, order_));
-    if (closest_ && without_hope) return std::nullopt;
+    const bool refused = refused_untested(charged_set(assigned, tasks_, board_, order_));
+    if (closest_ && refused) return std::nullopt;
     Plan plan = examined(assigned, tasks_, board_, order_, Effort::quick);
     if (plan.proved) return plan;
-    device_has_time_ = device_has_time_ || plan.tests.front().proved;
-    const Duration slack = without_hope ? Duration::min() : plan.tests.back().slack;
+    device_has_time_ = device_has_time_ || plan.device_test.proved;
+    const Duration slack = refused ? Duration::min() : plan.end_to_end.slack;
     if (closest_ && slack <= most_) return std::nullopt;
     most_ = slack;
     closest_ = std::move(assigned);
@@ -296,8 +294,7 @@ Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const
   for (const Partition& cores : partitions(tasks, board)) {
     Result<Plan> tried = plan_on(cores, tasks, board, memory);
     if (tried && tried->proved) return tried;
-    const bool closer =
-        !closest || (tried && (!*closest || tried->tests.back().slack > (*closest)->tests.back().slack));
+    const bool closer = !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack));
     if (closer) closest = std::move(tried);
   }
   return std::move(*closest);

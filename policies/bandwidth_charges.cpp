@@ -65,80 +65,49 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
   return traffic ? static_cast<Nanos>((traffic->count + line.count - 1) / line.count) : 0;
 }
 
-std::string words(const CoreBudget& budget, const StallCharge& charge, const TaskSet& tasks) {
-  return "; core " + std::to_string(budget.core) + " may move " + std::to_string(charge.core.budget) + " lines of " +
-         to_string(charge.line) + " in each " + in_ms(tasks.bandwidth.period.count()) + " (" +
-         to_string(budget.budget) + "), and stands still for up to " + in_ms(charge.core.stall) +
-         " once in each window and once for as many lines as its parts move";
-}
-
 // ---- what is not charged ----
 
-Obstacle obstacle(const std::string& inequality, const std::string& explanation, const std::string& task = "") {
-  return {.inequality = inequality, .task = task, .left = 1, .right = 0, .explanation = explanation};
-}
-
-std::string budget_named(const CoreBudget& budget) {
-  return "core " + std::to_string(budget.core) + " has a memory bandwidth budget ([[bandwidth.core]])";
-}
+using Why = BudgetUncharged::Why;
 
 /// Threads that feed the device cannot be held; a core that is not known may be any.
-std::optional<Obstacle> feeds(const CoreBudget& budget, const CounterFacts& counter, const Board& board) {
+std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const Board& board) {
   const auto is = [&](const std::optional<unsigned>& core) { return !core || governs(budget, counter, *core); };
   if (!is(board.compute_core) && !is(board.service_core)) return std::nullopt;
-  const std::string which = is(board.compute_core) ? "compute_core" : "service_core";
-  return obstacle(
-      "no budget for cores that feed the device",
-      budget_named(budget) + " and " +
-          ((is(board.compute_core) ? board.compute_core : board.service_core) ? "is" : "may be") + " the " + which +
-          " of board '" + board.name +
-          "', whose threads feed the device and cannot be charged for standing still; give the board another " + which +
-          ", or leave this budget out");
+  const bool compute = is(board.compute_core);
+  return unmet(BudgetUncharged{.why = Why::feeds_device,
+                               .core = budget.core,
+                               .board = board.name,
+                               .compute_core = compute,
+                               .known = (compute ? board.compute_core : board.service_core).has_value()});
 }
 
 /// Under SCHED_DEADLINE threads are stopped by themselves or not at all.
-std::optional<Obstacle> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
+std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;
-  return obstacle(
-      "no stop within a reservation",
-      budget_named(budget) +
-          ", and a thread that stops itself for it loses its place under SCHED_DEADLINE, which is not charged; "
-          "use threads = \"fifo\", or [bandwidth] counter = \"core\", which stops best-effort threads only, or leave "
-          "this budget out");
+  return unmet(BudgetUncharged{.why = Why::stops_reservations, .core = budget.core});
 }
 
-std::optional<Obstacle> unbounded_stalls(const CoreBudget& budget, const CounterFacts& counter, const TaskSet& tasks,
-                                         const Board& board) {
+std::optional<Finding> unbounded_stalls(const CoreBudget& budget, const CounterFacts& counter, const TaskSet& tasks,
+                                        const Board& board) {
+  const auto uncharged = [&](Why why) {
+    return unmet(BudgetUncharged{.why = why,
+                                 .core = budget.core,
+                                 .board = board.name,
+                                 .event = counter.event,
+                                 .stands_in = stands_in(counter.event)});
+  };
   const CounterBackEnd back_end = tasks.bandwidth.counter;
-  if (back_end == CounterBackEnd::thread || back_end == CounterBackEnd::polling)
-    return obstacle(
-        "a core is held as a whole, by overflows",
-        budget_named(budget) +
-            ", and only stalls by [bandwidth] counter = \"core\" are charged; use that, or leave this budget out");
+  if (back_end == CounterBackEnd::thread || back_end == CounterBackEnd::polling) return uncharged(Why::stops_threads);
   if (counter.cluster && (counter.cores.size() != 1 || counter.cores.front() != budget.core))
-    return obstacle(
-        "a budget for one core alone",
-        budget_named(budget) + ", and counter " + counter.event + " of board '" + board.name +
-            "' counts several cores at once: the others can use the budget up at any time; leave this budget out, "
-            "or name an event of each core in [bandwidth] event");
-  if (carries(tasks) && peak(counter, board) == Bandwidth{})
-    return obstacle("a bound on overshoot",
-                    budget_named(budget) +
-                        ", and what is moved beyond it is taken off later budgets, without a bound that is known" +
-                        (stands_in(counter.event) ? " for " + counter.event + "; "
-                                                  : "; give board '" + board.name + "' [memory] core_bandwidth, or ") +
-                        "set [bandwidth] overshoot = \"forgive\"");
+    return uncharged(Why::shared_counter);
+  if (carries(tasks) && peak(counter, board) == Bandwidth{}) return uncharged(Why::endless_overshoot);
   return std::nullopt;
 }
 
-std::optional<Obstacle> uncounted(const CoreBudget& budget, const Task& task) {
+std::optional<Finding> uncounted(const CoreBudget& budget, const Task& task) {
   if (task.traffic_before) return std::nullopt;
-  return obstacle("traffic is known of each part on a core with a budget",
-                  budget_named(budget) + ", and runs task '" + task.name +
-                      "', whose memory traffic is not known, nor how often it uses the budget up; "
-                      "give its traffic_before and traffic_after, in bytes, or leave this budget out",
-                  task.name);
+  return unmet(BudgetUncharged{.why = Why::unknown_traffic, .core = budget.core}, task.name);
 }
 
 // ---- one core ----
@@ -146,8 +115,8 @@ std::optional<Obstacle> uncounted(const CoreBudget& budget, const Task& task) {
 /// `parts`: what runs on it, as positions in `named` and the tasks themselves.
 using Parts = std::vector<std::pair<std::size_t, const Task*>>;
 
-std::optional<Obstacle> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const TaskSet& tasks,
-                                 const Board& board) {
+std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const TaskSet& tasks,
+                                const Board& board) {
   const CounterFacts counter = counter_of(budget.core, board, tasks.bandwidth.event);
   if (auto found = feeds(budget, counter, board)) return found;
   if (parts.empty()) return std::nullopt;
@@ -160,7 +129,8 @@ std::optional<Obstacle> regulate(NamedSet& named, const CoreBudget& budget, cons
     named.set.tasks[position].lines_after = lines_in(task->traffic_after, charge.line);
   }
   named.set.regulated.push_back(charge.core);
-  named.regulated[budget.core] = words(budget, charge, tasks);
+  named.regulated[budget.core] = {
+      .budget = budget.budget, .period = tasks.bandwidth.period, .line = charge.line, .charge = charge.core};
   return std::nullopt;
 }
 

@@ -5,7 +5,7 @@
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
-#include "policies/verdicts.hpp"
+#include "policies/findings.hpp"
 
 #include <cstddef>
 #include <span>

@@ -143,103 +143,83 @@ std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, c
 
 // ---- what no test covers ----
 
+Finding obstacle(const std::string& task, Nanos left, Nanos right, Reason reason) {
+  Finding finding;
+  finding.limiting = task;
+  finding.left = left;
+  finding.right = right;
+  finding.reason = std::move(reason);
+  return finding;
+}
+
 /// What it costs to compute digests is not known.
-std::optional<Obstacle> uncharged(const TaskSet& tasks) {
+std::optional<Finding> uncharged(const TaskSet& tasks) {
   if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
-  const std::string key = tasks.swap.verify ? "verify" : "skip_unchanged";
-  return Obstacle{.inequality = "no digests: neither verify nor skip_unchanged",
-                  .task = "",
-                  .left = 1,
-                  .right = 0,
-                  .explanation = "[swap] " + key +
-                                 " = true computes a digest of each chunk that moves, which is not charged; leave it "
-                                 "out for a promise, or run with --force"};
+  return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
 /// Under FIFO the compute engine is more urgent than the copy engines.
-std::optional<Obstacle> starved(const TaskSet& tasks, const Board& board) {
+std::optional<Finding> starved(const TaskSet& tasks, const Board& board) {
   if (!computes(tasks, board) || !board.compute_core || board.compute_core != board.service_core) return std::nullopt;
-  const std::string core = std::to_string(*board.compute_core);
-  return Obstacle{
-      .inequality = "no copy engine on the core that executes device parts",
-      .task = "",
-      .left = 1,
-      .right = 0,
-      .explanation = "core " + core + " of board '" + board.name + "' runs the compute engine, which " +
-                     (board.device == DeviceKind::host ? "computes" : "spins") +
-                     " there, and the copy engines, which then stand still; give the board another service_core"};
+  return unmet(CopyEnginesStarved{
+      .core = *board.compute_core, .computes = board.device == DeviceKind::host, .board = board.name});
 }
 
-/// Condition (M): the next job's chunks land beside those of each job that executes.
-std::optional<Obstacle> without_room(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks,
-                                     const DeviceCharges& charges) {
+/// Condition (M): the next job's chunks are loaded beside those of each job that executes.
+std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks,
+                                       const DeviceCharges& charges) {
   const auto volume = [&](std::size_t k) { return plan.tasks[k].swap_slots.size(); };
   const std::uint64_t frames = plan.swap->frames;
-  const auto found = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
+  const auto task = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
     return frames_loaded_in(charges.execution(tasks.tasks[k]), swap.alpha());
   });
-  if (!found) return std::nullopt;
-  const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*found));
-  const Nanos execution = charges.execution(tasks.tasks[*found]);
-  const Nanos room = bounded(Wide{swap.alpha()} * beside);
-  const std::string& name = plan.tasks[*found].name;
-  return Obstacle{.inequality = "(M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k)",
-                  .task = name,
-                  .left = execution,
-                  .right = room,
-                  .explanation = "while task '" + name + "' executes for " + in_ms(execution) +
-                                 ", the next job is loaded into the " + std::to_string(beside) + " of " +
-                                 std::to_string(frames) + " frames beside its own, which takes " + in_ms(room) +
-                                 ", and then waits for more; [swap] policy = \"serial\" needs less room"};
+  if (!task) return std::nullopt;
+  const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*task));
+  return obstacle(plan.tasks[*task].name, charges.execution(tasks.tasks[*task]), bounded(Wide{swap.alpha()} * beside),
+                  NoLoadRoom{.beside = beside, .frames = frames});
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
-std::optional<Obstacle> overrun(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board) {
+std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board) {
+  using Thread = ServiceOverrun::Thread;
   const ServiceThread service = service_of(plan, tasks, board);
   const Traffic traffic = traffic_of(swap);
-  const std::string advice = copies(plan, tasks, board) ? ", since it copies by itself; use threads = \"fifo\""
-                                                        : "; use a larger chunk, or threads = \"fifo\"";
-  const auto check = [&](const std::string& who, const CpuReservation& reservation,
-                         Wide work) -> std::optional<Obstacle> {
+  const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
     const Nanos needed = bounded(work + spare_runtime);
     if (needed <= reservation.runtime.count()) return std::nullopt;
-    return Obstacle{.inequality = "work in a window <= Q",
-                    .task = "",
-                    .left = needed,
-                    .right = reservation.runtime.count(),
-                    .explanation = who + " may have to compute for " + in_ms(needed) + " in " +
-                                   in_ms(reservation.window.count()) + ", and its reservation is " +
-                                   in_ms(reservation.runtime.count()) + advice};
+    return obstacle(
+        "", needed, reservation.runtime.count(),
+        ServiceOverrun{.thread = thread, .window = reservation.window.count(), .copies = copies(plan, tasks, board)});
   };
   const Nanos copying = service.copy->window.count();
   const Nanos deciding = service.reservation.window.count();
   const Wide events = 3 * static_cast<Wide>(tasks.tasks.size()) + traffic.in(deciding) + traffic.out(deciding);
-  auto found =
-      check("the copy-in engine's thread", *service.copy, traffic.in(copying)*handling(swap.in(), plan, tasks, board));
-  if (!found)
-    found = check("the copy-out engine's thread", *service.copy,
-                  traffic.out(copying) * handling(swap.out(), plan, tasks, board));
-  if (!found)
-    found = check("the scheduler's thread", service.reservation, events * event_cost(board.context_switch).count());
+  const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, tasks, board); };
+  auto found = check(Thread::copy_in, *service.copy, handled(traffic.in(copying), swap.in()));
+  if (!found) found = check(Thread::copy_out, *service.copy, handled(traffic.out(copying), swap.out()));
+  if (!found) found = check(Thread::scheduler, service.reservation, events * event_cost(board.context_switch).count());
   return found;
 }
 
-std::string summary(const SwapCharges& swap, const Plan& plan) {
-  return "; " + std::to_string(swap.total()) + " chunks of " + to_string(plan.chunk) + " of " +
-         std::to_string(swap.tasks()) + " tasks are swapped in " + std::to_string(plan.swap->frames) + " frames, at " +
-         in_ms(swap.in()) + " in and " + in_ms(swap.out()) + " out for each";
+SwapFacts facts_of(const SwapCharges& swap, const Plan& plan) {
+  return {.rule = rule_of(plan.swap->policy),
+          .chunks = swap.total(),
+          .chunk = plan.chunk,
+          .tasks = swap.tasks(),
+          .frames = plan.swap->frames,
+          .in = swap.in(),
+          .out = swap.out()};
 }
 
 void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board,
                   const DeviceCharges& charges, const SwapBlocking& blocking) {
-  named.rule = rule_of(plan.swap->policy);
+  named.swap = facts_of(swap, plan);
   named.set.service = service_loads(swap, plan, tasks, board);
-  named.swapping = summary(swap, plan);
-  if (in_operations(*named.rule)) named.set.background = std::max(named.set.background, blocking.once());
-  if (named.rule == SwapRule::rt_swap) named.background.clear();
+  if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
+  if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
   named.obstacle = uncharged(tasks);
   if (!named.obstacle) named.obstacle = starved(tasks, board);
-  if (!named.obstacle && named.rule == SwapRule::pipelined) named.obstacle = without_room(swap, plan, tasks, charges);
+  if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, tasks, charges);
   if (!named.obstacle && reserved(tasks)) named.obstacle = overrun(swap, plan, tasks, board);
 }
 
@@ -273,6 +253,8 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
   std::optional<SwapBlocking> blocking;
   if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, tasks, charges));
   NamedSet named;
+  named.order = plan.order;
+  named.reserved = reserved(tasks);
   named.set.release_jitter = board.release_latency.count();
   named.compute_core = board.compute_core;
   if (pauses(tasks, board)) named.set.device_delay = longest_pause;

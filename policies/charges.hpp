@@ -5,8 +5,8 @@
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
+#include "policies/findings.hpp"
 #include "policies/reservations.hpp"
-#include "policies/verdicts.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 // What each test of the device alone says of a plan's tasks, with the volumes that suit that test best: a report beside
-// the promise, which rests on Plan::tests. Pure.
+// the promise, which rests on Plan::tests(). Pure.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -277,17 +277,6 @@ void without_room(const DeviceSet& set, const Volumes& volumes, std::size_t task
 
 } // namespace
 
-std::string_view name_of(DeviceTest test) {
-  switch (test) {
-  case DeviceTest::theorem1: return "theorem1";
-  case DeviceTest::baker: return "baker";
-  case DeviceTest::demand: return "demand";
-  case DeviceTest::rta: return "rta";
-  case DeviceTest::pipelined: break;
-  }
-  return "pipelined";
-}
-
 std::vector<DeviceTest> device_tests(Order order) {
   if (order == Order::edf) return {DeviceTest::theorem1, DeviceTest::baker, DeviceTest::demand, DeviceTest::pipelined};
   return {DeviceTest::rta, DeviceTest::pipelined};
@@ -301,7 +290,7 @@ DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, co
   case DeviceTest::baker: baker(set, volumes, verdict); break;
   case DeviceTest::demand: demand(set, serial_set(set, volumes), verdict); break;
   case DeviceTest::rta: serial_responses(set, volumes, verdict); break;
-  case DeviceTest::pipelined:
+  default: // pipelined
     if (order == Order::edf) demand(set, pipelined_set(set, volumes), verdict);
     else pipelined_responses(set, volumes, verdict);
     if (const auto task = without_load_room(set, volumes)) without_room(set, volumes, *task, verdict);

@@ -2,25 +2,19 @@
 // best. Formulas, proofs and the scheduler that each is made for: README.md. Set-up only: allocates.
 #pragma once
 
+#include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 #include "policies/device_demand.hpp"
 #include "policies/device_set.hpp"
 
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace rtexec::policies {
 
-enum class DeviceTest {
-  theorem1,  // RT-Swap, Eq. (1) to (3): a baseline, not sound
-  baker,     // serial, EDF: a sum of shares for each deadline
-  demand,    // serial, EDF: demand bound
-  rta,       // serial, static priority: response times
-  pipelined, // loads beside executions: demand bound or response times
-};
-[[nodiscard]] std::string_view name_of(DeviceTest test);
+/// Of the device alone: theorem1, baker, demand, rta or pipelined.
+using DeviceTest = AdmissionTest;
 
 /// Those for jobs in this order, the weakest first.
 [[nodiscard]] std::vector<DeviceTest> device_tests(Order order);

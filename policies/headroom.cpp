@@ -152,7 +152,7 @@ class Search {
     change(tasks, board);
     const auto plan = make_plan(tasks, board, memory_);
     if (!plan) return {false, plan.error().what};
-    const TestVerdict& decisive = plan->tests.back();
+    const TestVerdict& decisive = plan->end_to_end;
     return {plan->proved,
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }

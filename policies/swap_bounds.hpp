@@ -135,7 +135,8 @@ class Theorem1 {
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint64_t>((Wide{execution} + alpha - 1) / alpha);
+  return (static_cast<std::uint64_t>(execution) + static_cast<std::uint64_t>(alpha) - 1) /
+         static_cast<std::uint64_t>(alpha);
 }
 
 /// (M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k); so a load beside an execution

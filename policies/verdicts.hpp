@@ -1,59 +1,33 @@
-// The admission tests as verdicts: each with its inequality, numbers, limiting task and an explanation for people.
+// The admission tests, each as a finding: what limits the set, and by how much.
 #pragma once
 
-#include <rtexec/plan.hpp>
-#include "policies/end_to_end.hpp"
+#include "policies/findings.hpp"
 #include "policies/reservations.hpp"
-#include "policies/swap_charges.hpp"
 
-#include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace rtexec::policies {
 
-/// Exact, and all in one unit, so that the sides of an inequality compare at a glance: "66.404518ms".
-[[nodiscard]] std::string in_ms(Nanos value);
-
-/// Why no test of the device covers a set: `left` exceeds `right`.
-struct Obstacle {
-  std::string inequality;
-  std::string task; // empty: it is no task's
-  Nanos left = 0;
-  Nanos right = 0;
-  std::string explanation;
-};
-
-/// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
-struct NamedSet {
-  StagedSet set;
-  std::vector<std::string> names;
-  /// The best-effort task with the longest device part; empty: none, or it is not that alone
-  std::string background;
-  std::optional<unsigned> compute_core;      // that executes device parts
-  std::optional<SwapRule> rule;              // absent: nothing is swapped
-  std::string swapping;                      // what is swapped, to be added to an explanation
-  std::map<unsigned, std::string> regulated; // by core: its budget, to be added to an explanation
-  std::optional<Obstacle> obstacle;
-};
-
 /// Whether an obstacle, or too much work for the device, refuses the set without any test.
-[[nodiscard]] bool hopeless(const NamedSet& named);
+[[nodiscard]] bool refused_untested(const NamedSet& named);
 
-[[nodiscard]] TestVerdict demand_verdict(const NamedSet& named, const EdfBounds& bounds);
-[[nodiscard]] TestVerdict response_verdict(const NamedSet& named);
+/// The device alone.
+[[nodiscard]] Finding demand_finding(const NamedSet& named, const EdfBounds& bounds);
+[[nodiscard]] Finding response_finding(const NamedSet& named);
 /// One per core that has tasks, by core number.
-[[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const EdfBounds& bounds);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, std::span<const StageBounds> bounds);
+[[nodiscard]] std::vector<Finding> core_findings(const NamedSet& named);
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const EdfBounds& bounds);
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, std::span<const StageBounds> bounds);
 
-/// The same two for reservations.
-[[nodiscard]] std::vector<TestVerdict> core_verdicts(const NamedSet& named, const ServiceThread& service);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
-                                             const Reserved<EdfBounds>& reserved);
-[[nodiscard]] TestVerdict end_to_end_verdict(const NamedSet& named, const ServiceThread& service,
-                                             const Reserved<std::vector<StageBounds>>& reserved);
+// For reservations.
+[[nodiscard]] std::vector<Finding> core_findings(const NamedSet& named, const ServiceThread& service);
+/// Where no windows fit: a deadline is too short for its parts, or a core has too little to give.
+[[nodiscard]] Finding misfit_finding(const NamedSet& named, const ServiceThread& service);
+template <class Bounds>
+[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const ServiceThread& service,
+                                         const Reserved<Bounds>& reserved) {
+  return reserved.fits ? end_to_end_finding(named, reserved.bounds) : misfit_finding(named, service);
+}
 
 } // namespace rtexec::policies

@@ -79,7 +79,7 @@ int check(const Options& options) {
       policies::compare_device_tests(executive->plan(), executive->tasks(), executive->board());
   if (!options.tests.empty())
     std::erase_if(comparison, [&](const TestVerdict& test) {
-      return std::ranges::find(options.tests, test.name) == options.tests.end();
+      return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
   print_plan(out, *executive);
   print_comparison(out, comparison);

@@ -140,8 +140,8 @@ void print_plan(std::ostream& out, const Executive& executive) {
   if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
-  for (const TestVerdict& test : plan.tests)
-    out << "Test " << test.name << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
+  for (const TestVerdict& test : plan.tests())
+    out << "Test " << test.name() << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
         << "\n  " << test.explanation << '\n';
   out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
 }
@@ -149,18 +149,18 @@ void print_plan(std::ostream& out, const Executive& executive) {
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
   out << "The device alone, by each test with the volumes that suit it best (the verdict above decides)\n";
   Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
-  const auto side = [](const TestVerdict& test, Duration value) {
-    if (!test.shares) return readable(value);
+  const auto side = [](const TestVerdict& test, std::int64_t value) {
+    if (!std::holds_alternative<ShareBound>(test.bound)) return readable(Duration(value));
     char text[32];
-    std::snprintf(text, sizeof text, "%.4f", static_cast<double>(value.count()) * 1e-9);
+    std::snprintf(text, sizeof text, "%.4f", static_cast<double>(value) * 1e-9);
     return std::string(text);
   };
   for (const TestVerdict& test : tests) {
     Bytes swapped{0};
     for (const Bytes& volume : test.swap_volumes) swapped += volume;
-    table.add({test.name + (test.baseline ? " (not sound)" : ""), test.proved ? "yes" : "no", side(test, test.left),
-               side(test, test.right), readable(test.instant), readable(test.demand), readable(test.blocking),
-               test.blocking_task.empty() ? "-" : test.blocking_task,
+    table.add({test.name() + (test.sound() ? "" : " (not sound)"), test.proved ? "yes" : "no",
+               side(test, test.sides().left), side(test, test.sides().right), readable(test.instant),
+               readable(test.demand), readable(test.blocking), test.blocking_task.empty() ? "-" : test.blocking_task,
                test.limiting_task.empty() ? "-" : test.limiting_task,
                test.swap_volumes.empty() ? "-" : readable(swapped)});
   }

@@ -22,16 +22,16 @@ json to_json(const DurationStatistics& s) {
 }
 
 /// A share of one as a number, a time in nanoseconds.
-json side(const TestVerdict& test, Duration value) {
-  return test.shares ? json(static_cast<double>(value.count()) * 1e-9) : json(value.count());
+json side(const TestVerdict& test, std::int64_t value) {
+  return std::holds_alternative<ShareBound>(test.bound) ? json(static_cast<double>(value) * 1e-9) : json(value);
 }
 
 json to_json(const TestVerdict& test) {
-  return {{"name", test.name},
+  return {{"name", test.name()},
           {"proved", test.proved},
-          {"sound", !test.baseline},
-          {"left", side(test, test.left)},
-          {"right", side(test, test.right)},
+          {"sound", test.sound()},
+          {"left", side(test, test.sides().left)},
+          {"right", side(test, test.sides().right)},
           {"slack_ns", test.slack.count()},
           {"instant_ns", test.instant.count()},
           {"demand_ns", test.demand.count()},
@@ -184,11 +184,10 @@ template <class Items> json list(const Items& items) {
 } // namespace
 
 json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
-  json tests = list(plan.tests);
+  json tests = list(plan.tests());
   json compared_tests = json::array();
   for (const TestVerdict& test : comparison) {
-    const bool decides = std::ranges::find(plan.tests, test.name, &TestVerdict::name) != plan.tests.end();
-    if (!decides) tests.push_back(to_json(test));
+    if (test.test != plan.device_test.test) tests.push_back(to_json(test));
     compared_tests.push_back(compared(test, plan));
   }
   return {{"verdict", plan.proved ? "proved" : "not proved"},

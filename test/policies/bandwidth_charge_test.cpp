@@ -119,7 +119,7 @@ TEST_P(Charge, IsToldWithTheTests) {
                 HasSubstr("core 1 may move 1000 lines of 64B in each 1ms (64MB/s), and stands still for up to 0.96ms"));
   EXPECT_THAT(test_named(plan(), "core 1").inequality, HasSubstr("X (1 + floor("));
   set.core_budgets.clear();
-  for (const TestVerdict& verdict : plan().tests) EXPECT_THAT(verdict.explanation, Not(HasSubstr("may move")));
+  for (const TestVerdict& verdict : plan().tests()) EXPECT_THAT(verdict.explanation, Not(HasSubstr("may move")));
 }
 
 TEST_P(Charge, OtherCoresPayNothing) {

@@ -128,20 +128,21 @@ TEST(Comparison, NamesAndSides) {
       {test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
   const auto tests = compare_device_tests(planned(set), set, test::board_of());
   ASSERT_EQ(tests.size(), 4u);
-  EXPECT_EQ(tests[0].name, "theorem1");
-  EXPECT_TRUE(tests[0].baseline && tests[0].shares);
-  EXPECT_EQ(tests[0].left, 800ms) << "(40 + 10) / 100 + 10 / 100 + 40 / 200, of a second";
-  EXPECT_EQ(tests[1].name, "baker");
-  EXPECT_EQ(tests[2].name, "demand");
+  EXPECT_EQ(tests[0].name(), "theorem1");
+  EXPECT_TRUE(!tests[0].sound());
+  EXPECT_EQ(std::get<ShareBound>(tests[0].bound).left, 800'000'000)
+      << "(40 + 10) / 100 + 10 / 100 + 40 / 200, of a second";
+  EXPECT_EQ(tests[1].name(), "baker");
+  EXPECT_EQ(tests[2].name(), "demand");
   EXPECT_EQ(tests[2].blocking_task, "rear");
   EXPECT_EQ(tests[2].responses.size(), 2u);
-  EXPECT_EQ(tests[3].name, "pipelined");
+  EXPECT_EQ(tests[3].name(), "pipelined");
   EXPECT_EQ(tests[3].slack, tests[2].slack) << "nothing is loaded";
   EXPECT_THAT(tests[2].explanation, HasSubstr("by task 'rear'"));
   set.executive.order = Order::static_priority;
   const auto others = compare_device_tests(planned(set), set, test::board_of());
   ASSERT_EQ(others.size(), 2u);
-  EXPECT_EQ(others[0].name, "rta");
+  EXPECT_EQ(others[0].name(), "rta");
   EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));
 }
 

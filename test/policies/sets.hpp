@@ -35,8 +35,11 @@ inline TaskSet set_of(std::vector<Task> tasks, Order order = Order::edf) {
   return set;
 }
 
-inline const TestVerdict& test_named(const Plan& plan, const std::string& name) {
-  return *std::ranges::find(plan.tests, name, &TestVerdict::name);
+inline TestVerdict test_named(const Plan& plan, const std::string& name) {
+  const std::vector<TestVerdict> tests = plan.tests();
+  return *std::ranges::find(tests, name, &TestVerdict::name);
 }
+
+inline TimeBound times_of(const TestVerdict& verdict) { return std::get<TimeBound>(verdict.bound); }
 
 } // namespace rtexec::policies::test

@@ -224,7 +224,7 @@ TEST(SerialTests, AgreeWithAReference) {
       const bool holds = test::reference_serial_edf(set, volumes, test == DeviceTest::demand);
       // Rounding
       if (test == DeviceTest::baker && verdict.left > 1'000'000'000 - 10 && verdict.left < 1'000'000'000 + 10) continue;
-      ASSERT_EQ(verdict.proved, holds) << name_of(test) << " " << described(set) << text_of(volumes);
+      ASSERT_EQ(verdict.proved, holds) << to_string(test) << " " << described(set) << text_of(volumes);
     }
     ++agreed[verdict.proved];
   }

@@ -135,7 +135,7 @@ Result<Report> run_reserved(std::vector<Task> tasks, Duration duration) {
   for (int attempt = 0;; ++attempt) {
     auto executive = executive::create(set, {});
     if (!executive) return Unexpected(executive.error());
-    if (!executive->plan().proved) return fail(Errc::not_proved, executive->plan().tests.back().explanation);
+    if (!executive->plan().proved) return fail(Errc::not_proved, executive->plan().end_to_end.explanation);
     const auto started = executive->start();
     if (!started && started.error().what.contains("in use") && attempt < 10) {
       hal::sleep_until(hal::now() + 1s);

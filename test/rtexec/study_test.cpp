@@ -109,7 +109,7 @@ TEST(Study, ColumnsAreTheTestsOfTheOrder) {
     for (const Column& column : columns(order))
       EXPECT_NE(std::ranges::find(known, column.test), known.end()) << column.name;
     for (const policies::DeviceTest test : known)
-      EXPECT_NE(std::ranges::find(columns(order), test, &Column::test), columns(order).end()) << name_of(test);
+      EXPECT_NE(std::ranges::find(columns(order), test, &Column::test), columns(order).end()) << to_string(test);
   }
 }
 

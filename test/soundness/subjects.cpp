@@ -281,7 +281,7 @@ std::vector<Way> device_ways() {
   for (const auto& [policy, name] :
        {std::pair(SwapPolicy::serial, std::string("serial")), std::pair(SwapPolicy::rt_swap, std::string("rt-swap"))})
     for (const DeviceTest test : {DeviceTest::baker, DeviceTest::demand, DeviceTest::rta})
-      ways.push_back({std::string(policies::name_of(test)) + " " + name, policy, test,
+      ways.push_back({std::string(to_string(test)) + " " + name, policy, test,
                       test == DeviceTest::rta ? Order::static_priority : Order::edf});
   for (const Order order : {Order::edf, Order::static_priority})
     for (const unsigned engines : {1U, 2U})

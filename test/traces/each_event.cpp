@@ -193,16 +193,15 @@ void emit_each_event() {
   plan_made.capacity = {2000};
   plan_made.chunk = {500};
   TestVerdict loose, tight;
-  loose.name = "demand";
+  loose.test = AdmissionTest::theorem1;
   loose.slack = 9ms;
-  loose.baseline = true;
-  tight.name = "rta";
+  tight.test = AdmissionTest::rta;
   tight.limiting_task = "front";
   tight.slack = 3ms;
-  tight.left = 57ms;
-  tight.right = 60ms;
+  tight.bound = TimeBound{57ms, 60ms};
   tight.proved = true;
-  plan_made.tests = {loose, tight};
+  plan_made.device_test = loose;
+  plan_made.end_to_end = tight;
 
   run_begin("1.2.3", "a board", false, at(90));
   run_begin("1.2.3", "simulation", true, at(0));
@@ -282,7 +281,7 @@ std::vector<ExpectedEvent> each_event() {
        {{"tightest_test", "rta"}, {"tightest_task", "front"}}},
       {"admission_test",
        {{"proved", 0}, {"baseline", 1}, {"left", 0}, {"right", 0}, {"slack", 9'000'000}},
-       {{"name", "demand"}, {"limiting_task", ""}}},
+       {{"name", "theorem1"}, {"limiting_task", ""}}},
       {"admission_test",
        {{"proved", 1}, {"baseline", 0}, {"left", 57'000'000}, {"right", 60'000'000}, {"slack", 3'000'000}},
        {{"name", "rta"}, {"limiting_task", "front"}}},

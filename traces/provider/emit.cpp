@@ -52,14 +52,13 @@ bool recording_layers() noexcept { return lttng_ust_tracepoint_enabled(rtexec, l
 #include "traces/events.inc"
 
 void plan(const Plan& made) noexcept {
-  const auto tightest = std::ranges::min_element(made.tests, {}, &TestVerdict::slack);
-  const bool tested = tightest != made.tests.end();
+  const std::vector<TestVerdict> tests = made.tests();
+  const TestVerdict& tightest = *std::ranges::min_element(tests, {}, &TestVerdict::slack);
   plan(made.proved, made.order, static_cast<std::uint32_t>(made.tasks.size()), made.demand, made.capacity, made.chunk,
-       tested ? tightest->name.c_str() : "", tested ? tightest->limiting_task.c_str() : "",
-       tested ? tightest->slack : Duration(0));
-  for (const TestVerdict& test : made.tests)
-    admission_test(test.name.c_str(), test.proved, test.baseline, test.left, test.right, test.slack,
-                   test.limiting_task.c_str());
+       tightest.name().c_str(), tightest.limiting_task.c_str(), tightest.slack);
+  for (const TestVerdict& test : tests)
+    admission_test(test.name().c_str(), test.proved, !test.sound(), Duration(test.sides().left),
+                   Duration(test.sides().right), test.slack, test.limiting_task.c_str());
 }
 
 void task_info(std::uint32_t task, const Task& asked, const PlannedTask& planned) noexcept {

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace rtexec {
@@ -44,24 +46,63 @@ struct SwapPlan {
   }
 };
 
-/// The outcome of one admission test: `left <= right` is what it needs, at the instant or task that is tightest.
-struct TestVerdict {
-  std::string name; // "demand", "rta", "end-to-end", ...
-  bool proved = false;
+/// A test of a plan. All but `theorem1` are sound: a set that one proves keeps what the test is about.
+enum class AdmissionTest : std::uint8_t {
+  theorem1,   // the device alone, EDF: RT-Swap's Eq. (1) to (3) as published, a baseline that promises nothing
+  baker,      // the device alone, EDF: a sum of shares for each deadline
+  demand,     // the device alone, EDF: demand bound
+  rta,        // the device alone, static priority: response times
+  pipelined,  // the device alone, loads beside executions: demand bound or response times
+  core,       // one core, as if the device took no time
+  end_to_end, // whole jobs: it decides
+};
+/// As tables and JSON spell it: "theorem1", "end-to-end".
+[[nodiscard]] constexpr std::string_view to_string(AdmissionTest test) noexcept {
+  constexpr std::string_view names[] = {"theorem1", "baker", "demand", "rta", "pipelined", "core", "end-to-end"};
+  return names[static_cast<std::size_t>(test)];
+}
+
+/// A test needs `left <= right`: both are times,
+struct TimeBound {
   Duration left{0};
   Duration right{0};
-  Duration slack{0};    // right - left
+};
+/// or shares of one, in 10^-9,
+struct ShareBound {
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+};
+/// or the set lacks what every test supposes, whatever its times: TestVerdict::explanation says what, and what to do.
+struct UnmetPrecondition {};
+
+/// The outcome of one test, at the instant or task where it is tightest.
+struct TestVerdict {
+  AdmissionTest test{};
+  std::optional<unsigned> core; // that AdmissionTest::core is about
+  bool proved = false;
+  std::variant<TimeBound, ShareBound, UnmetPrecondition> bound;
+  Duration slack{0};    // by which the left side may grow, or the blocking where the bound is of shares
   Duration instant{0};  // L: the interval, or the deadline, at which it is tightest
-  Duration demand{0};   // of `left` there: of jobs,
+  Duration demand{0};   // of the left side there: of jobs,
   Duration blocking{0}; // and of what began before them
   std::string limiting_task;
   std::string blocking_task;       // empty: none, or not one alone
-  bool baseline = false;           // known not to be sound: it promises nothing
-  bool shares = false;             // `left` and `right` are shares of one, in 10^-9
   std::vector<Bytes> swap_volumes; // by task, where volumes are chosen for this test alone
   std::vector<Duration> responses; // bounds by task, where this test alone gives any
   std::string inequality;          // the formula in words and symbols
   std::string explanation;         // the formula with its numbers
+
+  /// "demand", "core 3", "end-to-end".
+  [[nodiscard]] std::string name() const {
+    return std::string(to_string(test)) + (core ? " " + std::to_string(*core) : "");
+  }
+  [[nodiscard]] bool sound() const noexcept { return test != AdmissionTest::theorem1; }
+  /// Both sides as traces record them: nanoseconds, 10^-9 of one, or 1 <= 0 of a precondition.
+  [[nodiscard]] ShareBound sides() const noexcept {
+    if (const auto* time = std::get_if<TimeBound>(&bound)) return {time->left.count(), time->right.count()};
+    if (const auto* share = std::get_if<ShareBound>(&bound)) return *share;
+    return {1, 0};
+  }
 };
 
 /// A SCHED_DEADLINE reservation with an implicit deadline: `runtime` in each `window`, which is the kernel's deadline
@@ -106,15 +147,17 @@ struct PlannedTask {
   Duration device_done_by{0}; // the device part is done,
   Duration done_by{0};        // the job is done (the task's deadline)
   std::optional<Duration> response_bound;
-  std::optional<CpuReservation>
-      before_reservation; // of the CPU parts of real-time tasks, where threads = "deadline" is planned for
+  /// Of the CPU parts of real-time tasks, where threads = "deadline" is planned for
+  std::optional<CpuReservation> before_reservation;
   std::optional<CpuReservation> after_reservation;
 };
 
 struct Plan {
   bool proved = false;
   Order order = Order::edf;
-  std::vector<TestVerdict> tests;
+  TestVerdict device_test;                     // of the device alone: demand, rta or pipelined
+  std::vector<TestVerdict> core_tests;         // of each core that has real-time tasks, by number
+  TestVerdict end_to_end;                      // decides `proved`, and implies the others
   std::vector<PlannedTask> tasks;              // in the order of the task set
   std::optional<ServiceReservations> services; // where threads = "deadline" is planned for
   /// All tasks' scratch maps the same chunks; false where classes are not told apart
@@ -127,6 +170,14 @@ struct Plan {
   Bytes chunk{0};
   /// Device and machine of the profile that execution times or tuning were taken from; empty: none was
   std::string measured_on;
+
+  /// All tests: the device's, the cores', end-to-end. A copy: it outlives the plan.
+  [[nodiscard]] std::vector<TestVerdict> tests() const {
+    std::vector<TestVerdict> all{device_test};
+    all.insert(all.end(), core_tests.begin(), core_tests.end());
+    all.push_back(end_to_end);
+    return all;
+  }
 };
 
 } // namespace rtexec

@@ -1,0 +1,190 @@
+// What the tests of admission found, as data: which inequality, its sides, and the numbers behind them. sentences.hpp
+// makes words of it. Pure data; owns the names that it carries.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include "policies/end_to_end.hpp"
+#include "policies/swap_rule.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rtexec::policies {
+
+// ---- why a verdict is what it is ----
+
+struct NoTask {};
+/// The tasks ask for a second or more in each second of the device, or of the core: no response time exists.
+struct Overload {
+  std::optional<unsigned> core;
+};
+/// A CPU part on the core that executes device parts.
+struct OnComputeCore {
+  unsigned core = 0;
+};
+/// Of a demand bound, at its tightest instant.
+struct DemandFound {
+  bool blocked_by_task = false; // a real-time one
+  bool settled = true;          // every instant was examined
+  bool split = false;           // of the best split of the deadlines that was found
+};
+/// Of a device part.
+struct DeviceResponseFound {
+  Nanos device = 0;
+  Nanos load = 0;
+  bool settled = true;  // of the task that is told of,
+  bool examined = true; // and of all, or they are late
+};
+/// Of the CPU parts of one task, if the device takes no time.
+struct CoreResponseFound {
+  Nanos parts = 0;
+  bool settled = true;
+  bool service = false; // moving chunks takes of this core too
+};
+/// End to end: the stages of the limiting task.
+struct StagesFound {
+  StageBounds bounds;
+  bool by_split = false;
+};
+/// End to end: no split leaves the device its part.
+struct NoSplit {
+  StageBounds bounds;
+  Nanos on_device = 0;
+};
+/// Reservations of a core: what its tasks and what others take of each second.
+struct ReservationsFound {
+  unsigned core = 0;
+  Nanos tasks = 0;
+  Nanos others = 0;
+  bool copies = false;        // the others are the copy engines too
+  bool beside_device = false; // otherwise as if the device took no time
+};
+struct PartTooLong {};
+/// Release, CPU parts and device part of a task exceed its deadline.
+struct DeadlineTooShort {
+  Nanos parts = 0;
+  Nanos device = 0;
+};
+
+// ---- why no test covers a set ----
+
+struct DigestsUncharged {
+  bool verify = false; // otherwise skip_unchanged
+};
+/// The compute engine runs on the core of the copy engines, and is more urgent.
+struct CopyEnginesStarved {
+  unsigned core = 0;
+  bool computes = false; // otherwise it spins
+  std::string board;
+};
+/// Condition (M) fails.
+struct NoLoadRoom {
+  std::uint64_t beside = 0; // frames beside the task's own,
+  std::uint64_t frames = 0; // of so many; 0: not told
+};
+/// The reservation of a service thread can be used up.
+struct ServiceOverrun {
+  enum class Thread : std::uint8_t { copy_in, copy_out, scheduler };
+  Thread thread{};
+  Nanos window = 0;
+  bool copies = false; // the copy engine's thread copies by itself
+};
+/// A memory bandwidth budget whose stalls are not charged.
+struct BudgetUncharged {
+  enum class Why : std::uint8_t {
+    feeds_device,
+    stops_reservations,
+    stops_threads,
+    shared_counter,
+    endless_overshoot,
+    unknown_traffic,
+  };
+  Why why{};
+  unsigned core = 0;
+  std::string board{};
+  std::string event{};
+  bool compute_core = false; // feeds_device: otherwise the service core,
+  bool known = false;        // which the core is; otherwise it may be
+  bool stands_in = false;    // endless_overshoot: the event says nothing of memory
+};
+
+// ---- the device alone, beside admission ----
+
+struct NoVolumesFit {};
+struct DeviceAlone {};
+
+using Reason = std::variant<NoTask, Overload, OnComputeCore, DemandFound, DeviceResponseFound, CoreResponseFound,
+                            StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort, DigestsUncharged,
+                            CopyEnginesStarved, NoLoadRoom, ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
+
+/// `left <= right`, at the task or instant that is tightest.
+struct Finding {
+  AdmissionTest test{};
+  std::optional<unsigned> core{}; // of AdmissionTest::core
+  bool proved = false;
+  std::string limiting{}; // task
+  Nanos left = 0;
+  Nanos right = 0;
+  Reason reason{};
+  std::optional<Nanos> reserve{}; // how much longer the blocking could be; absent: right - left
+  // Where it is tightest:
+  Nanos instant = 0;
+  Nanos demand = 0;      // of jobs,
+  Nanos blocking = 0;    // and of what began before them
+  std::string blocker{}; // task; empty: none, or not one alone
+  /// Whether the sides are shares of a second.
+  [[nodiscard]] bool shares() const { return test == AdmissionTest::theorem1 || test == AdmissionTest::baker; }
+  [[nodiscard]] Nanos slack() const { return reserve.value_or(right - left); }
+};
+
+/// Of what tests presuppose.
+[[nodiscard]] inline Finding unmet(Reason reason, const std::string& task = {}) {
+  Finding finding;
+  finding.limiting = task;
+  finding.left = 1;
+  finding.reason = std::move(reason);
+  return finding;
+}
+
+// ---- the set ----
+
+/// What swapping is made of.
+struct SwapFacts {
+  SwapRule rule{};
+  std::size_t chunks = 0;
+  Bytes chunk{0};
+  std::size_t tasks = 0;
+  std::uint32_t frames = 0;
+  Nanos in = 0; // of one chunk
+  Nanos out = 0;
+};
+
+/// A core with a memory bandwidth budget, whose stalls are charged.
+struct BudgetFacts {
+  Bandwidth budget{};
+  Duration period{0};
+  Bytes line{0};
+  RegulatedCore charge;
+};
+
+/// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
+struct NamedSet {
+  StagedSet set;
+  std::vector<std::string> names;
+  Order order = Order::edf;
+  bool reserved = false; // CPU parts under SCHED_DEADLINE
+  /// The best-effort task with the longest device part; empty: none, or it is not that alone
+  std::string background;
+  std::optional<unsigned> compute_core;      // that executes device parts
+  std::optional<SwapFacts> swap;             // absent: nothing is swapped
+  std::map<unsigned, BudgetFacts> regulated; // by core
+  std::optional<Finding> obstacle;           // why no test of the device covers it
+  [[nodiscard]] bool pipelined() const { return swap && swap->rule == SwapRule::pipelined; }
+};
+
+} // namespace rtexec::policies
