@@ -3,7 +3,7 @@
 #include "config/text.hpp"
 #include "policies/charges.hpp"
 #include "policies/core_windows.hpp"
-#include "policies/partition.hpp"
+#include "policies/core_assignment.hpp"
 #include "policies/plan_memory.hpp"
 #include "policies/priorities.hpp"
 #include "policies/reservations.hpp"
@@ -109,59 +109,59 @@ Analysis analyse_static_priority(const NamedSet& named) {
           cores_are_free(named)};
 }
 
-void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> order,
+void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> urgency,
                       std::span<const CpuWindows> windows) {
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const StagedTask& task = named.set.tasks[i];
-    plan.tasks[order[i]].before_reservation = {Duration(runtime_of(task.before)), Duration(windows[i].before)};
-    plan.tasks[order[i]].after_reservation = {Duration(runtime_of(task.after)), Duration(windows[i].after)};
+    plan.tasks[urgency[i]].before_reservation = {Duration(runtime_of(task.before)), Duration(windows[i].before)};
+    plan.tasks[urgency[i]].after_reservation = {Duration(runtime_of(task.after)), Duration(windows[i].after)};
   }
 }
 
 Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service,
-                              std::span<const std::size_t> order, Effort effort) {
+                              std::span<const std::size_t> urgency, Effort effort) {
   Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
-  set_reservations(plan, named, order, found.windows);
+  set_reservations(plan, named, urgency, found.windows);
   Finding device = demand_finding(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
   return {std::move(device), core_findings(named, service), end_to_end_finding(named, service, found),
           std::move(found.bounds.tasks), false};
 }
 
 Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service,
-                                          std::span<const std::size_t> order, Effort effort) {
+                                          std::span<const std::size_t> urgency, Effort effort) {
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
-  set_reservations(plan, named, order, found.windows);
+  set_reservations(plan, named, urgency, found.windows);
   return {response_finding(named), core_findings(named, service), end_to_end_finding(named, service, found),
           std::move(found.bounds), found.fits && cores_are_free(named)};
 }
 
 Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named,
-                 std::span<const std::size_t> order, Effort effort) {
+                 std::span<const std::size_t> urgency, Effort effort) {
   const bool edf = plan.order == Order::edf;
   if (!reserved(tasks)) return edf ? analyse_edf(named, effort) : analyse_static_priority(named);
   const ServiceThread service = service_of(plan, tasks, board);
   plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
-  return edf ? analyse_reserved_edf(plan, named, service, order, effort)
-             : analyse_reserved_static_priority(plan, named, service, order, effort);
+  return edf ? analyse_reserved_edf(plan, named, service, urgency, effort)
+             : analyse_reserved_static_priority(plan, named, service, urgency, effort);
 }
 
-void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> order) {
+void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> urgency) {
   plan.proved = analysis.end_to_end.proved;
   plan.device_test = told(analysis.device, named);
   for (const Finding& core : analysis.cores) plan.core_tests.push_back(told(core, named));
   plan.end_to_end = told(analysis.end_to_end, named);
   for (std::size_t i = 0; i < analysis.bounds.size(); ++i) {
     const StageBounds& bounds = analysis.bounds[i];
-    set_stages(plan.tasks[order[i]], bounds);
+    set_stages(plan.tasks[urgency[i]], bounds);
     const bool alone = analysis.each_alone && bounds.settled && bounds.done <= named.set.tasks[i].deadline;
-    if (plan.proved || alone) promise(plan.tasks[order[i]], bounds);
+    if (plan.proved || alone) promise(plan.tasks[urgency[i]], bounds);
   }
 }
 
-void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> order) {
-  for (std::size_t rank = 0; rank < order.size(); ++rank) {
-    const Task& task = tasks.tasks[order[rank]];
-    PlannedTask& planned = plan.tasks[order[rank]];
+void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> urgency) {
+  for (std::size_t rank = 0; rank < urgency.size(); ++rank) {
+    const Task& task = tasks.tasks[urgency[rank]];
+    PlannedTask& planned = plan.tasks[urgency[rank]];
     planned.name = task.name;
     planned.wcet = *task.wcet;
     planned.core_rank = static_cast<unsigned>(rank);
@@ -171,19 +171,21 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> or
 }
 
 /// The plan with all that admission has to say of it.
-Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order, Effort effort) {
-  const NamedSet named = charged_set(plan, tasks, board, order);
-  const Analysis analysis = analyse(plan, tasks, board, named, order, refused_untested(named) ? Effort::quick : effort);
-  conclude(plan, analysis, named, order);
+Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
+              Effort effort) {
+  const NamedSet named = charged_set(plan, tasks, board, urgency);
+  const Analysis analysis =
+      analyse(plan, tasks, board, named, urgency, refused_untested(named) ? Effort::quick : effort);
+  conclude(plan, analysis, named, urgency);
   return plan;
 }
 
 /// Looks for volumes that are proved.
 class VolumeTrial {
  public:
-  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
               std::uint32_t overflow)
-      : plan_(plan), tasks_(tasks), board_(board), order_(order), overflow_(overflow) {}
+      : plan_(plan), tasks_(tasks), board_(board), urgency_(urgency), overflow_(overflow) {}
 
   /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
   /// parts may need volumes that leave it more.
@@ -197,14 +199,14 @@ class VolumeTrial {
       for (Nanos& each : charged) each *= times;
       if (auto proved = searched(charged)) return std::move(*proved);
     }
-    return examined(std::move(*closest_), tasks_, board_, order_, Effort::full);
+    return examined(std::move(*closest_), tasks_, board_, urgency_, Effort::full);
   }
 
  private:
   std::optional<Plan> searched(std::span<const Nanos> charged) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
-      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, order_, overflow_, eighths, charged))
+      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, urgency_, overflow_, eighths, charged))
         if (auto proved = tried(volumes)) return proved;
       if (!device_has_time_) break;
     }
@@ -213,11 +215,11 @@ class VolumeTrial {
 
   [[nodiscard]] bool lacks_load_room(const Plan& plan, std::span<const Nanos> charged) const {
     if (rule_of(plan.swap->policy) != SwapRule::pipelined) return false;
-    DeviceSet set = device_set(plan, tasks_, board_, order_, overflow_);
+    DeviceSet set = device_set(plan, tasks_, board_, urgency_, overflow_);
     Volumes volumes;
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      set.tasks[i].charged = charged[order_[i]];
-      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[order_[i]].swap_slots.size()));
+    for (std::size_t i = 0; i < urgency_.size(); ++i) {
+      set.tasks[i].charged = charged[urgency_[i]];
+      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[urgency_[i]].swap_slots.size()));
     }
     return without_load_room(set, volumes).has_value();
   }
@@ -227,9 +229,9 @@ class VolumeTrial {
     seen_.push_back(volumes);
     Plan assigned = plan_;
     assign_volumes(assigned, tasks_, volumes, overflow_);
-    const bool refused = refused_untested(charged_set(assigned, tasks_, board_, order_));
+    const bool refused = refused_untested(charged_set(assigned, tasks_, board_, urgency_));
     if (closest_ && refused) return std::nullopt;
-    Plan plan = examined(assigned, tasks_, board_, order_, Effort::quick);
+    Plan plan = examined(assigned, tasks_, board_, urgency_, Effort::quick);
     if (plan.proved) return plan;
     device_has_time_ = device_has_time_ || plan.device_test.proved;
     const Duration slack = refused ? Duration::min() : plan.end_to_end.slack;
@@ -242,7 +244,7 @@ class VolumeTrial {
   const Plan& plan_;
   const TaskSet& tasks_;
   const Board& board_;
-  std::span<const std::size_t> order_;
+  std::span<const std::size_t> urgency_;
   std::uint32_t overflow_;
   std::vector<Volumes> seen_;
   bool device_has_time_ = false;
@@ -250,25 +252,25 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
              std::uint32_t overflow) {
-  set_ranks(plan, tasks, order);
-  if (overflow > 0) return VolumeTrial(plan, tasks, board, order, overflow).run();
-  return examined(std::move(plan), tasks, board, order, Effort::full);
+  set_ranks(plan, tasks, urgency);
+  if (overflow > 0) return VolumeTrial(plan, tasks, board, urgency, overflow).run();
+  return examined(std::move(plan), tasks, board, urgency, Effort::full);
 }
 
 /// Searched priorities count where they prove what the others do not.
 Plan with_priorities(const Plan& plan, const TaskSet& tasks, const Board& board, std::uint32_t overflow) {
-  const std::vector<std::size_t> order = by_urgency(tasks);
-  Plan first = planned(plan, tasks, board, order, overflow);
+  const std::vector<std::size_t> urgency = by_urgency(tasks);
+  Plan first = planned(plan, tasks, board, urgency, overflow);
   if (first.proved || plan.order == Order::edf || tasks.executive.priorities != PriorityAssignment::audsley)
     return first;
   const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, tasks, board, tried).set; };
-  Plan searched = planned(plan, tasks, board, audsley(tasks, order, charged), overflow);
+  Plan searched = planned(plan, tasks, board, audsley(tasks, urgency, charged), overflow);
   return searched.proved ? std::move(searched) : std::move(first);
 }
 
-Result<Plan> plan_on(const Partition& cores, const TaskSet& tasks, const Board& board,
+Result<Plan> plan_on(const CoreAssignment& cores, const TaskSet& tasks, const Board& board,
                      std::span<const MemoryDemand> memory) {
   Plan plan;
   plan.order = tasks.executive.order;
@@ -291,7 +293,7 @@ Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const
   if (const auto valid = check(tasks, board, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
-  for (const Partition& cores : partitions(tasks, board)) {
+  for (const CoreAssignment& cores : core_assignments(tasks, board)) {
     Result<Plan> tried = plan_on(cores, tasks, board, memory);
     if (tried && tried->proved) return tried;
     const bool closer = !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack));

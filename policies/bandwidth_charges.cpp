@@ -143,13 +143,13 @@ std::optional<StallCharge> stall_charge(const CoreBudget& budget, const TaskSet&
 }
 
 void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board,
-                    std::span<const std::size_t> order) {
+                    std::span<const std::size_t> urgency) {
   if (named.names.empty()) return;
   for (const CoreBudget& budget : tasks.core_budgets) {
     const CounterFacts counter = counter_of(budget.core, board, tasks.bandwidth.event);
     Parts parts;
     std::size_t position = 0;
-    for (const std::size_t index : order) {
+    for (const std::size_t index : urgency) {
       if (!tasks.tasks[index].real_time()) continue;
       if (governs(budget, counter, plan.tasks[index].core)) parts.emplace_back(position, &tasks.tasks[index]);
       ++position;

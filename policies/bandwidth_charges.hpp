@@ -22,8 +22,8 @@ struct StallCharge {
                                                       const Board& board);
 
 /// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be
-/// charged. `named`: otherwise complete. `order`: the task indices that it was made of.
+/// charged. `named`: otherwise complete. `urgency`: the task indices that it was made of.
 void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board,
-                    std::span<const std::size_t> order);
+                    std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

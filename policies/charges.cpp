@@ -143,15 +143,6 @@ std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, c
 
 // ---- what no test covers ----
 
-Finding obstacle(const std::string& task, Nanos left, Nanos right, Reason reason) {
-  Finding finding;
-  finding.limiting = task;
-  finding.left = left;
-  finding.right = right;
-  finding.reason = std::move(reason);
-  return finding;
-}
-
 /// What it costs to compute digests is not known.
 std::optional<Finding> uncharged(const TaskSet& tasks) {
   if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
@@ -175,8 +166,10 @@ std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan
   });
   if (!task) return std::nullopt;
   const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*task));
-  return obstacle(plan.tasks[*task].name, charges.execution(tasks.tasks[*task]), bounded(Wide{swap.alpha()} * beside),
-                  NoLoadRoom{.beside = beside, .frames = frames});
+  return Finding{.limiting = plan.tasks[*task].name,
+                 .left = charges.execution(tasks.tasks[*task]),
+                 .right = bounded(Wide{swap.alpha()} * beside),
+                 .reason = NoLoadRoom{.beside = beside, .frames = frames}};
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
@@ -187,9 +180,10 @@ std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const 
   const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
     const Nanos needed = bounded(work + spare_runtime);
     if (needed <= reservation.runtime.count()) return std::nullopt;
-    return obstacle(
-        "", needed, reservation.runtime.count(),
-        ServiceOverrun{.thread = thread, .window = reservation.window.count(), .copies = copies(plan, tasks, board)});
+    return Finding{.left = needed,
+                   .right = reservation.runtime.count(),
+                   .reason = ServiceOverrun{
+                       .thread = thread, .window = reservation.window.count(), .copies = copies(plan, tasks, board)}};
   };
   const Nanos copying = service.copy->window.count();
   const Nanos deciding = service.reservation.window.count();
@@ -247,7 +241,7 @@ std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, co
   return executions;
 }
 
-NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order) {
+NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency) {
   const DeviceCharges charges(plan, tasks, board);
   std::optional<SwapCharges> swap;
   std::optional<SwapBlocking> blocking;
@@ -258,7 +252,7 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
   named.set.release_jitter = board.release_latency.count();
   named.compute_core = board.compute_core;
   if (pauses(tasks, board)) named.set.device_delay = longest_pause;
-  for (const std::size_t index : order) {
+  for (const std::size_t index : urgency) {
     const Task& task = tasks.tasks[index];
     const Nanos execution = charges.execution(task);
     const SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), *blocking,
@@ -283,7 +277,7 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
     }
   }
   if (swap) add_swapping(named, *swap, plan, tasks, board, charges, *blocking);
-  add_regulation(named, plan, tasks, board, order);
+  add_regulation(named, plan, tasks, board, urgency);
   return named;
 }
 

@@ -25,9 +25,9 @@ namespace rtexec::policies {
 /// How long the device part of each task may take, with all that is charged to it; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, const Board& board);
 
-/// `order`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its volumes
-/// are assigned. Every task has a wcet.
+/// `urgency`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its
+/// volumes are assigned. Every task has a wcet.
 [[nodiscard]] NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                   std::span<const std::size_t> order);
+                                   std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

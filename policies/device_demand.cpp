@@ -154,10 +154,10 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
   const auto top = device.horizon(analysis.tightest.slack());
   if (!top) return analysis;
-  if (const auto hopeless = impossible(tasks)) {
+  if (const auto late = impossible(tasks)) {
     analysis.settled = true;
-    analysis.tightest = *hopeless;
-    analysis.slack.assign(tasks.size(), hopeless->slack());
+    analysis.tightest = *late;
+    analysis.slack.assign(tasks.size(), late->slack());
     return analysis;
   }
   const Wide highest = std::max<Wide>(*top, last.deadline);

@@ -144,11 +144,7 @@ struct Finding {
 
 /// Of what tests presuppose.
 [[nodiscard]] inline Finding unmet(Reason reason, const std::string& task = {}) {
-  Finding finding;
-  finding.limiting = task;
-  finding.left = 1;
-  finding.reason = std::move(reason);
-  return finding;
+  return {.limiting = task, .left = 1, .reason = std::move(reason)};
 }
 
 // ---- the set ----

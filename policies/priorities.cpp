@@ -18,28 +18,29 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
     }
     return std::tuple(!task.real_time(), value, index);
   };
-  std::vector<std::size_t> order(tasks.tasks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, key);
-  return order;
+  std::vector<std::size_t> urgency(tasks.tasks.size());
+  std::iota(urgency.begin(), urgency.end(), std::size_t{0});
+  std::ranges::sort(urgency, {}, key);
+  return urgency;
 }
 
-std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> order, const ChargedSet& charged) {
-  const auto real_time = std::ranges::partition_point(order, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
-  for (auto level = real_time; level != order.begin(); --level) {
+std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
+  const auto real_time =
+      std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
+  for (auto level = real_time; level != urgency.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {
       std::rotate(candidate, candidate + 1, level);
-      const auto position = static_cast<std::size_t>(level - order.begin()) - 1;
-      const StageBounds bounds = static_priority_bound(charged(order), position);
-      return bounds.settled && bounds.done <= tasks.tasks[order[position]].deadline.count();
+      const auto position = static_cast<std::size_t>(level - urgency.begin()) - 1;
+      const StageBounds bounds = static_priority_bound(charged(urgency), position);
+      return bounds.settled && bounds.done <= tasks.tasks[urgency[position]].deadline.count();
     };
-    for (auto candidate = level; candidate != order.begin();) {
+    for (auto candidate = level; candidate != urgency.begin();) {
       if (keeps(--candidate)) break;
       std::rotate(candidate, level - 1, level); // back to where it was
-      if (candidate == order.begin()) return order;
+      if (candidate == urgency.begin()) return urgency;
     }
   }
-  return order;
+  return urgency;
 }
 
 } // namespace rtexec::policies

@@ -16,13 +16,13 @@ namespace rtexec::policies {
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
 /// The set as the analysis sees it, for an order of tasks.
-using ChargedSet = std::function<StagedSet(std::span<const std::size_t> order)>;
+using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 
-/// Audsley's search: the lowest priority goes to the first task, in the reverse of `order`, that keeps its deadline
+/// Audsley's search: the lowest priority goes to the first task, in the reverse of `urgency`, that keeps its deadline
 /// there while those that are not placed yet keep theirs above it; and so on upwards. Where only the device counts, it
 /// finds an order if there is one; CPU parts make the bound of a task depend on the order above it, so the result is to
-/// be examined as a whole. Where no task fits, the rest stays in `order`.
-[[nodiscard]] std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> order,
+/// be examined as a whole. Where no task fits, the rest stays in `urgency`.
+[[nodiscard]] std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency,
                                                const ChargedSet& charged);
 
 } // namespace rtexec::policies

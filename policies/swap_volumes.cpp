@@ -101,9 +101,9 @@ DeviceTest test_for(SwapPolicy policy, Order order) {
 }
 
 /// In the order of the plan.
-Volumes by_task(const Volumes& volumes, std::span<const std::size_t> order) {
+Volumes by_task(const Volumes& volumes, std::span<const std::size_t> urgency) {
   Volumes result(volumes.size());
-  for (std::size_t i = 0; i < volumes.size(); ++i) result[order[i]] = volumes[i];
+  for (std::size_t i = 0; i < volumes.size(); ++i) result[urgency[i]] = volumes[i];
   return result;
 }
 
@@ -137,7 +137,7 @@ std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most
 
 } // namespace
 
-DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> order,
+DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
                      std::uint32_t overflow) {
   DeviceSet set{.tasks = {}, .overflow = overflow, .copy_engines = board.copy_engines, .cost = {}};
   if (plan.swap) {
@@ -146,7 +146,7 @@ DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board,
     set.cost.in_fixed += board.dispatch;
     set.cost.out_fixed += board.dispatch;
   }
-  for (const std::size_t index : order) set.tasks.push_back(device_task(plan, tasks, board, index));
+  for (const std::size_t index : urgency) set.tasks.push_back(device_task(plan, tasks, board, index));
   return set;
 }
 
@@ -166,13 +166,13 @@ Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& boar
 }
 
 std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                  std::span<const std::size_t> order, std::uint32_t overflow, int eighths,
+                                  std::span<const std::size_t> urgency, std::uint32_t overflow, int eighths,
                                   std::span<const Nanos> charged) {
-  DeviceSet set = device_set(plan, tasks, board, order, overflow);
-  for (std::size_t i = 0; i < charged.size(); ++i) set.tasks[i].charged = charged[order[i]];
+  DeviceSet set = device_set(plan, tasks, board, urgency, overflow);
+  for (std::size_t i = 0; i < charged.size(); ++i) set.tasks[i].charged = charged[urgency[i]];
   for (DeviceTask& task : set.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
   std::vector<Volumes> found = volumes_for(set, test_for(plan.swap->policy, plan.order), plan.order);
-  for (Volumes& volumes : found) volumes = by_task(volumes, order);
+  for (Volumes& volumes : found) volumes = by_task(volumes, urgency);
   return found;
 }
 

@@ -19,9 +19,9 @@
 namespace rtexec::policies {
 
 /// The set as tests of the device alone see it: the deadlines without CPU parts, every part with the board's charges.
-/// `order`: task indices, the most urgent first; its tasks are in this order.
+/// `urgency`: task indices, the most urgent first; its tasks are in this order.
 [[nodiscard]] DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                   std::span<const std::size_t> order, std::uint32_t overflow);
+                                   std::span<const std::size_t> urgency, std::uint32_t overflow);
 
 /// bad_input: a task is to swap more than it can. not_proved, with the numbers: no volumes fit.
 [[nodiscard]] Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
@@ -32,7 +32,7 @@ namespace rtexec::policies {
 /// `eighths` of what CPU parts leave of the deadlines. `charged`: executions as the analysis charges them, by task, for
 /// condition (M); empty: as they are.
 [[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                                std::span<const std::size_t> order, std::uint32_t overflow,
+                                                std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
 
 /// Gives each task its swap slots and their volume, and the plan its frames. `volumes` must be of swap_volumes(); may

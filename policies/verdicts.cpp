@@ -16,14 +16,8 @@ std::set<unsigned> cores_of(const NamedSet& named) {
 
 /// Of a task, or of none.
 Finding found(AdmissionTest test, bool proved, const std::string& limiting, Nanos left, Nanos right, Reason reason) {
-  Finding finding;
-  finding.test = test;
-  finding.proved = proved;
-  finding.limiting = limiting;
-  finding.left = left;
-  finding.right = right;
-  finding.reason = std::move(reason);
-  return finding;
+  return {
+      .test = test, .proved = proved, .limiting = limiting, .left = left, .right = right, .reason = std::move(reason)};
 }
 
 // ---- what needs no analysis ----

@@ -7,7 +7,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
-#include "policies/release_gate.hpp"
+#include "policies/overrun_handler.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -87,7 +87,7 @@ int check(const Options& options) {
   note_absent_cores(out, executive->plan());
   nlohmann::json told = to_json(executive->plan(), comparison);
   if (options.headroom) {
-    const policies::Headroom room = find_headroom(*executive, out);
+    const policies::Sensitivity room = find_headroom(*executive, out);
     print_headroom(out, room);
     told["headroom"] = to_json(room);
   }

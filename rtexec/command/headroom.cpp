@@ -13,7 +13,7 @@ namespace rtexec::command {
 using nlohmann::json;
 using policies::Edge;
 using policies::Factor;
-using policies::Headroom;
+using policies::Sensitivity;
 
 namespace {
 
@@ -55,32 +55,35 @@ template <class Value> json to_json(const Edge<Value>& edge) {
 
 json to_json(const std::optional<Edge<Factor>>& edge) { return edge ? to_json(*edge) : json(nullptr); }
 
-json by_task(const Headroom& room, const std::optional<Edge<Factor>>& all, Edge<Factor> policies::TaskHeadroom::*each) {
+json by_task(const Sensitivity& room, const std::optional<Edge<Factor>>& all,
+             Edge<Factor> policies::TaskSensitivity::*each) {
   if (!all) return nullptr;
   json tasks = json::object();
-  for (const policies::TaskHeadroom& task : room.tasks) tasks[task.name] = to_json(task.*each);
+  for (const policies::TaskSensitivity& task : room.tasks) tasks[task.name] = to_json(task.*each);
   return {{"all", to_json(*all)}, {"by_task", tasks}};
 }
 
 } // namespace
 
-Headroom find_headroom(const Executive& executive, std::ostream& out) {
+Sensitivity find_headroom(const Executive& executive, std::ostream& out) {
   Progress progress(out);
   const auto begin = std::chrono::steady_clock::now();
   bool shown = false;
-  return policies::headroom(executive.tasks(), executive.board(), executive.plan(),
-                            [&](std::size_t done, std::size_t all) {
-                              shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
-                              if (shown) static_cast<void>(progress("looking for headroom", done, all, "quantities"));
-                            });
+  return policies::sensitivity(executive.tasks(), executive.board(), executive.plan(),
+                               [&](std::size_t done, std::size_t all) {
+                                 shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
+                                 if (shown)
+                                   static_cast<void>(progress("looking for headroom", done, all, "quantities"));
+                               });
 }
 
-void print_headroom(std::ostream& out, const Headroom& room) {
-  out << "Headroom: factors of one quantity alone with which the set is still proved, and the next that are not (steps "
+void print_headroom(std::ostream& out, const Sensitivity& room) {
+  out << "Sensitivity: factors of one quantity alone with which the set is still proved, and the next that are not "
+         "(steps "
          "of 0.1 %, from 0.01 to 100)\n";
   if (room.wcet && room.period) {
     Table table({"task", "wcet proved", "not proved", "limits", "period proved", "not proved", "limits"});
-    for (const policies::TaskHeadroom& task : room.tasks) add_row(table, task.name, task.wcet, task.period);
+    for (const policies::TaskSensitivity& task : room.tasks) add_row(table, task.name, task.wcet, task.period);
     add_row(table, "(all)", *room.wcet, *room.period);
     table.print(out);
     out << "  wcet of one task: its device part; of all: every part\n";
@@ -91,9 +94,9 @@ void print_headroom(std::ostream& out, const Headroom& room) {
       << '\n';
 }
 
-json to_json(const Headroom& room) {
-  return {{"wcet_factor", by_task(room, room.wcet, &policies::TaskHeadroom::wcet)},
-          {"period_factor", by_task(room, room.period, &policies::TaskHeadroom::period)},
+json to_json(const Sensitivity& room) {
+  return {{"wcet_factor", by_task(room, room.wcet, &policies::TaskSensitivity::wcet)},
+          {"period_factor", by_task(room, room.period, &policies::TaskSensitivity::period)},
           {"bandwidth_factor", to_json(room.bandwidth)},
           {"wcet_factor_to_prove", to_json(room.wcet_to_prove)},
           {"capacity_bytes", to_json(room.capacity)}};

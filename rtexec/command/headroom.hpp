@@ -1,7 +1,7 @@
 // `rtexec check --headroom`: how far a set is from the edge of its proof, for people and as JSON.
 #pragma once
 
-#include "policies/headroom.hpp"
+#include "policies/sensitivity.hpp"
 #include <rtexec/executive.hpp>
 
 #include <nlohmann/json.hpp>
@@ -11,11 +11,11 @@
 namespace rtexec::command {
 
 /// Tells `out` how far it is, where that takes long.
-[[nodiscard]] policies::Headroom find_headroom(const Executive& executive, std::ostream& out);
+[[nodiscard]] policies::Sensitivity find_headroom(const Executive& executive, std::ostream& out);
 
-void print_headroom(std::ostream& out, const policies::Headroom& room);
+void print_headroom(std::ostream& out, const policies::Sensitivity& room);
 
 /// Each edge: `proved` and `not_proved`, null where there is none, and the `reason`.
-[[nodiscard]] nlohmann::json to_json(const policies::Headroom& room);
+[[nodiscard]] nlohmann::json to_json(const policies::Sensitivity& room);
 
 } // namespace rtexec::command

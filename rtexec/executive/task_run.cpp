@@ -29,7 +29,7 @@ void TaskRun::release_loop() noexcept {
   warm_up_once();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
-    policies::ReleaseGate gate(task_.on_overrun, task_.period, *start + task_.offset);
+    policies::OverrunHandler gate(task_.on_overrun, task_.period, *start + task_.offset);
     observer_ = &statistics_;
     release_jobs(gate, end);
     count_unserved(gate.next(), end);
@@ -79,7 +79,7 @@ std::optional<Instant> TaskRun::await_start() noexcept {
   }
 }
 
-void TaskRun::release_jobs(policies::ReleaseGate& gate, Instant end) noexcept {
+void TaskRun::release_jobs(policies::OverrunHandler& gate, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
   while (gate.next() < end && await_release(gate.next())) {
     const Instant nominal = gate.next();

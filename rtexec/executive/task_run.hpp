@@ -5,7 +5,7 @@
 // have a SCHED_DEADLINE reservation of its own.
 #pragma once
 
-#include "policies/release_gate.hpp"
+#include "policies/overrun_handler.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/job_handshake.hpp"
 #include "rtexec/executive/run_control.hpp"
@@ -76,7 +76,7 @@ class TaskRun final : public DeviceClient {
   void leave_regulation() noexcept;
   void warm_up_once() noexcept;
   std::optional<Instant> await_start() noexcept;
-  void release_jobs(policies::ReleaseGate& gate, Instant end) noexcept;
+  void release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
   void start_job(const Job& job) noexcept;
   bool await_release(Instant when) noexcept;

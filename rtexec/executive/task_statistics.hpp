@@ -7,7 +7,7 @@
 #include <rtexec/task_set.hpp>
 #include "hal/thread.hpp"
 #include "policies/device_scheduler.hpp"
-#include "policies/release_gate.hpp"
+#include "policies/overrun_handler.hpp"
 #include "rtexec/executive/ring.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "rtexec/statistics/histogram.hpp"

@@ -1,6 +1,6 @@
 #include "rtexec/simulator/simulator.hpp"
 
-#include "policies/release_gate.hpp"
+#include "policies/overrun_handler.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -30,7 +30,7 @@ class Simulation {
     engines_.resize(plan.swap ? plan.swap->copy_engines : 0);
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
-      runs_.emplace_back(policies::ReleaseGate(task.on_overrun, task.period, Instant{} + task.offset));
+      runs_.emplace_back(policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset));
       runs_[i].core = core_index(plan.tasks[i].core);
       release_at_.push_back(never);
       ready_at_.push_back(never);
@@ -58,10 +58,10 @@ class Simulation {
   enum class Phase : std::uint8_t { idle, latent, before, queued, device, after };
 
   struct TaskRun {
-    explicit TaskRun(policies::ReleaseGate releases) : gate(releases) {}
-    policies::ReleaseGate gate;
+    explicit TaskRun(policies::OverrunHandler releases) : overruns(releases) {}
+    policies::OverrunHandler overruns;
     Phase phase = Phase::idle;
-    bool gate_waits = false; // the gate waits for the end of the job
+    bool awaits_end = false; // a release waits for the end of the job
     bool abandoned = false;  // the job's end is no completion
     std::uint64_t job = 0;
     Instant nominal{};
@@ -157,13 +157,13 @@ class Simulation {
 
   void choose_release(std::uint32_t task) {
     TaskRun& run = runs_[task];
-    if (options_.release) run.gate.postpone(options_.release(task, run.gate.next()));
-    set_timer(release_at_, task, run.gate.next());
+    if (options_.release) run.overruns.postpone(options_.release(task, run.overruns.next()));
+    set_timer(release_at_, task, run.overruns.next());
   }
 
   void look_at_gate(std::uint32_t task) {
     TaskRun& run = runs_[task];
-    const ReleaseDecision decision = run.gate.at_release(run.phase != Phase::idle);
+    const ReleaseDecision decision = run.overruns.at_release(run.phase != Phase::idle);
     switch (decision.kind) {
     case ReleaseDecision::Kind::start: return release(task, decision);
     case ReleaseDecision::Kind::skip:
@@ -171,7 +171,7 @@ class Simulation {
       return choose_release(task);
     case ReleaseDecision::Kind::abort_and_wait:
     case ReleaseDecision::Kind::wait:
-      run.gate_waits = true;
+      run.awaits_end = true;
       set_timer(release_at_, task, never);
       if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
       return;
@@ -181,7 +181,7 @@ class Simulation {
 
   void release(std::uint32_t task, const ReleaseDecision& decision) {
     TaskRun& run = runs_[task];
-    run.gate_waits = false;
+    run.awaits_end = false;
     run.abandoned = false;
     run.job = decision.job;
     run.nominal = decision.nominal;
@@ -220,7 +220,7 @@ class Simulation {
       observe(Step::Kind::completion, task);
     }
     if (run.abandoned || response > tasks_.tasks[task].deadline) count_miss(task);
-    if (run.gate_waits && !over_) release(task, run.gate.after_wait(now_));
+    if (run.awaits_end && !over_) release(task, run.overruns.after_wait(now_));
   }
 
   void count_miss(std::uint32_t task) {
@@ -232,8 +232,8 @@ class Simulation {
     for (std::uint32_t task = 0; task < runs_.size(); ++task) {
       const TaskRun& run = runs_[task];
       TaskStatistics& statistics = outcome_.tasks[task];
-      statistics.released = run.gate.released();
-      statistics.skipped = run.gate.skipped();
+      statistics.released = run.overruns.released();
+      statistics.skipped = run.overruns.skipped();
       if (run.phase != Phase::idle) statistics.unfinished = outcome_.end - run.nominal;
       if (run.phase != Phase::idle && (run.abandoned || outcome_.end > run.nominal + tasks_.tasks[task].deadline))
         ++statistics.missed;
@@ -390,7 +390,7 @@ class Simulation {
   policies::DeviceScheduler scheduler_;
   policies::Actions actions_;
   std::vector<TaskRun> runs_;
-  std::vector<Instant> release_at_; // by task: its gate is looked at next
+  std::vector<Instant> release_at_; // by task: its overruns is looked at next
   std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready
   Instant next_timer_ = never;      // the earliest of both
   bool timers_changed_ = true;

@@ -1,4 +1,4 @@
-// Runs a plan in virtual time: the same DeviceScheduler and ReleaseGate as the executive, under simulated cores
+// Runs a plan in virtual time: the same DeviceScheduler and OverrunHandler as the executive, under simulated cores
 // (preemptive, static priority by core rank, tasks pinned) and a simulated device with one or two copy engines, as the
 // plan says: two copy one way each, one copies both ways, and each serves its transfers in the order of their actions.
 // Deterministic: the same inputs give the same run.

@@ -12,11 +12,11 @@
 namespace rtexec::test {
 
 struct PipelinedFaults {
-  bool staged_load = false;  // the job that is staged when a busy period begins costs nothing
-  bool running_job = false;  // the one that executes then costs nothing
-  bool pairing = false;      // every job costs max(C, o), as if each executed beside its own load
-  bool landing_room = false; // frames for each job by itself are enough
-  bool bypass = false;       // a job that bypasses costs its execution alone
+  bool staged_load = false; // the job that is staged when a busy period begins costs nothing
+  bool running_job = false; // the one that executes then costs nothing
+  bool pairing = false;     // every job costs max(C, o), as if each executed beside its own load
+  bool load_room = false;   // frames for each job by itself are enough
+  bool bypass = false;      // a job that bypasses costs its execution alone
 };
 
 struct PipelinedTask {
@@ -49,7 +49,7 @@ inline bool memory_fits(const PipelinedSet& set, const PipelinedFaults& faults) 
     for (std::size_t j = 0; j < set.tasks.size(); ++j)
       if (j != k) other = std::max(other, set.tasks[j].chunks);
     if (task.chunks > set.frames) return false;
-    if (!faults.landing_room && task.chunks + other > set.frames &&
+    if (!faults.load_room && task.chunks + other > set.frames &&
         set.per_chunk * (set.frames - task.chunks) < task.device)
       return false;
   }

@@ -14,7 +14,7 @@ namespace rtexec::test {
 struct SerialFaults {
   bool blocking = false;       // nothing blocks
   bool running_job = false;    // a blocking job does not wait for the one that executes
-  bool stray = false;          // unguarded: what leaves for others is not charged, as published
+  bool uncharged = false;      // rt_swap: what leaves for others is not charged, as published
   bool swap_out = false;       // jobs cost O_in + C
   bool one_chunk_less = false; // of each swap
   bool first_job = false;      // each task has one job
@@ -60,7 +60,7 @@ inline Costs costs_of(const DeviceSet& set, const Volumes& volumes, const Serial
   }
   if (set.rule != policies::SwapRule::rt_swap)
     costs.once = swapping > 0 ? (swapping + 1) * set.cost.out_fixed.count() : 0;
-  else if (faults.stray) costs.once = std::max(region, *std::ranges::max_element(costs.out));
+  else if (faults.uncharged) costs.once = std::max(region, *std::ranges::max_element(costs.out));
   else costs.once = region + (swapping > 0 ? largest * out + (2 * swapping + 1) * set.cost.out_fixed.count() : 0);
   if (faults.blocking) costs.once = 0;
   return costs;

@@ -132,7 +132,7 @@ TEST(SwapCharges, BestEffortTasksBlockWithTheirLoads) {
   EXPECT_EQ(named.set.background_load, 49 * ms);
 }
 
-TEST(SwapCharges, WithoutLandingRoomNothingIsPromised) {
+TEST(SwapCharges, WithoutLoadRoomNothingIsPromised) {
   Assigned pair = assigned(SwapPolicy::pipelined); // three frames beside a job's own: 33 ms
   pair.tasks.tasks[1].wcet->device = 33ms;
   EXPECT_FALSE(charged(pair).obstacle);

@@ -105,7 +105,7 @@ class VolumesOfSerialTests : public testing::TestWithParam<Case> {};
 TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
   const auto& [name, test, traits] = GetParam();
   Random random(31);
-  int provable = 0, hopeless = 0, missed = 0;
+  int provable = 0, unprovable = 0, missed = 0;
   std::string first;
   for (int i = 0; i < 4000; ++i) {
     const DeviceSet set = random_set(random, test, traits);
@@ -120,7 +120,7 @@ TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
     const std::vector<Volumes> found = volumes_for(set, test, order_of(test));
     const bool proved = !found.empty() && test_device(set, test, order_of(test), found.front()).proved;
     ASSERT_TRUE(best || !proved);
-    (best ? provable : hopeless)++;
+    (best ? provable : unprovable)++;
     const bool as_good =
         !best || (proved && (test != DeviceTest::theorem1 ||
                              std::accumulate(found.front().begin(), found.front().end(), 0U) == least));
@@ -129,7 +129,7 @@ TEST_P(VolumesOfSerialTests, AreFoundWhereAnyAreProved) {
       first = described(set) + "\nproved with" + text_of(*best) + ", found" +
               (found.empty() ? " none" : text_of(found.front()));
   }
-  EXPECT_GT(std::min(provable, hopeless), 200);
+  EXPECT_GT(std::min(provable, unprovable), 200);
   const bool by_the_chunk = !traits.fixed_costs && !traits.constants && !traits.short_deadlines;
   const int permille = test == DeviceTest::theorem1 ? 0 : by_the_chunk ? 1 : 10;
   EXPECT_LE(missed * 1000, provable * permille) << missed << " of " << provable << "\n" << first;
@@ -197,7 +197,7 @@ TEST(VolumesOfTheorem1, AreWrittenForTheSolver) {
   }
 }
 
-/// The serial tests agree with a second writing of their formulas, guarded or not.
+/// The serial tests agree with a second writing of their formulas, by either rule.
 TEST(SerialTests, AgreeWithAReference) {
   Random random(32);
   int agreed[2] = {0, 0};

@@ -313,7 +313,8 @@ std::vector<Subject> broken_tests() {
   constexpr Order edf = Order::edf, fixed = Order::static_priority;
   return {
       theorem1(),
-      broken_serial("rt-swap: strays not charged", SwapPolicy::rt_swap, DeviceTest::baker, {.stray = true}),
+      broken_serial("rt-swap: chunks that leave for others not charged", SwapPolicy::rt_swap, DeviceTest::baker,
+                    {.uncharged = true}),
       broken_serial("serial demand: no blocking", SwapPolicy::serial, DeviceTest::demand, {.blocking = true}),
       broken_serial("serial demand: running job free", SwapPolicy::serial, DeviceTest::demand, {.running_job = true}),
       broken_serial("serial demand: swap-outs free", SwapPolicy::serial, DeviceTest::demand, {.swap_out = true}),
@@ -327,7 +328,7 @@ std::vector<Subject> broken_tests() {
       broken_pipelined("pipelined static 2: staged load free", fixed, 2, {.staged_load = true}),
       broken_pipelined("pipelined edf 2: running job free", edf, 2, {.running_job = true}),
       broken_pipelined("pipelined edf 2: max(C, o) each", edf, 2, {.pairing = true}),
-      broken_pipelined("pipelined edf 1: (M) left out", edf, 1, {.landing_room = true}),
+      broken_pipelined("pipelined edf 1: (M) left out", edf, 1, {.load_room = true}),
       broken_pipelined("pipelined static 1: bypass costs C", fixed, 1, {.bypass = true}),
       broken_stages("end-to-end static: no device blocking", fixed, {.device_blocking = true}),
       broken_stages("end-to-end static: last part's jitter", fixed, {.last_part_jitter = true}),

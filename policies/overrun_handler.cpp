@@ -1,13 +1,13 @@
-#include "policies/release_gate.hpp"
+#include "policies/overrun_handler.hpp"
 
 namespace rtexec::policies {
 
 using Kind = ReleaseDecision::Kind;
 
-ReleaseGate::ReleaseGate(OnOverrun policy, Duration period, Instant first_release)
+OverrunHandler::OverrunHandler(OnOverrun policy, Duration period, Instant first_release)
     : policy_(policy), period_(period), next_(first_release) {}
 
-ReleaseDecision ReleaseGate::at_release(bool outstanding) noexcept {
+ReleaseDecision OverrunHandler::at_release(bool outstanding) noexcept {
   if (!outstanding) return start();
   switch (policy_) {
   case OnOverrun::skip: return skip();
@@ -19,20 +19,20 @@ ReleaseDecision ReleaseGate::at_release(bool outstanding) noexcept {
   return {Kind::stop, jobs_, next_};
 }
 
-ReleaseDecision ReleaseGate::after_wait(Instant now) noexcept {
+ReleaseDecision OverrunHandler::after_wait(Instant now) noexcept {
   if (policy_ == OnOverrun::re_phase) next_ = now;
   if (policy_ == OnOverrun::abort_job)
     while (next_ + period_ <= now) skip();
   return start();
 }
 
-ReleaseDecision ReleaseGate::start() noexcept {
+ReleaseDecision OverrunHandler::start() noexcept {
   const ReleaseDecision decision{Kind::start, jobs_++, next_};
   next_ += period_;
   return decision;
 }
 
-ReleaseDecision ReleaseGate::skip() noexcept {
+ReleaseDecision OverrunHandler::skip() noexcept {
   const ReleaseDecision decision{Kind::skip, jobs_, next_};
   next_ += period_;
   ++skipped_;

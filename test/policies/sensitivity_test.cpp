@@ -1,5 +1,5 @@
 // How far sets are from the edge: by hand, by scanning the whole grid, and by planning again with what was reported.
-#include "policies/headroom.hpp"
+#include "policies/sensitivity.hpp"
 #include "test/policies/sets.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ struct Scene {
     const auto made = plan();
     return made && made->proved;
   }
-  [[nodiscard]] Headroom room() const { return headroom(tasks, board, plan().value()); }
+  [[nodiscard]] Sensitivity room() const { return sensitivity(tasks, board, plan().value()); }
 };
 
 Scene scene_of(std::vector<Task> tasks, Order order = Order::edf) {
@@ -112,7 +112,7 @@ void expect_edge(const Scene& scene, const Edge<Factor>& edge, const Change& cha
 }
 
 void expect_edges(const Scene& scene) {
-  const Headroom room = scene.room();
+  const Sensitivity room = scene.room();
   if (room.wcet_to_prove) return expect_edge(scene, *room.wcet_to_prove, all_wcets, "to prove");
   ASSERT_EQ(room.tasks.size(), scene.tasks.tasks.size());
   for (std::size_t i = 0; i < room.tasks.size(); ++i) {
@@ -126,8 +126,8 @@ void expect_edges(const Scene& scene) {
 
 // ---- by hand ----
 
-TEST(Headroom, OfOneTaskIsWhatItsDeadlineLeaves) {
-  const Headroom room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
+TEST(Sensitivity, OfOneTaskIsWhatItsDeadlineLeaves) {
+  const Sensitivity room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
   ASSERT_EQ(room.tasks.size(), 1u);
   EXPECT_EQ(room.tasks[0].name, "a");
   EXPECT_NEAR(room.tasks[0].wcet.proved->value(), 4.0, 0.004);
@@ -142,34 +142,34 @@ TEST(Headroom, OfOneTaskIsWhatItsDeadlineLeaves) {
   EXPECT_FALSE(room.wcet_to_prove);
 }
 
-TEST(Headroom, ADeadlineBelowThePeriodStaysUntilThePeriodReachesIt) {
+TEST(Sensitivity, ADeadlineBelowThePeriodStaysUntilThePeriodReachesIt) {
   Scene scene = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})});
   scene.tasks.tasks[0].deadline = 5ms;
-  const Headroom room = scene.room();
+  const Sensitivity room = scene.room();
   EXPECT_NEAR(room.tasks[0].period.proved->value(), 0.4, 0.0004);
   scene.tasks.tasks[0].deadline = 4ms;
   EXPECT_EQ(scene.room().tasks[0].wcet.proved, Factor{});
   EXPECT_NEAR(scene.room().tasks[0].period.proved->value(), 0.4, 0.0004);
 }
 
-TEST(Headroom, OfATightSetIsOne) {
-  const Headroom room = scene_of({task_of("a", 4ms, {1ms, 2ms, 1ms})}).room();
+TEST(Sensitivity, OfATightSetIsOne) {
+  const Sensitivity room = scene_of({task_of("a", 4ms, {1ms, 2ms, 1ms})}).room();
   for (const Edge<Factor>& edge : {room.tasks[0].wcet, room.tasks[0].period, *room.wcet, *room.period})
     EXPECT_EQ(edge.proved, Factor{});
   EXPECT_NEAR(room.wcet->not_proved->value(), 1.001, 1e-9);
   EXPECT_NEAR(room.period->not_proved->value(), 0.999, 1e-9);
 }
 
-TEST(Headroom, EndsAtAHundred) {
-  const Headroom room = scene_of({task_of("a", 1s, {0ms, 1us, 0ms})}).room();
+TEST(Sensitivity, EndsAtAHundred) {
+  const Sensitivity room = scene_of({task_of("a", 1s, {0ms, 1us, 0ms})}).room();
   EXPECT_NEAR(room.wcet->proved->value(), 100, 1e-9);
   EXPECT_NEAR(room.period->proved->value(), 0.01, 1e-9);
   EXPECT_FALSE(room.wcet->not_proved || room.period->not_proved);
   EXPECT_EQ(room.wcet->reason, "");
 }
 
-TEST(Headroom, SaysByHowMuchExecutionTimesMustShrink) {
-  const Headroom room = scene_of({task_of("a", 5ms, {1ms, 8ms, 1ms})}).room();
+TEST(Sensitivity, SaysByHowMuchExecutionTimesMustShrink) {
+  const Sensitivity room = scene_of({task_of("a", 5ms, {1ms, 8ms, 1ms})}).room();
   EXPECT_TRUE(room.tasks.empty());
   EXPECT_FALSE(room.wcet || room.period || room.bandwidth);
   EXPECT_NEAR(room.wcet_to_prove.value().proved->value(), 0.5, 0.0005);
@@ -177,23 +177,23 @@ TEST(Headroom, SaysByHowMuchExecutionTimesMustShrink) {
   EXPECT_FALSE(room.capacity.proved) << "memory is not what it lacks";
 }
 
-TEST(Headroom, NothingMayHelp) {
+TEST(Sensitivity, NothingMayHelp) {
   Board board = board_of();
   board.context_switch = 1ms;
   Scene scene = scene_of({task_of("a", 3ms, {1ms, 1ms, 1ms})});
   scene.board = board;
-  const Headroom room = scene.room();
+  const Sensitivity room = scene.room();
   EXPECT_FALSE(room.wcet_to_prove.value().proved);
   EXPECT_EQ(room.wcet_to_prove->reason, "task 'a'");
 }
 
 // ---- memory and copies ----
 
-TEST(Headroom, OfMemoryEndsWhereTheSetIsNoLongerProved) {
+TEST(Sensitivity, OfMemoryEndsWhereTheSetIsNoLongerProved) {
   for (const std::uint64_t capacity : {1024u, 12u, 9u}) {
     const Scene scene = swapping(capacity);
     ASSERT_TRUE(scene.proved());
-    const Headroom room = scene.room();
+    const Sensitivity room = scene.room();
     std::uint64_t smallest = capacity;
     while (swapping(smallest - 1).proved()) --smallest;
     EXPECT_EQ(room.capacity.proved, chunk * smallest);
@@ -202,7 +202,7 @@ TEST(Headroom, OfMemoryEndsWhereTheSetIsNoLongerProved) {
   }
 }
 
-TEST(Headroom, SaysHowMuchMemoryWouldProve) {
+TEST(Sensitivity, SaysHowMuchMemoryWouldProve) {
   const Scene scene = swapping(6, 6ms);
   ASSERT_TRUE(scene.plan());
   ASSERT_FALSE(scene.proved());
@@ -216,30 +216,30 @@ TEST(Headroom, SaysHowMuchMemoryWouldProve) {
   EXPECT_EQ(small.room().capacity.proved, chunk * enough) << "also on a board that has less";
 }
 
-TEST(Headroom, DoesNotDependOnWhatIsResidentAtTheStart) {
+TEST(Sensitivity, DoesNotDependOnWhatIsResidentAtTheStart) {
   Scene scene = swapping(6, 6ms);
-  const Headroom room = scene.room();
+  const Sensitivity room = scene.room();
   for (Task& task : scene.tasks.tasks) task.resident = scene.plan()->tasks[2].swap_volume > chunk ? chunk : Bytes{0};
   ASSERT_TRUE(scene.plan());
   EXPECT_EQ(scene.room().capacity.proved, room.capacity.proved);
   EXPECT_EQ(scene.room().wcet_to_prove->proved, room.wcet_to_prove->proved);
 }
 
-TEST(Headroom, OfMemoryIsTheDemandWhereNothingMaySwap) {
+TEST(Sensitivity, OfMemoryIsTheDemandWhereNothingMaySwap) {
   Scene scene = swapping(20);
   scene.tasks.swap.policy = SwapPolicy::none;
-  const Headroom room = scene.room();
+  const Sensitivity room = scene.room();
   EXPECT_EQ(room.capacity.proved, chunk * 12);
   EXPECT_THAT(room.capacity.reason, HasSubstr("capacity is 44KiB"));
 }
 
-TEST(Headroom, OfMemoryEndsAtOneChunk) {
-  const Headroom room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
+TEST(Sensitivity, OfMemoryEndsAtOneChunk) {
+  const Sensitivity room = scene_of({task_of("a", 10ms, {1ms, 2ms, 1ms})}).room();
   EXPECT_EQ(room.capacity.proved, chunk);
   EXPECT_FALSE(room.capacity.not_proved);
 }
 
-TEST(Headroom, TakesCostsOfTheSetForCostsOfTheBoard) {
+TEST(Sensitivity, TakesCostsOfTheSetForCostsOfTheBoard) {
   const Scene scene = swapping(9);
   Scene own = scene;
   const SwapCost& cost = scene.board.swap_costs[0];
@@ -292,7 +292,7 @@ TEST_F(RandomSets, AreScannedAlike) {
     const Scene scene = draw_scene();
     if (!scene.proved()) continue;
     ++compared;
-    const Headroom room = scene.room();
+    const Sensitivity room = scene.room();
     EXPECT_DOUBLE_EQ(room.wcet->proved->value(), scan(scene, all_wcets, 1));
     EXPECT_DOUBLE_EQ(room.period->proved->value(), scan(scene, all_periods, -1));
     EXPECT_DOUBLE_EQ(room.tasks[0].wcet.proved->value(), scan(scene, device_of(0), 1));
@@ -323,10 +323,10 @@ TEST_F(RandomSets, WhichSwapToo) {
     }
 }
 
-TEST(Headroom, TellsHowFarItIs) {
+TEST(Sensitivity, TellsHowFarItIs) {
   std::vector<std::size_t> told;
   const Scene scene = swapping(9);
-  static_cast<void>(headroom(scene.tasks, scene.board, scene.plan().value(), [&](std::size_t done, std::size_t all) {
+  static_cast<void>(sensitivity(scene.tasks, scene.board, scene.plan().value(), [&](std::size_t done, std::size_t all) {
     EXPECT_EQ(all, 10u);
     told.push_back(done);
   }));

@@ -1,6 +1,6 @@
 // Which cores tasks get that name none: what is kept, what stays free, and how often a plan is missed that some
 // placement would have.
-#include "policies/partition.hpp"
+#include "policies/core_assignment.hpp"
 
 #include "policies/admission.hpp"
 #include "test/policies/sets.hpp"
@@ -63,55 +63,55 @@ std::vector<Task> heavy(std::size_t count) {
 
 // ---- which cores ----
 
-TEST(Partition, KeepsCoresThatTasksName) {
+TEST(CoreAssignment, KeepsCoresThatTasksName) {
   TaskSet set = set_of(light(4));
   set.tasks[1].core = 3;  // the compute core
   set.tasks[3].core = 77; // of another machine
-  for (const Partition& partition : partitions(set, board_with({0, 1, 2, 3}, 3, 2))) {
-    EXPECT_EQ(partition[1], 3u);
-    EXPECT_EQ(partition[3], 77u);
+  for (const CoreAssignment& assignment : core_assignments(set, board_with({0, 1, 2, 3}, 3, 2))) {
+    EXPECT_EQ(assignment[1], 3u);
+    EXPECT_EQ(assignment[3], 77u);
   }
   const Plan plan = plan_of(set, board_with({0, 1, 2, 3}, 3, 2));
   EXPECT_FALSE(plan.tasks[1].core_chosen);
   EXPECT_TRUE(plan.tasks[0].core_chosen);
 }
 
-TEST(Partition, IsOneWhereAllCoresAreNamed) {
+TEST(CoreAssignment, IsOneWhereAllCoresAreNamed) {
   TaskSet set = set_of(heavy(4));
   for (Task& task : set.tasks) task.core = 1;
-  EXPECT_THAT(partitions(set, board_with({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
+  EXPECT_THAT(core_assignments(set, board_with({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
 }
 
-TEST(Partition, IsCoreZeroWhereNoCoresAreKnown) {
-  EXPECT_THAT(partitions(set_of(heavy(3)), board_of()), ElementsAre(ElementsAre(0, 0, 0)));
+TEST(CoreAssignment, IsCoreZeroWhereNoCoresAreKnown) {
+  EXPECT_THAT(core_assignments(set_of(heavy(3)), board_of()), ElementsAre(ElementsAre(0, 0, 0)));
 }
 
-TEST(Partition, FillsTheFirstCoreWhereThatIsProved) {
+TEST(CoreAssignment, FillsTheFirstCoreWhereThatIsProved) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(3)), board_with({0, 1, 2, 3}, 3, 2))), ElementsAre(0, 0, 0));
 }
 
-TEST(Partition, LeavesTheComputeCoreFree) {
+TEST(CoreAssignment, LeavesTheComputeCoreFree) {
   for (std::size_t count = 1; count < 8; ++count)
-    for (const Partition& partition : partitions(set_of(heavy(count)), board_with({0, 1, 2, 3}, 1, 0)))
-      EXPECT_THAT(partition, Not(Contains(1u)));
+    for (const CoreAssignment& assignment : core_assignments(set_of(heavy(count)), board_with({0, 1, 2, 3}, 1, 0)))
+      EXPECT_THAT(assignment, Not(Contains(1u)));
 }
 
-TEST(Partition, TakesTheComputeCoreWhereThereIsNoOther) {
-  EXPECT_THAT(partitions(set_of(light(2)), board_with({5}, 5, 5)), ElementsAre(ElementsAre(5, 5)));
+TEST(CoreAssignment, TakesTheComputeCoreWhereThereIsNoOther) {
+  EXPECT_THAT(core_assignments(set_of(light(2)), board_with({5}, 5, 5)), ElementsAre(ElementsAre(5, 5)));
 }
 
-TEST(Partition, TakesTheServiceCoreLast) {
+TEST(CoreAssignment, TakesTheServiceCoreLast) {
   const Board board = board_with({0, 1, 2, 3}, 3, 0);
   EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), board)), ElementsAre(1, 2));
   EXPECT_THAT(cores_of(plan_of(set_of(heavy(3)), board)), ElementsAre(1, 2, 0));
   EXPECT_TRUE(plan_of(set_of(heavy(3)), board).proved);
 }
 
-TEST(Partition, TakesTheServiceCoreOfASmallMachine) {
+TEST(CoreAssignment, TakesTheServiceCoreOfASmallMachine) {
   EXPECT_THAT(cores_of(plan_of(set_of(light(2)), board_with({0, 1}, 1, 0))), ElementsAre(0, 0));
 }
 
-TEST(Partition, PutsBestEffortTasksWhereLeastIsDone) {
+TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
   TaskSet set = set_of(light(3));
   set.tasks[0].criticality = Criticality::best_effort;
   set.tasks[0].wcet->before = 90ms;
@@ -120,7 +120,7 @@ TEST(Partition, PutsBestEffortTasksWhereLeastIsDone) {
   EXPECT_THAT(cores_of(plan), ElementsAre(1, 0, 0));
 }
 
-TEST(Partition, ProvesWhatFitsOnlyWhenItIsBalanced) {
+TEST(CoreAssignment, ProvesWhatFitsOnlyWhenItIsBalanced) {
   // On one core each of the pair would delay the other for too long; the core test alone does not see that.
   TaskSet set = set_of({anywhere("a", 100ms, {20ms, 30ms, 20ms}), anywhere("b", 100ms, {20ms, 30ms, 20ms})});
   const Board board = board_with({0, 1, 2}, 2);
@@ -131,20 +131,20 @@ TEST(Partition, ProvesWhatFitsOnlyWhenItIsBalanced) {
   EXPECT_FALSE(plan_of(set, board).proved);
 }
 
-TEST(Partition, GivesThePlanThatComesClosest) {
+TEST(CoreAssignment, GivesThePlanThatComesClosest) {
   const TaskSet set = set_of({anywhere("a", 100ms, {20ms, 40ms, 20ms}), anywhere("b", 100ms, {20ms, 40ms, 20ms})});
   const Plan plan = plan_of(set, board_with({0, 1, 2}, 2));
   EXPECT_FALSE(plan.proved);
   EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
 }
 
-TEST(Partition, IsTheSameEachTime) {
+TEST(CoreAssignment, IsTheSameEachTime) {
   const TaskSet set = set_of(heavy(5));
   const Board board = board_with({0, 1, 2, 3}, 3, 2);
-  EXPECT_EQ(partitions(set, board), partitions(set, board));
+  EXPECT_EQ(core_assignments(set, board), core_assignments(set, board));
 }
 
-TEST(Partition, OfASetThatDoesNotFitIsItsError) {
+TEST(CoreAssignment, OfASetThatDoesNotFitIsItsError) {
   const TaskSet set = set_of(light(2));
   const auto refused = make_plan(set, board_with({0, 1, 2}), std::vector<MemoryDemand>(2, {.state = Bytes{1 << 30}}));
   ASSERT_FALSE(refused);

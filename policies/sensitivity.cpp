@@ -1,4 +1,4 @@
-#include "policies/headroom.hpp"
+#include "policies/sensitivity.hpp"
 
 #include "policies/admission.hpp"
 #include "policies/arithmetic.hpp"
@@ -70,7 +70,7 @@ struct Verdict {
 
 class Search {
  public:
-  Search(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress)
+  Search(const TaskSet& tasks, const Board& board, const Plan& plan, const SensitivityProgress& progress)
       : tasks_(tasks), board_(board), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     // At the start: nothing is proved by it, and it binds the volumes
@@ -78,8 +78,8 @@ class Search {
     all_ = plan.proved ? 2 * plan.tasks.size() + 3 + (plan.swap ? 1 : 0) : 2;
   }
 
-  Headroom find() {
-    Headroom found;
+  Sensitivity find() {
+    Sensitivity found;
     if (plan_.proved) find_room(found);
     else found.wcet_to_prove = factor(-last_step, 0, stretch_all);
     found.capacity = capacity();
@@ -95,7 +95,7 @@ class Search {
     for (Task& task : tasks.tasks) shrink_period(task, factor);
   }
 
-  void find_room(Headroom& found) {
+  void find_room(Sensitivity& found) {
     for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
       found.tasks.push_back(
           {.name = plan_.tasks[i].name,
@@ -160,14 +160,15 @@ class Search {
   TaskSet tasks_;
   const Board& board_;
   const Plan& plan_;
-  const HeadroomProgress& progress_;
+  const SensitivityProgress& progress_;
   std::vector<MemoryDemand> memory_;
   std::size_t done_ = 0, all_ = 0;
 };
 
 } // namespace
 
-Headroom headroom(const TaskSet& tasks, const Board& board, const Plan& plan, const HeadroomProgress& progress) {
+Sensitivity sensitivity(const TaskSet& tasks, const Board& board, const Plan& plan,
+                        const SensitivityProgress& progress) {
   return Search(tasks, board, plan, progress).find();
 }
 

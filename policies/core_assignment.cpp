@@ -1,4 +1,4 @@
-#include "policies/partition.hpp"
+#include "policies/core_assignment.hpp"
 
 #include "policies/charges.hpp"
 #include "policies/priorities.hpp"
@@ -64,7 +64,7 @@ class Packer {
     });
   }
 
-  Partition pack(const Cores& cores, Fit fit, Turn turn) {
+  CoreAssignment pack(const Cores& cores, Fit fit, Turn turn) {
     placed_.assign(tasks_.tasks.size(), std::nullopt);
     load_.clear();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
@@ -73,7 +73,7 @@ class Packer {
       if (!placed_[i])
         place(i, tasks_.tasks[i].real_time() ? choose(i, cores, fit)
                                              : emptiest(std::span(cores.all).first(cores.preferred)));
-    Partition result;
+    CoreAssignment result;
     for (const auto& core : placed_) result.push_back(*core);
     return result;
   }
@@ -123,17 +123,17 @@ class Packer {
 
 } // namespace
 
-std::vector<Partition> partitions(const TaskSet& tasks, const Board& board) {
+std::vector<CoreAssignment> core_assignments(const TaskSet& tasks, const Board& board) {
   const Cores cores = cores_of(tasks, board);
   const Cores alike{.all = cores.all, .preferred = cores.all.size()};
   Packer packer(tasks, board);
-  std::vector<Partition> found;
+  std::vector<CoreAssignment> found;
   for (const auto& [where, fit, turn] :
        {std::tuple(&cores, Fit::first, Turn::heaviest), std::tuple(&cores, Fit::emptiest, Turn::heaviest),
         std::tuple(&cores, Fit::fullest, Turn::heaviest), std::tuple(&alike, Fit::emptiest, Turn::heaviest),
         std::tuple(&alike, Fit::emptiest, Turn::most_urgent)}) {
-    Partition partition = packer.pack(*where, fit, turn);
-    if (std::ranges::find(found, partition) == found.end()) found.push_back(std::move(partition));
+    CoreAssignment assignment = packer.pack(*where, fit, turn);
+    if (std::ranges::find(found, assignment) == found.end()) found.push_back(std::move(assignment));
   }
   return found;
 }

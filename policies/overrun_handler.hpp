@@ -5,15 +5,15 @@
 // deterministic; never allocates. Not thread-safe.
 //
 // The policies, when the previous job had not ended by the release at n (period T, grid n, n + T, ...):
-//   skip       the release is dropped and counted; so is every further grid point that the late job reaches.
-//   catch_up   waits; the late release then gets its job at once, its deadline counts from n. Nothing is ever dropped.
-//   re_phase   waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e,
-//   e + T, ...
-//              Grid points of the old grid that passed meanwhile no longer exist and are not counted.
-//   abort_job  the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n.
-//   Where e has
-//              reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
-//   stop       the executive stops.
+//
+// - skip: the release is dropped and counted; so is every further grid point that the late job reaches.
+// - catch_up: waits; the late release then gets its job at once, its deadline counts from n. Nothing is ever dropped.
+// - re_phase: waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e,
+//   e + T, ... Grid points of the old grid that passed meanwhile no longer exist and are not counted.
+// - abort_job: the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n.
+// Where
+//   e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
+// - stop: the executive stops.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -39,9 +39,9 @@ struct ReleaseDecision {
   friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
 };
 
-class ReleaseGate {
+class OverrunHandler {
  public:
-  ReleaseGate(OnOverrun policy, Duration period, Instant first_release);
+  OverrunHandler(OnOverrun policy, Duration period, Instant first_release);
 
   /// The next nominal release on the grid.
   [[nodiscard]] Instant next() const noexcept { return next_; }

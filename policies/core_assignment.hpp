@@ -10,9 +10,9 @@
 namespace rtexec::policies {
 
 /// A core for each task of the set.
-using Partition = std::vector<unsigned>;
+using CoreAssignment = std::vector<unsigned>;
 
 /// At least one, at most five, all different. A core that a task names is kept. Every task has a wcet.
-[[nodiscard]] std::vector<Partition> partitions(const TaskSet& tasks, const Board& board);
+[[nodiscard]] std::vector<CoreAssignment> core_assignments(const TaskSet& tasks, const Board& board);
 
 } // namespace rtexec::policies

@@ -35,15 +35,15 @@ template <class Value> struct Edge {
   std::string reason;              // of not_proved: the limiting task, or why there is no plan
 };
 
-struct TaskHeadroom {
+struct TaskSensitivity {
   std::string name;
   Edge<Factor> wcet; // of the device part: the largest
   /// The smallest; the deadline stays, but at most the period, and shrinks along where it is the period
   Edge<Factor> period;
 };
 
-struct Headroom {
-  std::vector<TaskHeadroom> tasks;    // in the order of the set; of a proved plan only, as are
+struct Sensitivity {
+  std::vector<TaskSensitivity> tasks; // in the order of the set; of a proved plan only, as are
   std::optional<Edge<Factor>> wcet;   // all parts of all tasks, best-effort ones included,
   std::optional<Edge<Factor>> period; // all tasks, and
   /// The copies': all costs of swapping are divided by it; absent where nothing is swapped
@@ -55,10 +55,10 @@ struct Headroom {
 };
 
 /// Called before each quantity, and at the end.
-using HeadroomProgress = std::function<void(std::size_t done, std::size_t all)>;
+using SensitivityProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// `plan` is what make_plan says of `tasks` on `board`. Makes some 12 plans for each of 2 n + 4 quantities.
-[[nodiscard]] Headroom headroom(const TaskSet& tasks, const Board& board, const Plan& plan,
-                                const HeadroomProgress& progress = {});
+[[nodiscard]] Sensitivity sensitivity(const TaskSet& tasks, const Board& board, const Plan& plan,
+                                      const SensitivityProgress& progress = {});
 
 } // namespace rtexec::policies
