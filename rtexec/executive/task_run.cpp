@@ -29,10 +29,10 @@ void TaskRun::release_loop() noexcept {
   warm_up_once();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
-    policies::OverrunHandler gate(task_.on_overrun, task_.period, *start + task_.offset);
+    policies::OverrunHandler overruns(task_.on_overrun, task_.period, *start + task_.offset);
     observer_ = &statistics_;
-    release_jobs(gate, end);
-    count_unserved(gate.next(), end);
+    release_jobs(overruns, end);
+    count_unserved(overruns.next(), end);
   }
   while (!control_.stopping.load()) {
     const std::uint32_t seen = handshake_.ended.value();
@@ -79,11 +79,11 @@ std::optional<Instant> TaskRun::await_start() noexcept {
   }
 }
 
-void TaskRun::release_jobs(policies::OverrunHandler& gate, Instant end) noexcept {
+void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
-  while (gate.next() < end && await_release(gate.next())) {
-    const Instant nominal = gate.next();
-    ReleaseDecision decision = gate.at_release(!handshake_.ended_by(nominal));
+  while (overruns.next() < end && await_release(overruns.next())) {
+    const Instant nominal = overruns.next();
+    ReleaseDecision decision = overruns.at_release(!handshake_.ended_by(nominal));
     if (decision.kind != Kind::start) statistics_.overrun(job_, nominal, decision.kind);
     if (decision.kind == Kind::abort_and_wait) {
       abandoned_.store(true);
@@ -91,9 +91,9 @@ void TaskRun::release_jobs(policies::OverrunHandler& gate, Instant end) noexcept
     }
     if (decision.kind == Kind::wait || decision.kind == Kind::abort_and_wait) {
       if (!await_end()) return;
-      decision = gate.after_wait(hal::now());
+      decision = overruns.after_wait(hal::now());
     }
-    statistics_.skipped(gate.skipped());
+    statistics_.skipped(overruns.skipped());
     if (decision.kind == Kind::stop) {
       const Task* nobody = nullptr;
       control_.stopped_by.compare_exchange_strong(nobody, &task_);
