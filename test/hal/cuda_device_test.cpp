@@ -860,7 +860,7 @@ TEST(OpenCudaDevice, TakesWhatIsFreeWhereNothingIsSaid) {
 /// What the board's file says is of the whole card, and other processes may have some of it.
 TEST(OpenCudaDevice, TakesWhatIsFreeOfWhatTheBoardHas) {
   const FakeCudaDriver driver({.memory = {256 << 20}, .context = {56 << 20}});
-  for (const auto [board, taken] :
+  for (const auto& [board, taken] :
        {std::pair(Bytes{256 << 20}, Bytes{175 << 20}), {Bytes{100 << 20}, Bytes{100 << 20}}}) {
     const auto device = open_device(cuda_board(board), Bytes{0}, Bytes{0});
     ASSERT_TRUE(device) << problem(device);
