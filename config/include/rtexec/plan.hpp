@@ -22,24 +22,28 @@ struct Arena {
   std::uint32_t state = 0;
   std::uint32_t fixed = 0;
   std::uint32_t scratch = 0;
-  std::uint32_t padding = 0; // what objects in chunks of their own waste (mo-vmm)
+  /// What objects in chunks of their own waste (mo-vmm).
+  std::uint32_t padding = 0;
   [[nodiscard]] std::uint32_t slots() const { return constant + state + fixed + scratch + padding; }
 };
 
 /// A slot of an arena whose chunk comes and goes.
 struct SwapSlot {
   std::uint32_t slot = 0;
-  bool copied_out = true; // false: constant, its copy in the store stays valid
+  /// Whether the slot is copied when its chunk leaves. A slot of constants is not: its copy in the store stays valid.
+  bool copied_out = true;
   friend bool operator==(const SwapSlot&, const SwapSlot&) = default;
 };
 
 /// How chunks move, in a plan whose tasks do not all fit.
 struct SwapPlan {
   SwapPolicy policy = SwapPolicy::pipelined;
-  std::uint32_t frames = 0; // physical chunks that the swap slots of all tasks share
+  /// How many physical chunks the swap slots of all tasks share.
+  std::uint32_t frames = 0;
   unsigned copy_engines = 1;
   SwapCost cost;
-  std::filesystem::path store; // empty: host memory
+  /// The file that chunks are copied to. Empty: host memory.
+  std::filesystem::path store;
   /// Of `store` and `policy`.
   [[nodiscard]] StoreKind store_kind() const {
     return !store.empty() ? StoreKind::file : policy == SwapPolicy::pageable ? StoreKind::pageable : StoreKind::pinned;
@@ -62,35 +66,45 @@ enum class AdmissionTest : std::uint8_t {
   return names[static_cast<std::size_t>(test)];
 }
 
-/// A test needs `left <= right`: both are times,
+/// What a test needs: `left <= right`, both being times.
 struct TimeBound {
   Duration left{0};
   Duration right{0};
 };
-/// or shares of one, in 10^-9,
+/// The same of shares of one, in 10^-9.
 struct ShareBound {
   std::int64_t left = 0;
   std::int64_t right = 0;
 };
-/// or the set lacks what every test supposes, whatever its times: TestVerdict::explanation says what, and what to do.
+/// The set lacks what every test supposes, whatever its times. TestVerdict::explanation says what, and what to do.
 struct UnmetPrecondition {};
 
 /// The outcome of one test, at the instant or task where it is tightest.
 struct TestVerdict {
   AdmissionTest test{};
-  std::optional<unsigned> core; // that AdmissionTest::core is about
+  /// The core that AdmissionTest::core is about.
+  std::optional<unsigned> core;
   bool proved = false;
   std::variant<TimeBound, ShareBound, UnmetPrecondition> bound;
-  Duration slack{0};    // by which the left side may grow, or the blocking where the bound is of shares
-  Duration instant{0};  // L: the interval, or the deadline, at which it is tightest
-  Duration demand{0};   // of the left side there: of jobs,
-  Duration blocking{0}; // and of what began before them
+  /// By how much the left side may grow, or the blocking where the bound is of shares.
+  Duration slack{0};
+  /// L: the interval, or the deadline, at which the test is tightest.
+  Duration instant{0};
+  /// What jobs demand of the left side there.
+  Duration demand{0};
+  /// What began before these jobs takes of the left side.
+  Duration blocking{0};
   std::string limiting_task;
-  std::string blocking_task;       // empty: none, or not one alone
-  std::vector<Bytes> swap_volumes; // by task, where volumes are chosen for this test alone
-  std::vector<Duration> responses; // bounds by task, where this test alone gives any
-  std::string inequality;          // the formula in words and symbols
-  std::string explanation;         // the formula with its numbers
+  /// The task that blocks. Empty: none does, or not one alone.
+  std::string blocking_task;
+  /// The volumes of the tasks, where they were chosen for this test alone.
+  std::vector<Bytes> swap_volumes;
+  /// The bounds of the tasks, where this test alone gives any.
+  std::vector<Duration> responses;
+  /// The formula in words and symbols.
+  std::string inequality;
+  /// The formula with its numbers.
+  std::string explanation;
 
   /// "demand", "core 3", "end-to-end".
   [[nodiscard]] std::string name() const {
@@ -115,60 +129,82 @@ struct CpuReservation {
 
 /// Of the threads that serve every task.
 struct ServiceReservations {
+  /// The reservation of the scheduler thread.
   CpuReservation scheduler;
-  CpuReservation compute; // the host device's compute engine
-  /// Of each of the two copy engines; absent: nothing is swapped, and they have no work after the start
+  /// The reservation of the compute engine's thread.
+  CpuReservation compute;
+  /// The reservation of each of the two copy engines. Absent: nothing is swapped, and they have no work after the
+  /// start.
   std::optional<CpuReservation> copy;
 };
 
 struct PlannedTask {
   std::string name;
-  bool promised = false; // a real-time task whose bound is within its deadline
-  Wcet wcet;             // that the plan rests on
-  std::string workload;  // fingerprint of what ran when that was measured, or will
-  /// The ways to compute that its profile stores; empty: the workload's default
+  /// Whether this is a real-time task whose bound is within its deadline.
+  bool promised = false;
+  /// The execution times that the plan rests on.
+  Wcet wcet;
+  /// The fingerprint of what ran when these were measured, or of what will run.
+  std::string workload;
+  /// The ways to compute that the profile stores. Empty: the workload's default.
   std::vector<std::string> tuning;
   MemoryPolicy memory_policy = MemoryPolicy::device;
   MemoryDemand memory;
   Duration period{0};
   Arena arena;
-  /// In the order in which they are swapped; empty: the task is always resident
+  /// The slots that are swapped, in this order. Empty: the task is always resident.
   std::vector<SwapSlot> swap_slots;
-  Bytes swap_volume{0}; // of these slots
-  /// That hold their chunks at the start; absent: as many as others leave frames for, tasks in turn
+  /// The size of these slots.
+  Bytes swap_volume{0};
+  /// How many of them hold their chunks at the start. Absent: as many as others leave frames for, tasks in turn.
   std::optional<std::uint32_t> resident_slots;
-  unsigned core = 0;        // that runs the CPU parts,
-  bool core_chosen = false; // by the plan and not by the set
-  unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
-  /// Device parts of a lower rank go first, then earlier deadlines (EDF: real-time 0, best-effort 1)
+  /// The core that runs the CPU parts.
+  unsigned core = 0;
+  /// Whether the plan chose that core, and not the task set.
+  bool core_chosen = false;
+  /// The rank of the CPU parts. 0 is the most urgent of all tasks.
+  unsigned core_rank = 0;
+  /// The rank of the device part. A lower rank goes first, then an earlier deadline. Under EDF real-time tasks have 0,
+  /// best-effort tasks 1.
   unsigned device_rank = 0;
-  /// Stage deadlines, relative to the nominal release: the first CPU part is done,
+  /// The stage deadline of the first CPU part, counted from the nominal release.
   Duration ready_by{0};
-  Duration device_done_by{0}; // the device part is done,
-  Duration done_by{0};        // the job is done (the task's deadline)
+  /// The stage deadline of the device part, counted likewise.
+  Duration device_done_by{0};
+  /// The deadline of the job, counted likewise.
+  Duration done_by{0};
+  /// The longest response time that is promised. Absent: none is.
   std::optional<Duration> response_bound;
-  /// Of the CPU parts of real-time tasks, where threads = "deadline" is planned for
+  /// The reservation of the first CPU part of a real-time task, where SCHED_DEADLINE is planned for.
   std::optional<CpuReservation> before_reservation;
+  /// The reservation of the last CPU part likewise.
   std::optional<CpuReservation> after_reservation;
 };
 
 struct Plan {
   bool proved = false;
   Order order = Order::edf;
-  TestVerdict device_test;                     // of the device alone: demand, rta or pipelined
-  std::vector<TestVerdict> core_tests;         // of each core that has real-time tasks, by number
-  TestVerdict end_to_end;                      // decides `proved`, and implies the others
-  std::vector<PlannedTask> tasks;              // in the order of the task set
-  std::optional<ServiceReservations> services; // where threads = "deadline" is planned for
-  /// All tasks' scratch maps the same chunks; false where classes are not told apart
+  /// The test of the device alone: demand, rta or pipelined.
+  TestVerdict device_test;
+  /// The test of each core that has real-time tasks, by number.
+  std::vector<TestVerdict> core_tests;
+  /// The test that decides `proved`, and implies the others.
+  TestVerdict end_to_end;
+  /// The tasks, in the order of the task set.
+  std::vector<PlannedTask> tasks;
+  /// What service threads reserve, where SCHED_DEADLINE is planned for.
+  std::optional<ServiceReservations> services;
+  /// Whether all tasks' scratch maps the same chunks. It does not where classes are not told apart.
   bool shared_scratch = true;
-  std::optional<SwapPlan> swap; // absent: everything fits
-  /// Device memory that the tasks need, in whole chunks; what exceeds the capacity is swapped
+  /// How chunks move. Absent: everything fits.
+  std::optional<SwapPlan> swap;
+  /// The device memory that the tasks need, in whole chunks. What exceeds the capacity is swapped.
   Bytes demand{0};
-  Bytes separate{0}; // what separate allocations would have taken
+  /// What separate allocations would have taken.
+  Bytes separate{0};
   Bytes capacity{0};
   Bytes chunk{0};
-  /// Device and machine of the profile that execution times or tuning were taken from; empty: none was
+  /// Device and machine of the profile that execution times or tuning were taken from. Empty: from none.
   std::string measured_on;
 
   /// All tests: the device's, the cores', end-to-end. A copy: it outlives the plan.

@@ -22,7 +22,9 @@ enum class PriorityAssignment {
   rate_monotonic,
   deadline_monotonic,
   explicit_priorities,
-  audsley, // searched, the lowest first; under EDF, where it matters on cores alone, deadline-monotonic
+  /// Priorities are searched, the lowest first. Under EDF, where they matter on cores alone, they are
+  /// deadline-monotonic.
+  audsley,
 };
 enum class Criticality { real_time, best_effort };
 
@@ -33,7 +35,8 @@ enum class OnOverrun {
   re_phase, // the next job is released when the late one ends, and the grid starts anew from there
   /// The late job is abandoned (a device part that runs is waited for, its result dropped); the release proceeds
   abort_job,
-  stop, // the executive stops
+  /// The executive stops.
+  stop,
 };
 
 enum class WorkloadKind {
@@ -41,7 +44,9 @@ enum class WorkloadKind {
   synthetic,
   traffic,
   winograd,
-  custom, // the user's own: made by a shared object (workload.h), or given by a program (ExecutiveSetup::workloads)
+  /// A workload of the user's own, made by a shared object (workload.h) or given by a program
+  /// (ExecutiveSetup::workloads).
+  custom,
 };
 
 /// How a traffic task moves memory.
@@ -125,46 +130,66 @@ struct Wcet {
 struct Task {
   std::string name;
   WorkloadKind workload = WorkloadKind::dnn;
-  std::filesystem::path model;           // dnn: an ONNX file, resolved against the TOML file's folder
-  std::filesystem::path input;           // dnn: a picture, a folder of pictures or a .npy file; empty: seeded noise
-  Precision precision = Precision::fp32; // dnn on a GPU
-  std::filesystem::path library;         // custom: the shared object; empty: a program gives the workload
-  std::string arguments;                 // custom: handed to the shared object
+  /// The ONNX file of a dnn task, resolved against the folder of the TOML file.
+  std::filesystem::path model;
+  /// What a dnn task looks at: a picture, a folder of pictures or a .npy file. Empty: seeded noise.
+  std::filesystem::path input;
+  /// The arithmetic of a dnn task on a GPU.
+  Precision precision = Precision::fp32;
+  /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.
+  std::filesystem::path library;
+  /// A text that is handed to the shared object of a custom task.
+  std::string arguments;
   Duration period{0};
-  Duration deadline{0};         // relative, at most the period
-  Duration offset{0};           // of the first release from the start
-  std::optional<unsigned> core; // that runs the CPU parts; absent: chosen by the plan
-  std::optional<int> priority;  // with explicit priorities: 1..99, larger is more urgent, unique
+  /// The relative deadline, at most the period.
+  Duration deadline{0};
+  /// The instant of the first release, counted from the start.
+  Duration offset{0};
+  /// The core that runs the CPU parts. Absent: the plan chooses one.
+  std::optional<unsigned> core;
+  /// The priority where priorities are explicit: 1 to 99, larger is more urgent, no two alike.
+  std::optional<int> priority;
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
   MemoryPolicy memory_policy = MemoryPolicy::automatic;
-  std::optional<Wcet> wcet; // absent: taken from the profile file
-  /// Device memory in all; required for synthetic tasks, at least what its network takes for dnn
+  /// Worst-case execution times. Absent: they are taken from the profile file.
+  std::optional<Wcet> wcet;
+  /// All of the task's device memory. A synthetic task needs one; for a dnn task it is at least what its network takes.
   std::optional<Bytes> footprint;
-  std::optional<Bytes> swappable; // how much of the footprint may be swapped; absent: all
-  /// Of a synthetic task's swappable memory, or of what the footprint adds to a network
+  /// How much of the footprint may be swapped. Absent: all of it.
+  std::optional<Bytes> swappable;
+  /// The class of a synthetic task's swappable memory, or of what the footprint adds to a network.
   MemoryClass memory_class = MemoryClass::state;
-  std::optional<Bytes> swap_volume; // how much is swapped; absent: planned
-  /// Of the swap volume, on the device at the start; absent: what is left, tasks in turn
+  /// How much is swapped. Absent: the plan decides.
+  std::optional<Bytes> swap_volume;
+  /// How much of the swap volume is on the device at the start. Absent: what there is room for, tasks in turn.
   std::optional<Bytes> resident;
-  /// To and from memory in the CPU part before, at most; a traffic task moves exactly that
+  /// What the first CPU part moves to and from memory, at most. A traffic task moves exactly that.
   std::optional<Bytes> traffic_before;
-  std::optional<Bytes> traffic_after;             // in the CPU part after
-  TrafficPattern pattern = TrafficPattern::write; // of a traffic task
-  std::optional<Bytes> buffer;                    // that a traffic task sweeps; absent: four times the last-level cache
-  unsigned resolution = 512;                      // of a winograd task: the side of its square picture
-  std::optional<std::vector<Duration>> releases;  // from the start, for the simulator alone; absent: periodic
+  /// The same of the last CPU part.
+  std::optional<Bytes> traffic_after;
+  /// How a traffic task moves memory.
+  TrafficPattern pattern = TrafficPattern::write;
+  /// What a traffic task sweeps. Absent: four times the last-level cache.
+  std::optional<Bytes> buffer;
+  /// The side of a winograd task's square picture.
+  unsigned resolution = 512;
+  /// Release times counted from the start, for the simulator alone. Absent: releases are periodic.
+  std::optional<std::vector<Duration>> releases;
   [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }
 };
 
 struct ExecutiveOptions {
   Order order = Order::edf;
   PriorityAssignment priorities = PriorityAssignment::rate_monotonic;
-  std::optional<Duration> duration; // absent: until stopped
+  /// How long a run lasts. Absent: until it is stopped.
+  std::optional<Duration> duration;
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;
-  bool keep_awake = false;       // cores of the run never go idle: shorter wake-ups for more power
-  std::filesystem::path profile; // measured WCETs; default: the TOML file's name with ".profile.toml"
+  /// Whether the cores of the run never go idle, which shortens wake-ups and takes power.
+  bool keep_awake = false;
+  /// The file of measured WCETs. By default it has the TOML file's name, with ".profile.toml".
+  std::filesystem::path profile;
 };
 
 /// Overrides of what calibration wrote into the board's file, for the chunk that the set uses.
@@ -173,9 +198,12 @@ struct SwapCostOptions {
 };
 
 struct DeviceOptions {
-  std::optional<Bytes> capacity;             // at most what the board has
-  std::optional<Bytes> chunk;                // absent: the board's default
-  Completion completion = Completion::block; // of a GPU's work
+  /// How much device memory is used, at most what the board has. Absent: all of it.
+  std::optional<Bytes> capacity;
+  /// The unit of physical device memory. Absent: the board's default.
+  std::optional<Bytes> chunk;
+  /// How the engines' threads wait for a GPU.
+  Completion completion = Completion::block;
   SwapCostOptions swap_cost;
 };
 
@@ -188,32 +216,40 @@ enum class StoreKind {
 
 /// Where swapped chunks go.
 struct SwapStore {
-  std::filesystem::path file; // empty: page-locked host memory
+  /// The file that chunks are copied to. Empty: page-locked host memory.
+  std::filesystem::path file;
 };
 
 struct SwapOptions {
   SwapPolicy policy = SwapPolicy::pipelined;
-  /// Absent: host memory, or where the device has none of its own (Board::unified_memory) a file
+  /// Where swapped chunks go. Absent: host memory, or a file where the device has no memory of its own
+  /// (Board::unified_memory).
   std::optional<SwapStore> store;
   SwapCandidates candidates = SwapCandidates::constants_first;
-  bool skip_unchanged = false; // a chunk of state whose digest is that of its copy is not copied out again
-  bool verify = false;         // each chunk's digest is compared after it was loaded
+  /// Whether a chunk of state stays uncopied when it leaves and its digest is that of its copy.
+  bool skip_unchanged = false;
+  /// Whether the digest of each chunk is compared after it was loaded.
+  bool verify = false;
 };
 
 /// Memory bandwidth of cores beside the device (README: bandwidth budgets). Regulated as soon as any limit is given.
 struct BandwidthOptions {
-  Duration period{std::chrono::milliseconds(1)}; // of regulation
-  /// Of each core without a promise to keep, while the device works; absent: unlimited
+  /// The period of the budgets.
+  Duration period{std::chrono::milliseconds(1)};
+  /// The budget of each core without a promise to keep, while the device works. Absent: unlimited.
   std::optional<Bandwidth> best_effort;
   RegulateWhile regulate_while = RegulateWhile::device_works;
-  bool reclaim = false; // cores donate what they are predicted not to use
+  /// Whether cores donate what they are predicted not to use.
+  bool reclaim = false;
   BandwidthSharing sharing = BandwidthSharing::none;
   Overshoot overshoot = Overshoot::carry;
-  /// Wanted of device executions, at most: `best_effort` is then where the closed loop begins
+  /// The slowdown of device executions that is wanted at most. `best_effort` is then where the closed loop begins.
   std::optional<double> slowdown;
-  Bandwidth floor{10'000'000}; // the closed loop never goes below
+  /// What the closed loop never goes below.
+  Bandwidth floor{10'000'000};
   CounterBackEnd counter = CounterBackEnd::automatic;
-  std::string event; // empty: the board's
+  /// The event that counts memory traffic. Empty: the board's.
+  std::string event;
 };
 
 /// The budget of one core, in force always.
@@ -223,7 +259,8 @@ struct CoreBudget {
 };
 
 struct TaskSet {
-  std::filesystem::path file; // where it was read from; empty when built in code
+  /// The file that the set was read from. Empty: it was built in code.
+  std::filesystem::path file;
   std::string board = "host";
   ExecutiveOptions executive;
   DeviceOptions device;
