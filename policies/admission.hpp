@@ -1,6 +1,6 @@
 // Makes the plan: priorities, stage deadlines, device memory, and the admission tests with their numbers. Pure.
 //
-// Assumptions, formulas and proofs: policies/README.md. "not proved" is not "unschedulable".
+// Assumptions, formulas and proofs: policies/proofs. "not proved" is not "unschedulable".
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -1,8 +1,7 @@
 // Memory bandwidth budgets: how many lines each domain (a core, or a cluster with one counter) may move in each period,
 // and what it may do once it has. A state machine like the scheduler core: no clock, no counter, no thread. Whoever
 // drives it tells it what was counted, and holds the cores of a domain that is to stand still. The drivers:
-// rtexec/regulation (real cores), rtexec/simulator (a model). Rules, guarantees and sources: README.md, "Memory
-// bandwidth budgets".
+// rtexec/regulation (real cores), rtexec/simulator (a model). Rules, guarantees and sources: proofs/bandwidth.md.
 #pragma once
 
 #include <rtexec/task_set.hpp>

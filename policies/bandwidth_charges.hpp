@@ -1,5 +1,5 @@
 // What a memory bandwidth budget costs the real-time parts of its core: they stand still once it is used up, whoever
-// did that. Formulas, proof and what is assumed of the counter: README.md, "Charging regulated cores".
+// did that. Formulas, proof and what is assumed of the counter: proofs/regulated-cores.md.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -1,5 +1,5 @@
 // The set as the analysis sees it: every part with what the board and, where the plan swaps, moving chunks add to it.
-// Formulas, and what is assumed of the measured costs: README.md.
+// Formulas, and what is assumed of the measured costs: proofs/swapping.md.
 #pragma once
 
 #include <rtexec/board.hpp>

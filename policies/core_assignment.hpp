@@ -1,5 +1,5 @@
 // Cores for tasks that name none: candidates for make_plan, which proves one or takes the one that comes closest. What
-// is supposed: README.md.
+// is supposed: proofs/partition-and-priorities.md.
 #pragma once
 
 #include <rtexec/board.hpp>

@@ -10,7 +10,7 @@
 // in which slot is decided here, chunk by chunk; who carries the copies out reports each one's end. Four rules
 // (swap_rule.hpp), by the plan's swap policy:
 //
-// - pipelined (PIPELINED rule of policies/README.md): one job runs and one is staged, whose chunks are loaded beside
+// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged, whose chunks are loaded beside
 //   it, with at most three transfers in flight in each direction where there are two copy engines: one is under way,
 //   one has begun and follows it without a gap, and one waits; jobs of tasks that never swap bypass a less urgent
 //   staged one.

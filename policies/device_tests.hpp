@@ -1,5 +1,5 @@
 // Tests that look at the device alone, side by side: what each says of the same set, with the volumes that suit it
-// best. Formulas, proofs and the scheduler that each is made for: README.md. Set-up only: allocates.
+// best. Formulas, proofs and the scheduler that each is made for: proofs/. Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>

@@ -1,5 +1,5 @@
 // End to end: jobs with a part on a core, one on the device and one on the core again, on static-priority cores and a
-// non-preemptive device. Formulas and proofs: README.md.
+// non-preemptive device. Formulas and proofs: proofs/static-priority.md, edf.md.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -38,11 +38,11 @@ struct CoreLoad {
 };
 
 /// A core with a memory bandwidth budget. It stands still where its budget is used up: in a window in which the counted
-/// parts move M lines for at most once + stall * floor((M + overshoot) / budget).
+/// parts move mu lines for at most once + stall * floor((mu + overshoot) / budget).
 struct RegulatedCore {
   unsigned core = 0;
   Nanos budget = 1;   // lines in a period
-  Nanos stall = 0;    // X
+  Nanos stall = 0;    // tau
   Nanos once = 0;     // what began before the window
   Wide overshoot = 0; // lines that were moved before the window and are taken off the budgets in it
   Load tick;          // the regulating thread

@@ -1,5 +1,6 @@
 // CPU parts under SCHED_DEADLINE: a reservation for each part of each task, so that earliest-deadline-first on its core
-// keeps every part within a window of its own. Formulas, proof and assumptions about the kernel: README.md.
+// keeps every part within a window of its own. Formulas, proof and assumptions about the kernel:
+// proofs/sched-deadline.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -30,7 +31,7 @@ inline constexpr CpuReservation compute_reservation{.runtime = Duration(9'000'00
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
-/// A copy engine's: room for bursts, so that it is never used up (README.md).
+/// A copy engine's: room for bursts, so that it is never used up (proofs/swapping.md).
 inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
 /// What a service thread does for one event.

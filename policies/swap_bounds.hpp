@@ -1,5 +1,5 @@
 // What swapping asks of a device, in times alone: each inequality, blocking and condition once, shared by verdicts,
-// charges and searches. Formulas and proofs: README.md. Allocates nothing.
+// charges and searches. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
 #pragma once
 
 #include "policies/arithmetic.hpp"
@@ -139,7 +139,7 @@ class Theorem1 {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// (M) for each k that swaps: x_k + max of the others' x <= P, or C_k <= alpha (P - x_k); so a load beside an execution
+/// (M) for each k that swaps: x_k + max of the others' x <= F, or C_k <= alpha (F - x_k); so a load beside an execution
 /// never waits for a frame of it. The first k for which it fails. `volume(k)`: x_k; `beside(k)`: ceil(C_k / alpha).
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {

@@ -1,5 +1,5 @@
 // What moving the chunks of one job takes, when none is there and every frame is taken. Formulas and assumptions:
-// README.md.
+// proofs/swapping.md.
 #pragma once
 
 #include <rtexec/plan.hpp>

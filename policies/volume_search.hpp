@@ -1,11 +1,11 @@
 // How many chunks of each task are swapped, for a device alone.
 //
-// x_i: chunks of task i that are swapped. V: overflow. P = sum of x - V: frames, which the swapped chunks share.
+// x_i: chunks of task i that are swapped. V: overflow. F = sum of x - V: frames, which the swapped chunks share.
 //
-// - RT-Swap (1c), max x <= P: a job finds room for its chunks.
+// - RT-Swap (1c), max x <= F: a job finds room for its chunks.
 // - (M) of swap_bounds.hpp: what pipelined promises.
 //
-// Formulas and why the search is exact for serial tests: README.md. Set-up only: allocates.
+// Formulas and why the search is exact for serial tests: proofs/volumes.md. Set-up only: allocates.
 #pragma once
 
 #include "policies/device_tests.hpp"
@@ -31,8 +31,8 @@ namespace rtexec::policies {
 
 /// Volumes that fit, each different, the most promising for `test` first; with (M) for `pipelined`, where that is
 /// possible. Empty: none fit. theorem1: the first one is the smallest that is proved. Other serial tests: it is proved,
-/// if any is, but for a few sets at the edge (README.md); where tasks times chunks of the largest exceed 8192 (rta:
-/// 2048), only some are looked at.
+/// if any is, but for a few sets at the edge (proofs/volumes.md); where tasks times chunks of the largest exceed 8192
+/// (rta: 2048), only some are looked at.
 [[nodiscard]] std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order);
 
 } // namespace rtexec::policies
