@@ -1,10 +1,10 @@
 // The C API over the public C++ one: handles own what they stand for and the texts that were asked of them.
 #include <rtexec/bandwidth_lock.hpp>
 #include <rtexec/executive.hpp>
+#include <rtexec/planning.hpp>
 #include <rtexec/profiler.hpp>
 #include <rtexec/rtexec.h>
 #include "config/c_error.hpp"
-#include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/json/json.hpp"
 #include "tasks/custom/custom_workload.hpp"
 
@@ -143,13 +143,6 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
 
 rtexec_plan handle_of(const Plan& plan) { return {plan, to_json(plan).dump(2)}; }
 
-Plan plan(const TaskSet& set, const rtexec_setup* given) {
-  executive::Setup setup;
-  static_cast<ExecutiveSetup&>(setup) = must(setup_of(given, set));
-  auto loaded = must(executive::load(set, setup));
-  return must(executive::make_plan(loaded));
-}
-
 void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
   if (options.jobs == 0) must<void>(fail(Errc::bad_input, "jobs = 0: at least one job of each task must be measured"));
   if (!std::isfinite(options.margin) || options.margin < 1)
@@ -171,7 +164,10 @@ rtexec_task_set* rtexec_parse(const char* toml, const char* file, rtexec_error* 
 void rtexec_task_set_free(rtexec_task_set* set) { delete set; }
 
 rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
-  return pointer(error, [&] { return new rtexec_plan(handle_of(plan(set->set, setup))); });
+  return pointer(error, [&] {
+    return new rtexec_plan(
+        handle_of(must(plan(set->set, this_machine(), must(setup_of(setup, set->set)).workloads)).plan));
+  });
 }
 
 bool rtexec_plan_proved(const rtexec_plan* plan) { return plan->plan.proved; }
