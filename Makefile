@@ -367,10 +367,24 @@ bench-swap: $(PROGRAM) $(B)/test/swap-bench $(SWAP_MODELS) ## on a machine with 
 PUBLIC_HEADERS := $(wildcard */include/rtexec/*.h */include/rtexec/*.hpp)
 # The documents link to each other, so they keep their places.
 DOCUMENTS := README.md LICENSE $(wildcard $(ROOMS:%=%/*.md) $(ROOMS:%=%/*/*.md) boards/*.md test/*.md test/*/*.md config/*.toml rtexec/examples/*)
-MAN := $(B)/rtexec.1
-$(MAN): $(PROGRAM)
+# A page for the program and one for each command, made of what --help prints.
+COMMANDS := analyze calibrate calibrate-bandwidth check config experiment experiment-isolation infer model probe profile run simulate \
+  sweep top
+MAN := $(B)/man/rtexec.1 $(COMMANDS:%=$(B)/man/rtexec-%.1)
+help_page = help2man --no-info --section 1 --version-string='rtexec $(VERSION)' --include=$(B)/man/see-also --name
+$(B)/man/see-also: Makefile
+	@mkdir -p $(@D)
+	@{ echo '[see also]'; printf '.BR %s (1),\n' rtexec $(COMMANDS:%=rtexec\\-%) | sed '$$s/,$$//'; } > $@
+$(B)/man/rtexec.1: $(PROGRAM) $(B)/man/see-also
 	$(call say,MAN,$@)
-	$(Q)help2man --no-info --section 1 --help-option=--help-all --name 'run periodic DNN tasks with promised deadlines' $< -o $@
+	$(Q)$(help_page) 'run periodic DNN tasks with promised deadlines' $< -o $@
+$(B)/man/rtexec-%.1: $(PROGRAM) $(B)/man/see-also
+	$(call say,MAN,$@)
+	$(Q)command='$(subst -, ,$*)'; $(help_page) "$$($< $$command --help | head -n 1)" "$< $$command" -o $@.new
+	$(Q)sed 's/^\.TH RTEXEC /.TH RTEXEC-'$$(tr a-z A-Z <<< '$*')' /; s/^rtexec \\- /rtexec-$* \\- /' $@.new > $@ && rm $@.new
+.PHONY: man
+man: $(MAN)
+all: man
 
 # What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
 PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake)

@@ -51,6 +51,17 @@ std::filesystem::path target_of(std::filesystem::path path, std::error_code& err
   return path;
 }
 
+/// Gives a file that has no name one that begins with that of `path`; 0 or errno.
+int name_beside(const std::filesystem::path& path, int fd, std::filesystem::path& name) {
+  const std::string nameless = "/proc/self/fd/" + std::to_string(fd),
+                    stem = path.string() + "." + std::to_string(::getpid());
+  for (unsigned number = 0;; ++number) {
+    name = stem + "-" + std::to_string(number);
+    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != EEXIST) return errno;
+  }
+}
+
 } // namespace
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
@@ -64,6 +75,10 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   };
   const std::filesystem::path target = target_of(path, error);
   if (error) return failed(error.message());
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  // Without a name, so that nothing is left of it whatever ends the program; not every file system can.
+  if (const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); unnamed >= 0)
+    return AtomicFile(target, {}, unnamed, std::filesystem::exists(found));
   std::string temporary = target.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return failed(error_text(errno));
@@ -82,7 +97,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(temporary_.c_str()); // best effort: a left-over does no harm
+  if (!temporary_.empty()) ::unlink(temporary_.c_str()); // best effort: a left-over does no harm
 }
 
 Result<> AtomicFile::write(std::span<const std::byte> bytes) {
@@ -105,6 +120,8 @@ Result<> AtomicFile::commit() {
     [[maybe_unused]] const int given = ::fchown(fd_, old.st_uid, old.st_gid); // only root may give files away
   }
   if (::fchmod(fd_, mode) != 0 || ::fsync(fd_) != 0) return failure(errno);
+  if (temporary_.empty())
+    if (const int error = name_beside(path_, fd_, temporary_)) return temporary_.clear(), failure(error);
   if (::close(std::exchange(fd_, -1)) != 0) {
     const int error = errno;
     ::unlink(temporary_.c_str());

@@ -11,10 +11,10 @@
 
 namespace rtexec {
 
-/// A file under a temporary name beside its own; commit() gives it its name, without that it is removed. Whatever
-/// fails, what stood under the name before stays as it was; what replaces it has its permissions, and its owner where
-/// that is allowed. A symbolic link is followed, also one to what is not there yet. Errors (refused) name the file and
-/// the reason.
+/// A file without a name, or where the file system has none of these under a temporary one beside its own; commit()
+/// gives it its name, without that it is gone. Whatever fails, what stood under the name before stays as it was; what
+/// replaces it has its permissions, and its owner where that is allowed. A symbolic link is followed, also one to what
+/// is not there yet. Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
@@ -36,7 +36,7 @@ class AtomicFile {
   AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces);
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_; // empty: it has no name
   int fd_ = -1;
   bool replaces_ = false; // an older one
 };

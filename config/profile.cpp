@@ -94,10 +94,15 @@ Result<Profile> read_profile(const std::filesystem::path& file) {
   return parse_profile(*text, file);
 }
 
-Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
-  const std::string text = "# Measured execution times.\n" + write(profile_schema(), profile);
+Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file) {
+  std::string text = "# Measured execution times.\n" + write(profile_schema(), profile);
   if (const auto readable_again = parse_profile(text, file); !readable_again) return Unexpected(readable_again.error());
-  return replace_file(file, text);
+  return text;
+}
+
+Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
+  const auto text = profile_toml(profile, file);
+  return text ? replace_file(file, *text) : Unexpected(text.error());
 }
 
 Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints) {

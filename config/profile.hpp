@@ -16,6 +16,9 @@ namespace rtexec {
 [[nodiscard]] Duration with_margin(Duration observed, double margin);
 
 [[nodiscard]] Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file);
+/// What `file` is to hold: it reads as the same profile.
+[[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
+
 /// Fills in the wcet of every task that has none from its entry; an error names each task whose entry is absent or
 /// stale. `fingerprints` are parallel to `tasks.tasks`.
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,

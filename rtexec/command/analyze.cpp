@@ -1,9 +1,10 @@
-#include "config/files.hpp"
 #include "config/profile.hpp"
 #include "rtexec/command/analysis_text.hpp"
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/stop_request.hpp"
 #include "rtexec/command/text.hpp"
-#include "traces/analysis/analyzer.hpp"
+#include "rtexec/study/execution_times.hpp"
+#include "rtexec/study/trace_analysis.hpp"
 #include "traces/analysis/gantt_windows.hpp"
 #include "traces/analysis/measured.hpp"
 #include "traces/report/csv.hpp"
@@ -14,14 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <csignal>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -46,29 +39,8 @@ struct Options {
   std::size_t misses = 10;
 };
 
-/// While it lives, signals that end the program are wishes: so a temporary copy of a damaged trace is not left behind.
-class StopOnSignals {
- public:
-  StopOnSignals() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { asked_.store(true); };
-    action.sa_flags = SA_RESTART;
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
-  }
-  ~StopOnSignals() {
-    for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
-  }
-  StopOnSignals(const StopOnSignals&) = delete;
-  StopOnSignals& operator=(const StopOnSignals&) = delete;
-  [[nodiscard]] bool asked() const { return asked_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
-  static inline std::atomic<bool> asked_{false};
-  std::array<struct sigaction, signals.size()> before_{};
-};
-
-/// Passes on, tells on a terminal how far it is, and ends at a signal.
+/// Passes on, tells on a terminal how far it is, and ends at a signal, so that no temporary copy of a damaged trace is
+/// left behind.
 class Reading final : public traces::RecordHandler {
  public:
   explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
@@ -82,41 +54,14 @@ class Reading final : public traces::RecordHandler {
     if (++events_ % step == 0 && shown_) std::cerr << "\rread " << events_ / step << " million events" << std::flush;
   }
   void loss(const traces::Loss& loss) override { handler_.loss(loss); }
-  [[nodiscard]] bool stops() const override { return signals_.asked(); }
+  [[nodiscard]] bool stops() const override { return stop_.asked(); }
 
  private:
   static constexpr std::uint64_t step = 1'000'000;
   traces::RecordHandler& handler_;
-  StopOnSignals signals_;
+  StopRequest stop_;
   bool shown_;
   std::uint64_t events_ = 0;
-};
-
-/// A file that is opened before anything long begins, and complete or an error at the end.
-class Output {
- public:
-  [[nodiscard]] static Result<Output> open(const fs::path& file) {
-    Output output;
-    output.file_ = file;
-    errno = 0;
-    output.stream_ = std::make_unique<std::ofstream>(file, std::ios::binary);
-    if (!*output.stream_)
-      return fail(Errc::refused, "cannot write '" + file.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
-    return output;
-  }
-  [[nodiscard]] std::ostream& stream() { return *stream_; }
-  [[nodiscard]] Result<> close() {
-    const bool failed = !*stream_;
-    stream_->clear();
-    errno = 0;
-    if (failed) *stream_ << '\n'; // fails as well, and says why
-    if (*stream_ << std::flush && !failed) return {};
-    return fail(Errc::refused, "cannot write '" + file_.string() + "': " + std::strerror(errno != 0 ? errno : EIO));
-  }
-
- private:
-  fs::path file_;
-  std::unique_ptr<std::ofstream> stream_;
 };
 
 class JobsToCsv final : public traces::AnalysisObserver {
@@ -147,7 +92,7 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
 
 /// What is written while the recording is read.
 struct Streams {
-  std::optional<Output> jobs, summary, perfetto;
+  std::optional<OutputFile> jobs, summary, perfetto;
   std::unique_ptr<JobsToCsv> csv;
   std::unique_ptr<BarsToPerfetto> bars;
   traces::PieceCounter pieces;
@@ -160,10 +105,10 @@ struct Streams {
   }
 };
 
-Result<> open(std::optional<Output>& output, const fs::path& file) {
-  auto opened = Output::open(file);
+Result<> open(std::optional<OutputFile>& output, const fs::path& file) {
+  auto opened = OutputFile::open(file);
   if (!opened) return Unexpected(opened.error());
-  output = std::move(*opened);
+  output.emplace(std::move(*opened));
   return {};
 }
 
@@ -186,7 +131,7 @@ Result<> close_streams(Streams& streams, const Analysis& analysis) {
   if (streams.summary) traces::summary_csv(analysis, streams.summary->stream());
   for (auto* output : {&streams.jobs, &streams.summary, &streams.perfetto})
     if (*output)
-      if (auto ok = (*output)->close(); !ok) return ok;
+      if (auto ok = (*output)->finish(); !ok) return ok;
   return {};
 }
 
@@ -198,84 +143,21 @@ traces::PwcetOptions pwcet_options(const Options& options) {
   return result;
 }
 
-Result<Analysis> read(const Options& options, std::vector<traces::AnalysisObserver*> observers) {
-  traces::RunSetup setup;
-  traces::Analyzer analyzer(setup, std::move(observers), pwcet_options(options));
-  Result<traces::ReadSummary> summary;
-  {
-    Reading progress(analyzer);
-    summary = traces::read_records(options.input, setup, progress);
-  }
-  if (!summary) return Unexpected(summary.error());
-  Analysis analysis = analyzer.finish(*summary);
-  analysis.folder = options.input;
-  return analysis;
-}
-
-// ---- pictures ----
-
-/// "2.5s..3s", counted from the beginning of the recording.
-struct Stretch {
-  Duration from{0}, to{0};
-};
-
-Result<Stretch> parse_window(const std::string& text) {
-  const auto dots = text.find("..");
-  const std::string what = "--window " + text + ": ";
-  if (dots == std::string::npos)
-    return fail(Errc::bad_input, what + "write FROM..TO, counted from the beginning of the recording: 2.5s..3s");
-  const auto from = parse_duration(text.substr(0, dots)), to = parse_duration(text.substr(dots + 2));
-  if (!from) return fail(Errc::bad_input, what + from.error().what);
-  if (!to) return fail(Errc::bad_input, what + to.error().what);
-  if (*from >= *to) return fail(Errc::bad_input, what + "it ends before it begins");
-  return Stretch{*from, *to};
-}
-
-Result<traces::Window> window_of(const std::string& text, const Analysis& analysis) {
-  const auto stretch = parse_window(text);
-  if (!stretch) return Unexpected(stretch.error());
-  const Duration recorded = analysis.to - analysis.from;
-  if (stretch->from >= recorded)
-    return fail(Errc::bad_input, "--window " + text + ": the recording lasts " + readable(recorded));
-  return traces::Window{.title = text,
-                        .from = analysis.from + stretch->from,
-                        .to = analysis.from + std::min(stretch->to, recorded),
-                        .job = {}};
-}
-
-/// Reads the recording a second time, now that it is known which stretches are worth a picture.
-Result<std::vector<traces::Gantt>> collect(const Options& options, const Analysis& analysis, std::uint64_t pieces) {
-  std::vector<traces::Window> windows = traces::windows_of(analysis, pieces);
-  if (!options.window.empty()) {
-    const auto window = window_of(options.window, analysis);
-    if (!window) return Unexpected(window.error());
-    windows = {*window};
-  }
-  traces::GanttCollector collector(windows, analysis.from);
-  traces::RunSetup setup;
-  traces::Analyzer again(setup, {&collector});
-  Reading progress(again);
-  if (const auto summary = traces::read_records(options.input, setup, progress); !summary)
-    return Unexpected(summary.error());
-  return collector.take();
-}
-
-Result<> draw(const Options& options, const Analysis& analysis, std::uint64_t pieces) {
+Result<> draw(const Options& options, const study::ReadRecords& read, const Analysis& analysis, std::uint64_t pieces) {
   if (options.html.empty() && options.svg.empty()) return {};
-  std::optional<Output> html, svg;
+  std::optional<OutputFile> html, svg;
   if (!options.html.empty())
     if (auto ok = open(html, options.html); !ok) return ok;
   if (!options.svg.empty())
     if (auto ok = open(svg, options.svg); !ok) return ok;
-  const auto gantts = collect(options, analysis, pieces);
+  const auto gantts = study::draw(read, analysis, pieces, options.window);
   if (!gantts) return Unexpected(gantts.error());
   if (html) {
     traces::write_html(analysis, *gantts, html->stream());
-    if (auto ok = html->close(); !ok) return ok;
+    if (auto ok = html->finish(); !ok) return ok;
   }
   if (!svg) return {};
-  svg->stream() << traces::svg(gantts->front());
-  return svg->close();
+  return svg->write(traces::svg(gantts->front()));
 }
 
 // ---- the command ----
@@ -306,67 +188,34 @@ int verdict(const Analysis& analysis) {
 }
 
 int analyze_trace(const Options& options) {
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
   Streams streams;
   if (const auto opened = open_streams(options, streams); !opened) return report(opened.error());
-  const auto analysis = read(options, streams.observers());
+  const study::ReadRecords read = [&options](traces::RunSetup& setup, traces::RecordHandler& handler) {
+    Reading progress(handler);
+    return traces::read_records(options.input, setup, progress);
+  };
+  auto analysis = study::analyze(read, streams.observers(), pwcet_options(options));
   if (!analysis) return report(analysis.error());
+  analysis->folder = options.input;
   std::ostream& out = text_output(options.json);
   print_analysis(out, *analysis, options.misses);
   Result<> done = close_streams(streams, *analysis);
-  if (done) done = draw(options, *analysis, streams.pieces.count());
-  if (done) done = write_json(options.json, traces::to_json(*analysis));
+  if (done) done = draw(options, read, *analysis, streams.pieces.count());
+  if (done) done = write_json(*json_file, traces::to_json(*analysis));
   if (done) done = write_measured(options, *analysis, out);
   return done ? verdict(*analysis) : report(done.error());
 }
 
-/// What a terminal does not take for text is a question mark.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return text;
-}
-
-/// Nanoseconds, or with a unit; absent: neither, or no execution time.
-std::optional<double> parse_sample(const std::string& text) {
-  double time = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
-  if (end != text.data() + text.size() || error != std::errc()) {
-    const auto with_unit = parse_duration(text);
-    if (!with_unit) return std::nullopt;
-    time = static_cast<double>(with_unit->count());
-  }
-  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
-}
-
-/// One execution time a line; what follows a # is a comment.
-Result<std::vector<double>> read_samples(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
-  std::vector<double> samples;
-  std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
-    line.erase(std::min(line.find('#'), line.size()));
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    line.erase(0, line.find_first_not_of(" \t"));
-    if (line.empty()) continue;
-    const auto time = parse_sample(line);
-    if (!time)
-      return fail(Errc::bad_input,
-                  file + ", line " + std::to_string(number) +
-                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
-                      printable(line.substr(0, 40)) + "'");
-    samples.push_back(*time);
-  }
-  if (in.bad()) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
-  return samples;
-}
-
 int analyze_samples(const Options& options) {
-  const auto samples = read_samples(options.input);
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  const auto samples = study::read_execution_times(options.input);
   if (!samples) return report(samples.error());
   const auto pwcet = traces::estimate_pwcet(*samples, pwcet_options(options));
   print_pwcet(text_output(options.json), pwcet);
-  if (const auto written = write_json(options.json, traces::to_json(pwcet)); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, traces::to_json(pwcet)); !written) return report(written.error());
   return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty())
              ? 0
              : exit_code(Errc::not_proved);
@@ -383,7 +232,7 @@ Result<> check_options(const Options& options, bool samples) {
   if (options.window.empty()) return {};
   if (options.html.empty() && options.svg.empty())
     return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
-  const auto window = parse_window(options.window);
+  const auto window = study::parse_window(options.window);
   return window ? Result<>() : Unexpected(window.error());
 }
 

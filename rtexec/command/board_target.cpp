@@ -3,7 +3,6 @@
 #include "config/files.hpp"
 #include "config/names.hpp"
 #include "config/builtin_boards.hpp"
-#include "rtexec/executive/loaded_set.hpp"
 
 #include <algorithm>
 
@@ -16,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t max_board_bytes = std::size_t{1} << 20;
 
 /// `output` is there already, and it was asked to measure `board`.
-Result<BoardTarget> existing_target(const fs::path& output, const Board& board) {
+Result<BoardTarget> existing_target(const fs::path& output, OutputFile file, const Board& board) {
   auto text = config::read_file(output, max_board_bytes);
   if (!text) return Unexpected(text.error());
   const std::string there = output.string() + ": error: cannot write what is measured into it: it is there already, ";
@@ -28,7 +27,8 @@ Result<BoardTarget> existing_target(const fs::path& output, const Board& board) 
     return fail(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) +
                                      "\", and that of board '" + board.name + "' is \"" +
                                      std::string(spelling(board.device)) + "\"; name another file with -o");
-  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output};
+  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(*text), output,
+                     std::move(file)};
 }
 
 } // namespace
@@ -40,12 +40,13 @@ Result<BoardTarget> board_target(const std::string& name, const std::string& wan
   const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
   const bool carried = known != builtin.end();
   const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
-  if (const auto writable = AtomicFile::create(output); !writable) return Unexpected(writable.error());
-  if (std::error_code error; fs::exists(output, error)) return existing_target(output, *board);
-  if (carried) return BoardTarget{name, std::string(known->toml), output};
+  auto file = OutputFile::open(output);
+  if (!file) return Unexpected(file.error());
+  if (std::error_code error; fs::exists(output, error)) return existing_target(output, std::move(*file), *board);
+  if (carried) return BoardTarget{name, std::string(known->toml), output, std::move(*file)};
   auto text = config::read_file(name, max_board_bytes);
   if (!text) return Unexpected(text.error());
-  return BoardTarget{name, std::move(*text), output};
+  return BoardTarget{name, std::move(*text), output, std::move(*file)};
 }
 
 } // namespace rtexec::command

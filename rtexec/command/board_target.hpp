@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include "rtexec/command/output_file.hpp"
 
 #include <filesystem>
 #include <string>
@@ -14,6 +15,7 @@ struct BoardTarget {
   std::string board; // by name or path
   std::string toml;
   std::filesystem::path output;
+  OutputFile file; // of that name
 };
 
 /// `board`: by name or path. `output`: empty: the board's own file, or NAME.toml in the current folder for one that the

@@ -1,5 +1,4 @@
 #include "config/board_writer.hpp"
-#include "config/files.hpp"
 #include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/calibrate_bandwidth.hpp"
@@ -7,7 +6,7 @@
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/validators.hpp"
-#include "rtexec/executive/calibrator.hpp"
+#include "rtexec/study/swap_calibration_report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,8 +18,6 @@
 namespace rtexec::command {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Options {
   std::string board = "host";
@@ -55,63 +52,18 @@ Result<executive::CalibrationOptions> calibration_of(const Options& options) {
   return result;
 }
 
-void print(std::ostream& out, const executive::Calibration& calibration) {
-  out << "Swapping on " << calibration.device << ", by " << calibration.store << ", both ways at once\n";
-  Table table({"chunk", "in", "out", "drop", "in fixed", "out fixed", "residual", "in fit R2", "out fit R2", "in GB/s",
-               "out GB/s"});
-  const auto rate = [](Bytes chunk, double ns) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", ns > 0 ? static_cast<double>(chunk.count) / ns : 0.0);
-    return std::string(text);
-  };
-  const auto share = [](double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4f", value);
-    return std::string(text);
-  };
-  for (const auto& [cost, in, out_fit] : calibration.chunks)
-    table.add({readable(cost.chunk), readable(cost.in_per_chunk), readable(cost.out_per_chunk),
-               readable(cost.drop_per_chunk), readable(cost.in_fixed), readable(cost.out_fixed),
-               readable(cost.residual), share(in.r_squared), share(out_fit.r_squared),
-               rate(cost.chunk, in.per_chunk_ns), rate(cost.chunk, out_fit.per_chunk_ns)});
-  table.print(out);
-  out << "chosen chunk: " << readable(calibration.chosen) << '\n';
-}
-
-nlohmann::json to_json(const executive::Calibration& calibration, const fs::path& file) {
-  nlohmann::json chunks = nlohmann::json::array();
-  const auto fit = [](const executive::SwapFit& line) {
-    return nlohmann::json{{"fixed_ns", line.fixed_ns},
-                          {"per_chunk_ns", line.per_chunk_ns},
-                          {"residual_ns", line.residual_ns},
-                          {"r_squared", line.r_squared}};
-  };
-  for (const auto& [cost, in, out] : calibration.chunks)
-    chunks.push_back({{"chunk_bytes", cost.chunk.count},
-                      {"in_per_chunk_ns", cost.in_per_chunk.count()},
-                      {"out_per_chunk_ns", cost.out_per_chunk.count()},
-                      {"drop_per_chunk_ns", cost.drop_per_chunk.count()},
-                      {"in_fixed_ns", cost.in_fixed.count()},
-                      {"out_fixed_ns", cost.out_fixed.count()},
-                      {"in_fit", fit(in)},
-                      {"out_fit", fit(out)}});
-  return {{"device", calibration.device},
-          {"store", calibration.store},
-          {"chosen_bytes", calibration.chosen.count},
-          {"chunks", chunks},
-          {"file", file.string()}};
-}
-
 int calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   if (!wanted) return report(wanted.error());
-  const auto target = board_target(options.board, options.output);
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  auto target = board_target(options.board, options.output);
   if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
   if (target->board != options.board)
     out << "measures the board of " << target->output.string() << ", which is there already\n";
-  stop_on_signals();
-  Progress progress(out);
+  const StopRequest stop;
+  Progress progress(out, &stop);
   const auto measured = executive::calibrate(target->board, *wanted, [&](std::size_t done, std::size_t of) {
     return progress("calibrating", done, of, "runs");
   });
@@ -122,11 +74,11 @@ int calibrate(const Options& options) {
   if (!text) return report(text.error());
   const auto board = parse_board(*text, target->output);
   if (!board) return report(board.error());
-  if (const auto written = config::replace_file(target->output, *text); !written) return report(written.error());
-  print(out, *measured);
+  if (const auto written = target->file.write(*text); !written) return report(written.error());
+  study::print(out, *measured);
   out << "wrote " << target->output.string() << " with chunk = \"" << to_string(board->chunk)
       << "\": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
-  if (const auto written = write_json(options.json, to_json(*measured, target->output)); !written)
+  if (const auto written = write_json(*json_file, study::to_json(*measured, target->output)); !written)
     return report(written.error());
   return 0;
 }

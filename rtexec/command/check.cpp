@@ -68,6 +68,8 @@ Result<> take_wcets(TaskSet& set, const std::filesystem::path& file) {
 }
 
 int check(const Options& options) {
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
   auto set = read(options.set);
   if (!set) return report(set.error());
   if (!options.wcet.empty())
@@ -91,7 +93,7 @@ int check(const Options& options) {
     print_headroom(out, room);
     told["headroom"] = to_json(room);
   }
-  if (const auto written = write_json(options.json, told); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, told); !written) return report(written.error());
   return executive->plan().proved ? 0 : exit_code(Errc::not_proved);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include "rtexec/command/output_file.hpp"
 
 #include <CLI/App.hpp>
 #include <filesystem>
@@ -31,9 +32,7 @@ int report(const Error& error);
 
 /// Adds the option that every command takes: --json FILE ("-" for standard output).
 void add_json_option(CLI::App& command, std::string& file);
-/// Whether write_json() could write there, before anything takes long. Changes nothing.
-[[nodiscard]] Result<> check_json(const std::string& file);
-/// Writes to the file (or standard output) when one was asked for; a file is replaced in one step.
-[[nodiscard]] Result<> write_json(const std::string& file, const nlohmann::json& json);
+/// All that the file gets, where one was asked for.
+[[nodiscard]] Result<> write_json(OutputFile& file, const nlohmann::json& json);
 
 } // namespace rtexec::command

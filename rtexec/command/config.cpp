@@ -34,6 +34,8 @@ void print_keys(std::ostream& out, FileKind kind) {
 }
 
 int config(const Options& options) {
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
   const FileKind kind = kinds.at(options.kind);
   print_keys(text_output(options.json), kind);
   nlohmann::json keys = nlohmann::json::array();
@@ -44,7 +46,7 @@ int config(const Options& options) {
                     {"unit", doc.unit},
                     {"default", doc.fallback},
                     {"meaning", doc.meaning}});
-  if (const auto written = write_json(options.json, keys); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, keys); !written) return report(written.error());
   return 0;
 }
 

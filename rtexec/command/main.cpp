@@ -5,34 +5,57 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
-#include <memory>
+#include <string>
+#include <vector>
 
 namespace rtexec::command {
 namespace {
 
-/// Where the help of all commands is asked for, that of commands of commands belongs to it, which CLI11 only lists.
-class Help final : public CLI::Formatter {
- public:
-  std::string make_expanded(const CLI::App* command) const override {
-    std::string text = CLI::Formatter::make_expanded(command);
-    for (const CLI::App* nested : command->get_subcommands({}))
-      text += "\n" + command->get_name() + " " + make_expanded(nested);
-    return text;
-  }
+constexpr const char* exit_codes =
+    "Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine "
+    "refused.";
+
+/// What the help of a command ends with.
+struct Example {
+  std::vector<const char*> command;
+  const char* line;
 };
+
+const Example examples[] = {
+    {{"check"}, "rtexec check robot.toml --headroom"},
+    {{"run"}, "rtexec run robot.toml --duration 10s --trace run.trace"},
+    {{"analyze"}, "rtexec analyze run.trace --html run.html"},
+    {{"top"}, "rtexec top --interval 500ms"},
+    {{"simulate"}, "rtexec simulate robot.toml --releases sporadic --gantt run.svg"},
+    {{"sweep"}, "rtexec sweep --preset rt-swap-fig7a -o fig7a"},
+    {{"experiment"}, "rtexec experiment isolation --simulate -o isolation"},
+    {{"experiment", "isolation"}, "rtexec experiment isolation --board h200 --seconds 5 -o isolation"},
+    {{"profile"}, "rtexec profile robot.toml --jobs 1000"},
+    {{"calibrate"}, "rtexec calibrate h200 -o my-h200.toml"},
+    {{"calibrate", "bandwidth"}, "rtexec calibrate bandwidth host -o my-host.toml"},
+    {{"model"}, "rtexec model resnet50 --size 224 -o resnet50.onnx"},
+    {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png"},
+    {{"config"}, "rtexec config board"},
+    {{"probe"}, "rtexec probe --board h200"},
+};
+
+void add_examples(CLI::App& program) {
+  for (const auto& [path, line] : examples) {
+    CLI::App* command = &program;
+    for (const char* name : path) command = command->get_subcommand(name);
+    command->footer(std::string("Examples:\n  $ ") + line + "\n\n" + exit_codes);
+  }
+}
 
 int run(int argc, char** argv) {
   int exit_code = 0;
   CLI::App program{"Runs periodic DNN tasks on pinned cores and one device, and keeps their deadlines."};
   program.name("rtexec");
-  program.formatter(std::make_shared<Help>());
   program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
-  program.footer(
-      "Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine "
-      "refused.");
+  program.footer(exit_codes);
   add_check(program, exit_code);
   add_run(program, exit_code);
   add_analyze(program, exit_code);
@@ -46,6 +69,7 @@ int run(int argc, char** argv) {
   add_infer(program, exit_code);
   add_config(program, exit_code);
   add_probe(program, exit_code);
+  add_examples(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) { return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input); }

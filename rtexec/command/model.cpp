@@ -18,7 +18,7 @@ struct Options {
   std::string json;
 };
 
-int list_models(const Options& options) {
+int list_models(const Options& options, OutputFile& json_file) {
   Table table({"model", "size", "classes", ""});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
@@ -28,19 +28,21 @@ int list_models(const Options& options) {
         {{"name", model.name}, {"size", model.size}, {"classes", model.classes}, {"description", model.description}});
   }
   table.print(text_output(options.json), "");
-  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  if (const auto written = write_json(json_file, json); !written) return report(written.error());
   return 0;
 }
 
 int model(const Options& options) {
-  if (options.name.empty()) return list_models(options);
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  if (options.name.empty()) return list_models(options, *json_file);
   const std::filesystem::path file = options.output.empty() ? options.name + ".onnx" : options.output;
   if (const auto written = tasks::write_model(options.name, options.model, file); !written)
     return report(written.error());
   const auto size = std::filesystem::file_size(file);
   text_output(options.json) << "wrote " << file.string() << " (" << readable(Bytes{size}) << ")\n";
   const nlohmann::json json = {{"name", options.name}, {"file", file.string()}, {"bytes", size}};
-  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return 0;
 }
 

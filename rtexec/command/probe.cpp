@@ -3,7 +3,6 @@
 #include "hal/open/open_device.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/executive/loaded_set.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -126,6 +125,8 @@ Result<std::vector<Finding>> probe_board(const std::string& name) {
 }
 
 int probe(const Options& options) {
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
   std::ostream& out = text_output(options.json);
   nlohmann::json json = nlohmann::json::array();
   auto findings = hal::Machine(options.root).probe();
@@ -140,7 +141,7 @@ int probe(const Options& options) {
                     {"state", finding.state},
                     {"advice", finding.advice}});
   }
-  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return 0;
 }
 

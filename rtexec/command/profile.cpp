@@ -1,5 +1,5 @@
 #include <rtexec/profiler.hpp>
-#include "config/files.hpp"
+#include "config/profile.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/progress.hpp"
@@ -38,12 +38,14 @@ int profile(const Options& options) {
   if (!set) return report(set.error());
   const std::filesystem::path file =
       options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
-  // Before minutes of measuring, not after them.
-  if (const auto writable = AtomicFile::create(file); !writable) return report(writable.error());
-  stop_on_signals();
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  auto profile_file = OutputFile::open(file);
+  if (!profile_file) return report(profile_file.error());
+  const StopRequest stop;
 
   std::ostream& out = text_output(options.json);
-  Progress progress(out);
+  Progress progress(out, &stop);
   const ProfileObserver observer{
       .tuning = [&](const std::string& task, std::size_t done,
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
@@ -51,7 +53,9 @@ int profile(const Options& options) {
                        std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
   const auto measured = rtexec::profile(*set, options.profile, observer);
   if (!measured) return report(measured.error());
-  if (const auto written = write_profile(*measured, file); !written) return report(written.error());
+  const auto toml = profile_toml(*measured, file);
+  if (!toml) return report(toml.error());
+  if (const auto written = profile_file->write(*toml); !written) return report(written.error());
   print(out, *measured, file);
 
   nlohmann::json entries = nlohmann::json::array();
@@ -64,7 +68,7 @@ int profile(const Options& options) {
                        {"observed", to_json(entry.observed)}});
   const nlohmann::json json = {
       {"machine", measured->machine}, {"device", measured->device}, {"file", file.string()}, {"tasks", entries}};
-  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return 0;
 }
 

@@ -2,16 +2,12 @@
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/live_table.hpp"
 #include "rtexec/command/run_recording.hpp"
+#include "rtexec/command/stop_request.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
@@ -31,34 +27,6 @@ struct Options {
   bool force = false;
 };
 
-/// While it lives, SIGINT and SIGTERM ask the executive to stop; a second one ends the program.
-class StopOnSignal {
- public:
-  explicit StopOnSignal(Executive& executive) {
-    target_.store(&executive);
-    struct sigaction action {};
-    action.sa_handler = [](int) {
-      if (Executive* target = target_.load()) target->request_stop();
-    };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    ::sigaction(SIGINT, &action, &old_interrupt_);
-    ::sigaction(SIGTERM, &action, &old_terminate_);
-  }
-  ~StopOnSignal() {
-    ::sigaction(SIGINT, &old_interrupt_, nullptr);
-    ::sigaction(SIGTERM, &old_terminate_, nullptr);
-    target_.store(nullptr);
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-
- private:
-  static std::atomic<Executive*> target_;
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-};
-std::atomic<Executive*> StopOnSignal::target_{nullptr};
-
 /// What came of a run: its report, and what went wrong with its trace.
 struct Outcome {
   Report report;
@@ -74,44 +42,26 @@ std::string outcome_of(const JobRecord& job) {
   return job.missed ? "late" : "in-time";
 }
 
-/// One line for each job, opened before anything runs.
-class JobsFile {
- public:
-  explicit JobsFile(const std::string& file) : file_(file) {
-    if (file_.empty()) return;
-    errno = 0;
-    out_.open(file_);
-    out_ << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n" << std::flush;
+/// One line for each job.
+Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& executive) {
+  if (!file) return {};
+  std::ostream& out = file.stream();
+  out << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n";
+  const JobRecords records = executive.job_records();
+  for (const JobRecord& job : records.jobs) {
+    out << executive.tasks().tasks[job.task].name << ',' << job.number;
+    for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end})
+      out << ',' << at.time_since_epoch().count();
+    out << ',' << outcome_of(job) << '\n';
   }
-
-  Result<> write(const Executive& executive) {
-    if (file_.empty()) return {};
-    const JobRecords records = executive.job_records();
-    for (const JobRecord& job : records.jobs) {
-      out_ << executive.tasks().tasks[job.task].name << ',' << job.number;
-      for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end})
-        out_ << ',' << at.time_since_epoch().count();
-      out_ << ',' << outcome_of(job) << '\n';
-    }
-    out_ << std::flush;
-    if (out_ && records.lost > 0)
-      std::cerr << "rtexec: " << file_ << " has the first " << most_records << " jobs of each task; " << records.lost
-                << " are left out\n";
-    return state();
-  }
-
-  [[nodiscard]] Result<> state() const {
-    if (file_.empty() || out_) return {};
-    return fail(Errc::refused, "cannot write jobs to '" + file_ + "': " + std::strerror(errno != 0 ? errno : EIO));
-  }
-
- private:
-  std::string file_;
-  std::ofstream out_;
-};
+  if (records.lost > 0)
+    std::cerr << "rtexec: " << name << " has the first " << most_records << " jobs of each task; " << records.lost
+              << " are left out\n";
+  return file.finish();
+}
 
 Result<Outcome> execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
-  const StopOnSignal stop_on_signal(executive);
+  const StopRequest stop([&executive] { executive.request_stop(); });
   if (const auto recorded = recording.start(); !recorded) return Unexpected(recorded.error());
   if (const auto started = executive.start(); !started) return Unexpected(started.error());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
@@ -152,17 +102,18 @@ int run(const Options& options) {
   out << std::endl;
   // Refused before anything is recorded or written.
   if (const auto fit = executive->startable(); !fit) return report(fit.error());
-  if (const auto writable = check_json(options.json); !writable) return report(writable.error());
-  JobsFile jobs(options.jobs);
-  if (const auto writable = jobs.state(); !writable) return report(writable.error());
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  auto jobs_file = OutputFile::open(options.jobs);
+  if (!jobs_file) return report(jobs_file.error());
   const auto ended = execute(*executive, recording, options, out);
   if (!ended) return report(ended.error());
-  const auto written = write_json(options.json, to_json(ended->report));
+  const auto written = write_json(*json_file, to_json(ended->report));
   print_report(out, ended->report);
   int status = 0;
   if (!ended->trace) status = report(ended->trace.error());
   if (!written) status = report(written.error());
-  if (const auto listed = jobs.write(*executive); !listed) status = report(listed.error());
+  if (const auto listed = write_jobs(*jobs_file, options.jobs, *executive); !listed) status = report(listed.error());
   if (ended->report.device_fault) return exit_code(Errc::device_fault);
   return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
 }

@@ -1,4 +1,3 @@
-#include "config/files.hpp"
 #include "config/names.hpp"
 #include "config/text.hpp"
 #include "rtexec/command/command.hpp"
@@ -101,8 +100,8 @@ Result<Scenario> worst_case(const Options& options, const Executive& executive, 
         Errc::bad_input,
         "--execution " + options.execution +
             ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
-  stop_on_signals();
-  Progress progress(out);
+  const StopRequest stop;
+  Progress progress(out, &stop);
   const simulator::Search search{.attempts = options.attempts,
                                  .seed = options.seed.value_or(default_seed),
                                  .early = options.execution == "uniform",
@@ -168,14 +167,6 @@ nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst
           {"releases", releases}};
 }
 
-/// Before anything takes long.
-Result<> check_outputs(const Options& options) {
-  if (const auto writable = check_json(options.json); !writable) return writable;
-  if (options.gantt.empty()) return {};
-  const auto writable = AtomicFile::create(options.gantt);
-  return writable ? Result<>() : Unexpected(writable.error());
-}
-
 Result<std::optional<GanttRecorder>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
   const auto from = duration_of("--from", options.from);
   if (!from) return Unexpected(from.error());
@@ -222,7 +213,10 @@ int simulate(const Options& options) {
   if (!set) return report(set.error());
   const auto executive = Executive::create(std::move(*set));
   if (!executive) return report(executive.error());
-  if (const auto writable = check_outputs(options); !writable) return report(writable.error());
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return report(json_file.error());
+  auto gantt_file = OutputFile::open(options.gantt);
+  if (!gantt_file) return report(gantt_file.error());
   std::ostream& out = text_output(options.json);
   print_plan(out, *executive);
   auto scenario = scenario_of(options, *executive, out);
@@ -252,7 +246,7 @@ int simulate(const Options& options) {
     result.trace = *traced;
   }
   if (*gantt)
-    if (const auto drawn = config::replace_file(options.gantt, traces::svg((*gantt)->gantt(outcome.end))); !drawn)
+    if (const auto drawn = gantt_file->write(traces::svg((*gantt)->gantt(outcome.end))); !drawn)
       return report(drawn.error());
   out << '\n';
   if (scenario->worst) print_worst(out, options, *scenario->worst);
@@ -260,7 +254,7 @@ int simulate(const Options& options) {
   nlohmann::json json = rtexec::to_json(result);
   json["verdict"] = executive->plan().proved ? "proved" : "not proved";
   json["worst_case"] = scenario->worst ? to_json(options, *scenario->worst) : nlohmann::json(nullptr);
-  if (const auto written = write_json(options.json, json); !written) return report(written.error());
+  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);
 }
 

@@ -11,14 +11,6 @@ namespace rtexec::command {
 
 namespace {
 
-/// Width on a terminal: bytes of UTF-8 that begin a character.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
-}
-
-std::string spaces(std::size_t count) { return std::string(count, ' '); }
-
 std::string on_time(const TaskReport& task) {
   if (task.completed == 0 && task.missed == 0) return "-";
   return task.missed == 0 ? "kept" : std::to_string(task.missed) + " missed";
@@ -94,20 +86,6 @@ void print_bandwidth(std::ostream& out, const BandwidthReport& bandwidth) {
 
 } // namespace
 
-void Table::print(std::ostream& out, std::string_view indent) const {
-  std::vector<std::size_t> widths(rows_.front().size(), 0);
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  for (const auto& row : rows_) {
-    out << indent;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string fill = spaces(widths[i] - width(row[i]));
-      out << (i == 0 ? row[i] + fill : "  " + fill + row[i]);
-    }
-    out << '\n';
-  }
-}
-
 std::string bar(Duration response, Duration deadline) {
   const auto cells = static_cast<std::size_t>(
       std::clamp<Duration::rep>(10 * response.count() / std::max<Duration::rep>(deadline.count(), 1), 0, 10));
@@ -150,10 +128,8 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) 
   out << "The device alone, by each test with the volumes that suit it best (the verdict above decides)\n";
   Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
   const auto side = [](const TestVerdict& test, std::int64_t value) {
-    if (!std::holds_alternative<ShareBound>(test.bound)) return readable(Duration(value));
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4f", static_cast<double>(value) * 1e-9);
-    return std::string(text);
+    return std::holds_alternative<ShareBound>(test.bound) ? report::fixed(static_cast<double>(value) * 1e-9, 4)
+                                                          : readable(Duration(value));
   };
   for (const TestVerdict& test : tests) {
     Bytes swapped{0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rtexec/executive.hpp>
+#include "rtexec/report/table.hpp"
 
 #include <iosfwd>
 #include <string>
@@ -10,16 +11,7 @@
 
 namespace rtexec::command {
 
-/// A table with a header line; columns are as wide as their widest cell, the first is left-aligned.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  void print(std::ostream& out, std::string_view indent = "  ") const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
+using report::Table;
 
 /// A response time against its deadline, ten cells wide.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);

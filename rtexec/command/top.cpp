@@ -137,13 +137,15 @@ class Viewer {
 };
 
 Result<> show_once(const StatusPage& page, const Options& options) {
+  auto json_file = OutputFile::open(options.json);
+  if (!json_file) return Unexpected(json_file.error());
   const bool is_last = page.is_last();
   const auto snapshot = page.read();
   if (!snapshot) return Unexpected(snapshot.error());
   const std::string end = end_of(*snapshot, is_last);
   text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end
                             << (end.empty() ? "" : "\n");
-  return write_json(options.json, to_json(*snapshot, page.owner().process));
+  return write_json(*json_file, to_json(*snapshot, page.owner().process));
 }
 
 int top(const Options& options) {

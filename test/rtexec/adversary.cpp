@@ -12,6 +12,18 @@ int sets_to_try(int otherwise) {
   return asked == nullptr ? otherwise : std::atoi(asked);
 }
 
+SwapCost random_cost(simulator::Random& random, Bytes chunk) {
+  using simulator::chance, simulator::draw;
+  SwapCost cost;
+  cost.in_per_chunk = Duration(draw(random, 1, 6));
+  cost.out_per_chunk = Duration(draw(random, 1, 6));
+  cost.drop_per_chunk = Duration(draw(random, 0, 1));
+  if (chance(random, 25)) cost.in_fixed = Duration(draw(random, 1, 4));
+  if (chance(random, 25)) cost.out_fixed = Duration(draw(random, 1, 4));
+  cost.chunk = chunk;
+  return cost;
+}
+
 std::string describe(const Claim& claim) {
   std::string text;
   for (std::size_t i = 0; i < claim.tasks.tasks.size(); ++i) {

@@ -1,6 +1,7 @@
 // What the tests of soundness share: how many sets they try, and the words for what the adversary finds.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include "rtexec/simulator/adversary.hpp"
 
 #include <string>
@@ -9,6 +10,9 @@ namespace rtexec::test {
 
 /// RTEXEC_SOUNDNESS_SETS, where that is set.
 [[nodiscard]] int sets_to_try(int otherwise);
+
+/// Of a chunk, in nanoseconds of one digit.
+[[nodiscard]] SwapCost random_cost(simulator::Random& random, Bytes chunk = {});
 
 [[nodiscard]] std::string describe(const simulator::Claim& claim);
 [[nodiscard]] std::string describe(const simulator::Claim& claim, const simulator::BrokenBound& broken);

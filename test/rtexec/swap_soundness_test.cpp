@@ -19,6 +19,7 @@ namespace rtexec::simulator {
 namespace {
 
 using test::PipelinedFaults;
+using test::random_cost;
 using test::sets_to_try;
 
 struct SwapTask {
@@ -149,16 +150,6 @@ std::optional<Claim> by_formula(const SwapSet& set, const PipelinedFaults& fault
 // ---- random sets ----
 
 enum class Style { device_only, end_to_end, paper };
-
-SwapCost random_cost(Random& random) {
-  SwapCost cost;
-  cost.in_per_chunk = Duration(draw(random, 1, 6));
-  cost.out_per_chunk = Duration(draw(random, 1, 6));
-  cost.drop_per_chunk = Duration(draw(random, 0, 1));
-  if (chance(random, 25)) cost.in_fixed = Duration(draw(random, 1, 4));
-  if (chance(random, 25)) cost.out_fixed = Duration(draw(random, 1, 4));
-  return cost;
-}
 
 /// Footprint, what of it may be swapped, in chunks of 256 MB, and WCET in 10 us (RT-Swap, Table III).
 constexpr struct {

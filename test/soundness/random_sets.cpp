@@ -1,6 +1,7 @@
 #include "test/soundness/random_sets.hpp"
 
 #include "policies/volume_search.hpp"
+#include "test/rtexec/adversary.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -16,17 +17,6 @@ using simulator::chance;
 using simulator::draw;
 
 constexpr Bytes chunk{4096};
-
-SwapCost random_cost(Random& random) {
-  SwapCost cost;
-  cost.in_per_chunk = Duration(draw(random, 1, 6));
-  cost.out_per_chunk = Duration(draw(random, 1, 6));
-  cost.drop_per_chunk = Duration(draw(random, 0, 1));
-  if (chance(random, 25)) cost.in_fixed = Duration(draw(random, 1, 4));
-  if (chance(random, 25)) cost.out_fixed = Duration(draw(random, 1, 4));
-  cost.chunk = chunk;
-  return cost;
-}
 
 /// How many tasks, how large, and how their periods relate.
 struct Shape {
@@ -141,7 +131,7 @@ DeviceSet random_device(Random& random, const Way& way) {
                 .overflow = 0,
                 .copy_engines = way.copy_engines,
                 .rule = policies::rule_of(way.policy),
-                .cost = random_cost(random)};
+                .cost = test::random_cost(random, chunk)};
   if (chance(random, 3)) return random_hole(random, way);
   const Shape shape = random_shape(random);
   const std::int64_t classes = draw(random, 0, 2); // state, constants, both
@@ -217,7 +207,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   set.board.service_core = 100; // what it costs to decide and to copy is not simulated: it burdens no task
   set.board.memory_policies = {MemoryPolicy::device};
   if (chance(random, 25)) set.board.release_latency = Duration(draw(random, 1, 5));
-  set.board.swap_costs = {random_cost(random)};
+  set.board.swap_costs = {test::random_cost(random, chunk)};
   const auto overflow =
       swaps ? random_overflow(random, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(largest)) : 0U;
   set.board.capacity = chunk * std::max<std::uint64_t>(1, all + fixed + scratch - overflow);

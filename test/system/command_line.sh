@@ -118,25 +118,33 @@ expect 5 'No such file' "$rtexec" calibrate --chunk 64KiB -o no/such/folder/x.to
 for command in check run top simulate profile model infer config probe calibrate; do expect 0 "$command" "$rtexec" $command --help; done
 expect 0 'rtexec [0-9]' "$rtexec" --version
 
-# The man page has every command, and commands of commands, with every option of theirs.
-rm -f "$folder/rtexec.1" # -o: the program is not made anew, and so nor would be a page that is older
-(cd "$OLDPWD" && make --no-print-directory -o "$rtexec" BUILD="${folder%/*}" "$folder/rtexec.1" >/dev/null) || bad=1
-python3 - "$rtexec" "$folder/rtexec.1" <<'EOP' || bad=1
-import re, subprocess, sys
-page = re.sub(r"\\f.|\\[/,]", "", open(sys.argv[2]).read()).replace("\\-", "-")
-commands, seen = [[]], 0
+# Every command, and commands of commands, has a man page with every option of theirs, and an example at the end of its help.
+rm -rf "$folder/man" # -o: the program is not made anew, and so nor would be pages that are older
+(cd "$OLDPWD" && make --no-print-directory -o "$rtexec" BUILD="${folder%/*}" man >/dev/null) || bad=1
+python3 - "$rtexec" "$folder/man" <<'EOP' || bad=1
+import pathlib, re, subprocess, sys
+program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+commands, seen, pages = [[]], 0, set()
 while commands:
     command = commands.pop()
-    text = subprocess.run([sys.argv[1], *command, "--help"], check=True, capture_output=True, text=True).stdout
-    part = page if not command else re.search(rf"^{' '.join(command)}\n(.*?)(?=^[a-z]+( [a-z]+)?\n\.IP|\Z)", page, re.M | re.S)
-    if part is None: sys.exit(f"the man page lacks '{' '.join(command)}'")
-    there = part if not command else part[1]
-    for option in re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M):
+    name = "-".join(["rtexec", *command])
+    text = subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout
+    page = re.sub(r"\\f.|\\[/,]", "", (folder / f"{name}.1").read_text()).replace("\\-", "-")
+    pages.add(f"{name}.1")
+    if not re.search(rf"^{name} - \S", page, re.M): sys.exit(f"the man page of {name} does not name it")
+    options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M)
+    for option in options:
         seen += 1
-        if option not in ("--help", "--help-all") and not re.search(option + r"\b", there): sys.exit(f"the man page lacks {option} of '{' '.join(command)}'")
-    nested = text.partition("Subcommands:\n")[2]
-    commands += [[*command, name] for name in re.findall(r"^  ([a-z]+)\b", nested, re.M)]
+        if not re.search(option + r"\b", page): sys.exit(f"the man page of {name} lacks {option}")
+    if command:
+        example = re.search(rf"^  \$ (rtexec {command[0]}\b.*)", text, re.M)
+        if not example or example[1] not in page: sys.exit(f"{name} has no example")
+        if example[1].startswith(" ".join(["rtexec", *command])) and (unknown := set(re.findall(r" (--[\w-]+)", example[1])) - set(options)) \
+                and command != ["experiment"]: sys.exit(f"the example of {name} has {unknown}")
+    nested = text.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    commands += [[*command, each] for each in re.findall(r"^  ([a-z]+)\b", nested, re.M)]
 assert seen > 100, seen
+if pages != {page.name for page in folder.glob("*.1")}: sys.exit("pages of commands that are not there")
 EOP
 
 # A number is one.
@@ -190,4 +198,11 @@ for signal in INT TERM; do
   [ $status = 0 ] || [ $status = 4 ] || { echo "SIG$signal: exit $status"; cat "$signal.log"; bad=1; }
   grep -q '"stopped_by": "request"' "$signal.json" || { echo "SIG$signal: no report"; bad=1; }
 done
+
+# A second signal ends what does not come to an end after the first.
+"$rtexec" simulate good.toml --releases adversarial --attempts 3 --duration 600min >twice.log 2>&1 & pid=$!
+for ((i = 0; i < 300; i++)); do grep -q Verdict twice.log && break; sleep 0.1; done
+kill -INT $pid; sleep 0.5; kill -0 $pid || { echo "the search ended at the first signal"; bad=1; }
+kill -INT $pid; timeout 30 tail --pid=$pid -f /dev/null; kill -KILL $pid 2>/dev/null && { echo "a second signal does not end a search"; bad=1; }
+wait $pid; [ $? = 130 ] || bad=1
 exit $bad

@@ -1,5 +1,5 @@
-// The pictures of `rtexec experiment isolation`: curves over limits, and how long executions took. SVG that needs
-// nothing else.
+// The charts of studies: curves over the values of one quantity, and how long executions took. SVG that needs nothing
+// else.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rtexec::command {
+namespace rtexec::report {
 
 struct Curve {
   std::string name;
@@ -16,11 +16,12 @@ struct Curve {
   bool right = false;         // by the right axis
 };
 
-/// Texts without characters that XML reserves. Panels of one picture share their axes' ranges.
+/// Panels of one picture share their axes' ranges.
 struct Panel {
   std::string title, x_label, y_label, right_label; // right_label: empty where no curve is by the right axis
   std::vector<std::string> categories;
   std::vector<Curve> curves;
+  double reach = 0; // what the left axis spans at least, from 0 on
 };
 
 /// Side by side.
@@ -35,4 +36,4 @@ struct Runs {
 /// longest of all.
 [[nodiscard]] std::string envelope_svg(const std::string& title, std::span<const Runs> runs);
 
-} // namespace rtexec::command
+} // namespace rtexec::report

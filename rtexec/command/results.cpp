@@ -1,0 +1,27 @@
+#include "rtexec/command/results.hpp"
+
+#include "config/files.hpp"
+
+namespace rtexec::command {
+
+namespace fs = std::filesystem;
+
+ResultFolder::ResultFolder(const fs::path& folder) {
+  std::error_code error;
+  for (auto each = folder; !each.empty() && !fs::exists(each, error) && !error; each = each.parent_path())
+    made_.push_back(each);
+  if (!folder.empty()) fs::create_directories(folder, error_);
+}
+
+ResultFolder::~ResultFolder() {
+  std::error_code not_empty;
+  for (const auto& each : made_) fs::remove(each, not_empty);
+}
+
+Result<> write_files(const fs::path& folder, const report::Files& files) {
+  for (const auto& [name, content] : files)
+    if (const auto written = config::replace_file(folder / name, content); !written) return written;
+  return {};
+}
+
+} // namespace rtexec::command

@@ -1,0 +1,31 @@
+// The folder that a study's files go to.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include "rtexec/report/files.hpp"
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace rtexec::command {
+
+/// Is made before anything long begins, and gone again where nothing came into it.
+class ResultFolder {
+ public:
+  /// Empty: none is made.
+  explicit ResultFolder(const std::filesystem::path& folder);
+  ~ResultFolder();
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+  [[nodiscard]] const std::error_code& error() const { return error_; }
+
+ private:
+  std::vector<std::filesystem::path> made_; // innermost first
+  std::error_code error_;
+};
+
+/// Each replaced in one step.
+[[nodiscard]] Result<> write_files(const std::filesystem::path& folder, const report::Files& files);
+
+} // namespace rtexec::command

@@ -1,0 +1,49 @@
+#include "rtexec/command/stop_request.hpp"
+
+#include <atomic>
+#include <cassert>
+#include <utility>
+
+namespace rtexec::command {
+namespace {
+
+std::atomic<bool> requested{false};
+std::atomic<const StopRequest*> current{nullptr};
+
+bool ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+} // namespace
+
+StopRequest::StopRequest(std::function<void()> on_request) : on_request_(std::move(on_request)) {
+  assert(current.load() == nullptr);
+  requested.store(false);
+  current.store(this);
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    const bool hung_up_for_good = signals[i] == SIGHUP && ignored(SIGHUP);
+    ::sigaction(signals[i], hung_up_for_good ? nullptr : &action, &before_[i]);
+  }
+}
+
+StopRequest::~StopRequest() {
+  for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
+  current.store(nullptr);
+}
+
+bool StopRequest::asked() const { return requested.load(std::memory_order_relaxed); }
+
+void StopRequest::handle(int) {
+  struct sigaction by_default {};
+  by_default.sa_handler = SIG_DFL;
+  for (const int signal : signals)
+    if (!ignored(signal)) ::sigaction(signal, &by_default, nullptr);
+  requested.store(true);
+  if (const StopRequest* request = current.load(); request != nullptr && request->on_request_) request->on_request_();
+}
+
+} // namespace rtexec::command

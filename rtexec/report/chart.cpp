@@ -1,0 +1,203 @@
+#include "rtexec/report/chart.hpp"
+
+#include "traces/report/svg.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+namespace rtexec::report {
+namespace {
+
+using traces::SvgPath;
+using traces::SvgPoint;
+using traces::SvgWriter;
+
+constexpr double left = 70, top = 56, panel_width = 400, height = 320, right = 80, bottom = 60, legend = 150,
+                 legend_line = 20;
+constexpr double wide = 900;
+constexpr std::size_t columns = 450, most_ticks = 16; // of an envelope; of a panel
+constexpr double ticks = 6;
+constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}";
+constexpr const char* frame = "stroke=\"#222\"";
+constexpr const char* middle = "text-anchor=\"middle\"";
+
+struct Style {
+  const char* colour;
+  const char* dash;
+};
+
+const Style& style(std::size_t index) {
+  static constexpr std::array<Style, 8> styles{{{"#4e79a7", "none"},
+                                                {"#f28e2b", "7 3"},
+                                                {"#59a14f", "none"},
+                                                {"#e15759", "2 3"},
+                                                {"#b07aa1", "none"},
+                                                {"#9c755f", "7 3"},
+                                                {"#2f4b7c", "none"},
+                                                {"#d37295", "2 3"}}};
+  return styles[index % styles.size()];
+}
+
+std::string stroke(std::size_t index) {
+  return std::string("fill=\"none\" stroke-width=\"2\" stroke=\"") + style(index).colour + "\" stroke-dasharray=\"" +
+         style(index).dash + '"';
+}
+
+std::string number(double value) {
+  std::ostringstream out;
+  out << std::setprecision(4) << (value == 0 ? 0 : value);
+  return out.str();
+}
+
+/// What an axis spans, in whole steps.
+struct Axis {
+  double from = 0, to = 1, step = 1;
+
+  static Axis over(double least, double most) {
+    if (!(most > least)) most = least + (least == 0 ? 1 : std::abs(least) / 10);
+    const double step = traces::round_step((most - least) / ticks);
+    return {std::floor(least / step + 1e-9) * step, std::ceil(most / step - 1e-9) * step, step};
+  }
+  double y(double value) const { return top + height * (1 - (value - from) / (to - from)); }
+};
+
+Axis axis_of(std::span<const Panel> panels, bool is_right) {
+  double least = 0, most = 0;
+  for (const Panel& panel : panels) {
+    if (!is_right) most = std::max(most, panel.reach);
+    for (const Curve& curve : panel.curves)
+      for (const double value : curve.values) {
+        if (curve.right != is_right) continue;
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
+  }
+  return Axis::over(least, most);
+}
+
+/// With lines across where it is the left one.
+void draw_vertical(SvgWriter& page, const Axis& axis, double x0, double x1, bool is_left) {
+  for (double value = axis.from; value < axis.to + axis.step / 2; value += axis.step) {
+    const double shown = std::abs(value) < axis.step / 1000 ? 0 : value;
+    if (is_left) page.line(x0, axis.y(value), x1, axis.y(value), shown == 0 ? "class=\"z\"" : "class=\"l\"");
+    page.text(is_left ? x0 - 6 : x1 + 6, axis.y(value) + 4, number(shown), is_left ? "text-anchor=\"end\"" : "");
+  }
+}
+
+void draw_frame(SvgWriter& page, double x0, double width) {
+  page.line(x0, top, x0, top + height, frame);
+  page.line(x0, top + height, x0 + width, top + height, frame);
+}
+
+/// A panel's place, and that of its categories.
+struct Place {
+  double x0, width;
+  std::size_t categories;
+  double x(std::size_t category) const {
+    return x0 +
+           width * (static_cast<double>(category) + 0.5) / static_cast<double>(std::max<std::size_t>(categories, 1));
+  }
+};
+
+void draw_axes(SvgWriter& page, const Panel& panel, const Place& place, const Axis& axis, const Axis& right_axis) {
+  const double x0 = place.x0, width = place.width;
+  page.text(x0, 34, panel.title);
+  draw_vertical(page, axis, x0, x0 + width, true);
+  if (!panel.right_label.empty()) draw_vertical(page, right_axis, x0, x0 + width, false);
+  draw_frame(page, x0, width);
+  const std::size_t step = std::max<std::size_t>(1, (panel.categories.size() + most_ticks - 1) / most_ticks);
+  for (std::size_t i = 0; i < panel.categories.size(); i += step)
+    page.text(place.x(i), top + height + 18, panel.categories[i], middle);
+  page.text(x0 + width / 2, top + height + 42, panel.x_label, middle);
+  page.turned_text(x0 - 52, top + height / 2, panel.y_label);
+  if (!panel.right_label.empty()) page.turned_text(x0 + width + 66, top + height / 2, panel.right_label);
+}
+
+void draw_curve(SvgWriter& page, const Panel& panel, const Place& place, const Axis& axis, std::size_t index) {
+  const Curve& curve = panel.curves[index];
+  std::vector<SvgPoint> points;
+  for (std::size_t i = 0; i < curve.values.size(); ++i) points.push_back({place.x(i), axis.y(curve.values[i])});
+  page.polyline(points, stroke(index));
+  for (std::size_t i = 0; i < points.size(); ++i)
+    page.circle(points[i].x, points[i].y, 3, std::string("fill=\"") + style(index).colour + '"',
+                curve.name + ", " + panel.categories[i] + ": " + number(curve.values[i]));
+}
+
+void draw_legend(SvgWriter& page, const Panel& panel, double x) {
+  for (std::size_t index = 0; index < panel.curves.size(); ++index) {
+    const double y = top + 10 + legend_line * static_cast<double>(index);
+    page.line(x, y, x + 24, y, stroke(index));
+    page.text(x + 30, y + 4, panel.curves[index].name);
+  }
+}
+
+double microseconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-3; }
+
+/// Of all runs: the shortest, the longest, and how many there are at most.
+struct Extent {
+  double least = HUGE_VAL, most = 0;
+  std::size_t count = 1;
+
+  explicit Extent(std::span<const Runs> runs) {
+    for (const auto& [name, lengths] : runs) {
+      if (lengths.empty()) continue;
+      const auto [shortest, longest] = std::ranges::minmax(lengths);
+      least = std::min(least, microseconds(shortest));
+      most = std::max(most, microseconds(longest));
+      count = std::max(count, lengths.size());
+    }
+  }
+};
+
+void draw_envelope(SvgWriter& page, const Runs& runs, const Axis& axis, std::size_t count, const std::string& colour) {
+  const auto& [name, lengths] = runs;
+  const std::size_t in_column = (count + columns - 1) / columns;
+  SvgPath path;
+  for (std::size_t first = 0; first < lengths.size(); first += in_column) {
+    const auto [shortest, longest] =
+        std::ranges::minmax(std::span(lengths).subspan(first, std::min(in_column, lengths.size() - first)));
+    path.move(left + wide * (static_cast<double>(first) + 0.5) / static_cast<double>(count),
+              axis.y(microseconds(shortest)));
+    path.vertical(axis.y(microseconds(longest)) - 0.5);
+  }
+  page.path(path, "fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" + number(wide / columns) + '"');
+  const double longest = microseconds(std::ranges::max(lengths)), y = axis.y(longest);
+  page.line(left, y, left + wide, y, "stroke-dasharray=\"6 3\" stroke=\"" + colour + '"');
+  page.text(left + wide + 8, y + 4, name + ": " + number(std::round(longest)) + " us");
+}
+
+} // namespace
+
+std::string svg(std::span<const Panel> panels) {
+  const Axis axis = axis_of(panels, false), right_axis = axis_of(panels, true);
+  const double width = panels.size() == 1 ? 1.5 * panel_width : panel_width, each = left + width + right;
+  SvgWriter page(each * static_cast<double>(panels.size()) + legend, top + height + bottom, css);
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    const Place place{each * static_cast<double>(i) + left, width, panels[i].categories.size()};
+    draw_axes(page, panels[i], place, axis, right_axis);
+    for (std::size_t curve = 0; curve < panels[i].curves.size(); ++curve)
+      draw_curve(page, panels[i], place, panels[i].curves[curve].right ? right_axis : axis, curve);
+  }
+  if (!panels.empty()) draw_legend(page, panels.front(), each * static_cast<double>(panels.size()));
+  return page.finish();
+}
+
+std::string envelope_svg(const std::string& title, std::span<const Runs> runs) {
+  const Extent extent(runs);
+  const Axis axis = Axis::over(std::min(extent.least, extent.most), extent.most);
+  SvgWriter page(left + wide + 2 * legend, top + height + bottom, css);
+  page.text(left, 34, title);
+  draw_vertical(page, axis, left, left + wide, true);
+  for (std::size_t index = 0; index < runs.size(); ++index)
+    if (!runs[index].lengths.empty())
+      draw_envelope(page, runs[index], axis, extent.count, style(index == 0 ? 3 : 0).colour);
+  draw_frame(page, left, wide);
+  page.text(left + wide / 2, top + height + 30, "execution, 1 to " + std::to_string(extent.count), middle);
+  page.turned_text(left - 52, top + height / 2, "execution time, us");
+  return page.finish();
+}
+
+} // namespace rtexec::report

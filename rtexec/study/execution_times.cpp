@@ -1,0 +1,62 @@
+#include "rtexec/study/execution_times.hpp"
+
+#include <rtexec/units.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace rtexec::study {
+
+namespace {
+
+/// What a terminal does not take for text is a question mark.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text;
+}
+
+/// Nanoseconds, or with a unit; absent: neither, or no execution time.
+std::optional<double> parse_sample(const std::string& text) {
+  double time = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
+  if (end != text.data() + text.size() || error != std::errc()) {
+    const auto with_unit = parse_duration(text);
+    if (!with_unit) return std::nullopt;
+    time = static_cast<double>(with_unit->count());
+  }
+  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
+}
+
+} // namespace
+
+Result<std::vector<double>> read_execution_times(const std::filesystem::path& path) {
+  const std::string file = path.string();
+  std::ifstream in(path);
+  if (!in) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
+  std::vector<double> samples;
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    line.erase(std::min(line.find('#'), line.size()));
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.empty()) continue;
+    const auto time = parse_sample(line);
+    if (!time)
+      return fail(Errc::bad_input,
+                  file + ", line " + std::to_string(number) +
+                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
+                      printable(line.substr(0, 40)) + "'");
+    samples.push_back(*time);
+  }
+  if (in.bad()) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
+  return samples;
+}
+
+} // namespace rtexec::study

@@ -1,0 +1,101 @@
+#include "rtexec/study/inference.hpp"
+
+#include <rtexec/board.hpp>
+#include "hal/open/open_device.hpp"
+#include "hal/thread.hpp"
+#include "rtexec/executive/device_memory.hpp"
+#include "rtexec/executive/loaded_set.hpp"
+#include "tasks/dnn/input/input.hpp"
+#include "tasks/dnn/graph/passes.hpp"
+#include "tasks/dnn/make_network.hpp"
+#include "tasks/dnn/onnx/onnx_reader.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace rtexec::study {
+
+Result<Inference> Inference::load(const InferenceOptions& options,
+                                  const std::function<void(std::size_t done, std::size_t of)>& tuning) {
+  const auto board = read_board(options.board);
+  if (!board) return Unexpected(board.error());
+  if (const std::string problem = executive::problem_of_precision(options.precision, *board); !problem.empty())
+    return fail(Errc::bad_input, problem);
+  auto graph = tasks::read_onnx(options.model);
+  if (!graph) return Unexpected(graph.error());
+  Inference inference;
+  inference.metadata_ = graph->metadata;
+  tasks::optimise(*graph);
+  auto network = tasks::make_network(*graph, board->device, options.precision);
+  if (!network) return fail(network.error().code, options.model + ": " + network.error().what);
+  if ((*network)->inputs().empty()) return fail(Errc::bad_input, options.model + ": the network has no input");
+  inference.network_ = std::move(*network);
+  if (const auto bound = inference.bind(*board, tuning); !bound) return Unexpected(bound.error());
+  return inference;
+}
+
+Result<> Inference::bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning) {
+  // Tuning needs room beside what the network will take.
+  const Bytes needed =
+      round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
+  auto device = hal::open_device(board, tuning ? Bytes{0} : std::max(needed, board.chunk), board.chunk);
+  if (!device) return Unexpected(device.error());
+  device_ = std::move(*device);
+  if (tuning) {
+    const auto tuned = network_->tune(*device_, [&](std::size_t done, std::size_t of) {
+      tuning(done, of);
+      return true;
+    });
+    if (!tuned) return Unexpected(tuned.error());
+  }
+  const auto tenant = executive::resident_tenant(network_->memory(), network_->constants(), device_->chunk_size());
+  const auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
+  if (!memory) return Unexpected(memory.error());
+  return network_->bind(*device_, (*memory)->addresses().front());
+}
+
+Result<> Inference::fetch_inputs(const std::filesystem::path& input) {
+  const auto normalization = tasks::normalization_of(metadata_);
+  if (!normalization) return Unexpected(normalization.error());
+  for (const auto& port : network_->inputs()) {
+    const auto source = tasks::make_input(input, port.shape, *normalization);
+    if (!source) return Unexpected(source.error());
+    if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
+      return fail(fetched.error(),
+                  "input '" + port.name + "': " + input.string() + " could not be fetched: " + name(fetched.error()));
+  }
+  return {};
+}
+
+Result<std::vector<Duration>> Inference::run(int repeat) {
+  std::vector<Duration> times(static_cast<std::size_t>(repeat));
+  const auto executed = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
+    if (repeat > 1)
+      if (const auto warmed_up = network_->run(); !warmed_up) return warmed_up;
+    for (Duration& time : times) {
+      const Instant begin = hal::now();
+      if (const auto done = network_->run(); !done) return done;
+      time = hal::now() - begin;
+    }
+    return {};
+  });
+  std::ranges::sort(times);
+  if (executed.outcome) return times;
+  const auto fault = device_->fault();
+  return fail(executed.outcome.error(), "device '" + device_->name() + "': the execution failed: " +
+                                            (fault ? fault->what : std::string(name(executed.outcome.error()))));
+}
+
+Result<std::unique_ptr<tasks::OutputDecoder>> Inference::decode() const {
+  std::vector<tasks::Shape> shapes;
+  std::vector<std::span<const float>> values;
+  for (const auto& port : network_->outputs()) {
+    shapes.push_back(port.shape);
+    values.emplace_back(port.buffer);
+  }
+  auto decoder = tasks::make_decoder(metadata_, network_->inputs().front().shape, shapes);
+  if (decoder && *decoder) (*decoder)->decode(values);
+  return decoder;
+}
+
+} // namespace rtexec::study

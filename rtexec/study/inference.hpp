@@ -1,0 +1,53 @@
+// A network alone on a device, outside any schedule: placed, bound and executed as the executive does it.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+#include "hal/device.hpp"
+#include "tasks/dnn/graph/graph.hpp"
+#include "tasks/dnn/graph/network.hpp"
+#include "tasks/dnn/output/output.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::study {
+
+struct InferenceOptions {
+  std::string model;
+  std::string board = "host"; // by name or path
+  Precision precision = Precision::fp32;
+};
+
+class Inference {
+ public:
+  /// `tuning`: where given, the fastest way to compute each layer is found first, and it is told how far that is.
+  [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
+                                              const std::function<void(std::size_t done, std::size_t of)>& tuning);
+
+  [[nodiscard]] tasks::Network& network() { return *network_; }
+  [[nodiscard]] const tasks::Network& network() const { return *network_; }
+  [[nodiscard]] const tasks::Metadata& metadata() const { return metadata_; }
+  [[nodiscard]] std::string device() const { return device_->name(); }
+
+  /// A picture or a tensor; empty: seeded noise.
+  [[nodiscard]] Result<> fetch_inputs(const std::filesystem::path& input);
+  /// Executes `repeat` times on the compute engine, one right after the other: the time of each, ascending. Repeated
+  /// executions begin with one that is not counted, as the executive warms up.
+  [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
+  /// What the outputs mean; null where the network does not say.
+  [[nodiscard]] Result<std::unique_ptr<tasks::OutputDecoder>> decode() const;
+
+ private:
+  Result<> bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
+
+  std::unique_ptr<hal::Device> device_; // outlives the network
+  std::unique_ptr<tasks::Network> network_;
+  tasks::Metadata metadata_;
+};
+
+} // namespace rtexec::study

@@ -1,0 +1,115 @@
+#include "rtexec/study/inference_report.hpp"
+
+#include "rtexec/report/table.hpp"
+#include "tasks/dnn/input/letterbox.hpp"
+#include "tasks/dnn/input/picture.hpp"
+#include "tasks/dnn/output/draw.hpp"
+#include "tasks/dnn/files/npy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace rtexec::study {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The least of the sorted `times` that at least `share` of them do not exceed.
+Duration percentile(const std::vector<Duration>& times, double share) {
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(times.size())));
+  return times[std::clamp<std::size_t>(rank, 1, times.size()) - 1];
+}
+
+/// File names made of an output's name: what a file name cannot hold becomes '_'.
+std::string file_name(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == '\0'; }, '_');
+  return name + ".npy";
+}
+
+/// Boxes in pixels of the picture that was put into the network.
+std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture,
+                                 const tasks::Shape& network) {
+  const auto letterbox = tasks::Letterbox::fit(
+      picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
+  std::vector<tasks::Box> boxes;
+  for (const tasks::Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
+  return boxes;
+}
+
+} // namespace
+
+Result<> write_outputs(const Inference& inference, const fs::path& folder, std::ostream& out) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(Errc::refused, "cannot make the folder '" + folder.string() + "': " + error.message());
+  for (const auto& port : inference.network().outputs()) {
+    const fs::path file = folder / file_name(port.name);
+    if (const auto written = tasks::write_npy(file, port.shape, port.buffer); !written) return written;
+    out << "wrote " << file.string() << " (" << tasks::to_string(port.shape) << ")\n";
+  }
+  return {};
+}
+
+Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& decoder, const fs::path& input,
+                       const fs::path& output) {
+  auto picture = tasks::read_picture(input);
+  if (!picture) return Unexpected(picture.error());
+  tasks::draw(*picture, boxes_in(decoder, *picture, inference.network().inputs().front().shape));
+  tasks::draw(*picture, decoder.classes());
+  return tasks::write_png(*picture, output);
+}
+
+void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
+  report::Table table({"class", "score", "left", "top", "right", "bottom"});
+  const auto number = [](float value) { return std::to_string(static_cast<int>(value)); };
+  const auto score = [](float value) { return std::to_string(static_cast<int>(value * 100 + 0.5F)) + "%"; };
+  for (const tasks::Box& box : decoder.boxes())
+    table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
+               number(box.bottom)});
+  for (const tasks::RankedClass& ranked : decoder.classes())
+    table.add({std::to_string(ranked.label), score(ranked.score)});
+  table.print(out);
+}
+
+void print(std::ostream& out, const std::vector<Duration>& times) {
+  out << "executed in " << readable(times[times.size() / 2]);
+  if (times.size() > 1)
+    out << " (median of " << times.size() << "; p99 " << readable(percentile(times, 0.99)) << ", p99.9 "
+        << readable(percentile(times, 0.999)) << ", longest " << readable(times.back()) << ")";
+  out << '\n';
+}
+
+nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* decoder,
+                       const std::vector<Duration>& times) {
+  nlohmann::json outputs = nlohmann::json::array(), boxes = nlohmann::json::array(), classes = nlohmann::json::array();
+  for (const auto& port : inference.network().outputs())
+    outputs.push_back({{"name", port.name}, {"shape", port.shape}});
+  if (decoder != nullptr) {
+    for (const tasks::Box& box : decoder->boxes())
+      boxes.push_back({{"class", box.label},
+                       {"score", box.score},
+                       {"left", box.left},
+                       {"top", box.top},
+                       {"right", box.right},
+                       {"bottom", box.bottom}});
+    for (const tasks::RankedClass& ranked : decoder->classes())
+      classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
+  }
+  return {{"outputs", outputs},
+          {"boxes", boxes},
+          {"classes", classes},
+          {"device", inference.device()},
+          {"flop", inference.network().flops()},
+          {"execution_ns",
+           {{"min", times.front().count()},
+            {"median", times[times.size() / 2].count()},
+            {"p50", percentile(times, 0.5).count()},
+            {"p99", percentile(times, 0.99).count()},
+            {"p999", percentile(times, 0.999).count()},
+            {"max", times.back().count()}}}};
+}
+
+} // namespace rtexec::study

@@ -1,0 +1,33 @@
+// A recording is read once for its figures, and a second time for pictures of the stretches that are worth one.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
+#include "traces/analysis/analyzer.hpp"
+#include "traces/analysis/gantt.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rtexec::study {
+
+/// Reads the recording from its beginning.
+using ReadRecords = std::function<Result<traces::ReadSummary>(traces::RunSetup&, traces::RecordHandler&)>;
+
+[[nodiscard]] Result<traces::Analysis> analyze(const ReadRecords& read,
+                                               std::vector<traces::AnalysisObserver*> observers,
+                                               const traces::PwcetOptions& pwcet);
+
+/// "2.5s..3s", counted from the beginning of the recording.
+struct Stretch {
+  Duration from{0}, to{0};
+};
+[[nodiscard]] Result<Stretch> parse_window(const std::string& text);
+
+/// Of `window`; where that is empty, of what is worth it. `pieces`: what PieceCounter counted.
+[[nodiscard]] Result<std::vector<traces::Gantt>> draw(const ReadRecords& read, const traces::Analysis& analysis,
+                                                      std::uint64_t pieces, const std::string& window);
+
+} // namespace rtexec::study
