@@ -1,6 +1,5 @@
 #include "config/names.hpp"
 #include "config/profile.hpp"
-#include "hal/machine.hpp"
 #include "policies/admission.hpp"
 #include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
@@ -22,32 +21,35 @@ namespace {
 
 struct Options {
   TaskSetFile set;
+  std::string machine;
   std::string wcet;
   std::string json;
   std::vector<std::string> tests;
   bool headroom = false;
 };
 
-/// A task set may be meant for another machine: a core that is not here is worth a word, and run refuses it.
-void note_absent_cores(std::ostream& out, const Plan& plan) {
-  const auto here = hal::Machine().online_cores();
+/// A core that the machine does not have is worth a word, and run refuses it there.
+void note_absent_cores(std::ostream& out, const PlannedSet& planned) {
+  const auto& there = planned.machine.cores;
   std::string absent;
-  for (const PlannedTask& task : plan.tasks)
-    if (std::ranges::find(here, task.core) == here.end())
+  for (const PlannedTask& task : planned.plan.tasks)
+    if (std::ranges::find(there, task.core) == there.end())
       absent += (absent.empty() ? "" : ", ") + std::to_string(task.core) + " for task '" + task.name + "'";
-  if (!absent.empty()) out << "Note: this machine has no core " << absent << ": run refuses the set here\n";
+  if (absent.empty()) return;
+  out << "Note: " << (planned.machine.here ? "this machine" : "that machine") << " has no core " << absent
+      << ": run refuses the set " << (planned.machine.here ? "here" : "there") << '\n';
 }
 
 /// Where the set is not proved, whether it would be with another rule to swap by.
-void note_other_policies(std::ostream& out, const Executive& executive) {
-  const Plan& plan = executive.plan();
+void note_other_policies(std::ostream& out, const PlannedSet& planned) {
+  const Plan& plan = planned.plan;
   if (plan.proved || !plan.swap) return;
   std::vector<MemoryDemand> memory;
   for (const PlannedTask& task : plan.tasks) memory.push_back(task.memory);
   for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial}) {
-    TaskSet other = executive.tasks();
+    TaskSet other = planned.tasks;
     if (policy == std::exchange(other.swap.policy, policy)) continue;
-    if (const auto planned = policies::make_plan(other, executive.board(), memory); planned && planned->proved)
+    if (const auto better = policies::make_plan(other, planned.board, memory); better && better->proved)
       out << "Note: it is proved with [swap] policy = \"" << spelling(policy) << "\"\n";
   }
 }
@@ -74,27 +76,26 @@ int check(const Options& options) {
   if (!set) return report(set.error());
   if (!options.wcet.empty())
     if (const auto taken = take_wcets(*set, options.wcet); !taken) return report(taken.error());
-  const auto executive = Executive::create(std::move(*set));
-  if (!executive) return report(executive.error());
+  const auto planned = plan_on(options.machine, std::move(*set));
+  if (!planned) return report(planned.error());
   std::ostream& out = text_output(options.json);
-  std::vector<TestVerdict> comparison =
-      policies::compare_device_tests(executive->plan(), executive->tasks(), executive->board());
+  std::vector<TestVerdict> comparison = policies::compare_device_tests(planned->plan, planned->tasks, planned->board);
   if (!options.tests.empty())
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_plan(out, *executive);
+  print_plan(out, planned->tasks, planned->board, planned->plan);
   print_comparison(out, comparison);
-  note_other_policies(out, *executive);
-  note_absent_cores(out, executive->plan());
-  nlohmann::json told = to_json(executive->plan(), comparison);
+  note_other_policies(out, *planned);
+  note_absent_cores(out, *planned);
+  nlohmann::json told = to_json(planned->plan, comparison);
   if (options.headroom) {
-    const policies::Sensitivity room = find_headroom(*executive, out);
+    const policies::Sensitivity room = find_headroom(*planned, out);
     print_headroom(out, room);
     told["headroom"] = to_json(room);
   }
   if (const auto written = write_json(*json_file, told); !written) return report(written.error());
-  return executive->plan().proved ? 0 : exit_code(Errc::not_proved);
+  return planned->plan.proved ? 0 : exit_code(Errc::not_proved);
 }
 
 } // namespace
@@ -103,6 +104,7 @@ void add_check(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("check", "Say whether every deadline can be promised, with the numbers");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
+  add_machine_option(*command, options->machine);
   command
       ->add_option(
           "--wcet", options->wcet,

@@ -65,16 +65,14 @@ json by_task(const Sensitivity& room, const std::optional<Edge<Factor>>& all,
 
 } // namespace
 
-Sensitivity find_headroom(const Executive& executive, std::ostream& out) {
+Sensitivity find_headroom(const PlannedSet& planned, std::ostream& out) {
   Progress progress(out);
   const auto begin = std::chrono::steady_clock::now();
   bool shown = false;
-  return policies::sensitivity(executive.tasks(), executive.board(), executive.plan(),
-                               [&](std::size_t done, std::size_t all) {
-                                 shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
-                                 if (shown)
-                                   static_cast<void>(progress("looking for headroom", done, all, "quantities"));
-                               });
+  return policies::sensitivity(planned.tasks, planned.board, planned.plan, [&](std::size_t done, std::size_t all) {
+    shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
+    if (shown) static_cast<void>(progress("looking for headroom", done, all, "quantities"));
+  });
 }
 
 void print_headroom(std::ostream& out, const Sensitivity& room) {

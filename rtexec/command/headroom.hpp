@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policies/sensitivity.hpp"
-#include <rtexec/executive.hpp>
+#include <rtexec/planning.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@
 namespace rtexec::command {
 
 /// Tells `out` how far it is, where that takes long.
-[[nodiscard]] policies::Sensitivity find_headroom(const Executive& executive, std::ostream& out);
+[[nodiscard]] policies::Sensitivity find_headroom(const PlannedSet& planned, std::ostream& out);
 
 void print_headroom(std::ostream& out, const policies::Sensitivity& room);
 

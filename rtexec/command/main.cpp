@@ -22,7 +22,7 @@ struct Example {
 };
 
 const Example examples[] = {
-    {{"check"}, "rtexec check robot.toml --headroom"},
+    {{"check"}, "rtexec check robot.toml --machine robot.probe.json"},
     {{"run"}, "rtexec run robot.toml --duration 10s --trace run.trace"},
     {{"analyze"}, "rtexec analyze run.trace --html run.html"},
     {{"top"}, "rtexec top --interval 500ms"},

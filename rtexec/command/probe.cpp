@@ -3,6 +3,8 @@
 #include "hal/open/open_device.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/json/machine.hpp"
+#include <rtexec/planning.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -44,17 +46,19 @@ Finding absence(const Error& error, const Board& board, const std::string& subje
   return {.subject = subject, .grade = grade, .state = error.what.substr(0, end), .advice = advice};
 }
 
-/// Opens the device of `board` and says what trying it found.
-std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent) {
+/// Opens the device of `board` and says what trying it found. `memory`: free on a GPU.
+std::vector<Finding> probe_device(const Board& board, const std::string& subject, Finding::Grade absent,
+                                  Bytes& memory) {
   // As much as an empty device needs: how much a GPU has is told when nothing is asked for.
   const Bytes capacity = board.device == DeviceKind::cuda ? Bytes{0} : board.chunk;
   const auto device = hal::open_device(board, capacity, board.chunk);
   if (!device) return {absence(device.error(), board, subject, absent)};
   std::vector<Finding> findings{
       {.subject = subject, .grade = Finding::Grade::ok, .state = (*device)->name(), .advice = {}}};
-  if (board.device == DeviceKind::cuda)
-    findings.front().state +=
-        ", " + readable((*device)->capacity()) + " free in chunks of " + readable((*device)->chunk_size());
+  if (board.device == DeviceKind::cuda) {
+    memory = (*device)->capacity();
+    findings.front().state += ", " + readable(memory) + " free in chunks of " + readable((*device)->chunk_size());
+  }
   for (const std::string& found : (*device)->capabilities().findings)
     findings.push_back({.subject = subject, .grade = Finding::Grade::ok, .state = found, .advice = {}});
   if (!(*device)->capabilities().read_only_mapping)
@@ -113,13 +117,13 @@ std::vector<Finding> probe_counters(const Board& board) {
   return findings;
 }
 
-Result<std::vector<Finding>> probe_board(const std::string& name) {
+Result<std::vector<Finding>> probe_board(const std::string& name, Bytes& memory) {
   const auto board = read_board(name.empty() ? "rtx" : name);
   if (!board) return Unexpected(board.error());
   auto findings = probe_counters(*board);
-  const auto device = name.empty()
-                          ? probe_device(*board, "GPU", Finding::Grade::note)
-                          : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing);
+  const auto device =
+      name.empty() ? probe_device(*board, "GPU", Finding::Grade::note, memory)
+                   : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing, memory);
   findings.insert(findings.end(), device.begin(), device.end());
   return findings;
 }
@@ -130,7 +134,8 @@ int probe(const Options& options) {
   std::ostream& out = text_output(options.json);
   nlohmann::json json = nlohmann::json::array();
   auto findings = hal::Machine(options.root).probe();
-  const auto board = probe_board(options.board);
+  MachineFacts machine = this_machine();
+  const auto board = probe_board(options.board, machine.device_memory);
   if (!board) return report(board.error());
   findings.insert(findings.end(), board->begin(), board->end());
   for (const Finding& finding : findings) {
@@ -141,6 +146,11 @@ int probe(const Options& options) {
                     {"state", finding.state},
                     {"advice", finding.advice}});
   }
+  json.push_back({{"subject", "machine"},
+                  {"grade", name(Finding::Grade::ok)},
+                  {"state", machine.name},
+                  {"advice", ""},
+                  {"machine", to_json(machine)}}); // for --machine of check and simulate
   if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return 0;
 }

@@ -98,7 +98,7 @@ int run(const Options& options) {
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
-  print_plan(out, *executive);
+  print_plan(out, executive->tasks(), executive->board(), executive->plan());
   out << std::endl;
   // Refused before anything is recorded or written.
   if (const auto fit = executive->startable(); !fit) return report(fit.error());

@@ -29,6 +29,7 @@ constexpr std::uint64_t default_seed = 1;
 
 struct Options {
   TaskSetFile set;
+  std::string machine;
   std::string duration;
   std::string releases = "periodic";
   std::string execution = "wcet";
@@ -76,24 +77,23 @@ struct Scenario {
   std::optional<simulator::WorstCase> worst;
 };
 
-Result<Scenario> as_asked(const Options& options, const Executive& executive, Duration duration) {
-  Scenario scenario{.tasks = executive.tasks(), .run = {}, .worst = {}};
+Result<Scenario> as_asked(const Options& options, const PlannedSet& planned, Duration duration) {
+  Scenario scenario{.tasks = planned.tasks, .run = {}, .worst = {}};
   scenario.run.horizon = duration;
   const std::uint64_t seed = options.seed.value_or(default_seed);
   scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
                                                         : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
   if (!execution) return Unexpected(execution.error());
-  if (execution->uniform)
-    scenario.run.execution = simulator::uniform_executions(executive.plan(), execution->least, seed);
+  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution->least, seed);
   if (execution->record.empty()) return scenario;
   auto recorded = simulator::read_executions(execution->record, scenario.tasks);
   if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
-  scenario.run.execution = simulator::recorded_executions(executive.plan(), std::move(*recorded), options.seed);
+  scenario.run.execution = simulator::recorded_executions(planned.plan, std::move(*recorded), options.seed);
   return scenario;
 }
 
-Result<Scenario> worst_case(const Options& options, const Executive& executive, std::optional<Duration> duration,
+Result<Scenario> worst_case(const Options& options, const PlannedSet& planned, std::optional<Duration> duration,
                             std::ostream& out) {
   if (options.execution != "wcet" && options.execution != "uniform")
     return fail(
@@ -105,9 +105,9 @@ Result<Scenario> worst_case(const Options& options, const Executive& executive, 
   const simulator::Search search{.attempts = options.attempts,
                                  .seed = options.seed.value_or(default_seed),
                                  .early = options.execution == "uniform",
-                                 .release_latency = executive.board().release_latency,
+                                 .release_latency = planned.board.release_latency,
                                  .horizon = duration.value_or(Duration{0})};
-  auto found = simulator::find_worst_case(executive.tasks(), executive.plan(), search, [&](int done) {
+  auto found = simulator::find_worst_case(planned.tasks, planned.plan, search, [&](int done) {
     return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts),
                     "attempts");
   });
@@ -116,11 +116,11 @@ Result<Scenario> worst_case(const Options& options, const Executive& executive, 
   return scenario;
 }
 
-Result<Scenario> scenario_of(const Options& options, const Executive& executive, std::ostream& out) {
+Result<Scenario> scenario_of(const Options& options, const PlannedSet& planned, std::ostream& out) {
   const auto given = duration_of("--duration", options.duration);
   if (!given) return Unexpected(given.error());
-  if (options.releases == "adversarial") return worst_case(options, executive, *given, out);
-  return as_asked(options, executive, given->value_or(executive.tasks().executive.duration.value_or(default_duration)));
+  if (options.releases == "adversarial") return worst_case(options, planned, *given, out);
+  return as_asked(options, planned, given->value_or(planned.tasks.executive.duration.value_or(default_duration)));
 }
 
 // ---- what comes of it ----
@@ -211,20 +211,20 @@ class Recording {
 int simulate(const Options& options) {
   auto set = read(options.set);
   if (!set) return report(set.error());
-  const auto executive = Executive::create(std::move(*set));
-  if (!executive) return report(executive.error());
+  const auto planned = plan_on(options.machine, std::move(*set));
+  if (!planned) return report(planned.error());
   auto json_file = OutputFile::open(options.json);
   if (!json_file) return report(json_file.error());
   auto gantt_file = OutputFile::open(options.gantt);
   if (!gantt_file) return report(gantt_file.error());
   std::ostream& out = text_output(options.json);
-  print_plan(out, *executive);
-  auto scenario = scenario_of(options, *executive, out);
+  print_plan(out, planned->tasks, planned->board, planned->plan);
+  auto scenario = scenario_of(options, *planned, out);
   if (!scenario) return report(scenario.error());
-  auto gantt = gantt_of(options, *scenario, executive->plan());
+  auto gantt = gantt_of(options, *scenario, planned->plan);
   if (!gantt) return report(gantt.error());
 
-  simulator::Recorder recorder(scenario->tasks, executive->plan());
+  simulator::Recorder recorder(scenario->tasks, planned->plan);
   recorder.watch_executions(scenario->run);
   scenario->run.observe = [&](const simulator::Step& step) {
     recorder.see(step);
@@ -233,11 +233,11 @@ int simulate(const Options& options) {
   if (*gantt) scenario->run.observe_core = [&](const simulator::Stretch& stretch) { (*gantt)->see(stretch); };
   std::unique_ptr<Recording> recording;
   if (!options.trace.empty()) {
-    auto started = Recording::start(options.trace, *scenario, executive->plan());
+    auto started = Recording::start(options.trace, *scenario, planned->plan);
     if (!started) return report(started.error());
     recording = std::move(*started);
   }
-  const simulator::Outcome outcome = simulator::simulate(scenario->tasks, executive->plan(), scenario->run);
+  const simulator::Outcome outcome = simulator::simulate(scenario->tasks, planned->plan, scenario->run);
 
   Report result = recorder.report(outcome);
   if (recording) {
@@ -252,7 +252,7 @@ int simulate(const Options& options) {
   if (scenario->worst) print_worst(out, options, *scenario->worst);
   print_report(out, result);
   nlohmann::json json = rtexec::to_json(result);
-  json["verdict"] = executive->plan().proved ? "proved" : "not proved";
+  json["verdict"] = planned->plan.proved ? "proved" : "not proved";
   json["worst_case"] = scenario->worst ? to_json(options, *scenario->worst) : nlohmann::json(nullptr);
   if (const auto written = write_json(*json_file, json); !written) return report(written.error());
   return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);
@@ -265,6 +265,7 @@ void add_simulate(CLI::App& program, int& exit_code) {
       "simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
+  add_machine_option(*command, options->machine);
   command
       ->add_option(
           "--duration", options->duration,

@@ -32,4 +32,17 @@ Result<TaskSet> read(const TaskSetFile& options) {
   return set;
 }
 
+void add_machine_option(CLI::App& command, std::string& file) {
+  command
+      .add_option("--machine", file,
+                  "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one")
+      ->type_name("FILE");
+}
+
+Result<PlannedSet> plan_on(const std::string& machine_file, TaskSet tasks) {
+  if (machine_file.empty()) return rtexec::plan(std::move(tasks));
+  auto machine = read_machine(machine_file);
+  return machine ? rtexec::plan(std::move(tasks), std::move(*machine)) : Unexpected(machine.error());
+}
+
 } // namespace rtexec::command

@@ -1,6 +1,7 @@
 // What the commands that read a task set have in common: its file and what the command line overrides in it.
 #pragma once
 
+#include <rtexec/planning.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/command/command.hpp"
 
@@ -16,5 +17,10 @@ struct TaskSetFile {
 
 void add_task_set(CLI::App& command, TaskSetFile& options);
 [[nodiscard]] Result<TaskSet> read(const TaskSetFile& options);
+
+/// The option of commands that plan only: --machine FILE.
+void add_machine_option(CLI::App& command, std::string& file);
+/// On the machine of the file; without one, on this machine.
+[[nodiscard]] Result<PlannedSet> plan_on(const std::string& machine_file, TaskSet tasks);
 
 } // namespace rtexec::command

@@ -92,9 +92,7 @@ std::string bar(Duration response, Duration deadline) {
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
-void print_plan(std::ostream& out, const Executive& executive) {
-  const TaskSet& tasks = executive.tasks();
-  const Plan& plan = executive.plan();
+void print_plan(std::ostream& out, const TaskSet& tasks, const Board& board, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
                "bound"});
@@ -115,7 +113,7 @@ void print_plan(std::ostream& out, const Executive& executive) {
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of "
       << readable(plan.chunk) << " (separate allocations: " << readable(plan.separate) << ")\n";
   if (plan.swap) print_swap(out, plan);
-  if (executive.board().device == DeviceKind::cuda) print_tuning(out, plan);
+  if (board.device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
     out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
   for (const TestVerdict& test : plan.tests())
