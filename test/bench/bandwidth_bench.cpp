@@ -482,7 +482,7 @@ int costs(const Options& options) {
       us(our_latency, 0.5), us(our_latency, 0.99), our_latency.size(), us(bare_latency, 0.5), us(bare_latency, 0.99),
       bare_latency.size(), us(our_latency, 0.5) / us(bare_latency, 0.5),
       us(our_latency, 0.99) / us(bare_latency, 0.99));
-  const auto percent = [&](std::int64_t lines) {
+  const auto percent = [&](std::uint64_t lines) {
     return 100.0 * static_cast<double>(lines) / static_cast<double>(budget);
   };
   std::printf(

@@ -1,5 +1,7 @@
 #include "test/support/trace_writer.hpp"
 
+#include "traces/events.hpp"
+
 #include "config/names.hpp"
 
 #include <array>
@@ -107,7 +109,8 @@ std::vector<Form> job_forms() {
          of_job(r, v);
          v.insert(v.end(), {ns(r.deadline), (r.at - r.deadline).count()});
        }},
-      {job_overrun, "job_overrun", job + at + Fields{enumeration<OnOverrun>("policy"), {"decision", Type::enumeration}},
+      {job_overrun, "job_overrun",
+       job + at + Fields{enumeration<OnOverrun>("policy"), enumeration<policies::ReleaseDecision::Kind>("decision")},
        [](const Record& r, Values& v) {
          of_job(r, v);
          v.insert(v.end(), {n(0), n(0)});

@@ -1,7 +1,7 @@
 // The emulation itself: what kernels may rely on works as on a device, what they may not is caught. And the element
 // functions, whose accuracy is tested here over their whole range.
 #define RTEXEC_EMULATION
-#include "test/tasks/cuda_emulation/emulation.hpp"
+#include "test/tasks/cuda_emulation/primitives.hpp"
 
 #include "tasks/dnn/cuda/kernels/activation.cuh"
 #include "tasks/dnn/cuda/kernels/half.cuh"
