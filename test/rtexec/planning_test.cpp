@@ -30,7 +30,7 @@ Result<MachineFacts> read_back(const nlohmann::json& facts) {
   return read_machine(folder / "machine.json");
 }
 
-TEST(Planning, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
+TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   const auto planned = plan(two_tasks(), robot);
   ASSERT_TRUE(planned) << problem(planned);
   EXPECT_TRUE(planned->plan.proved);
@@ -40,7 +40,7 @@ TEST(Planning, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   for (const PlannedTask& task : planned->plan.tasks) EXPECT_THAT(robot.cores, testing::Contains(task.core));
 }
 
-TEST(Planning, TakesReservationsWhereThatMachineGivesNothingElse) {
+TEST(PlanWithoutExecutive, TakesReservationsWhereThatMachineGivesNothingElse) {
   MachineFacts container = robot;
   container.no_fifo = "RLIMIT_RTPRIO is 0";
   container.no_deadline.clear();
@@ -50,7 +50,7 @@ TEST(Planning, TakesReservationsWhereThatMachineGivesNothingElse) {
   EXPECT_TRUE(planned->plan.services);
 }
 
-TEST(Planning, AsksAnotherMachinesFileForTheMemoryOfItsDevice) {
+TEST(PlanWithoutExecutive, AsksAnotherMachinesFileForTheMemoryOfItsDevice) {
   TaskSet set = two_tasks();
   set.board = "rtx";
   EXPECT_TRUE(fails(plan(set, robot), Errc::bad_input, "the file of that machine does not say it"));
@@ -61,7 +61,7 @@ TEST(Planning, AsksAnotherMachinesFileForTheMemoryOfItsDevice) {
   EXPECT_EQ(planned->board.capacity, Bytes{std::uint64_t{1} << 30});
 }
 
-TEST(Planning, OfThisMachineIsThatOfAnExecutive) {
+TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
   const MachineFacts here = this_machine();
   EXPECT_TRUE(here.here);
   EXPECT_FALSE(here.cores.empty());
