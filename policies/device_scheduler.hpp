@@ -20,8 +20,10 @@
 // - serial: as rt_swap, but swap-outs too start only for the most urgent job, and while no job waits after its swap-in.
 // - demand_paging: a job's missing chunks are brought in when its turn has come, and nothing else happens meanwhile.
 //
-// Victims: of tasks that neither run nor are staged, the one whose next release is latest (demand_paging: whose last
-// execution is oldest).
+// Victims: of tasks that neither run nor are staged and have no waiting job, the one whose next release is latest.
+// Those with a waiting job lose chunks only where no other has any, the least urgent first, and none to a waiting job
+// that is less urgent than theirs. demand_paging: of all that neither run nor are staged, the one whose last execution
+// is oldest.
 //
 // Allocates in the constructor only. Not thread-safe: one thread feeds it.
 #pragma once

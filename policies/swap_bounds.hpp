@@ -84,7 +84,8 @@ class SwapBlocking {
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
 }
 
-/// RT-Swap, Eq. (1a): B_max / min T + sum of (O_out + O_in + C)/T <= 1, B_max = max(O_out, O_in + C, C_max1 + C_max2).
+/// RT-Swap, Theorem 1. Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2): B_max = max(O_out, O_in + C,
+/// C_max1 + C_max2).
 class Theorem1 {
  public:
   constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
