@@ -25,7 +25,9 @@ bool in_range(Duration value) { return value >= Duration::zero() && value.count(
 bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
 bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
 
-void check_regulation(const TaskSet& tasks, const Board& board, const auto& complain) {
+void check_regulation(const ResolvedSet& set, const auto& complain) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
   if (tasks.core_budgets.empty()) return;
   if (!in_range(tasks.bandwidth.period) || tasks.bandwidth.period == Duration::zero())
     complain("[bandwidth] period must be above 0 and at most " + readable(Duration(longest_time)));
@@ -39,7 +41,9 @@ void check_regulation(const TaskSet& tasks, const Board& board, const auto& comp
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
-Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
+Result<> check(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
   std::string errors;
   const auto complain = [&](const std::string& what) { config::add_line(errors, what); };
   if (memory.size() != tasks.tasks.size())
@@ -50,8 +54,8 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
   for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
     if (!in_range(charge))
       complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
-  if (reserved(tasks) && board.compute_core && board.compute_core == board.service_core)
-    complain("board '" + board.name + "': core " + std::to_string(*board.compute_core) +
+  if (reserved(tasks) && set.compute_core == set.service_core)
+    complain("board '" + board.name + "': core " + std::to_string(set.compute_core) +
              " is to run the scheduler beside the compute engine, whose reservation takes all of it; give the "
              "scheduler another service_core");
   for (const Task& task : tasks.tasks) {
@@ -64,7 +68,7 @@ Result<> check(const TaskSet& tasks, const Board& board, std::span<const MemoryD
     if (tasks.executive.priorities == PriorityAssignment::explicit_priorities && task.real_time() && !task.priority)
       complain(who + "it has no priority, and [executive] priorities is \"explicit\"");
   }
-  check_regulation(tasks, board, complain);
+  check_regulation(set, complain);
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
@@ -83,17 +87,14 @@ void set_stages(PlannedTask& planned, const StageBounds& bounds) {
 
 /// What the tests found; `bounds` in the order of the set.
 struct Analysis {
-  Finding device;
-  std::vector<Finding> cores;
-  Finding end_to_end;
+  Findings found;
   std::vector<StageBounds> bounds;
   bool each_alone = false; // a task that is late breaks no promise of those before it
 };
 
-Analysis analyse_edf(const NamedSet& named, Effort effort) {
+Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
   EdfBounds bounds = edf_bounds(named.set, effort);
-  return {demand_finding(named, bounds), core_findings(named), end_to_end_finding(named, bounds),
-          std::move(bounds.tasks), false};
+  return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
 /// Of what a late task could use beyond its bounds.
@@ -103,10 +104,9 @@ bool cores_are_free(const NamedSet& named) {
   });
 }
 
-Analysis analyse_static_priority(const NamedSet& named) {
+Analysis analyse_static_priority(const NamedSet& named, const Refusal& refusal) {
   std::vector<StageBounds> bounds = static_priority_bounds(named.set);
-  return {response_finding(named), core_findings(named), end_to_end_finding(named, bounds), std::move(bounds),
-          cores_are_free(named)};
+  return {findings(named, refusal, bounds), std::move(bounds), cores_are_free(named)};
 }
 
 void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::size_t> urgency,
@@ -118,38 +118,38 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
   }
 }
 
-Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const ServiceThread& service,
+Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
                               std::span<const std::size_t> urgency, Effort effort) {
   Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
   set_reservations(plan, named, urgency, found.windows);
-  Finding device = demand_finding(named, found.fits ? found.bounds : edf_bounds(named.set, effort));
-  return {std::move(device), core_findings(named, service), end_to_end_finding(named, service, found),
-          std::move(found.bounds.tasks), false};
+  const EdfBounds device = found.fits ? found.bounds : edf_bounds(named.set, effort);
+  return {findings(named, refusal, service, found, device), std::move(found.bounds.tasks), false};
 }
 
-Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const ServiceThread& service,
-                                          std::span<const std::size_t> urgency, Effort effort) {
+Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const Refusal& refusal,
+                                          const ServiceThread& service, std::span<const std::size_t> urgency,
+                                          Effort effort) {
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, urgency, found.windows);
-  return {response_finding(named), core_findings(named, service), end_to_end_finding(named, service, found),
-          std::move(found.bounds), found.fits && cores_are_free(named)};
+  const bool each_alone = found.fits && cores_are_free(named);
+  return {findings(named, refusal, service, found), std::move(found.bounds), each_alone};
 }
 
-Analysis analyse(Plan& plan, const TaskSet& tasks, const Board& board, const NamedSet& named,
+Analysis analyse(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
                  std::span<const std::size_t> urgency, Effort effort) {
   const bool edf = plan.order == Order::edf;
-  if (!reserved(tasks)) return edf ? analyse_edf(named, effort) : analyse_static_priority(named);
-  const ServiceThread service = service_of(plan, tasks, board);
+  if (!reserved(set.tasks)) return edf ? analyse_edf(named, refusal, effort) : analyse_static_priority(named, refusal);
+  const ServiceThread service = service_of(plan, set);
   plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
-  return edf ? analyse_reserved_edf(plan, named, service, urgency, effort)
-             : analyse_reserved_static_priority(plan, named, service, urgency, effort);
+  return edf ? analyse_reserved_edf(plan, named, refusal, service, urgency, effort)
+             : analyse_reserved_static_priority(plan, named, refusal, service, urgency, effort);
 }
 
 void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> urgency) {
-  plan.proved = analysis.end_to_end.proved;
-  plan.device_test = told(analysis.device, named);
-  for (const Finding& core : analysis.cores) plan.core_tests.push_back(told(core, named));
-  plan.end_to_end = told(analysis.end_to_end, named);
+  plan.proved = analysis.found.end_to_end.proved;
+  plan.device_test = told(analysis.found.device, named);
+  for (const Finding& core : analysis.found.cores) plan.core_tests.push_back(told(core, named));
+  plan.end_to_end = told(analysis.found.end_to_end, named);
   for (std::size_t i = 0; i < analysis.bounds.size(); ++i) {
     const StageBounds& bounds = analysis.bounds[i];
     set_stages(plan.tasks[urgency[i]], bounds);
@@ -170,22 +170,24 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
   }
 }
 
-/// The plan with all that admission has to say of it.
-Plan examined(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
-              Effort effort) {
-  const NamedSet named = charged_set(plan, tasks, board, urgency);
-  const Analysis analysis =
-      analyse(plan, tasks, board, named, urgency, refused_untested(named) ? Effort::quick : effort);
+/// The plan with all that admission has to say of it; a set that is refused is not worth a search.
+Plan examined(Plan plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
+              std::span<const std::size_t> urgency, Effort effort) {
+  const Analysis analysis = analyse(plan, set, named, refusal, urgency, refusal ? Effort::quick : effort);
   conclude(plan, analysis, named, urgency);
   return plan;
+}
+
+Plan examined(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
+  const NamedSet named = charged_set(plan, set, urgency);
+  return examined(std::move(plan), set, named, refused(named), urgency, Effort::full);
 }
 
 /// Looks for volumes that are proved.
 class VolumeTrial {
  public:
-  VolumeTrial(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
-              std::uint32_t overflow)
-      : plan_(plan), tasks_(tasks), board_(board), urgency_(urgency), overflow_(overflow) {}
+  VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
+      : plan_(plan), set_(set), urgency_(urgency), overflow_(overflow) {}
 
   /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
   /// parts may need volumes that leave it more.
@@ -194,19 +196,19 @@ class VolumeTrial {
     // Charged, executions are longer, and the longer the more chunks move: other volumes may have room for what is
     // loaded beside them.
     for (const Nanos times : {1, 2, 64}) {
-      std::vector<Nanos> charged = charged_executions(*closest_, tasks_, board_);
+      std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
       for (Nanos& each : charged) each *= times;
       if (auto proved = searched(charged)) return std::move(*proved);
     }
-    return examined(std::move(*closest_), tasks_, board_, urgency_, Effort::full);
+    return examined(std::move(*closest_), set_, urgency_);
   }
 
  private:
   std::optional<Plan> searched(std::span<const Nanos> charged) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
-      for (const Volumes& volumes : swap_volumes(plan_, tasks_, board_, urgency_, overflow_, eighths, charged))
+      for (const Volumes& volumes : swap_volumes(plan_, set_, urgency_, overflow_, eighths, charged))
         if (auto proved = tried(volumes)) return proved;
       if (!device_has_time_) break;
     }
@@ -215,26 +217,27 @@ class VolumeTrial {
 
   [[nodiscard]] bool lacks_load_room(const Plan& plan, std::span<const Nanos> charged) const {
     if (rule_of(plan.swap->policy) != SwapRule::pipelined) return false;
-    DeviceSet set = device_set(plan, tasks_, board_, urgency_, overflow_);
+    DeviceSet device = device_set(plan, set_, urgency_, overflow_);
     Volumes volumes;
     for (std::size_t i = 0; i < urgency_.size(); ++i) {
-      set.tasks[i].charged = charged[urgency_[i]];
+      device.tasks[i].charged = charged[urgency_[i]];
       volumes.push_back(static_cast<std::uint32_t>(plan.tasks[urgency_[i]].swap_slots.size()));
     }
-    return without_load_room(set, volumes).has_value();
+    return without_load_room(device, volumes).has_value();
   }
 
   std::optional<Plan> tried(const Volumes& volumes) {
     if (std::ranges::find(seen_, volumes) != seen_.end()) return std::nullopt;
     seen_.push_back(volumes);
     Plan assigned = plan_;
-    assign_volumes(assigned, tasks_, volumes, overflow_);
-    const bool refused = refused_untested(charged_set(assigned, tasks_, board_, urgency_));
-    if (closest_ && refused) return std::nullopt;
-    Plan plan = examined(assigned, tasks_, board_, urgency_, Effort::quick);
+    assign_volumes(assigned, set_.tasks, volumes, overflow_);
+    const NamedSet named = charged_set(assigned, set_, urgency_);
+    const Refusal refusal = refused(named);
+    if (closest_ && refusal) return std::nullopt;
+    Plan plan = examined(assigned, set_, named, refusal, urgency_, Effort::quick);
     if (plan.proved) return plan;
     device_has_time_ = device_has_time_ || plan.device_test.proved;
-    const Duration slack = refused ? Duration::min() : plan.end_to_end.slack;
+    const Duration slack = refusal ? Duration::min() : plan.end_to_end.slack;
     if (closest_ && slack <= most_) return std::nullopt;
     most_ = slack;
     closest_ = std::move(assigned);
@@ -242,8 +245,7 @@ class VolumeTrial {
   }
 
   const Plan& plan_;
-  const TaskSet& tasks_;
-  const Board& board_;
+  const ResolvedSet& set_;
   std::span<const std::size_t> urgency_;
   std::uint32_t overflow_;
   std::vector<Volumes> seen_;
@@ -252,49 +254,47 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-Plan planned(Plan plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
-             std::uint32_t overflow) {
-  set_ranks(plan, tasks, urgency);
-  if (overflow > 0) return VolumeTrial(plan, tasks, board, urgency, overflow).run();
-  return examined(std::move(plan), tasks, board, urgency, Effort::full);
+Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
+  set_ranks(plan, set.tasks, urgency);
+  if (overflow > 0) return VolumeTrial(plan, set, urgency, overflow).run();
+  return examined(std::move(plan), set, urgency);
 }
 
 /// Searched priorities count where they prove what the others do not.
-Plan with_priorities(const Plan& plan, const TaskSet& tasks, const Board& board, std::uint32_t overflow) {
-  const std::vector<std::size_t> urgency = by_urgency(tasks);
-  Plan first = planned(plan, tasks, board, urgency, overflow);
-  if (first.proved || plan.order == Order::edf || tasks.executive.priorities != PriorityAssignment::audsley)
+Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
+  const std::vector<std::size_t> urgency = by_urgency(set.tasks);
+  Plan first = planned(plan, set, urgency, overflow);
+  if (first.proved || plan.order == Order::edf || set.tasks.executive.priorities != PriorityAssignment::audsley)
     return first;
-  const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, tasks, board, tried).set; };
-  Plan searched = planned(plan, tasks, board, audsley(tasks, urgency, charged), overflow);
+  const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, set, tried).set; };
+  Plan searched = planned(plan, set, audsley(set.tasks, urgency, charged), overflow);
   return searched.proved ? std::move(searched) : std::move(first);
 }
 
-Result<Plan> plan_on(const CoreAssignment& cores, const TaskSet& tasks, const Board& board,
-                     std::span<const MemoryDemand> memory) {
+Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   Plan plan;
-  plan.order = tasks.executive.order;
-  plan.tasks.resize(tasks.tasks.size());
+  plan.order = set.tasks.executive.order;
+  plan.tasks.resize(cores.size());
   for (std::size_t i = 0; i < cores.size(); ++i) {
     plan.tasks[i].core = cores[i];
-    plan.tasks[i].core_chosen = !tasks.tasks[i].core;
+    plan.tasks[i].core_chosen = !set.tasks.tasks[i].core;
   }
-  const auto overflow = plan_memory(plan, tasks, board, memory);
+  const auto overflow = plan_memory(plan, set, memory);
   if (!overflow) return Unexpected(overflow.error());
 
-  Plan made = with_priorities(plan, tasks, board, *overflow);
-  if (const auto assigned = assign_residents(made, tasks); !assigned) return Unexpected(assigned.error());
+  Plan made = with_priorities(plan, set, *overflow);
+  if (const auto assigned = assign_residents(made, set.tasks); !assigned) return Unexpected(assigned.error());
   return made;
 }
 
 } // namespace
 
-Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory) {
-  if (const auto valid = check(tasks, board, memory); !valid) return Unexpected(valid.error());
+Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  if (const auto valid = check(set, memory); !valid) return Unexpected(valid.error());
 
   std::optional<Result<Plan>> closest;
-  for (const CoreAssignment& cores : core_assignments(tasks, board)) {
-    Result<Plan> tried = plan_on(cores, tasks, board, memory);
+  for (const CoreAssignment& cores : core_assignments(set)) {
+    Result<Plan> tried = plan_on(cores, set, memory);
     if (tried && tried->proved) return tried;
     const bool closer = !closest || (tried && (!*closest || tried->end_to_end.slack > (*closest)->end_to_end.slack));
     if (closer) closest = std::move(tried);

@@ -3,10 +3,9 @@
 // Assumptions, formulas and proofs: policies/proofs. "not proved" is not "unschedulable".
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 
 #include <span>
 
@@ -30,6 +29,6 @@ namespace rtexec::policies {
 /// bad_input where the set cannot be planned at all: no wcet, times out of range, no explicit priority, more capacity
 /// than the board has or none that is known, a memory policy that it lacks, no cost of swapping where not everything
 /// fits. not_proved where the memory does not fit, swapped or not: then there is no plan to force.
-[[nodiscard]] Result<Plan> make_plan(const TaskSet& tasks, const Board& board, std::span<const MemoryDemand> memory);
+[[nodiscard]] Result<Plan> make_plan(const ResolvedSet& set, std::span<const MemoryDemand> memory);
 
 } // namespace rtexec::policies

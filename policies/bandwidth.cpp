@@ -226,7 +226,7 @@ void BandwidthLoop::learn(Kind& kind, Duration execution) noexcept {
 }
 
 void BandwidthLoop::go_on_learning() noexcept {
-  const bool enough = executions_ - began_ >= patience;
+  const bool enough = executions_ - began_ >= learning_window;
   for (Kind& kind : kinds_)
     if (kind.last > 0 && !kind.known) {
       if (!enough) return;

@@ -145,7 +145,7 @@ class BandwidthLoop {
 
   static constexpr unsigned learnt_from = 8; // executions of a kind
   /// Executions of any kind: for so long it learns at most, and counts a kind as one that executes
-  static constexpr unsigned patience = 64;
+  static constexpr unsigned learning_window = 64;
 
  private:
   /// The second shortest of several executions: one that is far too short, or any number that are too long, do not
@@ -175,7 +175,7 @@ class BandwidthLoop {
   void set_limit(double limit) noexcept;
   void begin_round() noexcept;
   [[nodiscard]] bool executes(const Kind& kind) const noexcept {
-    return kind.last > 0 && executions_ - kind.last < patience;
+    return kind.last > 0 && executions_ - kind.last < learning_window;
   }
 
   Settings settings_;

@@ -39,8 +39,9 @@ Nanos moving(Nanos lines, Bytes line, Bandwidth peak) {
       std::min<Wide>(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second, unbounded));
 }
 
-RegulatedCore charge_of(const CoreBudget& budget, const CounterFacts& counter, const TaskSet& tasks,
-                        const Board& board) {
+RegulatedCore charge_of(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
+  const TaskSet& tasks = set.tasks;
+  const Board& board = set.board;
   const Nanos period = tasks.bandwidth.period.count();
   const Nanos latency = board.release_latency.count();
   const Bandwidth fastest = peak(counter, board);
@@ -69,16 +70,12 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 
 using Why = BudgetUncharged::Why;
 
-/// Threads that feed the device cannot be held; a core that is not known may be any.
-std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const Board& board) {
-  const auto is = [&](const std::optional<unsigned>& core) { return !core || governs(budget, counter, *core); };
-  if (!is(board.compute_core) && !is(board.service_core)) return std::nullopt;
-  const bool compute = is(board.compute_core);
-  return unmet(BudgetUncharged{.why = Why::feeds_device,
-                               .core = budget.core,
-                               .board = board.name,
-                               .compute_core = compute,
-                               .known = (compute ? board.compute_core : board.service_core).has_value()});
+/// Threads that feed the device cannot be held.
+std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
+  const bool compute = governs(budget, counter, set.compute_core);
+  if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
+  return unmet(
+      BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
 /// Under SCHED_DEADLINE threads are stopped by themselves or not at all.
@@ -88,20 +85,19 @@ std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSe
   return unmet(BudgetUncharged{.why = Why::stops_reservations, .core = budget.core});
 }
 
-std::optional<Finding> unbounded_stalls(const CoreBudget& budget, const CounterFacts& counter, const TaskSet& tasks,
-                                        const Board& board) {
+std::optional<Finding> unbounded_stalls(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const auto uncharged = [&](Why why) {
     return unmet(BudgetUncharged{.why = why,
                                  .core = budget.core,
-                                 .board = board.name,
+                                 .board = set.board.name,
                                  .event = counter.event,
                                  .stands_in = stands_in(counter.event)});
   };
-  const CounterBackEnd back_end = tasks.bandwidth.counter;
+  const CounterBackEnd back_end = set.tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::thread || back_end == CounterBackEnd::polling) return uncharged(Why::stops_threads);
   if (counter.cluster && (counter.cores.size() != 1 || counter.cores.front() != budget.core))
     return uncharged(Why::shared_counter);
-  if (carries(tasks) && peak(counter, board) == Bandwidth{}) return uncharged(Why::endless_overshoot);
+  if (carries(set.tasks) && peak(counter, set.board) == Bandwidth{}) return uncharged(Why::endless_overshoot);
   return std::nullopt;
 }
 
@@ -115,14 +111,13 @@ std::optional<Finding> uncounted(const CoreBudget& budget, const Task& task) {
 /// `parts`: what runs on it, as positions in `named` and the tasks themselves.
 using Parts = std::vector<std::pair<std::size_t, const Task*>>;
 
-std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const TaskSet& tasks,
-                                const Board& board) {
-  const CounterFacts counter = counter_of(budget.core, board, tasks.bandwidth.event);
-  if (auto found = feeds(budget, counter, board)) return found;
+std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const ResolvedSet& set) {
+  const CounterFacts counter = counter_of(budget.core, set.board, set.tasks.bandwidth.event);
+  if (auto found = feeds(budget, counter, set)) return found;
   if (parts.empty()) return std::nullopt;
-  if (reserved(tasks)) return stops_reservations(budget, tasks);
-  if (auto found = unbounded_stalls(budget, counter, tasks, board)) return found;
-  const StallCharge charge{charge_of(budget, counter, tasks, board), counter.line};
+  if (reserved(set.tasks)) return stops_reservations(budget, set.tasks);
+  if (auto found = unbounded_stalls(budget, counter, set)) return found;
+  const StallCharge charge{charge_of(budget, counter, set), counter.line};
   for (const auto& [position, task] : parts) {
     if (auto found = uncounted(budget, *task)) return found;
     named.set.tasks[position].lines_before = lines_in(task->traffic_before, charge.line);
@@ -130,31 +125,31 @@ std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const
   }
   named.set.regulated.push_back(charge.core);
   named.regulated[budget.core] = {
-      .budget = budget.budget, .period = tasks.bandwidth.period, .line = charge.line, .charge = charge.core};
+      .budget = budget.budget, .period = set.tasks.bandwidth.period, .line = charge.line, .charge = charge.core};
   return std::nullopt;
 }
 
 } // namespace
 
-std::optional<StallCharge> stall_charge(const CoreBudget& budget, const TaskSet& tasks, const Board& board) {
-  const CounterFacts counter = counter_of(budget.core, board, tasks.bandwidth.event);
-  if (unbounded_stalls(budget, counter, tasks, board)) return std::nullopt;
-  return StallCharge{charge_of(budget, counter, tasks, board), counter.line};
+std::optional<StallCharge> stall_charge(const CoreBudget& budget, const ResolvedSet& set) {
+  const CounterFacts counter = counter_of(budget.core, set.board, set.tasks.bandwidth.event);
+  if (unbounded_stalls(budget, counter, set)) return std::nullopt;
+  return StallCharge{charge_of(budget, counter, set), counter.line};
 }
 
-void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board,
-                    std::span<const std::size_t> urgency) {
+void add_regulation(NamedSet& named, const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   if (named.names.empty()) return;
-  for (const CoreBudget& budget : tasks.core_budgets) {
-    const CounterFacts counter = counter_of(budget.core, board, tasks.bandwidth.event);
+  for (const CoreBudget& budget : set.tasks.core_budgets) {
+    const CounterFacts counter = counter_of(budget.core, set.board, set.tasks.bandwidth.event);
     Parts parts;
     std::size_t position = 0;
     for (const std::size_t index : urgency) {
-      if (!tasks.tasks[index].real_time()) continue;
-      if (governs(budget, counter, plan.tasks[index].core)) parts.emplace_back(position, &tasks.tasks[index]);
+      const Task& task = set.tasks.tasks[index];
+      if (!task.real_time()) continue;
+      if (governs(budget, counter, plan.tasks[index].core)) parts.emplace_back(position, &task);
       ++position;
     }
-    auto found = regulate(named, budget, parts, tasks, board);
+    auto found = regulate(named, budget, parts, set);
     if (!named.obstacle) named.obstacle = std::move(found);
   }
 }

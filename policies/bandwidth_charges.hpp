@@ -2,9 +2,8 @@
 // did that. Formulas, proof and what is assumed of the counter: proofs/regulated-cores.md.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 #include "policies/findings.hpp"
 
 #include <cstddef>
@@ -18,12 +17,10 @@ struct StallCharge {
   RegulatedCore core;
   Bytes line{64};
 };
-[[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const TaskSet& tasks,
-                                                      const Board& board);
+[[nodiscard]] std::optional<StallCharge> stall_charge(const CoreBudget& budget, const ResolvedSet& set);
 
 /// Adds stalls and the regulating thread to the cores of `named` that have a budget, or the reason why they cannot be
 /// charged. `named`: otherwise complete. `urgency`: the task indices that it was made of.
-void add_regulation(NamedSet& named, const Plan& plan, const TaskSet& tasks, const Board& board,
-                    std::span<const std::size_t> urgency);
+void add_regulation(NamedSet& named, const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

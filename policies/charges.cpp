@@ -12,26 +12,26 @@ namespace {
 
 /// Whether a thread that serves an engine computes, or spins, while it works. One that sleeps meanwhile never uses its
 /// reservation up.
-bool computes(const TaskSet& tasks, const Board& board) {
-  return board.device == DeviceKind::host || tasks.device.completion == Completion::spin;
+bool computes(const ResolvedSet& set) {
+  return set.board.device == DeviceKind::host || set.tasks.device.completion == Completion::spin;
 }
 
 /// Under a reservation the compute engine then pauses.
-bool pauses(const TaskSet& tasks, const Board& board) { return reserved(tasks) && computes(tasks, board); }
+bool pauses(const ResolvedSet& set) { return reserved(set.tasks) && computes(set); }
 
 Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
 /// Whether a copy engine's thread copies by itself, as drivers do from memory that is not page-locked.
-bool copies(const Plan& plan, const TaskSet& tasks, const Board& board) {
-  return computes(tasks, board) || plan.swap->store_kind() == StoreKind::pageable;
+bool copies(const Plan& plan, const ResolvedSet& set) {
+  return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
 
 /// Processor time for a chunk that moves, on the thread of its copy engine.
-Nanos handling(Nanos per_chunk, const Plan& plan, const TaskSet& tasks, const Board& board) {
-  return (copies(plan, tasks, board) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
-         event_cost(board.context_switch).count();
+Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
+  return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
+         event_cost(set.board.context_switch).count();
 }
 
 /// The latest that a job's chunks are moved, after its release; a best-effort job may wait for them for long, but then
@@ -43,23 +43,23 @@ Nanos latest_move(const Task& task) { return (task.real_time() ? task.deadline :
 /// Charges of device parts and of what is moved for them.
 class DeviceCharges {
  public:
-  DeviceCharges(const Plan& plan, const TaskSet& tasks, const Board& board) : tasks_(tasks), board_(board) {
-    if (reserved(tasks)) window_ = service_of(plan, tasks, board).reservation.window.count();
+  DeviceCharges(const Plan& plan, const ResolvedSet& set) : set_(set) {
+    if (reserved(set.tasks)) window_ = service_of(plan, set).reservation.window.count();
     if (!plan.swap) return;
-    for (std::size_t i = 0; i < tasks.tasks.size(); ++i)
-      interruptions_.push_back(interruption(tasks.tasks[i], plan.tasks[i].core));
+    for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+      interruptions_.push_back(interruption(set.tasks.tasks[i], plan.tasks[i].core));
   }
 
   /// Under reservations the scheduler decides within its window, and the compute engine may pause.
-  Nanos execution(const Task& task) const {
-    const Nanos charged = (task.wcet->device + 2 * board_.dispatch).count();
-    return (pauses(tasks_, board_) ? with_pauses(charged) : charged) + window_;
+  Nanos execution(std::size_t task) const {
+    const Nanos charged = (set_.tasks.tasks[task].wcet->device + 2 * set_.board.dispatch).count();
+    return (pauses(set_) ? with_pauses(charged) : charged) + window_;
   }
 
   /// Of moving chunks: begun like an execution, and interrupted by what else runs on its threads' core.
   Nanos moving(Nanos time) const {
     if (time == 0) return 0;
-    const Nanos begun = bounded(Wide{time} + board_.dispatch.count() + window_);
+    const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + window_);
     return least_fixed_point(begun, unbounded,
                              [&](Nanos window) {
                                Wide work = begun;
@@ -73,14 +73,13 @@ class DeviceCharges {
   /// CPU parts, and under reservations the scheduler's three events for each job, which otherwise are part of measured
   /// costs.
   Load interruption(const Task& task, unsigned core) const {
-    const bool shared = task.real_time() && (!board_.service_core || *board_.service_core == core);
-    const Nanos parts = shared ? on_core(task.wcet->before, board_) + on_core(task.wcet->after, board_) : 0;
-    const Nanos events = reserved(tasks_) ? 3 * event_cost(board_.context_switch).count() : 0;
+    const bool shared = task.real_time() && core == set_.service_core;
+    const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
+    const Nanos events = reserved(set_.tasks) ? 3 * event_cost(set_.board.context_switch).count() : 0;
     return {task.period.count(), events + parts, latest_move(task)};
   }
 
-  const TaskSet& tasks_;
-  const Board& board_;
+  const ResolvedSet& set_;
   Nanos window_ = 0; // the scheduler's, under reservations
   std::vector<Load> interruptions_;
 };
@@ -99,11 +98,10 @@ struct SwappedPart {
 };
 
 /// By the rules that swap in operations.
-SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const TaskSet& tasks,
-                         const DeviceCharges& charges) {
+SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
-    blocking.add(job_times(swap, plan.tasks[i].swap_slots.size(), charges.execution(tasks.tasks[i]), charges));
+    blocking.add(job_times(swap, plan.tasks[i].swap_slots.size(), charges.execution(i), charges));
   return blocking;
 }
 
@@ -122,22 +120,21 @@ SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlock
 
 /// What deciding on chunks takes of the service core: two decisions for each that comes, for a task of its own or in
 /// the place of another's. Under reservations the scheduler has its own time.
-std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks,
-                                    const Board& board) {
-  if (reserved(tasks)) return {};
-  const Wide decisions = 2 * event_cost(board.context_switch).count();
+std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set) {
+  if (reserved(set.tasks)) return {};
+  const Wide decisions = 2 * event_cost(set.board.context_switch).count();
   std::vector<CoreLoad> loads;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const auto chunks = static_cast<Wide>(plan.tasks[i].swap_slots.size());
-    const Task& task = tasks.tasks[i];
+    const Task& task = set.tasks.tasks[i];
     if (chunks == 0) continue;
     // Late jobs follow each other at once
     const bool endless = !task.real_time() && task.on_overrun == OnOverrun::catch_up;
-    loads.push_back({board.service_core,
+    loads.push_back({set.service_core,
                      {task.period.count(), endless ? unbounded : bounded(chunks * decisions), latest_move(task)}});
   }
   if (rule_of(plan.swap->policy) == SwapRule::rt_swap)
-    loads.push_back({board.service_core, {longest_time, bounded(static_cast<Wide>(swap.largest()) * decisions), 0}});
+    loads.push_back({set.service_core, {longest_time, bounded(static_cast<Wide>(swap.largest()) * decisions), 0}});
   return loads;
 }
 
@@ -150,48 +147,48 @@ std::optional<Finding> uncharged(const TaskSet& tasks) {
 }
 
 /// Under FIFO the compute engine is more urgent than the copy engines.
-std::optional<Finding> starved(const TaskSet& tasks, const Board& board) {
-  if (!computes(tasks, board) || !board.compute_core || board.compute_core != board.service_core) return std::nullopt;
+std::optional<Finding> starved(const ResolvedSet& set) {
+  if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
   return unmet(CopyEnginesStarved{
-      .core = *board.compute_core, .computes = board.device == DeviceKind::host, .board = board.name});
+      .core = set.compute_core, .computes = set.board.device == DeviceKind::host, .board = set.board.name});
 }
 
 /// Condition (M): the next job's chunks are loaded beside those of each job that executes.
-std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks,
-                                       const DeviceCharges& charges) {
+std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan, const DeviceCharges& charges) {
   const auto volume = [&](std::size_t k) { return plan.tasks[k].swap_slots.size(); };
   const std::uint64_t frames = plan.swap->frames;
   const auto task = without_load_room(plan.tasks.size(), frames, volume, [&](std::size_t k) {
-    return frames_loaded_in(charges.execution(tasks.tasks[k]), swap.alpha());
+    return frames_loaded_in(charges.execution(k), swap.alpha());
   });
   if (!task) return std::nullopt;
   const std::uint64_t beside = frames - std::min<std::uint64_t>(frames, volume(*task));
   return Finding{.limiting = plan.tasks[*task].name,
-                 .left = charges.execution(tasks.tasks[*task]),
+                 .left = charges.execution(*task),
                  .right = bounded(Wide{swap.alpha()} * beside),
                  .reason = NoLoadRoom{.beside = beside, .frames = frames}};
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
-std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board) {
+std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set) {
   using Thread = ServiceOverrun::Thread;
-  const ServiceThread service = service_of(plan, tasks, board);
+  const ServiceThread service = service_of(plan, set);
   const Traffic traffic = traffic_of(swap);
   const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
     const Nanos needed = bounded(work + spare_runtime);
     if (needed <= reservation.runtime.count()) return std::nullopt;
-    return Finding{.left = needed,
-                   .right = reservation.runtime.count(),
-                   .reason = ServiceOverrun{
-                       .thread = thread, .window = reservation.window.count(), .copies = copies(plan, tasks, board)}};
+    return Finding{
+        .left = needed,
+        .right = reservation.runtime.count(),
+        .reason = ServiceOverrun{.thread = thread, .window = reservation.window.count(), .copies = copies(plan, set)}};
   };
   const Nanos copying = service.copy->window.count();
   const Nanos deciding = service.reservation.window.count();
-  const Wide events = 3 * static_cast<Wide>(tasks.tasks.size()) + traffic.in(deciding) + traffic.out(deciding);
-  const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, tasks, board); };
+  const Wide events = 3 * static_cast<Wide>(plan.tasks.size()) + traffic.in(deciding) + traffic.out(deciding);
+  const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, set); };
   auto found = check(Thread::copy_in, *service.copy, handled(traffic.in(copying), swap.in()));
   if (!found) found = check(Thread::copy_out, *service.copy, handled(traffic.out(copying), swap.out()));
-  if (!found) found = check(Thread::scheduler, service.reservation, events * event_cost(board.context_switch).count());
+  if (!found)
+    found = check(Thread::scheduler, service.reservation, events * event_cost(set.board.context_switch).count());
   return found;
 }
 
@@ -205,16 +202,16 @@ SwapFacts facts_of(const SwapCharges& swap, const Plan& plan) {
           .out = swap.out()};
 }
 
-void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const TaskSet& tasks, const Board& board,
+void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                   const DeviceCharges& charges, const SwapBlocking& blocking) {
   named.swap = facts_of(swap, plan);
-  named.set.service = service_loads(swap, plan, tasks, board);
+  named.set.service = service_loads(swap, plan, set);
   if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
   if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
-  named.obstacle = uncharged(tasks);
-  if (!named.obstacle) named.obstacle = starved(tasks, board);
-  if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, tasks, charges);
-  if (!named.obstacle && reserved(tasks)) named.obstacle = overrun(swap, plan, tasks, board);
+  named.obstacle = uncharged(set.tasks);
+  if (!named.obstacle) named.obstacle = starved(set);
+  if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, charges);
+  if (!named.obstacle && reserved(set.tasks)) named.obstacle = overrun(swap, plan, set);
 }
 
 } // namespace
@@ -223,47 +220,47 @@ Nanos on_core(Duration part, const Board& board) {
   return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
 }
 
-ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& board) {
-  ServiceThread service{.reservation = {}, .core = board.service_core, .copy = {}};
+ServiceThread service_of(const Plan& plan, const ResolvedSet& set) {
+  ServiceThread service{.reservation = {}, .core = set.service_core, .copy = {}};
   std::optional<Traffic> traffic;
   if (plan.swap) {
     traffic = traffic_of(SwapCharges(plan));
     service.copy = copy_reservation;
   }
-  service.reservation = scheduler_reservation(tasks.tasks.size(), board.context_switch, traffic);
+  service.reservation = scheduler_reservation(plan.tasks.size(), set.board.context_switch, traffic);
   return service;
 }
 
-std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, const Board& board) {
-  const DeviceCharges charges(plan, tasks, board);
+std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {
+  const DeviceCharges charges(plan, set);
   std::vector<Nanos> executions;
-  for (const Task& task : tasks.tasks) executions.push_back(charges.execution(task));
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) executions.push_back(charges.execution(i));
   return executions;
 }
 
-NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency) {
-  const DeviceCharges charges(plan, tasks, board);
+NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
+  const DeviceCharges charges(plan, set);
   std::optional<SwapCharges> swap;
   std::optional<SwapBlocking> blocking;
-  if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, tasks, charges));
+  if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
   NamedSet named;
   named.order = plan.order;
-  named.reserved = reserved(tasks);
-  named.set.release_jitter = board.release_latency.count();
-  named.compute_core = board.compute_core;
-  if (pauses(tasks, board)) named.set.device_delay = longest_pause;
+  named.reserved = reserved(set.tasks);
+  named.set.release_jitter = set.board.release_latency.count();
+  named.compute_core = set.compute_core;
+  if (pauses(set)) named.set.device_delay = longest_pause;
   for (const std::size_t index : urgency) {
-    const Task& task = tasks.tasks[index];
-    const Nanos execution = charges.execution(task);
+    const Task& task = set.tasks.tasks[index];
+    const Nanos execution = charges.execution(index);
     const SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), *blocking,
                                                  plan.tasks[index].swap_slots.size(), execution, charges)
                                   : SwappedPart{.device = execution};
     if (task.real_time()) {
       named.set.tasks.push_back({.period = task.period.count(),
                                  .deadline = task.deadline.count(),
-                                 .before = on_core(task.wcet->before, board),
+                                 .before = on_core(task.wcet->before, set.board),
                                  .device = part.device,
-                                 .after = on_core(task.wcet->after, board),
+                                 .after = on_core(task.wcet->after, set.board),
                                  .core = plan.tasks[index].core,
                                  .load = part.load,
                                  .lead = part.lead,
@@ -276,8 +273,8 @@ NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
       named.set.background_load = std::max(named.set.background_load, part.load);
     }
   }
-  if (swap) add_swapping(named, *swap, plan, tasks, board, charges, *blocking);
-  add_regulation(named, plan, tasks, board, urgency);
+  if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
+  add_regulation(named, plan, set, urgency);
   return named;
 }
 

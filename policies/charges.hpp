@@ -2,9 +2,8 @@
 // Formulas, and what is assumed of the measured costs: proofs/swapping.md.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 #include "policies/findings.hpp"
 #include "policies/reservations.hpp"
 
@@ -20,14 +19,13 @@ namespace rtexec::policies {
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 
 /// What the scheduler's thread and the copy engines reserve.
-[[nodiscard]] ServiceThread service_of(const Plan& plan, const TaskSet& tasks, const Board& board);
+[[nodiscard]] ServiceThread service_of(const Plan& plan, const ResolvedSet& set);
 
 /// How long the device part of each task may take, with all that is charged to it; by task.
-[[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const TaskSet& tasks, const Board& board);
+[[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 
 /// `urgency`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its
 /// volumes are assigned. Every task has a wcet.
-[[nodiscard]] NamedSet charged_set(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                   std::span<const std::size_t> urgency);
+[[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

@@ -61,16 +61,17 @@ DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::
 
 } // namespace
 
-std::vector<TestVerdict> compare_device_tests(const Plan& plan, const TaskSet& tasks, const Board& board) {
-  const std::vector<std::size_t> urgency = by_urgency(tasks);
+std::vector<TestVerdict> compare_device_tests(const Plan& plan, const ResolvedSet& set) {
+  const std::vector<std::size_t> urgency = by_urgency(set.tasks);
   const auto overflow =
       plan.swap ? static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count) : 0;
-  const DeviceSet set = device_set(plan, tasks, board, urgency, overflow);
+  const DeviceSet device = device_set(plan, set, urgency, overflow);
   std::vector<TestVerdict> verdicts;
   for (const DeviceTest test : device_tests(plan.order))
-    verdicts.push_back(compared(
-        test_device(test == DeviceTest::theorem1 ? published(set, plan, tasks, urgency) : set, test, plan.order), plan,
-        tasks, urgency));
+    verdicts.push_back(
+        compared(test_device(test == DeviceTest::theorem1 ? published(device, plan, set.tasks, urgency) : device, test,
+                             plan.order),
+                 plan, set.tasks, urgency));
   return verdicts;
 }
 

@@ -2,9 +2,8 @@
 // the promise, which rests on Plan::tests(). Pure.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 
 #include <vector>
 
@@ -14,6 +13,6 @@ namespace rtexec::policies {
 /// and pipelined. baker, demand and rta are for policy `serial`, or for the plan's own where that is a kind of rt-swap;
 /// `pipelined` is for policy `pipelined`. theorem1 takes RT-Swap's Eq. (1) to (3) as published, without the board's
 /// charges, and is not sound.
-[[nodiscard]] std::vector<TestVerdict> compare_device_tests(const Plan& plan, const TaskSet& tasks, const Board& board);
+[[nodiscard]] std::vector<TestVerdict> compare_device_tests(const Plan& plan, const ResolvedSet& set);
 
 } // namespace rtexec::policies

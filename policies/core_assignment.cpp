@@ -27,20 +27,20 @@ struct Cores {
   std::size_t preferred = 0; // the first so many
 };
 
-Cores cores_of(const TaskSet& tasks, const Board& board) {
+Cores cores_of(const ResolvedSet& set) {
   Cores cores;
-  const std::vector<unsigned> there = board.cores.empty() ? std::vector<unsigned>{0} : board.cores;
+  const std::vector<unsigned>& there = set.machine.cores;
+  const auto serves = [&](unsigned core) { return core == set.compute_core || core == set.service_core; };
   const auto regulated = [&](unsigned core) {
-    return std::ranges::find(tasks.core_budgets, core, &CoreBudget::core) != tasks.core_budgets.end();
+    return std::ranges::find(set.tasks.core_budgets, core, &CoreBudget::core) != set.tasks.core_budgets.end();
   };
   for (const unsigned core : there)
-    if (core != board.compute_core && core != board.service_core && !regulated(core)) cores.all.push_back(core);
+    if (!serves(core) && !regulated(core)) cores.all.push_back(core);
   cores.preferred = cores.all.size();
-  if (board.service_core && board.service_core != board.compute_core &&
-      std::ranges::find(there, *board.service_core) != there.end())
-    cores.all.push_back(*board.service_core);
+  if (set.service_core != set.compute_core && std::ranges::find(there, set.service_core) != there.end())
+    cores.all.push_back(set.service_core);
   for (const unsigned core : there)
-    if (core != board.compute_core && core != board.service_core && regulated(core)) cores.all.push_back(core);
+    if (!serves(core) && regulated(core)) cores.all.push_back(core);
   if (cores.all.empty()) cores.all = there;
   if (cores.preferred == 0) cores.preferred = cores.all.size();
   return cores;
@@ -48,19 +48,19 @@ Cores cores_of(const TaskSet& tasks, const Board& board) {
 
 class Packer {
  public:
-  Packer(const TaskSet& tasks, const Board& board) : tasks_(tasks), urgency_(by_urgency(tasks)) {
-    base_.release_jitter = board.release_latency.count();
-    for (const Task& task : tasks.tasks) {
-      const Nanos before = on_core(task.wcet->before, board);
-      const Nanos after = on_core(task.wcet->after, board);
+  explicit Packer(const ResolvedSet& set) : tasks_(set.tasks), urgency_(by_urgency(set.tasks)) {
+    base_.release_jitter = set.board.release_latency.count();
+    for (const Task& task : tasks_.tasks) {
+      const Nanos before = on_core(task.wcet->before, set.board);
+      const Nanos after = on_core(task.wcet->after, set.board);
       parts_.push_back(
           {.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
       shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()));
     }
     heaviest_first_ = urgency_;
     std::ranges::stable_sort(heaviest_first_, [&](std::size_t a, std::size_t b) {
-      return tasks.tasks[a].real_time() != tasks.tasks[b].real_time() ? tasks.tasks[a].real_time()
-                                                                      : shares_[a] > shares_[b];
+      const bool first = tasks_.tasks[a].real_time();
+      return first != tasks_.tasks[b].real_time() ? first : shares_[a] > shares_[b];
     });
   }
 
@@ -123,10 +123,10 @@ class Packer {
 
 } // namespace
 
-std::vector<CoreAssignment> core_assignments(const TaskSet& tasks, const Board& board) {
-  const Cores cores = cores_of(tasks, board);
+std::vector<CoreAssignment> core_assignments(const ResolvedSet& set) {
+  const Cores cores = cores_of(set);
   const Cores alike{.all = cores.all, .preferred = cores.all.size()};
-  Packer packer(tasks, board);
+  Packer packer(set);
   std::vector<CoreAssignment> found;
   for (const auto& [where, fit, turn] :
        {std::tuple(&cores, Fit::first, Turn::heaviest), std::tuple(&cores, Fit::emptiest, Turn::heaviest),

@@ -2,8 +2,7 @@
 // is supposed: proofs/partition-and-priorities.md.
 #pragma once
 
-#include <rtexec/board.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 
 #include <vector>
 
@@ -13,6 +12,6 @@ namespace rtexec::policies {
 using CoreAssignment = std::vector<unsigned>;
 
 /// At least one, at most five, all different. A core that a task names is kept. Every task has a wcet.
-[[nodiscard]] std::vector<CoreAssignment> core_assignments(const TaskSet& tasks, const Board& board);
+[[nodiscard]] std::vector<CoreAssignment> core_assignments(const ResolvedSet& set);
 
 } // namespace rtexec::policies

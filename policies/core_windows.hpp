@@ -42,7 +42,7 @@ struct CorePart {
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
-    if (!each.core || each.core == core) loads.push_back(each.load);
+    if (each.core == core) loads.push_back(each.load);
   return loads;
 }
 

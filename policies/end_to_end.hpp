@@ -33,7 +33,7 @@ struct StagedTask {
 
 /// Of a service thread that is more urgent than all tasks on its core.
 struct CoreLoad {
-  std::optional<unsigned> core; // absent: not known, hence any
+  unsigned core = 0;
   Load load;
 };
 

@@ -108,8 +108,7 @@ struct BudgetUncharged {
   unsigned core = 0;
   std::string board{};
   std::string event{};
-  bool compute_core = false; // feeds_device: otherwise the service core,
-  bool known = false;        // which the core is; otherwise it may be
+  bool compute_core = false; // feeds_device: otherwise the service core
   bool stands_in = false;    // endless_overshoot: the event says nothing of memory
 };
 
@@ -176,7 +175,7 @@ struct NamedSet {
   bool reserved = false; // CPU parts under SCHED_DEADLINE
   /// The best-effort task with the longest device part; empty: none, or it is not that alone
   std::string background;
-  std::optional<unsigned> compute_core;      // that executes device parts
+  unsigned compute_core = 0;                 // that executes device parts
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // why no test of the device covers it

@@ -11,8 +11,6 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr Bytes smallest_chunk{2 << 20};
-
 const char* text(MemoryPolicy policy) {
   switch (policy) {
   case MemoryPolicy::automatic: return "automatic";
@@ -34,17 +32,12 @@ bool classes_count(SwapPolicy policy) {
 
 // ---- the device ----
 
-Bytes chunk_of(const TaskSet& tasks, const Board& board) {
-  const Bytes chunk = tasks.device.chunk.value_or(board.chunk);
-  const bool small = tasks.swap.policy == SwapPolicy::min || tasks.swap.policy == SwapPolicy::mo_vmm;
-  return small ? std::min(chunk, smallest_chunk) : chunk;
-}
-
-Result<> plan_device(Plan& plan, const TaskSet& tasks, const Board& board) {
-  plan.chunk = chunk_of(tasks, board);
+Result<> plan_device(Plan& plan, const ResolvedSet& set) {
+  plan.chunk = set.chunk;
   if (plan.chunk.count == 0)
     return fail(Errc::bad_input, "the device's chunk is 0 bytes; set [device] chunk or the board's");
-  const Bytes asked = tasks.device.capacity.value_or(board.capacity);
+  const Board& board = set.board;
+  const Bytes asked = set.tasks.device.capacity.value_or(board.capacity);
   const bool known_to_board = board.capacity > Bytes{0};
   if (asked == Bytes{0})
     return fail(Errc::bad_input, "the capacity of board '" + board.name +
@@ -53,19 +46,21 @@ Result<> plan_device(Plan& plan, const TaskSet& tasks, const Board& board) {
     return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " +
                                      to_string(board.capacity));
   plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
-  plan.shared_scratch = classes_count(tasks.swap.policy);
+  plan.shared_scratch = classes_count(set.tasks.swap.policy);
   return {};
 }
 
-Result<> plan_policies(Plan& plan, const TaskSet& tasks, const Board& board) {
+Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
   std::string errors;
-  for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
-    const MemoryPolicy asked = tasks.tasks[i].memory_policy;
+  const std::vector<MemoryPolicy>& there = set.board.memory_policies;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    const MemoryPolicy asked = task.memory_policy;
     const MemoryPolicy policy = asked == MemoryPolicy::automatic ? MemoryPolicy::device : asked;
     plan.tasks[i].memory_policy = policy;
-    if (std::ranges::find(board.memory_policies, policy) != board.memory_policies.end()) continue;
-    config::add_line(errors, "task '" + tasks.tasks[i].name + "': board '" + board.name + "' has no memory policy '" +
-                                 text(policy) + "'");
+    if (std::ranges::find(there, policy) != there.end()) continue;
+    config::add_line(
+        errors, "task '" + task.name + "': board '" + set.board.name + "' has no memory policy '" + text(policy) + "'");
   }
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
@@ -170,8 +165,10 @@ std::string how_to_calibrate(StoreKind store) {
   return "run 'rtexec calibrate --store " + std::string(spelling(store)) + (store == StoreKind::file ? ":PATH'" : "'");
 }
 
-Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk, StoreKind store) {
-  const SwapCostOptions& given = tasks.device.swap_cost;
+Result<SwapCost> cost_of(const ResolvedSet& set, StoreKind store) {
+  const Board& board = set.board;
+  const Bytes chunk = set.chunk;
+  const SwapCostOptions& given = set.tasks.device.swap_cost;
   const auto known = std::ranges::find_if(
       board.swap_costs, [&](const SwapCost& cost) { return cost.store == store && cost.chunk == chunk; });
   const bool calibrated = known != board.swap_costs.end();
@@ -197,27 +194,18 @@ Result<SwapCost> cost_of(const TaskSet& tasks, const Board& board, Bytes chunk, 
   return cost;
 }
 
-/// Where chunks go if the set does not say.
-std::filesystem::path store_of(const TaskSet& tasks, const Board& board) {
-  if (tasks.swap.store) return tasks.swap.store->file;
-  if (!board.unified_memory) return {};
-  std::filesystem::path file = tasks.file.empty() ? "rtexec" : tasks.file;
-  return file.replace_extension(".swap");
-}
-
 } // namespace
 
-Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board,
-                                  std::span<const MemoryDemand> memory) {
-  if (const auto known = plan_device(plan, tasks, board); !known) return Unexpected(known.error());
-  if (const auto given = plan_policies(plan, tasks, board); !given) return Unexpected(given.error());
-  if (const auto laid = plan_arenas(plan, tasks, memory); !laid) return Unexpected(laid.error());
+Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
+  if (const auto known = plan_device(plan, set); !known) return Unexpected(known.error());
+  if (const auto given = plan_policies(plan, set); !given) return Unexpected(given.error());
+  if (const auto laid = plan_arenas(plan, set.tasks, memory); !laid) return Unexpected(laid.error());
 
   const Need need = need_of(plan);
   plan.demand = saturated(Wide{plan.chunk.count} * (need.kept + need.scratch));
   plan.separate = separate_of(plan);
   if (plan.demand <= plan.capacity) return 0;
-  if (tasks.swap.policy == SwapPolicy::none)
+  if (set.tasks.swap.policy == SwapPolicy::none)
     return fail(
         Errc::not_proved,
         "the tasks need " + to_string(plan.demand) + " of device memory (constants, state and fixed " +
@@ -226,15 +214,15 @@ Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board&
             "; set [swap] policy = \"pipelined\", or use smaller models, fewer tasks or a larger [device] capacity");
 
   const auto overflow = static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count);
-  plan.swap = SwapPlan{.policy = tasks.swap.policy,
+  plan.swap = SwapPlan{.policy = set.tasks.swap.policy,
                        .frames = 0,
-                       .copy_engines = board.copy_engines,
+                       .copy_engines = set.board.copy_engines,
                        .cost = {},
-                       .store = store_of(tasks, board)};
-  const auto cost = cost_of(tasks, board, plan.chunk, plan.swap->store_kind());
+                       .store = set.store};
+  const auto cost = cost_of(set, plan.swap->store_kind());
   if (!cost) return Unexpected(cost.error());
   plan.swap->cost = *cost;
-  if (const auto possible = check_volumes(plan, tasks, board, overflow); !possible) return Unexpected(possible.error());
+  if (const auto possible = check_volumes(plan, set, overflow); !possible) return Unexpected(possible.error());
   return overflow;
 }
 

@@ -2,10 +2,9 @@
 // costs.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 
 #include <cstdint>
 #include <span>
@@ -25,7 +24,7 @@ namespace rtexec::policies {
 /// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of
 /// this size. not_proved: the demand exceeds the capacity and swapping cannot help; no plan can be made then, so that
 /// not even a forced run starts.
-[[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const TaskSet& tasks, const Board& board,
+[[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set,
                                                 std::span<const MemoryDemand> memory);
 
 /// Notes what tasks ask to have on the device at the start, once they have their swap slots and the plan its frames.

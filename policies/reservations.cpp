@@ -178,7 +178,7 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
 }
 
 Nanos ServiceThread::share_on(unsigned on_core) const {
-  if (core && *core != on_core) return 0;
+  if (core != on_core) return 0;
   Utilisation share;
   share.add(reservation.runtime.count(), reservation.window.count());
   if (copy) share.add(2 * copy->runtime.count(), copy->window.count());

@@ -18,7 +18,7 @@ inline constexpr Nanos reservable = 900'000'000;
 /// The kernel's default limits on periods (sched_deadline_period_min_us and _max_us).
 inline constexpr Nanos shortest_window = 100'000;
 inline constexpr Nanos longest_window = 4'194'304'000;
-/// Beyond the charged WCET of a part: a wake-up for nothing, the books, the kernel's rounding.
+/// Beyond the charged WCET of a part: a wake-up for nothing, bookkeeping, the kernel's rounding.
 inline constexpr Nanos spare_runtime = 50'000;
 /// The kernel notices that a budget is used up at a tick: CONFIG_HZ of 250 or more.
 inline constexpr Nanos longest_tick = 4'000'000;
@@ -56,7 +56,7 @@ inline constexpr Nanos longest_service = 50'000'000;
 /// What the scheduler thread and the copy engines leave of the cores.
 struct ServiceThread {
   CpuReservation reservation;
-  std::optional<unsigned> core;       // absent: not known, hence any
+  unsigned core = 0;
   std::optional<CpuReservation> copy; // of each of the two copy engines
   /// Of each second of `core`, what is taken.
   [[nodiscard]] Nanos share_on(unsigned on_core) const;

@@ -47,15 +47,15 @@ void shrink_period(Task& task, Factor factor) {
   task.deadline = implicit ? task.period : std::min(task.deadline, task.period);
 }
 
-void slow_copies(TaskSet& tasks, Board& board, Factor bandwidth) {
+void slow_copies(ResolvedSet& set, Factor bandwidth) {
   const auto slow = [&](Duration& cost) {
     cost = Duration(static_cast<Nanos>((Wide{cost.count()} * one + bandwidth.units - 1) / bandwidth.units));
   };
-  for (SwapCost& cost : board.swap_costs)
+  for (SwapCost& cost : set.board.swap_costs)
     for (Duration* part :
          {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed})
       slow(*part);
-  SwapCostOptions& given = tasks.device.swap_cost;
+  SwapCostOptions& given = set.tasks.device.swap_cost;
   for (std::optional<Duration>* part :
        {&given.in_per_chunk, &given.out_per_chunk, &given.drop_per_chunk, &given.in_fixed, &given.out_fixed})
     if (*part) slow(**part);
@@ -70,11 +70,11 @@ struct Verdict {
 
 class Search {
  public:
-  Search(const TaskSet& tasks, const Board& board, const Plan& plan, const SensitivityProgress& progress)
-      : tasks_(tasks), board_(board), plan_(plan), progress_(progress) {
+  Search(const ResolvedSet& set, const Plan& plan, const SensitivityProgress& progress)
+      : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     // At the start: nothing is proved by it, and it binds the volumes
-    for (Task& task : tasks_.tasks) task.resident.reset();
+    for (Task& task : set_.tasks.tasks) task.resident.reset();
     all_ = plan.proved ? 2 * plan.tasks.size() + 3 + (plan.swap ? 1 : 0) : 2;
   }
 
@@ -88,11 +88,11 @@ class Search {
   }
 
  private:
-  static void stretch_all(TaskSet& tasks, Board&, Factor factor) {
-    for (Task& task : tasks.tasks) stretch(task, factor);
+  static void stretch_all(ResolvedSet& set, Factor factor) {
+    for (Task& task : set.tasks.tasks) stretch(task, factor);
   }
-  static void shrink_all(TaskSet& tasks, Board&, Factor factor) {
-    for (Task& task : tasks.tasks) shrink_period(task, factor);
+  static void shrink_all(ResolvedSet& set, Factor factor) {
+    for (Task& task : set.tasks.tasks) shrink_period(task, factor);
   }
 
   void find_room(Sensitivity& found) {
@@ -100,9 +100,9 @@ class Search {
       found.tasks.push_back(
           {.name = plan_.tasks[i].name,
            .wcet =
-               factor(0, last_step, [i](TaskSet& tasks, Board&, Factor each) { stretch_device(tasks.tasks[i], each); }),
-           .period = factor(0, -last_step,
-                            [i](TaskSet& tasks, Board&, Factor each) { shrink_period(tasks.tasks[i], each); })});
+               factor(0, last_step, [i](ResolvedSet& set, Factor each) { stretch_device(set.tasks.tasks[i], each); }),
+           .period =
+               factor(0, -last_step, [i](ResolvedSet& set, Factor each) { shrink_period(set.tasks.tasks[i], each); })});
     found.wcet = factor(0, last_step, stretch_all);
     found.period = factor(0, -last_step, shrink_all);
     if (plan_.swap) found.bandwidth = factor(0, -last_step, slow_copies);
@@ -119,18 +119,16 @@ class Search {
     const Step given = chunks(plan_.capacity);
     const auto bytes = [&](Step count) { return plan_.chunk * static_cast<std::uint64_t>(count); };
     return edge<Bytes>(plan_.proved ? std::min(asked, given) : std::max(asked, given), plan_.proved ? 1 : given, bytes,
-                       [](TaskSet& tasks, Board& board, Bytes capacity) {
-                         tasks.device.capacity = capacity;
-                         board.capacity = std::max(board.capacity, capacity);
+                       [](ResolvedSet& set, Bytes capacity) {
+                         set.tasks.device.capacity = capacity;
+                         set.board.capacity = std::max(set.board.capacity, capacity);
                        });
   }
 
   /// Between `in`, where the least is asked, and `out`.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
-    const auto attempt = [&](Step step) {
-      return verdict([&](TaskSet& tasks, Board& board) { change(tasks, board, at(step)); });
-    };
+    const auto attempt = [&](Step step) { return verdict([&](ResolvedSet& set) { change(set, at(step)); }); };
     if (progress_) progress_(done_++, all_);
     const Verdict least = attempt(in);
     Verdict most = least.proved ? attempt(out) : Verdict{};
@@ -147,18 +145,16 @@ class Search {
 
   /// Of the set with one change.
   template <class Change> Verdict verdict(const Change& change) const {
-    TaskSet tasks = tasks_;
-    Board board = board_;
-    change(tasks, board);
-    const auto plan = make_plan(tasks, board, memory_);
+    ResolvedSet set = set_;
+    change(set);
+    const auto plan = make_plan(set, memory_);
     if (!plan) return {false, plan.error().what};
     const TestVerdict& decisive = plan->end_to_end;
     return {plan->proved,
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  TaskSet tasks_;
-  const Board& board_;
+  ResolvedSet set_;
   const Plan& plan_;
   const SensitivityProgress& progress_;
   std::vector<MemoryDemand> memory_;
@@ -167,9 +163,8 @@ class Search {
 
 } // namespace
 
-Sensitivity sensitivity(const TaskSet& tasks, const Board& board, const Plan& plan,
-                        const SensitivityProgress& progress) {
-  return Search(tasks, board, plan, progress).find();
+Sensitivity sensitivity(const ResolvedSet& set, const Plan& plan, const SensitivityProgress& progress) {
+  return Search(set, plan, progress).find();
 }
 
 } // namespace rtexec::policies

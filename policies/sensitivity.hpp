@@ -8,9 +8,8 @@
 // then it is one of several edges, and what Edge says of its two values is true still.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +57,7 @@ struct Sensitivity {
 using SensitivityProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 /// `plan` is what make_plan says of `tasks` on `board`. Makes some 12 plans for each of 2 n + 4 quantities.
-[[nodiscard]] Sensitivity sensitivity(const TaskSet& tasks, const Board& board, const Plan& plan,
+[[nodiscard]] Sensitivity sensitivity(const ResolvedSet& set, const Plan& plan,
                                       const SensitivityProgress& progress = {});
 
 } // namespace rtexec::policies

@@ -115,7 +115,7 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
   const std::string has = core_named(budget.core) + " has a memory bandwidth budget ([[bandwidth.core]])";
   switch (budget.why) {
   case Why::feeds_device:
-    return {has + " and " + (budget.known ? "is" : "may be") + " the " + which + " of board '" + budget.board +
+    return {has + " and is the " + which + " of board '" + budget.board +
                 "', whose threads feed the device and cannot be charged for standing still; give the board another " +
                 which + ", or leave this budget out",
             "no budget for cores that feed the device"};

@@ -78,15 +78,15 @@ Nanos device_deadline(const Task& task, const Board& board, Nanos execution) {
   return std::max({Nanos{1}, execution, (task.deadline - parts).count()});
 }
 
-DeviceTask device_task(const Plan& plan, const TaskSet& tasks, const Board& board, std::size_t index) {
-  const Task& task = tasks.tasks[index];
-  const Nanos execution = (task.wcet->device + 2 * board.dispatch).count();
+DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t index) {
+  const Task& task = set.tasks.tasks[index];
+  const Nanos execution = (task.wcet->device + 2 * set.board.dispatch).count();
   DeviceTask result{.period = task.period.count(),
-                    .deadline = device_deadline(task, board, execution),
+                    .deadline = device_deadline(task, set.board, execution),
                     .execution = execution,
                     .real_time = task.real_time()};
   if (!plan.swap) return result;
-  const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], tasks.swap.candidates);
+  const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], set.tasks.swap.candidates);
   result.most = static_cast<std::uint32_t>(slots.size());
   result.constants = static_cast<std::uint32_t>(std::ranges::find(slots, true, &SwapSlot::copied_out) - slots.begin());
   if (plan.swap->policy == SwapPolicy::lru) result.least = result.most;
@@ -137,25 +137,26 @@ std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most
 
 } // namespace
 
-DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board, std::span<const std::size_t> urgency,
+DeviceSet device_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                      std::uint32_t overflow) {
-  DeviceSet set{.tasks = {}, .overflow = overflow, .copy_engines = board.copy_engines, .cost = {}};
+  DeviceSet device{.tasks = {}, .overflow = overflow, .copy_engines = set.board.copy_engines, .cost = {}};
   if (plan.swap) {
-    if (rule_of(plan.swap->policy) == SwapRule::rt_swap) set.rule = SwapRule::rt_swap;
-    set.cost = plan.swap->cost;
-    set.cost.in_fixed += board.dispatch;
-    set.cost.out_fixed += board.dispatch;
+    if (rule_of(plan.swap->policy) == SwapRule::rt_swap) device.rule = SwapRule::rt_swap;
+    device.cost = plan.swap->cost;
+    device.cost.in_fixed += set.board.dispatch;
+    device.cost.out_fixed += set.board.dispatch;
   }
-  for (const std::size_t index : urgency) set.tasks.push_back(device_task(plan, tasks, board, index));
-  return set;
+  for (const std::size_t index : urgency) device.tasks.push_back(device_task(plan, set, index));
+  return device;
 }
 
-Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& board, std::uint32_t overflow) {
+Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
+  const TaskSet& tasks = set.tasks;
   if (const auto valid = check_given(plan, tasks); !valid) return valid;
-  DeviceSet set{.tasks = {}, .overflow = overflow, .cost = {}};
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i) set.tasks.push_back(device_task(plan, tasks, board, i));
-  const Volumes most = most_of(set);
-  if (fits(set, most)) return {};
+  DeviceSet device{.tasks = {}, .overflow = overflow, .cost = {}};
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) device.tasks.push_back(device_task(plan, set, i));
+  const Volumes most = most_of(device);
+  if (fits(device, most)) return {};
   const bool by_hand = std::ranges::any_of(tasks.tasks, [](const Task& task) { return task.swap_volume.has_value(); });
   return fail(Errc::not_proved,
               "the tasks need " + to_string(plan.demand) + " of device memory, which is " + size_of(plan, overflow) +
@@ -165,13 +166,12 @@ Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& boar
                   (by_hand ? " or swap_volume" : ""));
 }
 
-std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                  std::span<const std::size_t> urgency, std::uint32_t overflow, int eighths,
-                                  std::span<const Nanos> charged) {
-  DeviceSet set = device_set(plan, tasks, board, urgency, overflow);
-  for (std::size_t i = 0; i < charged.size(); ++i) set.tasks[i].charged = charged[urgency[i]];
-  for (DeviceTask& task : set.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
-  std::vector<Volumes> found = volumes_for(set, test_for(plan.swap->policy, plan.order), plan.order);
+std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                                  std::uint32_t overflow, int eighths, std::span<const Nanos> charged) {
+  DeviceSet device = device_set(plan, set, urgency, overflow);
+  for (std::size_t i = 0; i < charged.size(); ++i) device.tasks[i].charged = charged[urgency[i]];
+  for (DeviceTask& task : device.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
+  std::vector<Volumes> found = volumes_for(device, test_for(plan.swap->policy, plan.order), plan.order);
   for (Volumes& volumes : found) volumes = by_task(volumes, urgency);
   return found;
 }

@@ -5,10 +5,9 @@
 // task's name, memory and arena. Every task of the set must have a wcet. Set-up only: allocates.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
+#include <rtexec/resolved_set.hpp>
 #include "policies/device_set.hpp"
 
 #include <cstddef>
@@ -20,18 +19,17 @@ namespace rtexec::policies {
 
 /// The set as tests of the device alone see it: the deadlines without CPU parts, every part with the board's charges.
 /// `urgency`: task indices, the most urgent first; its tasks are in this order.
-[[nodiscard]] DeviceSet device_set(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                   std::span<const std::size_t> urgency, std::uint32_t overflow);
+[[nodiscard]] DeviceSet device_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                                   std::uint32_t overflow);
 
 /// bad_input: a task is to swap more than it can. not_proved, with the numbers: no volumes fit.
-[[nodiscard]] Result<> check_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
-                                     std::uint32_t overflow);
+[[nodiscard]] Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow);
 
 /// Numbers of swap slots by task under which everything fits, each different, the most promising first; at least one
 /// after check_volumes(). Volumes that tasks give are kept, in whole chunks. lru: one, all that may be swapped. For
 /// `eighths` of what CPU parts leave of the deadlines. `charged`: executions as the analysis charges them, by task, for
 /// condition (M); empty: as they are.
-[[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const TaskSet& tasks, const Board& board,
+[[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                 std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
 

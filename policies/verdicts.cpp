@@ -57,10 +57,6 @@ std::vector<Nanos> device_costs(const NamedSet& named) {
   return least;
 }
 
-std::optional<Finding> refused(const NamedSet& named) {
-  return named.obstacle ? named.obstacle : overload(named, device_costs(named), std::nullopt);
-}
-
 /// CPU parts on the core that executes device parts: no test covers that.
 std::optional<Finding> on_compute_core(const NamedSet& named) {
   for (std::size_t i = 0; i < named.names.size(); ++i)
@@ -75,11 +71,11 @@ Finding of_test(AdmissionTest test, Finding finding) {
 }
 
 /// Settles a test of the device, or of the whole, without any analysis.
-std::optional<Finding> settled(AdmissionTest test, const NamedSet& named) {
+std::optional<Finding> settled(AdmissionTest test, const NamedSet& named, const Refusal& refusal) {
   if (named.names.empty()) return found(test, true, "", 0, 0, NoTask{});
   std::optional<Finding> finding;
   if (test == AdmissionTest::end_to_end) finding = on_compute_core(named);
-  if (!finding) finding = refused(named);
+  if (!finding) finding = refusal;
   return finding ? std::optional(of_test(test, std::move(*finding))) : std::nullopt;
 }
 
@@ -226,18 +222,16 @@ std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   return refuse(needed, task.deadline, DeadlineTooShort{parts, device});
 }
 
-} // namespace
+// ---- the three questions ----
 
-bool refused_untested(const NamedSet& named) { return !named.names.empty() && refused(named).has_value(); }
-
-Finding demand_finding(const NamedSet& named, const EdfBounds& bounds) {
+Finding demand_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
   const AdmissionTest test = device_test(named);
-  if (auto finding = settled(test, named)) return std::move(*finding);
+  if (auto finding = settled(test, named, refusal)) return std::move(*finding);
   return demand_found(test, named, bounds);
 }
 
-Finding response_finding(const NamedSet& named) {
-  if (auto finding = settled(device_test(named), named)) return std::move(*finding);
+Finding response_finding(const NamedSet& named, const Refusal& refusal) {
+  if (auto finding = settled(device_test(named), named, refusal)) return std::move(*finding);
   std::optional<Finding> least;
   bool proved = true;
   bool examined = true;
@@ -265,8 +259,8 @@ std::vector<Finding> core_findings(const NamedSet& named) {
   return findings;
 }
 
-Finding end_to_end_finding(const NamedSet& named, const EdfBounds& bounds) {
-  if (auto finding = settled(AdmissionTest::end_to_end, named)) return std::move(*finding);
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
+  if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   if (bounds.proved()) return stages_found(named, true, bounds.tasks, least_slack(named, bounds.tasks), true);
   Finding finding = demand_found(AdmissionTest::end_to_end, named, bounds);
   const std::size_t limiting = due_at(bounds, bounds.demand.tightest.instant);
@@ -281,8 +275,8 @@ Finding end_to_end_finding(const NamedSet& named, const EdfBounds& bounds) {
   return finding;
 }
 
-Finding end_to_end_finding(const NamedSet& named, std::span<const StageBounds> bounds) {
-  if (auto finding = settled(AdmissionTest::end_to_end, named)) return std::move(*finding);
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds) {
+  if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   const std::size_t last = bounds.size() - 1;
   const bool proved = bounds.size() == named.names.size() && bounds[last].settled &&
                       bounds[last].done <= named.set.tasks[last].deadline;
@@ -302,8 +296,9 @@ std::vector<Finding> core_findings(const NamedSet& named, const ServiceThread& s
   return findings;
 }
 
-Finding misfit_finding(const NamedSet& named, const ServiceThread& service) {
-  if (auto finding = settled(AdmissionTest::end_to_end, named)) return std::move(*finding);
+/// Where no windows fit.
+Finding misfit_finding(const NamedSet& named, const Refusal& refusal, const ServiceThread& service) {
+  if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   for (std::size_t i = 0; i < named.names.size(); ++i)
     if (auto finding = impossible(named, i)) return std::move(*finding);
   const std::vector<Nanos> room = room_beside_device(named.set);
@@ -314,6 +309,35 @@ Finding misfit_finding(const NamedSet& named, const ServiceThread& service) {
   }
   least->proved = false;
   return std::move(*least);
+}
+
+} // namespace
+
+Refusal refused(const NamedSet& named) {
+  if (named.names.empty()) return std::nullopt;
+  return named.obstacle ? named.obstacle : overload(named, device_costs(named), std::nullopt);
+}
+
+Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
+  return {demand_finding(named, refusal, bounds), core_findings(named), end_to_end_finding(named, refusal, bounds)};
+}
+
+Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds) {
+  return {response_finding(named, refusal), core_findings(named), end_to_end_finding(named, refusal, bounds)};
+}
+
+Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+                  const Reserved<EdfBounds>& reserved, const EdfBounds& device) {
+  return {
+      demand_finding(named, refusal, device), core_findings(named, service),
+      reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service)};
+}
+
+Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+                  const Reserved<std::vector<StageBounds>>& reserved) {
+  return {
+      response_finding(named, refusal), core_findings(named, service),
+      reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service)};
 }
 
 } // namespace rtexec::policies

@@ -4,30 +4,31 @@
 #include "policies/findings.hpp"
 #include "policies/reservations.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace rtexec::policies {
 
-/// Whether an obstacle, or too much work for the device, refuses the set without any test.
-[[nodiscard]] bool refused_untested(const NamedSet& named);
+/// What refuses a set without any test: an obstacle, or too much work for the device.
+using Refusal = std::optional<Finding>;
+[[nodiscard]] Refusal refused(const NamedSet& named);
 
-/// The device alone.
-[[nodiscard]] Finding demand_finding(const NamedSet& named, const EdfBounds& bounds);
-[[nodiscard]] Finding response_finding(const NamedSet& named);
-/// One per core that has tasks, by core number.
-[[nodiscard]] std::vector<Finding> core_findings(const NamedSet& named);
-[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const EdfBounds& bounds);
-[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, std::span<const StageBounds> bounds);
+struct Findings {
+  Finding device;             // alone
+  std::vector<Finding> cores; // one per core that has tasks, by core number
+  Finding end_to_end;
+};
 
-// For reservations.
-[[nodiscard]] std::vector<Finding> core_findings(const NamedSet& named, const ServiceThread& service);
-/// Where no windows fit: a deadline is too short for its parts, or a core has too little to give.
-[[nodiscard]] Finding misfit_finding(const NamedSet& named, const ServiceThread& service);
-template <class Bounds>
-[[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const ServiceThread& service,
-                                         const Reserved<Bounds>& reserved) {
-  return reserved.fits ? end_to_end_finding(named, reserved.bounds) : misfit_finding(named, service);
-}
+// `refusal`: what refused() says of `named`.
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
+
+// For reservations; where no windows fit, a deadline is too short for its parts or a core has too little to give.
+/// `device`: bounds as if CPU parts left the device as much as they can.
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+                                const Reserved<EdfBounds>& reserved, const EdfBounds& device);
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+                                const Reserved<std::vector<StageBounds>>& reserved);
 
 } // namespace rtexec::policies

@@ -146,7 +146,7 @@ class ThreadCounter final : public BandwidthCounter {
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
       // Nobody gives budgets any more: better unregulated than held for ever.
-      if (!gate_.wait_until(seen, hal::now() + patience * settings_.period))
+      if (!gate_.wait_until(seen, hal::now() + timeout * settings_.period))
         return static_cast<void>(meter->event.arm(no_limit));
     }
   }
@@ -161,7 +161,7 @@ class ThreadCounter final : public BandwidthCounter {
   }
 
   static constexpr std::int64_t endless = INT64_MAX / 2;
-  static constexpr int patience = 4; // periods
+  static constexpr int timeout = 4; // periods
 
   /// One thread has all of it; several ask again after a quarter of an even share.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {

@@ -65,9 +65,9 @@ void IoRing::prepare(io_uring_sqe& entry, bool write, const FilePart& part) cons
 }
 
 int IoRing::submit() noexcept {
-  constexpr int patience = 100; // attempts, where the kernel is short of memory for the moment
+  constexpr int most_attempts = 100; // where the kernel is short of memory for the moment
   int error = EAGAIN;
-  for (int attempt = 0; attempt < patience && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
+  for (int attempt = 0; attempt < most_attempts && (error == EAGAIN || error == EBUSY || error == EINTR); ++attempt) {
     const int submitted = sys().ring_submit(&ring_);
     if (submitted > 0) return 0;
     error = submitted < 0 ? errno : EAGAIN;

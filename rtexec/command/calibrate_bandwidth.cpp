@@ -4,6 +4,7 @@
 #include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/command.hpp"
+#include <rtexec/planning.hpp>
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/validators.hpp"
@@ -110,7 +111,7 @@ int calibrate(const Options& options) {
   if (!board) return report(board.error());
   const auto demand = demand_of(options);
   if (!demand) return report(demand.error());
-  const auto machine = regulation::this_machine();
+  const auto machine = regulation::regulated(this_machine());
   const auto counted = counting(options, *board, machine);
   if (!counted) return report(counted.error());
   const auto cores = cores_of(options, *counted, machine.online, stop);

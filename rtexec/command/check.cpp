@@ -1,5 +1,6 @@
 #include "config/names.hpp"
 #include "config/profile.hpp"
+#include "config/resolve.hpp"
 #include "policies/admission.hpp"
 #include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
@@ -49,7 +50,8 @@ void note_other_policies(std::ostream& out, const PlannedSet& planned) {
   for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial}) {
     TaskSet other = planned.tasks;
     if (policy == std::exchange(other.swap.policy, policy)) continue;
-    if (const auto better = policies::make_plan(other, planned.board, memory); better && better->proved)
+    const ResolvedSet set = resolve(std::move(other), planned.board, planned.machine);
+    if (const auto better = policies::make_plan(set, memory); better && better->proved)
       out << "Note: it is proved with [swap] policy = \"" << spelling(policy) << "\"\n";
   }
 }
@@ -79,12 +81,12 @@ int check(const Options& options) {
   const auto planned = plan_on(options.machine, std::move(*set));
   if (!planned) return report(planned.error());
   std::ostream& out = text_output(options.json);
-  std::vector<TestVerdict> comparison = policies::compare_device_tests(planned->plan, planned->tasks, planned->board);
+  std::vector<TestVerdict> comparison = policies::compare_device_tests(planned->plan, *planned);
   if (!options.tests.empty())
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_plan(out, planned->tasks, planned->board, planned->plan);
+  print_plan(out, *planned, planned->plan);
   print_comparison(out, comparison);
   note_other_policies(out, *planned);
   note_absent_cores(out, *planned);

@@ -17,7 +17,7 @@ using policies::Sensitivity;
 
 namespace {
 
-constexpr std::chrono::seconds patience{1};
+constexpr std::chrono::seconds progress_delay{1};
 
 /// "1.2345": exact, without trailing zeros.
 std::string text(Factor factor) {
@@ -69,8 +69,8 @@ Sensitivity find_headroom(const PlannedSet& planned, std::ostream& out) {
   Progress progress(out);
   const auto begin = std::chrono::steady_clock::now();
   bool shown = false;
-  return policies::sensitivity(planned.tasks, planned.board, planned.plan, [&](std::size_t done, std::size_t all) {
-    shown = shown || (done < all && std::chrono::steady_clock::now() - begin > patience);
+  return policies::sensitivity(planned, planned.plan, [&](std::size_t done, std::size_t all) {
+    shown = shown || (done < all && std::chrono::steady_clock::now() - begin > progress_delay);
     if (shown) static_cast<void>(progress("looking for headroom", done, all, "quantities"));
   });
 }

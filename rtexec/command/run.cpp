@@ -49,7 +49,7 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   out << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n";
   const JobRecords records = executive.job_records();
   for (const JobRecord& job : records.jobs) {
-    out << executive.tasks().tasks[job.task].name << ',' << job.number;
+    out << executive.set().tasks.tasks[job.task].name << ',' << job.number;
     for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end})
       out << ',' << at.time_since_epoch().count();
     out << ',' << outcome_of(job) << '\n';
@@ -68,7 +68,7 @@ Result<Outcome> execute(Executive& executive, RunRecording& recording, const Opt
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
   LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
-  while (!executive.wait(table.interval())) table.show(executive.progress(), executive.tasks().executive.duration);
+  while (!executive.wait(table.interval())) table.show(executive.progress(), executive.set().tasks.executive.duration);
   Outcome outcome{.report = executive.stop(), .trace = {}};
   outcome.trace = recording.end(outcome.report);
   return outcome;
@@ -98,7 +98,7 @@ int run(const Options& options) {
   if (!executive) return report(executive.error());
 
   std::ostream& out = text_output(options.json);
-  print_plan(out, executive->tasks(), executive->board(), executive->plan());
+  print_plan(out, executive->set(), executive->plan());
   out << std::endl;
   // Refused before anything is recorded or written.
   if (const auto fit = executive->startable(); !fit) return report(fit.error());

@@ -3,19 +3,16 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/gantt.hpp"
 #include "rtexec/json/json.hpp"
-#include "rtexec/command/progress.hpp"
+#include "rtexec/command/scenario.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/simulator/patterns.hpp"
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/tracer.hpp"
-#include "rtexec/simulator/worst_case.hpp"
 #include "traces/report/gantt_svg.hpp"
 #include "traces/recording/session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -24,104 +21,14 @@ namespace rtexec::command {
 
 namespace {
 
-constexpr Duration default_duration = std::chrono::seconds(10);
-constexpr std::uint64_t default_seed = 1;
-
 struct Options {
   TaskSetFile set;
   std::string machine;
-  std::string duration;
-  std::string releases = "periodic";
-  std::string execution = "wcet";
-  std::optional<std::uint64_t> seed;
-  int attempts = 200;
+  ScenarioOptions scenario;
   std::string gantt, from, to;
   std::string trace;
   std::string json;
 };
-
-Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const auto duration = parse_duration(text);
-  if (!duration) return fail(duration.error().code, option + " " + text + ": " + duration.error().what);
-  return *duration;
-}
-
-// ---- what is simulated ----
-
-/// What --execution asks for.
-struct Execution {
-  bool uniform = false;
-  double least = 0; // of a WCET
-  std::filesystem::path record;
-};
-
-Result<Execution> execution_of(const std::string& text) {
-  constexpr std::string_view with_least = "uniform:";
-  if (text == "wcet") return Execution{};
-  if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
-  if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
-  Execution execution{.uniform = true, .least = 0, .record = {}};
-  const std::string_view share = std::string_view(text).substr(with_least.size());
-  const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
-  if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
-    return fail(Errc::bad_input,
-                "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
-  return execution;
-}
-
-/// A run to be simulated, and of which task set.
-struct Scenario {
-  TaskSet tasks;
-  simulator::Options run;
-  std::optional<simulator::WorstCase> worst;
-};
-
-Result<Scenario> as_asked(const Options& options, const PlannedSet& planned, Duration duration) {
-  Scenario scenario{.tasks = planned.tasks, .run = {}, .worst = {}};
-  scenario.run.horizon = duration;
-  const std::uint64_t seed = options.seed.value_or(default_seed);
-  scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
-                                                        : simulator::listed_releases(scenario.tasks);
-  const auto execution = execution_of(options.execution);
-  if (!execution) return Unexpected(execution.error());
-  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution->least, seed);
-  if (execution->record.empty()) return scenario;
-  auto recorded = simulator::read_executions(execution->record, scenario.tasks);
-  if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
-  scenario.run.execution = simulator::recorded_executions(planned.plan, std::move(*recorded), options.seed);
-  return scenario;
-}
-
-Result<Scenario> worst_case(const Options& options, const PlannedSet& planned, std::optional<Duration> duration,
-                            std::ostream& out) {
-  if (options.execution != "wcet" && options.execution != "uniform")
-    return fail(
-        Errc::bad_input,
-        "--execution " + options.execution +
-            ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
-  const StopRequest stop;
-  Progress progress(out, &stop);
-  const simulator::Search search{.attempts = options.attempts,
-                                 .seed = options.seed.value_or(default_seed),
-                                 .early = options.execution == "uniform",
-                                 .release_latency = planned.board.release_latency,
-                                 .horizon = duration.value_or(Duration{0})};
-  auto found = simulator::find_worst_case(planned.tasks, planned.plan, search, [&](int done) {
-    return progress("searching", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(options.attempts),
-                    "attempts");
-  });
-  Scenario scenario{.tasks = found.tasks, .run = found.run, .worst = {}};
-  scenario.worst = std::move(found);
-  return scenario;
-}
-
-Result<Scenario> scenario_of(const Options& options, const PlannedSet& planned, std::ostream& out) {
-  const auto given = duration_of("--duration", options.duration);
-  if (!given) return Unexpected(given.error());
-  if (options.releases == "adversarial") return worst_case(options, planned, *given, out);
-  return as_asked(options, planned, given->value_or(planned.tasks.executive.duration.value_or(default_duration)));
-}
 
 // ---- what comes of it ----
 
@@ -138,14 +45,14 @@ void print_worst(std::ostream& out, const Options& options, const simulator::Wor
       << readable(worst.response) << " of " << readable(worst.bound) << "; others may be later\n";
   std::size_t listed = 0;
   for (const Task& each : worst.tasks.tasks) listed += each.releases->size();
-  if (options.execution == "uniform")
+  if (options.scenario.execution == "uniform")
     out << "Some executions, transfers and release latencies in it are shorter than they may be: releases alone do not "
            "repeat it\n";
   else if (listed > most_listed) out << listed << " releases repeat it: --json FILE lists them\n";
   else
     out << "These keys of the task set repeat it:\n  [executive] duration = \"" << to_string(worst.run.horizon)
         << "\"\n";
-  if (options.execution == "uniform" || listed > most_listed) return;
+  if (options.scenario.execution == "uniform" || listed > most_listed) return;
   for (const Task& each : worst.tasks.tasks) {
     out << "  " << each.name << ": releases = [";
     const char* comma = "";
@@ -162,7 +69,7 @@ nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst
           {"job", worst.job.number},
           {"response_ns", worst.response.count()},
           {"bound_ns", worst.bound.count()},
-          {"repeated_by_releases", options.execution == "wcet"},
+          {"repeated_by_releases", options.scenario.execution == "wcet"},
           {"duration", to_string(worst.run.horizon)},
           {"releases", releases}};
 }
@@ -218,8 +125,8 @@ int simulate(const Options& options) {
   auto gantt_file = OutputFile::open(options.gantt);
   if (!gantt_file) return report(gantt_file.error());
   std::ostream& out = text_output(options.json);
-  print_plan(out, planned->tasks, planned->board, planned->plan);
-  auto scenario = scenario_of(options, *planned, out);
+  print_plan(out, *planned, planned->plan);
+  auto scenario = scenario_of(options.scenario, *planned, out);
   if (!scenario) return report(scenario.error());
   auto gantt = gantt_of(options, *scenario, planned->plan);
   if (!gantt) return report(gantt.error());
@@ -266,32 +173,7 @@ void add_simulate(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   add_machine_option(*command, options->machine);
-  command
-      ->add_option(
-          "--duration", options->duration,
-          "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
-      ->type_name("DURATION");
-  command
-      ->add_option("--releases", options->releases,
-                   "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-                   "adversarial: searched "
-                   "for those under which some task responds latest")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}))
-      ->type_name("HOW");
-  command
-      ->add_option("--execution", options->execution,
-                   "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
-                   "`rtexec run --jobs` "
-                   "recorded them, in order, with --seed at random")
-      ->capture_default_str()
-      ->type_name("HOW");
-  command->add_option("--seed", options->seed, "Of all that is random: the same seed gives the same run")
-      ->type_name("N");
-  command->add_option("--attempts", options->attempts, "Of the adversarial search")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  add_scenario(*command, options->scenario);
   auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
   command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
   command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);

@@ -92,13 +92,13 @@ std::string bar(Duration response, Duration deadline) {
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
-void print_plan(std::ostream& out, const TaskSet& tasks, const Board& board, const Plan& plan) {
+void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
                "bound"});
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const PlannedTask& planned = plan.tasks[i];
-    const Task& task = tasks.tasks[i];
+    const Task& task = set.tasks.tasks[i];
     table.add(
         {task.name, readable(task.period), readable(task.deadline),
          std::to_string(planned.core) + (planned.core_chosen ? " (chosen)" : ""),
@@ -113,9 +113,9 @@ void print_plan(std::ostream& out, const TaskSet& tasks, const Board& board, con
   out << "Device memory: " << readable(plan.demand) << " of " << readable(plan.capacity) << " in chunks of "
       << readable(plan.chunk) << " (separate allocations: " << readable(plan.separate) << ")\n";
   if (plan.swap) print_swap(out, plan);
-  if (board.device == DeviceKind::cuda) print_tuning(out, plan);
+  if (set.board.device == DeviceKind::cuda) print_tuning(out, plan);
   if (!plan.measured_on.empty())
-    out << "Measured on " << plan.measured_on << " (" << tasks.executive.profile.string() << ")\n";
+    out << "Measured on " << plan.measured_on << " (" << set.tasks.executive.profile.string() << ")\n";
   for (const TestVerdict& test : plan.tests())
     out << "Test " << test.name() << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
         << "\n  " << test.explanation << '\n';

@@ -16,7 +16,7 @@ using report::Table;
 /// A response time against its deadline, ten cells wide.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);
 
-void print_plan(std::ostream& out, const TaskSet& tasks, const Board& board, const Plan& plan);
+void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
 /// What each test of the device alone says, side by side.
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 /// What the backing store fell back to; nothing where it did not.

@@ -70,14 +70,14 @@ Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan
 
 } // namespace
 
-BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board,
-                                   regulation::RegulationPlan plan)
+BandwidthControl::BandwidthControl(BandwidthLocks locks, const ResolvedSet& set, regulation::RegulationPlan plan)
     : locks_(std::move(locks)), plan_(std::move(plan)) {
+  const TaskSet& tasks = set.tasks;
   first_.period = tasks.bandwidth.period;
   first_.limit = tasks.bandwidth.best_effort;
   first_.reasons = plan_.reasons;
   if (!tasks.bandwidth.slowdown) return;
-  const policies::BandwidthLoop::Settings settings = loop_settings(tasks, board);
+  const policies::BandwidthLoop::Settings settings = loop_settings(tasks, set.board);
   loop_.emplace(settings);
   first_.reasons.push_back("best_effort is set by the closed loop, from " + to_string(settings.floor) + " to " +
                            to_string(settings.ceiling));
@@ -85,11 +85,11 @@ BandwidthControl::BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, c
 
 BandwidthControl::~BandwidthControl() = default;
 
-Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet& tasks, const Board& board,
-                                                                  const RegulatedRun& run) {
+Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const ResolvedSet& set, const RegulatedRun& run) {
+  const TaskSet& tasks = set.tasks;
   if (!tasks.regulated()) return nullptr;
   const std::vector<unsigned> serving(run.serving.begin(), run.serving.end());
-  auto plan = regulation::plan_regulation(tasks, board, serving, regulation::this_machine());
+  auto plan = regulation::plan_regulation(tasks, set.board, serving, regulation::regulated(set.machine));
   if (!plan) return Unexpected(plan.error());
   if (!run.proved) plan->degraded.clear();
   if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return refusal(plan->degraded);
@@ -97,7 +97,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const TaskSet&
   if (!claims) return Unexpected(claims.error());
   auto locks = BandwidthLocks::open();
   if (!locks) return Unexpected(locks.error());
-  std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), tasks, board, std::move(*plan)));
+  std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), set, std::move(*plan)));
   regulation::RegulationSettings settings{.period = tasks.bandwidth.period,
                                           .rules = {.reclaim = tasks.bandwidth.reclaim,
                                                     .sharing = tasks.bandwidth.sharing,

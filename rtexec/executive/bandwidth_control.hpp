@@ -29,8 +29,7 @@ class BandwidthControl {
   /// Nothing where the set limits nothing. Claims the cores that it may hold. Errors: those of plan_regulation() and
   /// Regulation::start(); refused: what was proved need not hold here (and no allow_degraded), or another run has a
   /// core that the set gives a budget.
-  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const TaskSet& tasks, const Board& board,
-                                                                       const RegulatedRun& run);
+  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run);
   ~BandwidthControl();
 
   // Any thread; neither blocks nor allocates. Nested.
@@ -53,7 +52,7 @@ class BandwidthControl {
   void end();
 
  private:
-  BandwidthControl(BandwidthLocks locks, const TaskSet& tasks, const Board& board, regulation::RegulationPlan plan);
+  BandwidthControl(BandwidthLocks locks, const ResolvedSet& set, regulation::RegulationPlan plan);
   void set_limit(Bandwidth limit) noexcept;
 
   BandwidthLocks locks_;

@@ -3,6 +3,7 @@
 #include "rtexec/executive/loaded_set.hpp"
 
 #include "config/names.hpp"
+#include "config/resolve.hpp"
 #include "config/text.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
@@ -100,11 +101,11 @@ Result<> settle_capacity(LoadedSet& set) {
                                      "say it\n  write it there with `rtexec probe --board " +
                                      set.tasks.board + " --json FILE`, or give [device] capacity in the task set");
   if (!set.machine.here) {
-    const std::uint64_t chunk = std::max<std::uint64_t>(set.tasks.device.chunk.value_or(set.board.chunk).count, 1);
+    const std::uint64_t chunk = std::max<std::uint64_t>(set.chunk.count, 1);
     set.board.capacity = Bytes{set.machine.device_memory.count / chunk * chunk};
     return {};
   }
-  const auto device = set.open_device({}, set.tasks.device.chunk.value_or(set.board.chunk));
+  const auto device = set.open_device({});
   if (!device)
     return fail(device.error().code,
                 "how much memory board '" + set.board.name +
@@ -112,6 +113,20 @@ Result<> settle_capacity(LoadedSet& set) {
                     "opened here: " + device.error().what +
                     "\n  to plan without it, give [device] capacity in the task set, or capacity in the board's file");
   set.board.capacity = (*device)->capacity();
+  return {};
+}
+
+/// What the set leaves open the profile says.
+Result<> settle_wcets(LoadedSet& set) {
+  const std::string names = unmeasured(set.tasks);
+  if (names.empty()) return {};
+  if (!set.profile)
+    return fail(Errc::bad_input,
+                "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
+                    set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
+                    set.tasks.file.string() + "`");
+  if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return applied;
+  set.measured_on = set.profile->device;
   return {};
 }
 
@@ -130,7 +145,7 @@ std::string problem_of_precision(Precision precision, const Board& board) {
          "' has a host device, which computes in fp32; leave it out, or choose a board with device = \"cuda\"";
 }
 
-Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity, Bytes chunk) const {
+Result<std::unique_ptr<hal::Device>> LoadedSet::open_device(Bytes capacity) const {
   const Bytes asked = whole_device ? Bytes{0} : capacity;
   return open_own ? open_own(asked, chunk)
                   : hal::open_device(board, asked, chunk, tasks.device.completion, hal::Machine());
@@ -140,10 +155,10 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   if (const auto valid = validate(tasks); !valid) return Unexpected(valid.error());
   auto board = read_board(tasks.board);
   if (!board) return Unexpected(board.error());
+  if (machine.cores.empty()) return fail(Errc::bad_input, "machine '" + machine.name + "' has no core to run on");
   LoadedSet set;
   static_cast<ResolvedSet&>(set) = resolve(std::move(tasks), std::move(*board), std::move(machine));
-  if (const auto checked = regulation::check_budgets(set.tasks, set.board); !checked)
-    return Unexpected(checked.error());
+  if (const auto checked = regulation::check_budgets(set); !checked) return Unexpected(checked.error());
   set.open_own = setup.open_device;
   const auto& file = set.tasks.executive.profile;
   if (std::error_code error; !setup.tunings && !file.empty() && std::filesystem::exists(file, error)) {
@@ -153,21 +168,13 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
+  if (setup.tunings) return set;
+  if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
   return set;
 }
 
-Result<Plan> make_plan(LoadedSet& set) {
-  if (const std::string names = unmeasured(set.tasks); !names.empty()) {
-    if (!set.profile)
-      return fail(Errc::bad_input,
-                  "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
-                      set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
-                      set.tasks.file.string() + "`");
-    if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied)
-      return Unexpected(applied.error());
-    set.measured_on = set.profile->device;
-  }
-  auto plan = policies::make_plan(set.tasks, set.board, set.memory);
+Result<Plan> plan(const LoadedSet& set) {
+  auto plan = policies::make_plan(set, set.memory);
   if (!plan) return plan;
   for (std::size_t i = 0; i < plan->tasks.size(); ++i) {
     plan->tasks[i].workload = set.fingerprints[i];

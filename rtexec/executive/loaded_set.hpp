@@ -4,8 +4,8 @@
 #include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include "config/profile.hpp"
-#include "config/resolved_set.hpp"
 #include <rtexec/planning.hpp>
+#include <rtexec/resolved_set.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/executive/setup.hpp"
 #include <rtexec/workload.hpp>
@@ -30,17 +30,18 @@ struct LoadedSet : ResolvedSet {
   bool whole_device = false;              // neither board nor task set says how much of the device may be used
   OpenDevice open_own;                    // a device of the caller's own instead of the board's
 
-  /// The board's device, or the caller's own.
-  [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity, Bytes chunk) const;
+  /// The board's device, or the caller's own, in chunks of `chunk`.
+  [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;
 };
 
 /// Reads the board, resolves the set for `machine` and makes the workloads, save those that `setup` gives; all errors
 /// at once. Takes from `setup` workloads, tunings and the opener of a device. A capacity that only the device knows is
-/// asked of it, or of a machine that is not this one taken from its facts.
+/// asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come from the profile, save
+/// where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
-/// Takes missing WCETs from the profile, then plans.
-[[nodiscard]] Result<Plan> make_plan(LoadedSet& set);
+/// The plan that policies make of the set, with what each task executes and where that was measured.
+[[nodiscard]] Result<Plan> plan(const LoadedSet& set);
 
 /// What a WCET depends on: the workload, and the ways to compute that it was given. A profile whose tuning was changed
 /// by hand is stale.

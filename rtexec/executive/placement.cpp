@@ -57,8 +57,8 @@ class Placer {
 
   /// True when the compute engine shares its core with no task.
   bool choose_cores() {
-    compute_core_ = set_.compute_core();
-    service_core_ = set_.service_core();
+    compute_core_ = set_.compute_core;
+    service_core_ = set_.service_core;
     for (unsigned* core : {&compute_core_, &service_core_})
       if (!is_online(*core)) *core = fallback(*core, "board '" + board_.name + "'");
     bool separate = true;

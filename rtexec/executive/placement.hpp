@@ -2,7 +2,7 @@
 // machine could not give.
 #pragma once
 
-#include "config/resolved_set.hpp"
+#include <rtexec/resolved_set.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>

@@ -10,12 +10,9 @@ Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine,
   setup.workloads = std::move(workloads);
   auto set = executive::load(std::move(tasks), setup, std::move(machine));
   if (!set) return Unexpected(set.error());
-  auto made = executive::make_plan(*set);
+  auto made = executive::plan(*set);
   if (!made) return Unexpected(made.error());
-  return PlannedSet{.tasks = std::move(set->tasks),
-                    .board = std::move(set->board),
-                    .machine = std::move(set->machine),
-                    .plan = std::move(*made)};
+  return PlannedSet{static_cast<ResolvedSet&&>(*set), std::move(*made)};
 }
 
 } // namespace rtexec

@@ -57,8 +57,7 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
   setup->tunings.emplace(); // those of an old profile do not count
   auto set = load(tasks, *setup);
   if (!set) return Unexpected(set.error());
-  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity),
-                                 set->tasks.device.chunk.value_or(set->board.chunk));
+  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity));
   if (!device) return Unexpected(device.error());
   Tuned tuned{.device = std::move(*device), .tunings = {}};
   for (std::size_t i = 0; i < set->workloads.size(); ++i) {
@@ -106,7 +105,7 @@ Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> s
   return executive;
 }
 
-/// What one job of each task asks of the busiest core, the device's among them, by the jobs that are rehearsed before a
+/// What one job of each task asks of the busiest core, the device's among them, by the warm-up jobs before a
 /// run.
 Result<Duration> busiest(const TaskSet& tasks, Result<Setup> setup, const Tunings& tunings) {
   auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);

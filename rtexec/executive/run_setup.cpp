@@ -69,7 +69,7 @@ Result<> Run::regulate(const Placement& placement) {
   const RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks),
                          .claimed = cores_of_jobs(placement),
                          .proved = plan_.proved};
-  auto control = BandwidthControl::start(set_.tasks, set_.board, run);
+  auto control = BandwidthControl::start(set_, run);
   if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded))
     return Unexpected(control.error());
   if (!control) {
@@ -82,7 +82,7 @@ Result<> Run::regulate(const Placement& placement) {
 }
 
 Result<> Run::open_device(const Placement& placement) {
-  auto device = set_.open_device(plan_.capacity, plan_.chunk);
+  auto device = set_.open_device(plan_.capacity);
   if (!device) return Unexpected(device.error());
   device_ = std::move(*device);
   if (set_.measured_on && *set_.measured_on != device_->name())

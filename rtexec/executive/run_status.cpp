@@ -74,8 +74,8 @@ Snapshot Run::first_snapshot() const {
   run.capacity = plan_.capacity;
   run.chunk = plan_.chunk;
   run.planned = set_.tasks.executive.duration.value_or(Duration(0));
-  run.compute_core = set_.compute_core();
-  run.service_core = set_.service_core();
+  run.compute_core = set_.compute_core;
+  run.service_core = set_.service_core;
   run.proved = plan_.proved;
   std::string lines;
   for (const std::string& line : degraded_) lines += line + '\n';

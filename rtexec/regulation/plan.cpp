@@ -27,7 +27,7 @@ const CoreBudget* budget_of(unsigned core, const TaskSet& tasks) {
 
 class Checker {
  public:
-  Checker(const TaskSet& tasks, const Board& board) : tasks_(tasks), board_(board) {}
+  explicit Checker(const ResolvedSet& set) : tasks_(set.tasks), board_(set.board), cores_(set.machine.cores) {}
 
   Result<> check() {
     for (const CoreBudget& each : tasks_.core_budgets)
@@ -45,9 +45,9 @@ class Checker {
 
   void check_best_effort() {
     const auto without = [&](unsigned core) { return budget_of(core, tasks_) == nullptr; };
-    const auto core = std::ranges::find_if(board_.cores, without);
+    const auto core = std::ranges::find_if(cores_, without);
     if (tasks_.bandwidth.best_effort)
-      check_budget(*tasks_.bandwidth.best_effort, core == board_.cores.end() ? 0 : *core, "[bandwidth] best_effort = ");
+      check_budget(*tasks_.bandwidth.best_effort, core == cores_.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
   /// What a core can move at most, and at least in one line; and that its event is one.
@@ -75,6 +75,7 @@ class Checker {
 
   const TaskSet& tasks_;
   const Board& board_;
+  const std::vector<unsigned>& cores_;
   std::string errors_;
 };
 
@@ -100,7 +101,7 @@ class Planner {
           "no core is regulated: each of them (" + list(machine_.online) +
           ") runs real-time parts or feeds the device; [[bandwidth.core]] gives such a core a budget");
     for (const RegulatedDomain& domain : plan_.domains)
-      if (domain.counter.back_end != CounterBackEnd::thread) note_let_go(domain);
+      if (domain.counter.back_end != CounterBackEnd::thread) note_unthrottled(domain);
     if (tasks_.bandwidth.sharing == BandwidthSharing::spare && plan_.domains.size() == 1)
       plan_.reasons.push_back(
           "sharing = \"spare\" with one regulated domain limits nothing: all of them have used up their budgets as "
@@ -150,8 +151,8 @@ class Planner {
     plan_.reasons.push_back(choice.reason);
   }
 
-  void note_let_go(const RegulatedDomain& domain) {
-    for (const std::string& reason : let_go(machine_, domain.cores.front()))
+  void note_unthrottled(const RegulatedDomain& domain) {
+    for (const std::string& reason : unthrottled(machine_, domain.cores.front()))
       if (!contains(plan_.reasons, reason)) plan_.reasons.push_back(reason);
   }
 
@@ -178,20 +179,18 @@ class Planner {
 
 } // namespace
 
-std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core) {
+std::vector<std::string> unthrottled(const RegulatedMachine& machine, unsigned core) {
   std::vector<std::string> reasons;
   for (const std::string& limit : machine.limits(core))
     reasons.push_back("a core that is held is let go for this: " + limit);
   return reasons;
 }
 
-RegulatedMachine this_machine() {
-  const hal::Machine machine;
+RegulatedMachine regulated(const MachineFacts& facts) {
   RegulatedMachine found;
-  found.online = machine.online_cores();
-  found.holds =
-      hal::Thread::start({.name = "try", .core = {}, .fifo_priority = 1, .reservation = {}}, [] {}).has_value();
-  found.limits = [machine](unsigned core) {
+  found.online = facts.cores;
+  found.holds = facts.no_fifo.empty();
+  found.limits = [machine = hal::Machine()](unsigned core) {
     std::vector<std::string> limits;
     for (const hal::Finding& finding : machine.real_time_limits(core))
       if (finding.grade != hal::Finding::Grade::ok)
@@ -205,11 +204,10 @@ RegulatedMachine this_machine() {
   return found;
 }
 
-Result<> check_budgets(const TaskSet& tasks, const Board& board) { return Checker(tasks, board).check(); }
+Result<> check_budgets(const ResolvedSet& set) { return Checker(set).check(); }
 
 Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board, std::span<const unsigned> own,
                                        const RegulatedMachine& machine) {
-  if (const auto checked = check_budgets(tasks, board); !checked) return Unexpected(checked.error());
   return Planner(tasks, board, own, machine).plan();
 }
 

@@ -3,9 +3,8 @@
 // executive, by calibration and by experiments.
 #pragma once
 
-#include <rtexec/board.hpp>
+#include <rtexec/resolved_set.hpp>
 #include <rtexec/result.hpp>
-#include <rtexec/task_set.hpp>
 #include "hal/bandwidth_counter.hpp"
 #include "policies/bandwidth.hpp"
 #include <rtexec/bandwidth_lock.hpp>
@@ -86,7 +85,7 @@ struct RegulationPlan {
 
 /// Whether what a set asks of a board can be had, on whatever machine. bad_input: a budget that the board's memory
 /// cannot give or a period cannot express; an event that is none.
-[[nodiscard]] Result<> check_budgets(const TaskSet& tasks, const Board& board);
+[[nodiscard]] Result<> check_budgets(const ResolvedSet& set);
 
 /// The machine as far as regulation depends on it; functions, so that tests need none.
 struct RegulatedMachine {
@@ -98,12 +97,13 @@ struct RegulatedMachine {
                                                         std::span<const unsigned> cores, bool holds)>
       choose;
 };
-[[nodiscard]] RegulatedMachine this_machine();
-/// Why a core is not held all the time that it should be.
-[[nodiscard]] std::vector<std::string> let_go(const RegulatedMachine& machine, unsigned core);
+/// This machine; `facts` are its own.
+[[nodiscard]] RegulatedMachine regulated(const MachineFacts& facts);
+/// Why a core is not throttled all the time that it should be.
+[[nodiscard]] std::vector<std::string> unthrottled(const RegulatedMachine& machine, unsigned core);
 
 /// `own`: cores of real-time parts, and of the threads that feed the device: [[bandwidth.core]] alone limits them, and
-/// they never donate. Errors: those of check_budgets(); bad_input: a core that is not there, two budgets for one
+/// they never donate. Errors, after check_budgets(): bad_input: a core that is not there, two budgets for one
 /// counter; unsupported: nothing counts the traffic of a core, with what was tried.
 [[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board,
                                                      std::span<const unsigned> own, const RegulatedMachine& machine);

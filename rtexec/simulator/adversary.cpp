@@ -26,7 +26,8 @@ std::optional<BrokenBound> Adversary::attack(int steps) {
   target_ = static_cast<std::uint32_t>(any_task());
   const auto kinds = {Step::Kind::execution_end, Step::Kind::completion, Step::Kind::completion, Step::Kind::request};
   target_kind_ = *(kinds.begin() + draw(random_, 0, 3));
-  auto best = std::make_shared<const Pattern>(claim_.plan.swap && chance(random_, 80) ? ambush() : random_pattern());
+  auto best =
+      std::make_shared<const Pattern>(claim_.plan.swap && chance(random_, 80) ? critical_instant() : random_pattern());
   Duration reached = run(best);
   for (int i = 0; i < steps && !found_; ++i) {
     Pattern changed = *best;
@@ -74,7 +75,7 @@ Adversary::Pattern Adversary::random_pattern() {
 /// All tasks meet while one job executes, or is about to be loaded, and another is staged. Before that, jobs take no
 /// time and leave their chunks where those of others were; some tasks do so just before, and take no part in what
 /// follows. Some come later, many of them about when the first one ends.
-Adversary::Pattern Adversary::ambush() {
+Adversary::Pattern Adversary::critical_instant() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
   const std::size_t first = any_task();

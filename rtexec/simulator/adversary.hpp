@@ -85,7 +85,7 @@ class Adversary {
   std::size_t any_task();
   std::int64_t nudge();
   Pattern random_pattern();
-  Pattern ambush();
+  Pattern critical_instant();
   void change(Pattern& pattern);
   Options options_of(std::shared_ptr<const Pattern> pattern) const;
   Duration run(const std::shared_ptr<const Pattern>& pattern);

@@ -109,11 +109,11 @@ class MachinePlant final : public IsolationPlant {
 
   [[nodiscard]] bool thesis() const { return mode_ == MachineMode::thesis; }
 
-  /// Job after job, rehearsed once; the user may end them.
+  /// Job after job, warmed up once; the user may end them.
   Result<> run(IsolatedWorkload& workload, const std::function<bool(Duration)>& more) {
     std::optional<GpuBusy> busy;
     if (thesis()) busy.emplace(locks_);
-    if (const auto rehearsed = workload.run(locks_, [](Duration) { return false; }); !rehearsed) return rehearsed;
+    if (const auto warm = workload.run(locks_, [](Duration) { return false; }); !warm) return warm;
     if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
     bool stopped = false;
     const auto ran = workload.run(locks_, [&](Duration execution) {
@@ -408,10 +408,10 @@ void take_counters(IsolationMachine& machine, TrafficCounters counters, const st
   machine.counters = std::move(counters.choices);
 }
 
-void note_let_go(IsolationMachine& machine, const regulation::RegulatedMachine& regulated) {
+void note_unthrottled(IsolationMachine& machine, const regulation::RegulatedMachine& regulated) {
   const auto held = [](const hal::CounterChoice& each) { return each.settings.back_end != CounterBackEnd::thread; };
   if (std::ranges::none_of(machine.counters, held)) return;
-  for (const std::string& reason : regulation::let_go(regulated, machine.corunners.front()))
+  for (const std::string& reason : regulation::unthrottled(regulated, machine.corunners.front()))
     machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
@@ -478,7 +478,7 @@ Result<IsolationMachine> isolation_machine(const IsolationRequest& request,
   if (machine.corunners.empty())
     return fail(Errc::refused, "no core is left for a co-runner: each shares a counter, and so a budget, with " +
                                    feeder_text(machine));
-  note_let_go(machine, regulated);
+  note_unthrottled(machine, regulated);
   add_counter_of_feeder(machine, request, regulated);
   const auto workloads = std::make_shared<DeviceWorkloads>(request, feeder_settings(machine, request.board, regulated));
   machine.workloads = workloads->list(machine.notes);

@@ -9,6 +9,7 @@
 #include "rtexec/regulation/regulation.hpp"
 #include "rtexec/study/corunner.hpp"
 #include "rtexec/study/isolation.hpp"
+#include <rtexec/planning.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -84,6 +85,7 @@ struct IsolationRequest {
 /// This machine, its counters proved. refused: no core is left for a co-runner, or nothing counts their traffic, with
 /// what was tried.
 [[nodiscard]] Result<IsolationMachine> isolation_machine(
-    const IsolationRequest& request, const regulation::RegulatedMachine& machine = regulation::this_machine());
+    const IsolationRequest& request,
+    const regulation::RegulatedMachine& machine = regulation::regulated(this_machine()));
 
 } // namespace rtexec::study

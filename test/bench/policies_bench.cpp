@@ -4,6 +4,7 @@
 #include "policies/device_scheduler.hpp"
 #include "policies/volume_search.hpp"
 #include "rtexec/simulator/simulator.hpp"
+#include "test/support/resolved.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -37,7 +38,7 @@ Prepared prepare(std::int64_t n, Order order, bool cpu_parts = true) {
     task.wcet = Wcet{cpu_part, task.period * 3 / (4 * n), cpu_part};
   }
   set.memory.resize(set.tasks.tasks.size());
-  set.plan = policies::make_plan(set.tasks, set.board, set.memory).value();
+  set.plan = policies::make_plan(test::resolved(set.tasks, set.board), set.memory).value();
   return set;
 }
 
@@ -89,7 +90,7 @@ BENCHMARK(simulator_loop)
 
 void make_plan(benchmark::State& state) {
   const Prepared set = prepare(state.range(0), order_of(state));
-  for (auto _ : state) benchmark::DoNotOptimize(policies::make_plan(set.tasks, set.board, set.memory));
+  for (auto _ : state) benchmark::DoNotOptimize(policies::make_plan(test::resolved(set.tasks, set.board), set.memory));
   state.counters["proved"] = set.plan.proved ? 1 : 0;
 }
 BENCHMARK(make_plan)
@@ -141,8 +142,8 @@ void check(benchmark::State& state) {
   std::size_t next = 0, proved = 0, examined = 0;
   for (auto _ : state) {
     const Prepared& set = sets[next++ % sets.size()];
-    const Plan plan = policies::make_plan(set.tasks, set.board, set.memory).value();
-    benchmark::DoNotOptimize(policies::compare_device_tests(plan, set.tasks, set.board));
+    const Plan plan = policies::make_plan(test::resolved(set.tasks, set.board), set.memory).value();
+    benchmark::DoNotOptimize(policies::compare_device_tests(plan, test::resolved(set.tasks, set.board)));
     proved += plan.proved;
     ++examined;
   }

@@ -8,6 +8,7 @@
 #include "policies/device_scheduler.hpp"
 #include "tasks/dnn/cuda/scratch_plan.hpp"
 #include "test/bench/swap_gpu.hpp"
+#include "test/support/resolved.hpp"
 
 #include <deque>
 #include <malloc.h>
@@ -46,7 +47,7 @@ inline Result<Plan> twelve_tasks(SwapPolicy policy) {
     set.tasks.push_back(std::move(task));
     memory.push_back({.constant = {}, .scratch = {}, .state = Bytes{footprint * 1'000'000}});
   }
-  return policies::make_plan(set, board, memory);
+  return policies::make_plan(test::resolved(set, board), memory);
 }
 
 /// A device that does what the scheduler tells it, in virtual time: events in random order, as far as they are

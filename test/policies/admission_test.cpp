@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Result<Plan> plan_of(const TaskSet& set, const Board& board = board_of()) {
-  return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size()));
+  return make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size()));
 }
 
 std::vector<std::string> names(const Plan& plan) {
@@ -356,7 +356,7 @@ TEST(Admission, AllMistakesAreNamedAtOnce) {
 
 TEST(Admission, MemoryMustBeGivenForEveryTask) {
   const TaskSet set = set_of({task_of("a", milliseconds(10), {})});
-  EXPECT_THAT(why(make_plan(set, board_of(), {})), HasSubstr("0 tasks"));
+  EXPECT_THAT(why(make_plan(test::resolved(set, board_of()), {})), HasSubstr("0 tasks"));
 }
 
 // ---- device memory ----
@@ -372,7 +372,7 @@ class Memory : public testing::Test {
 };
 
 TEST_F(Memory, ScratchIsSharedAndEverythingIsWholeChunks) {
-  const Plan plan = make_plan(set, board, memory).value();
+  const Plan plan = make_plan(test::resolved(set, board), memory).value();
   EXPECT_EQ(plan.demand.count, chunk * (2 + 1 + 1 + 10));
   EXPECT_EQ(plan.separate.count, chunk * (2 + 10 + 1 + 1 + 4));
   EXPECT_EQ(plan.chunk.count, chunk);
@@ -384,40 +384,41 @@ TEST_F(Memory, ScratchIsSharedAndEverythingIsWholeChunks) {
 TEST_F(Memory, TheSetChoosesCapacityAndChunk) {
   set.device.chunk = Bytes{1000};
   set.device.capacity = Bytes{99'999};
-  const Plan plan = make_plan(set, board, memory).value();
+  const Plan plan = make_plan(test::resolved(set, board), memory).value();
   EXPECT_EQ(plan.chunk.count, 1000u);
   EXPECT_EQ(plan.capacity.count, 99'000u);
 }
 
 TEST_F(Memory, ACapacityThatTheBoardDoesNotKnowIsTheSets) {
   board.capacity = Bytes{0};
-  EXPECT_EQ(make_plan(set, board, memory).error().code, Errc::bad_input);
-  EXPECT_THAT(why(make_plan(set, board, memory)), HasSubstr("give [device] capacity"));
+  EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
+  EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)), HasSubstr("give [device] capacity"));
   set.device.capacity = Bytes{100 * chunk};
-  EXPECT_EQ(make_plan(set, board, memory)->capacity, Bytes{100 * chunk});
+  EXPECT_EQ(make_plan(test::resolved(set, board), memory)->capacity, Bytes{100 * chunk});
 }
 
 TEST_F(Memory, WhatDoesNotFitIsNotProved) {
   set.swap.policy = SwapPolicy::none;
   set.device.capacity = Bytes{13 * chunk};
-  const auto plan = make_plan(set, board, memory);
+  const auto plan = make_plan(test::resolved(set, board), memory);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, Errc::not_proved);
   set.device.capacity = Bytes{14 * chunk};
-  EXPECT_TRUE(make_plan(set, board, memory));
+  EXPECT_TRUE(make_plan(test::resolved(set, board), memory));
   memory[0].state = memory[1].constant = Bytes{~std::uint64_t{0}};
-  EXPECT_FALSE(make_plan(set, board, memory));
+  EXPECT_FALSE(make_plan(test::resolved(set, board), memory));
 }
 
 TEST_F(Memory, WhatTheBoardLacksIsBadInput) {
   set.device.capacity = board.capacity + Bytes{1};
-  EXPECT_EQ(make_plan(set, board, memory).error().code, Errc::bad_input);
+  EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
   set.device.capacity.reset();
   set.tasks[1].memory_policy = MemoryPolicy::managed;
-  EXPECT_THAT(why(make_plan(set, board, memory)), HasSubstr("task 'b': board 'host' has no memory policy 'managed'"));
+  EXPECT_THAT(why(make_plan(test::resolved(set, board), memory)),
+              HasSubstr("task 'b': board 'host' has no memory policy 'managed'"));
   set.tasks[1].memory_policy = MemoryPolicy::automatic;
   set.device.chunk = Bytes{0};
-  EXPECT_EQ(make_plan(set, board, memory).error().code, Errc::bad_input);
+  EXPECT_EQ(make_plan(test::resolved(set, board), memory).error().code, Errc::bad_input);
 }
 
 } // namespace

@@ -130,7 +130,7 @@ TEST(BandwidthLoop, ARareKindDoesNotKeepTheLimitAtTheFloor) {
     static_cast<void>(n % 500 == 100 ? loop.executed(1, 5ms) : loop.executed(0, 20ms));
   }
   EXPECT_EQ(loop.undisturbed(1), 5ms);
-  EXPECT_LE(at_floor, BandwidthLoop::learnt_from + BandwidthLoop::patience + 2);
+  EXPECT_LE(at_floor, BandwidthLoop::learnt_from + BandwidthLoop::learning_window + 2);
 }
 
 TEST(BandwidthLoop, LearnsAnewWhenExecutionsBecomeShorter) {

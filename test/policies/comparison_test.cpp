@@ -120,13 +120,13 @@ TEST(DeviceTests, BakerImpliesDemand) {
 }
 
 Plan planned(const TaskSet& set) {
-  return make_plan(set, test::board_of(), std::vector<MemoryDemand>(set.tasks.size())).value();
+  return make_plan(test::resolved(set, test::board_of()), std::vector<MemoryDemand>(set.tasks.size())).value();
 }
 
 TEST(Comparison, NamesAndSides) {
   TaskSet set = test::set_of(
       {test::task_of("front", 100ms, {.device = 10ms}), test::task_of("rear", 200ms, {.device = 40ms}, 1)});
-  const auto tests = compare_device_tests(planned(set), set, test::board_of());
+  const auto tests = compare_device_tests(planned(set), test::resolved(set, test::board_of()));
   ASSERT_EQ(tests.size(), 4u);
   EXPECT_EQ(tests[0].name(), "theorem1");
   EXPECT_TRUE(!tests[0].sound());
@@ -140,7 +140,7 @@ TEST(Comparison, NamesAndSides) {
   EXPECT_EQ(tests[3].slack, tests[2].slack) << "nothing is loaded";
   EXPECT_THAT(tests[2].explanation, HasSubstr("by task 'rear'"));
   set.executive.order = Order::static_priority;
-  const auto others = compare_device_tests(planned(set), set, test::board_of());
+  const auto others = compare_device_tests(planned(set), test::resolved(set, test::board_of()));
   ASSERT_EQ(others.size(), 2u);
   EXPECT_EQ(others[0].name(), "rta");
   EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));

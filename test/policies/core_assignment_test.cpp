@@ -22,13 +22,18 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
 
-Board board_with(std::vector<unsigned> cores, std::optional<unsigned> compute = {},
-                 std::optional<unsigned> service = {}) {
+struct Machine {
   Board board = board_of();
-  board.cores = std::move(cores);
-  board.compute_core = compute;
-  board.service_core = service;
-  return board;
+  std::vector<unsigned> cores;
+  Machine(std::vector<unsigned> all, std::optional<unsigned> compute = {}, std::optional<unsigned> service = {})
+      : cores(std::move(all)) {
+    board.compute_core = compute;
+    board.service_core = service;
+  }
+};
+
+std::vector<CoreAssignment> assignments(const TaskSet& set, const Machine& machine) {
+  return core_assignments(test::resolved(set, machine.board, machine.cores));
 }
 
 Task anywhere(std::string name, Duration period, Wcet wcet) {
@@ -37,8 +42,9 @@ Task anywhere(std::string name, Duration period, Wcet wcet) {
   return task;
 }
 
-Plan plan_of(const TaskSet& set, const Board& board) {
-  return make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+Plan plan_of(const TaskSet& set, const Machine& machine) {
+  return make_plan(test::resolved(set, machine.board, machine.cores), std::vector<MemoryDemand>(set.tasks.size()))
+      .value();
 }
 
 std::vector<unsigned> cores_of(const Plan& plan) {
@@ -67,11 +73,11 @@ TEST(CoreAssignment, KeepsCoresThatTasksName) {
   TaskSet set = set_of(light(4));
   set.tasks[1].core = 3;  // the compute core
   set.tasks[3].core = 77; // of another machine
-  for (const CoreAssignment& assignment : core_assignments(set, board_with({0, 1, 2, 3}, 3, 2))) {
+  for (const CoreAssignment& assignment : assignments(set, Machine({0, 1, 2, 3}, 3, 2))) {
     EXPECT_EQ(assignment[1], 3u);
     EXPECT_EQ(assignment[3], 77u);
   }
-  const Plan plan = plan_of(set, board_with({0, 1, 2, 3}, 3, 2));
+  const Plan plan = plan_of(set, Machine({0, 1, 2, 3}, 3, 2));
   EXPECT_FALSE(plan.tasks[1].core_chosen);
   EXPECT_TRUE(plan.tasks[0].core_chosen);
 }
@@ -79,43 +85,43 @@ TEST(CoreAssignment, KeepsCoresThatTasksName) {
 TEST(CoreAssignment, IsOneWhereAllCoresAreNamed) {
   TaskSet set = set_of(heavy(4));
   for (Task& task : set.tasks) task.core = 1;
-  EXPECT_THAT(core_assignments(set, board_with({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
+  EXPECT_THAT(assignments(set, Machine({0, 1, 2, 3})), ElementsAre(ElementsAre(1, 1, 1, 1)));
 }
 
-TEST(CoreAssignment, IsCoreZeroWhereNoCoresAreKnown) {
-  EXPECT_THAT(core_assignments(set_of(heavy(3)), board_of()), ElementsAre(ElementsAre(0, 0, 0)));
+TEST(CoreAssignment, IsTheOnlyCoreThatThereIs) {
+  EXPECT_THAT(assignments(set_of(heavy(3)), Machine({0})), ElementsAre(ElementsAre(0, 0, 0)));
 }
 
 TEST(CoreAssignment, FillsTheFirstCoreWhereThatIsProved) {
-  EXPECT_THAT(cores_of(plan_of(set_of(light(3)), board_with({0, 1, 2, 3}, 3, 2))), ElementsAre(0, 0, 0));
+  EXPECT_THAT(cores_of(plan_of(set_of(light(3)), Machine({0, 1, 2, 3}, 3, 2))), ElementsAre(0, 0, 0));
 }
 
 TEST(CoreAssignment, LeavesTheComputeCoreFree) {
   for (std::size_t count = 1; count < 8; ++count)
-    for (const CoreAssignment& assignment : core_assignments(set_of(heavy(count)), board_with({0, 1, 2, 3}, 1, 0)))
+    for (const CoreAssignment& assignment : assignments(set_of(heavy(count)), Machine({0, 1, 2, 3}, 1, 0)))
       EXPECT_THAT(assignment, Not(Contains(1u)));
 }
 
 TEST(CoreAssignment, TakesTheComputeCoreWhereThereIsNoOther) {
-  EXPECT_THAT(core_assignments(set_of(light(2)), board_with({5}, 5, 5)), ElementsAre(ElementsAre(5, 5)));
+  EXPECT_THAT(assignments(set_of(light(2)), Machine({5}, 5, 5)), ElementsAre(ElementsAre(5, 5)));
 }
 
 TEST(CoreAssignment, TakesTheServiceCoreLast) {
-  const Board board = board_with({0, 1, 2, 3}, 3, 0);
-  EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), board)), ElementsAre(1, 2));
-  EXPECT_THAT(cores_of(plan_of(set_of(heavy(3)), board)), ElementsAre(1, 2, 0));
-  EXPECT_TRUE(plan_of(set_of(heavy(3)), board).proved);
+  const Machine machine({0, 1, 2, 3}, 3, 0);
+  EXPECT_THAT(cores_of(plan_of(set_of(heavy(2)), machine)), ElementsAre(1, 2));
+  EXPECT_THAT(cores_of(plan_of(set_of(heavy(3)), machine)), ElementsAre(1, 2, 0));
+  EXPECT_TRUE(plan_of(set_of(heavy(3)), machine).proved);
 }
 
 TEST(CoreAssignment, TakesTheServiceCoreOfASmallMachine) {
-  EXPECT_THAT(cores_of(plan_of(set_of(light(2)), board_with({0, 1}, 1, 0))), ElementsAre(0, 0));
+  EXPECT_THAT(cores_of(plan_of(set_of(light(2)), Machine({0, 1}, 1, 0))), ElementsAre(0, 0));
 }
 
 TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
   TaskSet set = set_of(light(3));
   set.tasks[0].criticality = Criticality::best_effort;
   set.tasks[0].wcet->before = 90ms;
-  const Plan plan = plan_of(set, board_with({0, 1, 2, 3}, 3, 2));
+  const Plan plan = plan_of(set, Machine({0, 1, 2, 3}, 3, 2));
   EXPECT_TRUE(plan.proved);
   EXPECT_THAT(cores_of(plan), ElementsAre(1, 0, 0));
 }
@@ -123,30 +129,31 @@ TEST(CoreAssignment, PutsBestEffortTasksWhereLeastIsDone) {
 TEST(CoreAssignment, ProvesWhatFitsOnlyWhenItIsBalanced) {
   // On one core each of the pair would delay the other for too long; the core test alone does not see that.
   TaskSet set = set_of({anywhere("a", 100ms, {20ms, 30ms, 20ms}), anywhere("b", 100ms, {20ms, 30ms, 20ms})});
-  const Board board = board_with({0, 1, 2}, 2);
-  const Plan plan = plan_of(set, board);
+  const Machine machine({0, 1, 2}, 2);
+  const Plan plan = plan_of(set, machine);
   EXPECT_TRUE(plan.proved);
   EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
   for (Task& task : set.tasks) task.core = 0;
-  EXPECT_FALSE(plan_of(set, board).proved);
+  EXPECT_FALSE(plan_of(set, machine).proved);
 }
 
 TEST(CoreAssignment, GivesThePlanThatComesClosest) {
   const TaskSet set = set_of({anywhere("a", 100ms, {20ms, 40ms, 20ms}), anywhere("b", 100ms, {20ms, 40ms, 20ms})});
-  const Plan plan = plan_of(set, board_with({0, 1, 2}, 2));
+  const Plan plan = plan_of(set, Machine({0, 1, 2}, 2));
   EXPECT_FALSE(plan.proved);
   EXPECT_NE(plan.tasks[0].core, plan.tasks[1].core);
 }
 
 TEST(CoreAssignment, IsTheSameEachTime) {
   const TaskSet set = set_of(heavy(5));
-  const Board board = board_with({0, 1, 2, 3}, 3, 2);
-  EXPECT_EQ(core_assignments(set, board), core_assignments(set, board));
+  const Machine machine({0, 1, 2, 3}, 3, 2);
+  EXPECT_EQ(assignments(set, machine), assignments(set, machine));
 }
 
 TEST(CoreAssignment, OfASetThatDoesNotFitIsItsError) {
   const TaskSet set = set_of(light(2));
-  const auto refused = make_plan(set, board_with({0, 1, 2}), std::vector<MemoryDemand>(2, {.state = Bytes{1 << 30}}));
+  const auto refused =
+      make_plan(test::resolved(set, board_of(), {0, 1, 2}), std::vector<MemoryDemand>(2, {.state = Bytes{1 << 30}}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::not_proved);
 }
@@ -154,11 +161,11 @@ TEST(CoreAssignment, OfASetThatDoesNotFitIsItsError) {
 // ---- against all placements ----
 
 /// Whether some placement on `cores` is proved.
-bool some_placement(TaskSet set, const Board& board, std::span<const unsigned> cores, std::size_t from = 0) {
-  if (from == set.tasks.size()) return plan_of(set, board).proved;
+bool some_placement(TaskSet set, const Machine& machine, std::span<const unsigned> cores, std::size_t from = 0) {
+  if (from == set.tasks.size()) return plan_of(set, machine).proved;
   for (const unsigned core : cores) {
     set.tasks[from].core = core;
-    if (some_placement(set, board, cores, from + 1)) return true;
+    if (some_placement(set, machine, cores, from + 1)) return true;
   }
   return false;
 }
@@ -187,13 +194,13 @@ class TinySets : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> 
 };
 
 TEST_P(TinySets, AreNearlyAlwaysProvedIfSomePlacementIs) {
-  const Board board = board_with({0, 1, 2, 3}, 3, 2);
+  const Machine machine({0, 1, 2, 3}, 3, 2);
   const unsigned usable[] = {0, 1, 2};
   int possible = 0, found = 0;
   for (int round = 0; round < 300; ++round) {
     const TaskSet set = draw_set();
-    const bool proved = plan_of(set, board).proved;
-    const bool some = some_placement(set, board, usable);
+    const bool proved = plan_of(set, machine).proved;
+    const bool some = some_placement(set, machine, usable);
     EXPECT_TRUE(some || !proved) << "the placement that was found is one of all";
     possible += some ? 1 : 0;
     found += proved ? 1 : 0;

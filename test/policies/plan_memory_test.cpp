@@ -53,7 +53,7 @@ struct Case {
   Result<std::uint32_t> make() {
     plan = Plan{};
     plan.tasks.resize(set.tasks.size());
-    return plan_memory(plan, set, board, memory);
+    return plan_memory(plan, test::resolved(set, board), memory);
   }
   Error error() {
     const auto made = make();
@@ -65,7 +65,7 @@ struct Case {
     std::ranges::stable_sort(order, {}, [&](std::size_t i) {
       return std::pair(set.tasks[i].criticality == Criticality::best_effort, set.tasks[i].period);
     });
-    return swap_volumes(plan, set, board, order, overflow);
+    return swap_volumes(plan, test::resolved(set, board), order, overflow);
   }
 };
 

@@ -28,7 +28,7 @@ class Draw {
   std::mt19937 random_;
 };
 
-Board charged_board(std::optional<unsigned> service_core) {
+Board charged_board(unsigned service_core) {
   Board board = test::board_of();
   board.compute_core = 9;
   board.service_core = service_core;
@@ -44,8 +44,8 @@ TaskSet set_of(std::vector<Task> tasks, Order order = Order::edf) {
   return set;
 }
 
-Plan plan_of(const TaskSet& set, std::optional<unsigned> service_core = 0) {
-  auto plan = make_plan(set, charged_board(service_core), std::vector<MemoryDemand>(set.tasks.size()));
+Plan plan_of(const TaskSet& set, unsigned service_core = 0) {
+  auto plan = make_plan(test::resolved(set, charged_board(service_core)), std::vector<MemoryDemand>(set.tasks.size()));
   if (!plan) throw std::runtime_error(plan.error().what);
   return std::move(*plan);
 }
@@ -364,17 +364,14 @@ TEST_P(EitherOrder, APartThatIsLongerThanAnyReservationIsRefused) {
   EXPECT_EQ(times_of(test_named(plan, "end-to-end")).left, 5s + 70us);
 }
 
-TEST_P(EitherOrder, AnUnknownServiceCoreCountsOnEveryCore) {
+TEST_P(EitherOrder, TheServiceCoreGivesTheServiceThreadsTheirShare) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms}, 1)}, GetParam());
-  EXPECT_LT(times_of(test_named(plan_of(set, 0), "core 1")).left,
-            times_of(test_named(plan_of(set, std::nullopt), "core 1")).left);
-  EXPECT_EQ(times_of(test_named(plan_of(set, 1), "core 1")).left,
-            times_of(test_named(plan_of(set, std::nullopt), "core 1")).left);
+  EXPECT_LT(times_of(test_named(plan_of(set, 0), "core 1")).left, times_of(test_named(plan_of(set, 1), "core 1")).left);
 }
 
 TEST(Reservations, TheSchedulerHasNoRoomBesideTheComputeEngine) {
   const TaskSet set = set_of({task_of("a", 100ms, {1ms, 1ms, 1ms})});
-  const auto plan = make_plan(set, charged_board(9), std::vector<MemoryDemand>(1));
+  const auto plan = make_plan(test::resolved(set, charged_board(9)), std::vector<MemoryDemand>(1));
   ASSERT_FALSE(plan);
   EXPECT_THAT(plan.error().what, HasSubstr("service_core"));
 }

@@ -39,7 +39,7 @@ class Residents : public testing::Test {
       task.swap_volume = chunk * 4;
       task.resident = resident[i];
     }
-    return make_plan(set, board, std::vector<MemoryDemand>(resident.size(), {.state = chunk * 4}));
+    return make_plan(test::resolved(set, board), std::vector<MemoryDemand>(resident.size(), {.state = chunk * 4}));
   }
 
   std::string problem(std::vector<std::optional<Bytes>> resident) {
@@ -87,11 +87,11 @@ TEST_F(Residents, AreWholeChunksOfTheVolumeThatTheFramesHold) {
 TEST_F(Residents, NeedSomethingThatIsSwapped) {
   TaskSet set = test::set_of({task_of("a", 10ms, {.device = 1us})});
   set.tasks[0].resident = chunk;
-  const auto made = make_plan(set, board_of(), std::vector<MemoryDemand>{{.state = chunk}});
+  const auto made = make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>{{.state = chunk}});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().what, HasSubstr("more than is swapped of this task, 0B"));
   set.tasks[0].resident = Bytes{0};
-  EXPECT_TRUE(make_plan(set, board_of(), std::vector<MemoryDemand>{{.state = chunk}}));
+  EXPECT_TRUE(make_plan(test::resolved(set, board_of()), std::vector<MemoryDemand>{{.state = chunk}}));
 }
 
 } // namespace

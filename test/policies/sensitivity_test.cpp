@@ -25,12 +25,12 @@ struct Scene {
   Board board = board_of();
   std::vector<MemoryDemand> memory;
 
-  [[nodiscard]] Result<Plan> plan() const { return make_plan(tasks, board, memory); }
+  [[nodiscard]] Result<Plan> plan() const { return make_plan(test::resolved(tasks, board), memory); }
   [[nodiscard]] bool proved() const {
     const auto made = plan();
     return made && made->proved;
   }
-  [[nodiscard]] Sensitivity room() const { return sensitivity(tasks, board, plan().value()); }
+  [[nodiscard]] Sensitivity room() const { return sensitivity(test::resolved(tasks, board), plan().value()); }
 };
 
 Scene scene_of(std::vector<Task> tasks, Order order = Order::edf) {
@@ -326,10 +326,11 @@ TEST_F(RandomSets, WhichSwapToo) {
 TEST(Sensitivity, TellsHowFarItIs) {
   std::vector<std::size_t> told;
   const Scene scene = swapping(9);
-  static_cast<void>(sensitivity(scene.tasks, scene.board, scene.plan().value(), [&](std::size_t done, std::size_t all) {
-    EXPECT_EQ(all, 10u);
-    told.push_back(done);
-  }));
+  static_cast<void>(sensitivity(test::resolved(scene.tasks, scene.board), scene.plan().value(),
+                                [&](std::size_t done, std::size_t all) {
+                                  EXPECT_EQ(all, 10u);
+                                  told.push_back(done);
+                                }));
   EXPECT_THAT(told, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "policies/admission.hpp"
+#include "test/support/resolved.hpp"
 
 #include <algorithm>
 #include <string>
@@ -9,6 +10,8 @@
 #include <vector>
 
 namespace rtexec::policies::test {
+
+using rtexec::test::resolved;
 
 inline Board board_of() {
   Board board;

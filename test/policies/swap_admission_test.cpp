@@ -68,7 +68,7 @@ Assigned assigned(SwapPolicy policy, unsigned copy_engines = 1) {
 }
 
 NamedSet charged(const Assigned& pair, const Board& board = board_of()) {
-  return charged_set(pair.plan, pair.tasks, board, std::vector<std::size_t>{0, 1});
+  return charged_set(pair.plan, test::resolved(pair.tasks, board), std::vector<std::size_t>{0, 1});
 }
 
 TEST(SwapCharges, OneCopyEngineCopiesInAndOutInTurn) {
@@ -212,7 +212,7 @@ struct Trio {
     for (Task& task : tasks.tasks) task.swap_volume = chunk * 2;
   }
   Plan plan() const {
-    auto made = make_plan(tasks, board, memory);
+    auto made = make_plan(test::resolved(tasks, board), memory);
     if (!made) throw std::runtime_error(made.error().what);
     return std::move(*made);
   }
@@ -226,7 +226,7 @@ TEST(SwapAdmission, CpuPartsOnTheServiceCoreWaitForDecisionsOnChunks) {
   EXPECT_GE(window(), apart + 3 * 2 * 2 * 5us);
   EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("moving chunks"));
   EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, Not(HasSubstr("moving chunks")));
-  trio.board.service_core.reset();
+  trio.board.service_core = 1;
   EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("moving chunks"));
 }
 
@@ -361,7 +361,7 @@ TEST(SwapAdmission, WhatMissesUnderRtSwapIsNotPromised) {
     set.tasks[i].swap_volume = chunk * chunks[i];
   }
   const Board board = board_of(1, {.chunk = chunk, .in_per_chunk = 3ms, .out_per_chunk = 3ms, .drop_per_chunk = 3ms});
-  const Plan plan = make_plan(set, board, memory).value();
+  const Plan plan = make_plan(test::resolved(set, board), memory).value();
   EXPECT_FALSE(plan.proved);
   const TestVerdict demand = test_named(plan, "demand");
   // Due by 139.99999 ms, blocked by 70 ms
@@ -408,7 +408,9 @@ TEST(SwapCharges, UnderReservationsALoadIsInterrupted) {
   Reserved3 trio(Order::edf);
   const Plan plan = trio.plan();
   const auto load = [&] {
-    return charged_set(plan, trio.tasks, trio.board, std::vector<std::size_t>{0, 1, 2}).set.tasks[0].load;
+    return charged_set(plan, test::resolved(trio.tasks, trio.board), std::vector<std::size_t>{0, 1, 2})
+        .set.tasks[0]
+        .load;
   };
   const Nanos apart = load();
   EXPECT_EQ(apart, 6'450'000 + plan.services->scheduler.window.count() + 3 * 2 * 75'000);
@@ -444,7 +446,7 @@ TEST_P(EveryOrder, VolumesHaveRoomForExecutionsAsTheyAreCharged) {
   board.device = DeviceKind::cuda;
   board.context_switch = 10us;
   board.capacity = mebibyte * (23 * 1024);
-  const auto plan = make_plan(set, board, memory);
+  const auto plan = make_plan(test::resolved(set, board), memory);
   ASSERT_TRUE(plan) << plan.error().what;
   EXPECT_TRUE(plan->proved) << test_named(*plan, "end-to-end").explanation;
 }
@@ -641,7 +643,7 @@ TEST_P(EveryOrder, FortyTasksAreExamined) {
       memory.push_back({.state = chunk * static_cast<std::uint64_t>(20 + i)});
     }
     set.device.capacity = chunk * 400;
-    const auto plan = make_plan(set, board, memory);
+    const auto plan = make_plan(test::resolved(set, board), memory);
     ASSERT_TRUE(plan) << plan.error().what;
     EXPECT_TRUE(plan->swap);
     EXPECT_EQ(plan->proved, shortest == 3000) << plan->device_test.explanation;

@@ -192,7 +192,7 @@ struct UnknownCapacity : DeviceTest {
 TEST_F(UnknownCapacity, IsAskedOfTheDevice) {
   Executive executive = created();
   EXPECT_EQ(executive.plan().capacity, Bytes{64 << 20});
-  EXPECT_EQ(executive.board().capacity, Bytes{64 << 20});
+  EXPECT_EQ(executive.set().board.capacity, Bytes{64 << 20});
   EXPECT_EQ(device->open.load(), 0) << "it was only asked";
   ASSERT_TRUE(executive.start());
   EXPECT_THAT(device->asked, ElementsAre(Bytes{0}, Bytes{0})) << "what is free may have changed";

@@ -104,7 +104,7 @@ TEST(Executive, KeepsARecordOfEachJob) {
       if (before) {
         EXPECT_LT(before->number, job.number);
         EXPECT_LE(before->end, job.requested);
-        EXPECT_EQ((job.nominal - before->nominal) % executive.tasks().tasks[i].period, 0ns);
+        EXPECT_EQ((job.nominal - before->nominal) % executive.set().tasks.tasks[i].period, 0ns);
       }
       before = job;
     }

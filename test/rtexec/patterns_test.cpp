@@ -88,7 +88,7 @@ TEST(ListedReleases, RepeatAKnownHistory) {
   const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
   const auto executive = executive::create(read_task_set(root / "config/rt-swap-hole.toml").value());
   ASSERT_TRUE(executive) << executive.error().what;
-  const TaskSet& set = executive->tasks();
+  const TaskSet& set = executive->set().tasks;
   Options options;
   options.horizon = *set.executive.duration;
   options.release = listed_releases(set);

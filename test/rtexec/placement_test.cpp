@@ -6,6 +6,7 @@
 #include "policies/reservations.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "test/rtexec/sets.hpp"
+#include "test/support/resolved.hpp"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -45,8 +46,8 @@ struct PlacementOf : testing::Test {
   Placement placement(ThreadPolicy threads) {
     set.executive.threads = threads;
     const Board board = board_of();
-    plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
-    auto placed = place_threads({set, board, this_machine()}, plan, machine);
+    plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
+    auto placed = place_threads(resolve(set, board, this_machine()), plan, machine);
     if (!placed) throw std::runtime_error(placed.error().what);
     return std::move(*placed);
   }
@@ -101,10 +102,10 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
 TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   Board board = board_of();
   set.executive.threads = ThreadPolicy::fifo;
-  plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+  plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
   board.compute_core = board.service_core = 0; // as where one of them is not there for the process
   const auto coincide = [&] {
-    return std::ranges::any_of(place_threads({set, board, this_machine()}, plan, machine).value().degraded,
+    return std::ranges::any_of(place_threads(resolve(set, board, this_machine()), plan, machine).value().degraded,
                                [](const std::string& line) { return line.contains("copy engines"); });
   };
   EXPECT_FALSE(coincide());
@@ -172,25 +173,24 @@ TEST(ChosenCores, AreThoseOfThisMachine) {
   set.tasks[1].core = 0;
   const auto executive = executive::create(set);
   ASSERT_TRUE(executive) << executive.error().what;
-  EXPECT_EQ(executive->board().cores, online);
+  EXPECT_EQ(executive->set().machine.cores, online);
   const auto& chosen = executive->plan().tasks[0];
   EXPECT_TRUE(chosen.core_chosen);
   EXPECT_THAT(online, testing::Contains(chosen.core));
-  if (online.size() > 1) { EXPECT_NE(chosen.core, executive->board().compute_core); }
+  if (online.size() > 1) { EXPECT_NE(chosen.core, executive->set().compute_core); }
   EXPECT_EQ(executive->plan().tasks[1].core, 0u);
   EXPECT_FALSE(executive->plan().tasks[1].core_chosen);
 }
 
 TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
   set.executive.threads = ThreadPolicy::fifo;
-  Board board = board_of();
-  board.cores = {0, 1};
-  plan = policies::make_plan(set, board, std::vector<MemoryDemand>(set.tasks.size())).value();
+  const Board board = board_of();
+  plan = policies::make_plan(test::resolved(set, board, {0, 1}), std::vector<MemoryDemand>(set.tasks.size())).value();
   const hal::Machine here;
   if (here.online_cores().size() < 2) GTEST_SKIP() << "one core";
   plan.tasks[0].core = here.online_cores()[1];
   plan.tasks[1].core = here.online_cores()[0];
-  const auto placed = place_threads({set, board, this_machine()}, plan, here);
+  const auto placed = place_threads(resolve(set, board, this_machine()), plan, here);
   ASSERT_TRUE(placed) << placed.error().what;
   EXPECT_EQ(placed->release[0].core, plan.tasks[0].core);
   EXPECT_EQ(placed->completion[1].core, plan.tasks[1].core);

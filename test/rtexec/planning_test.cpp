@@ -34,10 +34,16 @@ TEST(PlanWithoutExecutive, SettlesCoresAndThreadsForTheMachineThatIsGiven) {
   const auto planned = plan(two_tasks(), robot);
   ASSERT_TRUE(planned) << problem(planned);
   EXPECT_TRUE(planned->plan.proved);
-  EXPECT_EQ(planned->board.compute_core, 7u);
-  EXPECT_EQ(planned->board.service_core, 5u);
+  EXPECT_EQ(planned->compute_core, 7u);
+  EXPECT_EQ(planned->service_core, 5u);
   EXPECT_EQ(planned->tasks.executive.threads, ThreadPolicy::fifo);
   for (const PlannedTask& task : planned->plan.tasks) EXPECT_THAT(robot.cores, testing::Contains(task.core));
+}
+
+TEST(PlanWithoutExecutive, OfAMachineWithoutCoresIsRefused) {
+  MachineFacts nothing = robot;
+  nothing.cores.clear();
+  EXPECT_TRUE(fails(plan(two_tasks(), nothing), Errc::bad_input, "machine 'robot' has no core to run on"));
 }
 
 TEST(PlanWithoutExecutive, TakesReservationsWhereThatMachineGivesNothingElse) {
@@ -67,7 +73,7 @@ TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
   EXPECT_FALSE(here.cores.empty());
   const auto planned = plan(two_tasks());
   ASSERT_TRUE(planned) << problem(planned);
-  EXPECT_EQ(planned->board.cores, here.cores);
+  EXPECT_EQ(planned->machine.cores, here.cores);
 }
 
 TEST(MachineFile, IsReadAsItWasWritten) {

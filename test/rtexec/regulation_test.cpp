@@ -8,6 +8,7 @@
 #include "test/support/files.hpp"
 #include "test/support/result.hpp"
 #include "test/support/sanitized.hpp"
+#include "test/support/resolved.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -772,7 +773,10 @@ struct Planning : testing::Test {
     };
   }
 
-  Result<RegulationPlan> plan() const { return plan_regulation(tasks, board, own, machine); }
+  Result<RegulationPlan> plan() const {
+    if (const auto checked = check_budgets(test::resolved(tasks, board)); !checked) return Unexpected(checked.error());
+    return plan_regulation(tasks, board, own, machine);
+  }
   std::map<std::vector<unsigned>, RegulatedDomain> domains() const {
     std::map<std::vector<unsigned>, RegulatedDomain> by_cores;
     const auto planned = plan();
@@ -876,11 +880,11 @@ TEST_F(Planning, SharingWhatIsSpareOfOneDomainLimitsNothing) {
 TEST_F(Planning, RefusesAnEventThatIsNone) {
   for (const char* event : {"nonsense", "rZZ", "../../etc/0x1"}) {
     tasks.bandwidth.event = event;
-    EXPECT_TRUE(fails(check_budgets(tasks, board), Errc::bad_input, "is not known")) << event;
+    EXPECT_TRUE(fails(check_budgets(test::resolved(tasks, board)), Errc::bad_input, "is not known")) << event;
     EXPECT_TRUE(fails(plan(), Errc::bad_input, "is not known")) << event;
   }
   tasks.bandwidth.event = "pmu_of_another_machine/0x17";
-  EXPECT_TRUE(check_budgets(tasks, board));
+  EXPECT_TRUE(check_budgets(test::resolved(tasks, board)));
 }
 
 TEST_F(Planning, RefusesABudgetThatLimitsNothing) {

@@ -6,6 +6,7 @@
 #include "policies/admission.hpp"
 #include "test/policies/reference_analysis.hpp"
 #include "test/rtexec/adversary.hpp"
+#include "test/support/resolved.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ Claim claim_of(const StagedSet& set, Order order) {
   board.memory_policies = {MemoryPolicy::device};
   board.release_latency = claim.release_latency;
   const std::vector<MemoryDemand> memory(claim.tasks.tasks.size());
-  claim.plan = policies::make_plan(claim.tasks, board, memory).value();
+  claim.plan = policies::make_plan(test::resolved(claim.tasks, board), memory).value();
   return claim;
 }
 

@@ -7,6 +7,7 @@
 #include "policies/admission.hpp"
 #include "test/policies/reference_pipelined.hpp"
 #include "test/rtexec/adversary.hpp"
+#include "test/support/resolved.hpp"
 
 #include <gtest/gtest.h>
 
@@ -90,7 +91,7 @@ std::optional<Claim> admitted(const SwapSet& set, SwapPolicy policy) {
                       .scratch = chunk * task.scratch,
                       .state = chunk * task.state,
                       .fixed = chunk * task.fixed});
-  auto plan = policies::make_plan(claim.tasks, board, memory);
+  auto plan = policies::make_plan(test::resolved(claim.tasks, board), memory);
   if (!plan || !plan->proved || !exchanges(*plan)) return std::nullopt;
   claim.plan = std::move(*plan);
   return claim;

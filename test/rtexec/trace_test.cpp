@@ -143,7 +143,7 @@ TEST(Trace, RealRunCanBeReplayedAndIsWhole) {
   expect_executed(events, completed);
   const Seen& release = events.at(first(events, "job_release"));
   EXPECT_EQ(events.at(first(events, "run_begin"))["start"] +
-                executive.tasks().tasks.at(static_cast<std::size_t>(release["task"])).offset.count(),
+                executive.set().tasks.tasks.at(static_cast<std::size_t>(release["task"])).offset.count(),
             release["nominal"]);
 }
 
@@ -156,11 +156,11 @@ TEST(Trace, SimulatedRunIsInOrderOfVirtualTimeAndWhole) {
   if (!session) GTEST_SKIP() << session.error().what;
   simulator::Options options;
   options.horizon = 20s;
-  simulator::Recorder recorder(executive.tasks(), executive.plan());
+  simulator::Recorder recorder(executive.set().tasks, executive.plan());
   options.observe = [&](const simulator::Step& step) { recorder.see(step); };
-  simulator::Tracer tracer(executive.tasks(), executive.plan(), *session);
+  simulator::Tracer tracer(executive.set().tasks, executive.plan(), *session);
   tracer.watch(options);
-  const auto outcome = simulator::simulate(executive.tasks(), executive.plan(), options);
+  const auto outcome = simulator::simulate(executive.set().tasks, executive.plan(), options);
   const auto traced = tracer.end(recorder.report(outcome));
   ASSERT_TRUE(traced) << problem(traced);
   const std::uint64_t at_once = session->events_at_once();

@@ -4,6 +4,7 @@
 
 #include "policies/admission.hpp"
 #include "rtexec/simulator/patterns.hpp"
+#include "test/support/resolved.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,9 @@ Scene scene_of(std::vector<Task> tasks) {
     tasks[i].core = i;
   }
   scene.tasks.tasks = std::move(tasks);
-  scene.plan = policies::make_plan(scene.tasks, board, std::vector<MemoryDemand>(scene.tasks.tasks.size())).value();
+  scene.plan =
+      policies::make_plan(test::resolved(scene.tasks, board), std::vector<MemoryDemand>(scene.tasks.tasks.size()))
+          .value();
   return scene;
 }
 

@@ -6,6 +6,7 @@
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/reference_serial.hpp"
 #include "test/soundness/random_sets.hpp"
+#include "test/support/resolved.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -213,7 +214,7 @@ struct EndToEnd {
 
 std::optional<Claim> planned(const WholeSet& set) {
   Claim claim{.tasks = set.tasks, .plan = {}, .release_latency = set.board.release_latency};
-  auto plan = policies::make_plan(claim.tasks, set.board, set.memory);
+  auto plan = policies::make_plan(test::resolved(claim.tasks, set.board), set.memory);
   if (!plan || !plan->proved) return std::nullopt;
   claim.plan = std::move(*plan);
   return claim;
@@ -258,7 +259,7 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
               }
               const auto bounds = judged(claim, faults);
               if (!bounds) return std::nullopt;
-              auto plan = policies::make_plan(claim.tasks, original.board, original.memory);
+              auto plan = policies::make_plan(test::resolved(claim.tasks, original.board), original.memory);
               if (!plan) return std::nullopt;
               claim.plan = std::move(*plan);
               for (std::size_t i = 0; i < bounds->size(); ++i) {

@@ -78,12 +78,10 @@ struct Board {
   MemoryFacts memory;
   /// What counts memory traffic. Empty: the machine's generic event.
   std::vector<CounterFacts> counters;
-  /// The core of the compute engine's thread. Absent: the last online core.
+  /// The core of the compute engine's thread. Absent: the last of the machine.
   std::optional<unsigned> compute_core;
   /// The core of the scheduler and the copy engines. Absent: the last but one of four or more, else the first.
   std::optional<unsigned> service_core;
-  /// The cores of the machine, for tasks that name none; who plans settles them, the file does not. Empty: core 0.
-  std::vector<unsigned> cores;
   /// What admission charges for one switch between threads on a core.
   Duration context_switch{0};
   /// What admission charges from a job's request to its start on the device, and again from its end there to its thread

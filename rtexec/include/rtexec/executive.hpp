@@ -26,10 +26,10 @@
 // <rtexec/version.hpp>.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/export.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
+#include <rtexec/resolved_set.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
@@ -79,9 +79,7 @@ class RTEXEC_API Executive {
   Executive& operator=(Executive&&) noexcept;
 
   // What these return lives as long as the executive.
-  [[nodiscard]] const TaskSet& tasks() const;
-  /// Capacity and cores are settled, where the board's file leaves them open.
-  [[nodiscard]] const Board& board() const;
+  [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
   /// What a measured WCET of each task depends on; parallel to the tasks.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;

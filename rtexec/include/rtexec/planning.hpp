@@ -9,10 +9,10 @@
 // what constructors of one's own workloads throw.
 #pragma once
 
-#include <rtexec/board.hpp>
 #include <rtexec/export.hpp>
 #include <rtexec/machine.hpp>
 #include <rtexec/plan.hpp>
+#include <rtexec/resolved_set.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/workload.hpp>
@@ -24,12 +24,8 @@
 
 namespace rtexec {
 
-struct PlannedSet {
-  /// The set, with the execution times and the thread class that the plan rests on.
-  TaskSet tasks;
-  /// The board, with its capacity and cores settled.
-  Board board;
-  MachineFacts machine;
+/// With the execution times that the plan rests on.
+struct PlannedSet : ResolvedSet {
   Plan plan;
 };
 

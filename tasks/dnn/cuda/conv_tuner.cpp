@@ -23,7 +23,7 @@ constexpr std::size_t counter_bytes = std::size_t{4} << 20;
 constexpr double slow_for_simple = 2e9;
 constexpr int repetitions = 10; // in a graph
 constexpr int launches = 7;
-constexpr double hopeless = 2;       // times the best: one launch is enough
+constexpr double cutoff = 2;         // times the best: one launch is enough
 constexpr std::byte untouched{0xff}; // where nothing was written
 
 /// Device memory that is given back at the end.
@@ -302,7 +302,7 @@ class Tuner {
       if (!time) return time;
       if (i == 0) continue; // warms up
       times.push_back(*time / repetitions);
-      if (times.back() > hopeless * least) break;
+      if (times.back() > cutoff * least) break;
     }
     return median(std::move(times));
   }

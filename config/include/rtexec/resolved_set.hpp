@@ -1,0 +1,30 @@
+// A task set with all that it leaves to its board and machine settled: what is planned, placed and run asks nobody
+// again. Plain values, owned by whoever holds the struct.
+#pragma once
+
+#include <rtexec/board.hpp>
+#include <rtexec/machine.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/units.hpp>
+
+#include <filesystem>
+
+namespace rtexec {
+
+struct ResolvedSet {
+  /// executive.threads is fifo or deadline.
+  TaskSet tasks;
+  /// As it describes itself; a capacity that only the device knows is filled in.
+  Board board;
+  MachineFacts machine;
+  /// The core of the compute engine's thread.
+  unsigned compute_core = 0;
+  /// The core of the scheduler and the copy engines.
+  unsigned service_core = 0;
+  /// The unit of physical device memory.
+  Bytes chunk{0};
+  /// The file that swapped chunks go to. Empty: host memory.
+  std::filesystem::path store;
+};
+
+} // namespace rtexec

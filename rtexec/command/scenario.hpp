@@ -1,0 +1,39 @@
+// What `rtexec simulate` simulates: releases and executions as the command line asks for them.
+#pragma once
+
+#include <rtexec/planning.hpp>
+#include "rtexec/simulator/worst_case.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+namespace rtexec::command {
+
+struct ScenarioOptions {
+  std::string duration;
+  std::string releases = "periodic";
+  std::string execution = "wcet";
+  std::optional<std::uint64_t> seed;
+  int attempts = 200;
+};
+
+void add_scenario(CLI::App& command, ScenarioOptions& options);
+
+/// A run to be simulated, and of which task set.
+struct Scenario {
+  TaskSet tasks;
+  simulator::Options run;
+  std::optional<simulator::WorstCase> worst; // of a search
+};
+
+/// Shows on `out` how far a search is. bad_input: options that do not go together, a file of executions that is none.
+[[nodiscard]] Result<Scenario> scenario_of(const ScenarioOptions& options, const PlannedSet& planned,
+                                           std::ostream& out);
+
+/// Of an option; absent where it is not given.
+[[nodiscard]] Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text);
+
+} // namespace rtexec::command
