@@ -28,13 +28,9 @@ std::uint32_t after(std::uint32_t slot, const std::vector<Slot>& slots) noexcept
 
 } // namespace
 
-void Actions::add(Action action) noexcept {
-  assert(list_.size() < list_.capacity());
-  list_.push_back(action);
-}
-
 DeviceScheduler::DeviceScheduler(const Plan& plan) {
   state_.waiting.reserve(plan.tasks.size());
+  actions_.reserve(actions_per_event);
   if (plan.swap) {
     rule_ = rule_of(plan.swap->policy);
     in_flight_ = plan.swap->copy_engines == 1 ? 1 : transfers_per_direction;
@@ -62,17 +58,20 @@ bool DeviceScheduler::idle() const noexcept {
   return !state_.running && !state_.staged && state_.waiting.empty() && state_.loading + state_.saving == 0;
 }
 
-void DeviceScheduler::on(const Event& event, Actions& out) noexcept {
+std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
+  actions_.clear();
   bool possible = false;
   switch (event.kind) {
   case Event::Kind::job_requested: possible = request(event); break;
-  case Event::Kind::job_withdrawn: possible = withdraw(event.job, out); break;
+  case Event::Kind::job_withdrawn: possible = withdraw(event.job); break;
   case Event::Kind::execution_done: possible = finish(event.job); break;
   case Event::Kind::copied_in:
-  case Event::Kind::copied_out: possible = copied(event, out); break;
+  case Event::Kind::copied_out: possible = copied(event); break;
   }
-  if (!possible) return out.add({Action::Kind::refuse, event.job, event.transfer});
-  settle(out);
+  if (possible) settle();
+  else actions_.push_back({Action::Kind::refuse, event.job, event.transfer});
+  assert(actions_.size() <= actions_per_event);
+  return actions_;
 }
 
 bool DeviceScheduler::precedes(const Event& a, const Event& b) const noexcept {
@@ -98,7 +97,7 @@ bool DeviceScheduler::request(const Event& event) noexcept {
   return true;
 }
 
-bool DeviceScheduler::withdraw(JobId job, Actions& out) noexcept {
+bool DeviceScheduler::withdraw(JobId job) noexcept {
   if (state_.running == job && !state_.running_withdrawn) return state_.running_withdrawn = true;
   if (state_.staged && state_.staged->job == job && state_.staged->end != Staged::End::drop) {
     state_.staged->end = Staged::End::drop;
@@ -108,7 +107,7 @@ bool DeviceScheduler::withdraw(JobId job, Actions& out) noexcept {
   if (entry == state_.waiting.end()) return false;
   state_.waiting.erase(entry);
   tasks_[job.task].waits = false;
-  out.add({Action::Kind::drop, job});
+  actions_.push_back({Action::Kind::drop, job});
   return true;
 }
 
@@ -120,7 +119,7 @@ bool DeviceScheduler::finish(JobId job) noexcept {
   return true;
 }
 
-bool DeviceScheduler::copied(const Event& event, Actions& out) noexcept {
+bool DeviceScheduler::copied(const Event& event) noexcept {
   const bool in = event.kind == Event::Kind::copied_in;
   const auto [number, index, frame] = event.transfer;
   if (number >= tasks_.size() || index >= state_.slots[number].size()) return false;
@@ -137,13 +136,13 @@ bool DeviceScheduler::copied(const Event& event, Actions& out) noexcept {
     ++task.missing;
     state_.free.push_back(frame);
   }
-  if (event.failed) fail_job_of(event, out);
+  if (event.failed) fail_job_of(event);
   return true;
 }
 
 /// The job that the transfer was for cannot have what it needs. What it was given so far stays; its next job tries
 /// again.
-void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
+void DeviceScheduler::fail_job_of(const Event& event) noexcept {
   operation_.left = 0;
   if (state_.staged && moves_for_staged()) {
     if (state_.staged->end == Staged::End::execution) state_.staged->end = Staged::End::failure;
@@ -153,40 +152,41 @@ void DeviceScheduler::fail_job_of(const Event& event, Actions& out) noexcept {
   if (!in_operations(rule_) || event.kind != Event::Kind::copied_out || entry == state_.waiting.end()) return;
   state_.waiting.erase(entry);
   tasks_[operation_.job.task].waits = false;
-  out.add({Action::Kind::fail, operation_.job});
+  actions_.push_back({Action::Kind::fail, operation_.job});
 }
 
 // ---- executions ----
 
-void DeviceScheduler::settle(Actions& out) noexcept {
-  end_staged(out);
+void DeviceScheduler::settle() noexcept {
+  end_staged();
   switch (rule_) {
-  case SwapRule::pipelined: execute_pipelined(out); return transfer_pipelined(out);
+  case SwapRule::pipelined: execute_pipelined(); return transfer_pipelined();
   case SwapRule::serial:
-  case SwapRule::rt_swap: execute_swapped(out); return transfer_operation(out);
-  case SwapRule::demand_paging: execute_paged(out); return transfer_paged(out);
+  case SwapRule::rt_swap: execute_swapped(); return transfer_operation();
+  case SwapRule::demand_paging: execute_paged(); return transfer_paged();
   }
 }
 
 /// A staged job that will not execute leaves when nothing is copied for it any more.
-void DeviceScheduler::end_staged(Actions& out) noexcept {
+void DeviceScheduler::end_staged() noexcept {
   if (!state_.staged || staged_will_execute()) return;
   if (moves_for_staged()) {
     operation_.left = 0;
     if (state_.loading + state_.saving > 0) return;
   }
-  out.add({state_.staged->end == Staged::End::drop ? Action::Kind::drop : Action::Kind::fail, state_.staged->job});
+  actions_.push_back(
+      {state_.staged->end == Staged::End::drop ? Action::Kind::drop : Action::Kind::fail, state_.staged->job});
   state_.staged.reset();
 }
 
-void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
+void DeviceScheduler::execute_pipelined() noexcept {
   for (;;) {
     const bool bypass = state_.staged && !state_.waiting.empty() && never_swaps(state_.waiting.front().job.task) &&
                         more_urgent(state_.waiting.front(), *state_.staged);
     if (!state_.running && bypass) {
-      start(take_head().job, out);
+      start(take_head().job);
     } else if (!state_.running && staged_is_complete()) {
-      start_staged(out);
+      start_staged();
     } else if (!state_.staged && !state_.waiting.empty()) {
       stage_head();
     } else {
@@ -195,26 +195,26 @@ void DeviceScheduler::execute_pipelined(Actions& out) noexcept {
   }
 }
 
-void DeviceScheduler::execute_swapped(Actions& out) noexcept {
+void DeviceScheduler::execute_swapped() noexcept {
   if (state_.running) return;
-  if (staged_is_complete()) start_staged(out);
+  if (staged_is_complete()) start_staged();
   else if (!state_.staged && !state_.waiting.empty() && complete(state_.waiting.front().job.task))
-    start(take_head().job, out);
+    start(take_head().job);
 }
 
-void DeviceScheduler::execute_paged(Actions& out) noexcept {
+void DeviceScheduler::execute_paged() noexcept {
   if (state_.running) return;
   if (!state_.staged && !state_.waiting.empty()) stage_head();
-  if (staged_is_complete()) start_staged(out);
+  if (staged_is_complete()) start_staged();
 }
 
-void DeviceScheduler::start(JobId job, Actions& out) noexcept {
+void DeviceScheduler::start(JobId job) noexcept {
   state_.running = job;
-  out.add({Action::Kind::start_execution, job});
+  actions_.push_back({Action::Kind::start_execution, job});
 }
 
-void DeviceScheduler::start_staged(Actions& out) noexcept {
-  start(state_.staged->job, out);
+void DeviceScheduler::start_staged() noexcept {
+  start(state_.staged->job);
   state_.staged.reset();
 }
 
@@ -231,22 +231,22 @@ Waiting DeviceScheduler::take_head() noexcept {
 
 /// Loads the staged job, with `in_flight_` transfers in each direction; one at a time in all where there is one copy
 /// engine.
-void DeviceScheduler::transfer_pipelined(Actions& out) noexcept {
+void DeviceScheduler::transfer_pipelined() noexcept {
   if (!staged_is_loading()) return;
   const std::uint32_t task = state_.staged->job.task;
   const bool both_ways = in_flight_ > 1;
   while (tasks_[task].missing > 0 && !state_.free.empty() &&
          state_.loading + (both_ways ? 0 : state_.saving) < in_flight_)
-    copy_in(*state_.staged, out);
+    copy_in(*state_.staged);
   while (tasks_[task].missing > state_.free.size() + state_.saving &&
          state_.saving + (both_ways ? 0 : state_.loading) < in_flight_) {
     const auto victim = victim_for(task);
     if (!victim) return;
-    copy_out(*victim, state_.staged->job, out);
+    copy_out(*victim, state_.staged->job);
   }
 }
 
-void DeviceScheduler::transfer_operation(Actions& out) noexcept {
+void DeviceScheduler::transfer_operation() noexcept {
   if (state_.loading + state_.saving > 0) return;
   if (operation_.left == 0) {
     const auto next = next_operation();
@@ -254,8 +254,8 @@ void DeviceScheduler::transfer_operation(Actions& out) noexcept {
     operation_ = *next;
   }
   --operation_.left;
-  if (operation_.out) return copy_out(operation_.task, operation_.job, out);
-  copy_in(*state_.staged, out);
+  if (operation_.out) return copy_out(operation_.task, operation_.job);
+  copy_in(*state_.staged);
 }
 
 /// The swap queue: what the most urgent job that lacks chunks needs next.
@@ -278,13 +278,13 @@ std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noex
   return Operation{.out = false, .task = id.task, .left = missing, .job = id};
 }
 
-void DeviceScheduler::transfer_paged(Actions& out) noexcept {
+void DeviceScheduler::transfer_paged() noexcept {
   if (!staged_is_loading() || state_.loading + state_.saving > 0) return;
-  if (!state_.free.empty()) return copy_in(*state_.staged, out);
-  if (const auto victim = least_recent_for(state_.staged->job.task)) copy_out(*victim, state_.staged->job, out);
+  if (!state_.free.empty()) return copy_in(*state_.staged);
+  if (const auto victim = least_recent_for(state_.staged->job.task)) copy_out(*victim, state_.staged->job);
 }
 
-void DeviceScheduler::copy_in(const Waiting& job, Actions& out) noexcept {
+void DeviceScheduler::copy_in(const Waiting& job) noexcept {
   const std::uint32_t number = job.job.task;
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
@@ -294,10 +294,10 @@ void DeviceScheduler::copy_in(const Waiting& job, Actions& out) noexcept {
   task.next_in = after(index, slots);
   --task.missing;
   ++state_.loading;
-  out.add({Action::Kind::copy_in, job.job, {number, index, slots[index].frame}});
+  actions_.push_back({Action::Kind::copy_in, job.job, {number, index, slots[index].frame}});
 }
 
-void DeviceScheduler::copy_out(std::uint32_t victim, JobId job, Actions& out) noexcept {
+void DeviceScheduler::copy_out(std::uint32_t victim, JobId job) noexcept {
   TaskState& task = tasks_[victim];
   auto& slots = state_.slots[victim];
   const std::uint32_t index = next_slot(slots, task.next_out, Residence::resident);
@@ -305,7 +305,7 @@ void DeviceScheduler::copy_out(std::uint32_t victim, JobId job, Actions& out) no
   task.next_out = after(index, slots);
   --task.resident;
   ++state_.saving;
-  out.add({Action::Kind::copy_out, job, {victim, index, slots[index].frame}});
+  actions_.push_back({Action::Kind::copy_out, job, {victim, index, slots[index].frame}});
 }
 
 /// Whether `task` has chunks that `to` may be given.

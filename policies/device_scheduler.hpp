@@ -88,18 +88,6 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-/// A list of actions of fixed capacity, reused from event to event.
-class Actions {
- public:
-  explicit Actions(std::size_t capacity) { list_.reserve(capacity); }
-  void clear() noexcept { list_.clear(); }
-  void add(Action action) noexcept; // within the capacity
-  [[nodiscard]] std::span<const Action> all() const noexcept { return list_; }
-
- private:
-  std::vector<Action> list_;
-};
-
 class DeviceScheduler {
  public:
   struct Waiting {
@@ -133,14 +121,14 @@ class DeviceScheduler {
   /// still executes included. At first the frames hold the chunks that `resident_slots` says, and of tasks without it
   /// those of the first ones, as many as there is room for.
   explicit DeviceScheduler(const Plan& plan);
-  /// Appends to `out` what is to be done because of `event`. Never blocks, never allocates.
-  void on(const Event& event, Actions& out) noexcept;
+  /// What is to be done because of `event`, in this order; valid until the next call. Never blocks, never allocates.
+  [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
   /// Whether request `a` is to be told before `b`, where both have come: an idle device starts what it is told first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
   /// Whether no job runs, is staged or waits, and nothing is copied.
   [[nodiscard]] bool idle() const noexcept;
-  /// How many actions one event can cause at most: the capacity `out` needs.
+  /// How many actions one event can cause at most.
   static constexpr std::size_t actions_per_event = 8;
   /// In flight at most, under the pipelined rule with two copy engines; else it is one in all.
   static constexpr std::uint32_t transfers_per_direction = 3;
@@ -168,28 +156,28 @@ class DeviceScheduler {
 
   // What an event changes; false: refused.
   [[nodiscard]] bool request(const Event& event) noexcept;
-  [[nodiscard]] bool withdraw(JobId job, Actions& out) noexcept;
+  [[nodiscard]] bool withdraw(JobId job) noexcept;
   [[nodiscard]] bool finish(JobId job) noexcept;
-  [[nodiscard]] bool copied(const Event& event, Actions& out) noexcept;
-  void fail_job_of(const Event& event, Actions& out) noexcept;
+  [[nodiscard]] bool copied(const Event& event) noexcept;
+  void fail_job_of(const Event& event) noexcept;
 
   // What is to be done then.
-  void settle(Actions& out) noexcept;
-  void end_staged(Actions& out) noexcept;
-  void execute_pipelined(Actions& out) noexcept;
-  void execute_swapped(Actions& out) noexcept;
-  void execute_paged(Actions& out) noexcept;
-  void start(JobId job, Actions& out) noexcept;
-  void start_staged(Actions& out) noexcept;
+  void settle() noexcept;
+  void end_staged() noexcept;
+  void execute_pipelined() noexcept;
+  void execute_swapped() noexcept;
+  void execute_paged() noexcept;
+  void start(JobId job) noexcept;
+  void start_staged() noexcept;
   void stage_head() noexcept;
   Waiting take_head() noexcept;
 
-  void transfer_pipelined(Actions& out) noexcept;
-  void transfer_operation(Actions& out) noexcept;
-  void transfer_paged(Actions& out) noexcept;
+  void transfer_pipelined() noexcept;
+  void transfer_operation() noexcept;
+  void transfer_paged() noexcept;
   [[nodiscard]] std::optional<Operation> next_operation() noexcept;
-  void copy_in(const Waiting& job, Actions& out) noexcept;
-  void copy_out(std::uint32_t victim, JobId job, Actions& out) noexcept;
+  void copy_in(const Waiting& job) noexcept;
+  void copy_out(std::uint32_t victim, JobId job) noexcept;
   [[nodiscard]] std::optional<std::uint32_t> victim_for(std::uint32_t task) const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> least_recent_for(std::uint32_t task) const noexcept;
   [[nodiscard]] bool may_lose(std::uint32_t task, std::uint32_t to) const noexcept;
@@ -218,6 +206,7 @@ class DeviceScheduler {
   std::uint64_t executions_ = 0;
   Operation operation_; // serial, rt_swap; done when none is left and nothing is in flight
   State state_;
+  std::vector<Action> actions_; // because of the last event; capacity reserved
 };
 
 } // namespace rtexec::policies

@@ -120,7 +120,6 @@ struct DeviceDriver::TransferWork {
 DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
                            const std::vector<DeviceClient*>& clients, const Options& options)
     : scheduler_(std::move(scheduler)),
-      actions_(policies::DeviceScheduler::actions_per_event),
       compute_(device.engine(hal::EngineKind::compute)),
       memory_(memory),
       options_(options),
@@ -259,9 +258,7 @@ void DeviceDriver::decide(const Event& event) noexcept {
     traces::device_request(event.job, event.now, event.deadline);
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
-  actions_.clear();
-  scheduler_.on(event, actions_);
-  for (const Action& action : actions_.all()) {
+  for (const Action& action : scheduler_.on(event)) {
     traces::scheduler_action(sequence, action);
     // A withdrawal that comes after its job has left the device has nothing to withdraw.
     if (action.kind == Action::Kind::refuse && event.kind == Event::Kind::job_withdrawn) continue;

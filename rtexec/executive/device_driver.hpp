@@ -102,7 +102,6 @@ class DeviceDriver {
   void left(TaskLink& link) noexcept;
 
   policies::DeviceScheduler scheduler_;
-  policies::Actions actions_;
   hal::Engine& compute_;
   DeviceMemory& memory_;
   const Options options_;

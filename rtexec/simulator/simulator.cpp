@@ -21,11 +21,7 @@ constexpr Instant never = Instant::max();
 class Simulation {
  public:
   Simulation(const TaskSet& tasks, const Plan& plan, const Options& options)
-      : tasks_(tasks),
-        plan_(plan),
-        options_(options),
-        scheduler_(plan),
-        actions_(policies::DeviceScheduler::actions_per_event) {
+      : tasks_(tasks), plan_(plan), options_(options), scheduler_(plan) {
     outcome_.tasks.resize(tasks.tasks.size());
     engines_.resize(plan.swap ? plan.swap->copy_engines : 0);
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
@@ -307,11 +303,10 @@ class Simulation {
   }
 
   void decide(const Event& event) {
-    actions_.clear();
-    scheduler_.on(event, actions_);
+    const auto actions = scheduler_.on(event);
     ++outcome_.events;
-    if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions_.all()});
-    for (const Action& action : actions_.all()) {
+    if (options_.observe_decision) options_.observe_decision({.event = event, .actions = actions});
+    for (const Action& action : actions) {
       switch (action.kind) {
       case Action::Kind::start_execution: start_device_part(action.job.task); break;
       case Action::Kind::copy_in:
@@ -388,7 +383,6 @@ class Simulation {
   const Plan& plan_;
   const Options& options_;
   policies::DeviceScheduler scheduler_;
-  policies::Actions actions_;
   std::vector<TaskRun> runs_;
   std::vector<Instant> release_at_; // by task: its overruns is looked at next
   std::vector<Instant> ready_at_;   // by task: latent, its first part becomes ready

@@ -143,9 +143,7 @@ class Generator {
       r.sequence = sequence;
       r.input = event;
     });
-    actions_.clear();
-    scheduler_.on(event, actions_);
-    for (const policies::Action& action : actions_.all()) {
+    for (const policies::Action& action : scheduler_.on(event)) {
       put(RecordKind::scheduler_action, {}, 0, [&](Record& r) {
         r.sequence = sequence;
         r.action = action;
@@ -198,7 +196,6 @@ class Generator {
 
   Plan plan_ = make_plan();
   policies::DeviceScheduler scheduler_{plan_};
-  policies::Actions actions_{policies::DeviceScheduler::actions_per_event};
   std::uint64_t events_, written_ = 0, order_ = 0, sequence_ = 0;
   rtexec::test::TraceWriter writer_;
   Instant now_ = Instant(1h);

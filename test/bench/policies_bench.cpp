@@ -48,14 +48,11 @@ Order order_of(const benchmark::State& state) { return state.range(1) == 0 ? Ord
 void decision(benchmark::State& state) {
   const Prepared set = prepare(state.range(0), order_of(state));
   policies::DeviceScheduler scheduler(set.plan);
-  policies::Actions actions(policies::DeviceScheduler::actions_per_event);
   std::vector<std::uint64_t> numbers(set.plan.tasks.size(), 0);
   std::int64_t now = 0;
   const auto feed = [&](policies::Event::Kind kind, policies::JobId job) {
-    actions.clear();
     const Instant at{Duration(++now)};
-    scheduler.on({kind, job, at, at + set.plan.tasks[job.task].device_done_by}, actions);
-    benchmark::DoNotOptimize(actions.all().data());
+    benchmark::DoNotOptimize(scheduler.on({kind, job, at, at + set.plan.tasks[job.task].device_done_by}).data());
   };
   for (std::uint32_t task = 0; task < set.plan.tasks.size(); ++task)
     feed(policies::Event::Kind::job_requested, {task, 0});

@@ -54,11 +54,7 @@ inline Result<Plan> twelve_tasks(SwapPolicy policy) {
 /// possible.
 class DecisionTimer {
  public:
-  explicit DecisionTimer(const Plan& plan)
-      : plan_(plan),
-        scheduler_(plan),
-        actions_(policies::DeviceScheduler::actions_per_event),
-        jobs_(plan.tasks.size()) {}
+  explicit DecisionTimer(const Plan& plan) : plan_(plan), scheduler_(plan), jobs_(plan.tasks.size()) {}
 
   /// What each decision took, in us; empty where the scheduler came to rest, or refused an event.
   std::vector<double> time(std::size_t events) {
@@ -67,11 +63,10 @@ class DecisionTimer {
     while (times.size() < events) {
       const auto event = next();
       if (!event) return {};
-      actions_.clear();
       const Instant begin = hal::now();
-      scheduler_.on(*event, actions_);
+      const auto actions = scheduler_.on(*event);
       times.push_back(microseconds(hal::now() - begin));
-      for (const policies::Action& action : actions_.all())
+      for (const policies::Action& action : actions)
         if (!take(action)) return {};
     }
     return times;
@@ -131,7 +126,6 @@ class DecisionTimer {
 
   const Plan& plan_;
   policies::DeviceScheduler scheduler_;
-  policies::Actions actions_;
   std::vector<Job> jobs_;
   std::optional<policies::JobId> running_;
   std::deque<policies::Transfer> ins_, outs_;

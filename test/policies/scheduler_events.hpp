@@ -51,9 +51,8 @@ inline Action copy_in(JobId job, Transfer transfer) { return {Action::Kind::copy
 inline Action copy_out(JobId job, Transfer transfer) { return {Action::Kind::copy_out, job, transfer}; }
 
 inline List feed(DeviceScheduler& scheduler, const Event& event) {
-  Actions out(DeviceScheduler::actions_per_event);
-  scheduler.on(event, out);
-  return {out.all().begin(), out.all().end()};
+  const auto actions = scheduler.on(event);
+  return {actions.begin(), actions.end()};
 }
 
 } // namespace rtexec::policies::test

@@ -238,9 +238,7 @@ class Explorer {
   }
 
   void decide(Node& node, const Event& event) {
-    actions_.clear();
-    node.scheduler.on(event, actions_);
-    for (const Action& action : actions_.all()) {
+    for (const Action& action : node.scheduler.on(event)) {
       if (action.kind == Action::Kind::start_execution) {
         node.left = set_.tasks[action.job.task].device;
         node.tasks[action.job.task].last_start = ++node.starts;
@@ -293,7 +291,6 @@ class Explorer {
   SwapExploration found_;
   std::unordered_set<std::string> seen_;
   std::vector<Node> open_;
-  policies::Actions actions_{DeviceScheduler::actions_per_event};
 };
 
 } // namespace

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,31 +69,29 @@ policies::JobId job_of(const Seen& event) {
 /// Every input is there, and the core decides anew what is recorded.
 void expect_decided_as_recorded(const std::vector<Seen>& events, const Plan& plan) {
   policies::DeviceScheduler scheduler(plan);
-  policies::Actions actions(policies::DeviceScheduler::actions_per_event);
+  std::span<const Action> actions; // of the input before
   std::int64_t inputs = 0;
-  std::size_t next = 0; // of the actions
+  std::size_t next = 0; // of these
   for (const Seen& event : events) {
     if (event.name == "scheduler_input") {
-      ASSERT_EQ(next, actions.all().size()) << "before input " << inputs;
+      ASSERT_EQ(next, actions.size()) << "before input " << inputs;
       ASSERT_EQ(event["sequence"], inputs++);
-      actions.clear();
       next = 0;
-      scheduler.on({.kind = static_cast<Event::Kind>(event["input"]),
-                    .job = job_of(event),
-                    .now = Instant(Duration(event["at"])),
-                    .deadline = Instant(Duration(event["deadline"])),
-                    .transfer = transfer_of(event),
-                    .failed = event["failed"] != 0},
-                   actions);
+      actions = scheduler.on({.kind = static_cast<Event::Kind>(event["input"]),
+                              .job = job_of(event),
+                              .now = Instant(Duration(event["at"])),
+                              .deadline = Instant(Duration(event["deadline"])),
+                              .transfer = transfer_of(event),
+                              .failed = event["failed"] != 0});
     } else if (event.name == "scheduler_action") {
-      ASSERT_LT(next, actions.all().size()) << "after input " << inputs;
+      ASSERT_LT(next, actions.size()) << "after input " << inputs;
       const Action recorded{
           .kind = static_cast<Action::Kind>(event["action"]), .job = job_of(event), .transfer = transfer_of(event)};
       EXPECT_EQ(event["sequence"], inputs - 1);
-      EXPECT_EQ(recorded, actions.all()[next++]) << "of input " << inputs - 1;
+      EXPECT_EQ(recorded, actions[next++]) << "of input " << inputs - 1;
     }
   }
-  EXPECT_EQ(next, actions.all().size());
+  EXPECT_EQ(next, actions.size());
   EXPECT_GT(inputs, 50);
 }
 

@@ -63,9 +63,7 @@ bool same_subject(const Action& action, const Record& record) {
 
 } // namespace
 
-Replay::Replay(const RunSetup& setup)
-    : scheduler_(why_not(setup).empty() ? plan_of(setup) : Plan{}),
-      actions_(policies::DeviceScheduler::actions_per_event) {
+Replay::Replay(const RunSetup& setup) : scheduler_(why_not(setup).empty() ? plan_of(setup) : Plan{}) {
   for (const TaskSetup& each : setup.tasks) names_.push_back(each.name);
   frames_ = setup.swap ? setup.swap->frames : 0;
   cut_off_ = setup.simulated;
@@ -99,9 +97,9 @@ void Replay::take_input(const Record& record) {
                            ", and the state before it is not known";
     return;
   }
-  if (next_action_ < actions_.all().size())
-    return differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" +
-                  text(actions_.all()[next_action_]) + "', which is not recorded");
+  if (!unrecorded_.empty())
+    return differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(unrecorded_.front()) +
+                  "', which is not recorded");
   if (record.sequence != next_input_)
     return differ("decision " + std::to_string(next_input_) + " is not recorded: " + std::to_string(record.sequence) +
                   " follows");
@@ -109,9 +107,7 @@ void Replay::take_input(const Record& record) {
   if (over()) return;
   ++next_input_;
   ++result_.inputs;
-  actions_.clear();
-  next_action_ = 0;
-  scheduler_.on(input, actions_);
+  unrecorded_ = scheduler_.on(input);
 }
 
 void Replay::take_action(const Record& record) {
@@ -119,9 +115,10 @@ void Replay::take_action(const Record& record) {
   const std::string where = "decision " + std::to_string(record.sequence) + ": ";
   if (record.sequence + 1 != next_input_)
     return differ(where + "'" + text(record.action) + "' is recorded, but what led to it is not");
-  if (next_action_ == actions_.all().size())
+  if (unrecorded_.empty())
     return differ(where + "'" + text(record.action) + "' is recorded, which the core does not do");
-  const Action& decided = actions_.all()[next_action_++];
+  const Action& decided = unrecorded_.front();
+  unrecorded_ = unrecorded_.subspan(1);
   if (!(decided == record.action))
     return differ(where + "'" + text(record.action) + "' is recorded, but the core does '" + text(decided) + "'");
   ++result_.actions;
@@ -214,8 +211,8 @@ std::optional<std::uint32_t> Replay::frames_in_use() const {
 
 ReplayAnalysis Replay::finish(bool whole, bool lost) {
   if (!over() && next_input_ == 0) result_.not_replayed = "no decision is recorded";
-  if (whole && !over() && next_action_ < actions_.all().size())
-    differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(actions_.all()[next_action_]) +
+  if (whole && !over() && !unrecorded_.empty())
+    differ("decision " + std::to_string(next_input_ - 1) + ": the core does '" + text(unrecorded_.front()) +
            "', which is not recorded");
   if (whole && !over() && requested_)
     differ("the request of " + text(requested_->job) + " is recorded, and was not given to the core");

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,8 +62,7 @@ class Replay {
   std::vector<std::string> names_;
   std::uint32_t frames_ = 0;
   policies::DeviceScheduler scheduler_;
-  policies::Actions actions_;
-  std::size_t next_action_ = 0; // of `actions_`, to be recorded
+  std::span<const policies::Action> unrecorded_; // of what the last input caused
   std::uint64_t next_input_ = 0;
   bool cut_off_ = false;          // what is under way at the end of the run: a simulated one
   bool released_ = false;         // the warm-up, of which only decisions are recorded, is over
