@@ -118,7 +118,7 @@ JobProgress* Analyzer::progress(const Record& record) {
   to_ = std::max(to_, record.at);
   TaskStatistics* task = statistics_of(record.job.task);
   if (task == nullptr) return nullptr;
-  if (task->open && task->open->job() == record.job) return &*task->open;
+  if (task->open && task->open->urgency.job == record.job) return &*task->open;
   task->count_unexpected(record.job);
   return nullptr;
 }
@@ -227,15 +227,16 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
   const bool contradicted = task.contradicted || (completed && !in_order(job, end));
   task.forget_open();
   leave_core(job, end);
-  if (outcome == JobOutcome::late || outcome == JobOutcome::aborted) task.miss_due = {job.job(), end, job.deadline};
+  if (outcome == JobOutcome::late || outcome == JobOutcome::aborted)
+    task.miss_due = {job.urgency.job, end, job.deadline};
   if (contradicted) return void(++task.unknown);
   JobBreakdown breakdown = attribution_.divide(job, end, timeline_);
   breakdown.outcome = outcome;
   note_overruns(breakdown, job);
   for (AnalysisObserver* observer : observers_) observer->job(breakdown);
-  bar(GanttBar::Kind::response, job.job().task, job.job(), job.job().task, job.nominal, end);
+  bar(GanttBar::Kind::response, breakdown.job.task, breakdown.job, breakdown.job.task, job.nominal, end);
   if (outcome != JobOutcome::in_time) {
-    mark(GanttMark::Kind::miss, job.job(), end);
+    mark(GanttMark::Kind::miss, breakdown.job, end);
     keep_miss(breakdown);
   }
   task.end(std::move(breakdown), end);
@@ -244,7 +245,7 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
 
 /// A part whose own end was not told ends with its job.
 void Analyzer::leave_core(const JobProgress& job, Instant at) {
-  timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.job(); }, at);
+  timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.urgency.job; }, at);
 }
 
 /// Whose execution took longer than its WCET, of those that the job waited for and of its own.
@@ -275,7 +276,7 @@ void Analyzer::forget() {
 
 void Analyzer::layer(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
-  if (task == nullptr || !task->open || task->open->job() != record.job) return; // they may be told late
+  if (task == nullptr || !task->open || task->open->urgency.job != record.job) return; // they may be told late
   if (record.kind == RecordKind::layer_begin) {
     task->layer_begun = record.at;
     return;

@@ -20,7 +20,7 @@ JobBreakdown Attribution::divide(const JobProgress& job, Instant end, const Time
   now_ = job.nominal;
   end = std::max(end, now_);
   result_ = {};
-  result_.job = job.job();
+  result_.job = job.urgency.job;
   result_.nominal = job.nominal;
   result_.deadline = job.deadline - job.nominal;
   result_.response = end - job.nominal;
@@ -110,7 +110,7 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   cover_.start(now_, until);
   timeline_->executions.overlapping(now_, until, [&](const auto& execution) {
     const Urgency& other = execution.what;
-    if (other.job == job.job()) return;
+    if (other.job == job.urgency.job) return;
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_execution;
     cover_.add(execution.begin, execution.end, executes, {cause, Where::execution, other.job});
   });
@@ -125,17 +125,17 @@ void Attribution::add_transfers(const JobProgress& job, Direction direction, Ins
   const auto& engine = timeline_->engine(direction);
   engine.transfers.overlapping(now_, until, [&](const auto& transfer) {
     const Urgency& other = transfer.what.of;
-    if (other.job == job.job())
+    if (other.job == job.urgency.job)
       return cover_.add(transfer.begin, transfer.end, in ? own_in : own_out,
                         {in ? Cause::swap_in : Cause::swap_out, where_of(direction), {}});
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_copy;
     cover_.add(transfer.begin, transfer.end, in ? others_in : others_out, {cause, where_of(direction), other.job});
   });
   engine.pending.overlapping(now_, until, [&](const auto& order) {
-    if (order.what != job.job()) return;
+    if (order.what != job.urgency.job) return;
     cover_.add(order.begin, order.end, engine_idle, {Cause::copy_engine, where_of(direction), {}});
     engine.transfers.overlapping(order.begin, order.end, [&](const auto& transfer) {
-      if (transfer.what.of.job == job.job()) return;
+      if (transfer.what.of.job == job.urgency.job) return;
       cover_.add(std::max(transfer.begin, order.begin), std::min(transfer.end, order.end), engine_busy,
                  {Cause::copy_engine, where_of(direction), transfer.what.of.job});
     });

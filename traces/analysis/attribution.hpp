@@ -12,7 +12,7 @@ namespace rtexec::traces {
 
 /// How far a job has come; what did not happen is absent.
 struct JobProgress {
-  Urgency urgency; // its deadline is that of the device part
+  Urgency urgency; // tells the job, too; its deadline is that of the device part
   unsigned core = 0;
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
@@ -20,7 +20,6 @@ struct JobProgress {
   std::optional<Duration> executed_before, executed_after; // CPU time
   std::optional<policies::JobId> before_it;                // the task's job before,
   Instant before_it_ended{};                               // and when it ended
-  [[nodiscard]] policies::JobId job() const { return urgency.job; }
 };
 
 /// Keeps buffers from call to call. Not thread-safe.
