@@ -63,12 +63,13 @@ struct DeviceDriver::TaskLink {
     if (outcome && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, end - begin);
     driver->left(*this);
-    // The completion must be queued before the task can request its next job: see take_events().
+    // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
+    // the device idles until the next execution.
     const policies::JobId job = executing;
     if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}}))
       driver->lose_event();
-    client->device_part_ended(job.number, outcome, begin, end);
     driver->wake_.raise();
+    client->device_part_ended(job.number, outcome, begin, end);
   }
 };
 
