@@ -46,8 +46,9 @@ bool recording_layers() noexcept { return lttng_ust_tracepoint_enabled(rtexec, l
 #define RTEXEC_ARGUMENT(type, name) name
 #define RTEXEC_EVENT(event_, ...)                                          \
   void event_(RTEXEC_LIST(RTEXEC_PARAMETER, __VA_ARGS__)) noexcept {       \
+    if (!lttng_ust_tracepoint_enabled(rtexec, event_)) return;             \
     const event::event_ fields{RTEXEC_LIST(RTEXEC_ARGUMENT, __VA_ARGS__)}; \
-    lttng_ust_tracepoint(rtexec, event_, &fields);                         \
+    lttng_ust_do_tracepoint(rtexec, event_, &fields);                      \
   }
 #include "traces/events.inc"
 
