@@ -27,6 +27,7 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
 /// Jobs that need no load bypass those that are loaded: for them the device is as if nothing were staged.
 Way one_by_one(std::span<const DemandTask> tasks, Nanos background) {
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
+  way.tasks.reserve(tasks.size());
   for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
   return way;
 }
@@ -37,6 +38,7 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, DevicePart backgr
   std::vector<Way> ways;
   for (const Overlap& overlap : overlaps(std::move(parts), background)) {
     Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background});
+    way.tasks.reserve(tasks.size());
     for (const Overlap::Charge& charge : overlap.tasks)
       way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
   }
@@ -71,6 +73,7 @@ class DeviceDemand {
 
   Demand at(Nanos instant) const {
     std::vector<Wide> jobs;
+    jobs.reserve(tasks_.size());
     for (const DemandTask& task : tasks_)
       jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
     std::optional<Demand> least;

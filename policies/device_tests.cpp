@@ -22,6 +22,7 @@ struct SerialJobs {
   SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
     const SwapCharges swap(set, volumes);
     blocking = SwapBlocking(set.rule, swap.uncharged(set.rule));
+    times.reserve(set.tasks.size());
     for (std::size_t i = 0; i < set.tasks.size(); ++i) {
       times.push_back(swap.job(set.tasks[i].execution, volumes[i]));
       blocking.add(times.back());

@@ -31,6 +31,7 @@ std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
 
 Overlap overlap(std::span<const DevicePart> parts, Nanos lambda) {
   Overlap result;
+  result.tasks.reserve(parts.size());
   LongestExecutions executions;
   for (const DevicePart& part : parts) executions.add(part.execution);
   for (const DevicePart& part : parts) {

@@ -77,7 +77,8 @@ class SerialSearch {
         order_(order),
         filled_first_(least_urgent_first(set, order, test == DeviceTest::baker)),
         most_(most_of(set)),
-        volumes_(most_.size()) {
+        volumes_(most_.size()),
+        caps_(most_.size()) {
     for (const DeviceTask& task : set.tasks) {
       rates_.push_back(1 / static_cast<double>(task.period));
       executions_.add(task.execution);
@@ -100,8 +101,8 @@ class SerialSearch {
     if (test_ == DeviceTest::theorem1) return sorted(proved_);
     for (std::uint32_t largest = first + 1, next = first + first / 2 + 1;
          largest <= last && proved_.size() < most_proved; ++largest) {
-      Volumes caps = capped(largest);
-      if (!fill(volumes_, set_, filled_first_, caps, 0, std::uint64_t{set_.overflow} + largest)) continue;
+      cap_at(largest);
+      if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
       // Another task stays resident, or much more is swapped
       if (resident <= most_resident && largest < next) continue;
@@ -129,18 +130,20 @@ class SerialSearch {
   // Numbers of chunks of each task: beyond it only some are looked at
   static constexpr std::uint64_t many = 8192;
 
-  Volumes capped(std::uint32_t largest) const {
-    Volumes caps = most_;
-    for (std::uint32_t& cap : caps) cap = std::min(cap, largest);
-    return caps;
+  void cap_at(std::uint32_t largest) {
+    for (std::size_t i = 0; i < caps_.size(); ++i) caps_[i] = std::min(most_[i], largest);
+  }
+
+  bool fill_for(std::uint32_t largest) {
+    return fill(volumes_, set_, filled_first_, caps_, 0, std::uint64_t{set_.overflow} + largest);
   }
 
   bool holds(std::uint32_t largest) {
-    Volumes caps = capped(largest);
+    cap_at(largest);
     bool first = true;
     for (;; first = false) {
-      if (!fill(volumes_, set_, filled_first_, caps, 0, std::uint64_t{set_.overflow} + largest)) return false;
-      const auto [proved, slack, again] = test_ == DeviceTest::theorem1 ? theorem1(caps) : any(caps);
+      if (!fill_for(largest)) return false;
+      const auto [proved, slack, again] = test_ == DeviceTest::theorem1 ? theorem1() : any();
       if (proved) return proved_.emplace_back(slack, volumes_), true;
       if (first) refuse(slack);
       if (!again) return false;
@@ -159,7 +162,7 @@ class SerialSearch {
     bool again = false; // with lower caps
   };
 
-  Round theorem1(Volumes& caps) const {
+  Round theorem1() {
     if (surely_too_busy()) return {.proved = false, .slack = -unbounded};
     const Theorem1 found = policies::theorem1(set_, volumes_);
     if (found.holds()) return {.proved = true, .slack = 0};
@@ -171,7 +174,7 @@ class SerialSearch {
       const std::uint64_t cap =
           std::min(chunks_within(room, cost.out_fixed.count(), cost.out_per_chunk.count()),
                    chunks_within(room - set_.tasks[i].execution, cost.in_fixed.count(), cost.in_per_chunk.count()));
-      again = lower(caps, set_, i, cap) && again;
+      again = lower(caps_, set_, i, cap) && again;
     }
     return {.proved = false, .slack = 0, .again = again};
   }
@@ -186,7 +189,7 @@ class SerialSearch {
     return total > 1 + 1e-6;
   }
 
-  Round any(Volumes& caps) const {
+  Round any() {
     if (surely_too_busy() || overloaded()) return {.proved = false, .slack = -unbounded};
     const DeviceVerdict verdict = test_device(set_, test_, order_, volumes_);
     if (verdict.proved) return {.proved = true, .slack = verdict.slack};
@@ -199,8 +202,8 @@ class SerialSearch {
       if (!may_block(i, verdict)) continue;
       const Nanos execution = set_.tasks[i].execution;
       const std::uint64_t cap = swap.most_blocking(room, execution, executions_.beside(execution));
-      if (cap >= caps[i]) continue;
-      if (!lower(caps, set_, i, cap)) return round;
+      if (cap >= caps_[i]) continue;
+      if (!lower(caps_, set_, i, cap)) return round;
       lowered = true;
     }
     round.again = lowered;
@@ -226,7 +229,7 @@ class SerialSearch {
   Order order_;
   std::vector<std::size_t> filled_first_;
   Volumes most_;
-  Volumes volumes_;
+  Volumes volumes_, caps_;
   std::vector<double> rates_; // 1 / T
   LongestExecutions executions_;
   Found proved_, refused_;
