@@ -67,9 +67,11 @@ Run::Run(LoadedSet set, Plan plan, Setup setup)
   }
 }
 
-/// Workloads go before the device that they are bound to.
+/// Workloads go before the device that they are bound to, and not before the compute engine has handed the last job
+/// back: the task's threads may have seen that before it returns.
 Run::~Run() {
   end_threads();
+  if (device_) static_cast<void>(device_->engine(hal::EngineKind::compute).call([]() noexcept { return Status(); }));
   publisher_.reset();
   driver_.reset();
   bandwidth_.reset();
