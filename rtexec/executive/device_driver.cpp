@@ -38,7 +38,7 @@ struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   policies::JobId executing;
-  std::optional<policies::JobId> waiting; // requested, and neither started nor cancelled; scheduler thread
+  bool waiting = false; // its job is requested, and neither started nor cancelled; scheduler thread
   Working work;
   // Between its request and the end of its device part; scheduler thread, then compute engine
   bool wants_device = false;
@@ -54,7 +54,7 @@ struct DeviceDriver::TaskLink {
     work.begin(driver->options_.bandwidth);
     if (driver->recording()) traces::device_begin(executing, hal::now());
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
-    return client->execute(executing.number);
+    return client->execute();
   }
 
   void end_execution(Status outcome, Instant begin, Instant end) noexcept {
@@ -65,11 +65,10 @@ struct DeviceDriver::TaskLink {
     driver->left(*this);
     // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
     // the device idles until the next execution.
-    const policies::JobId job = executing;
-    if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = job, .now = end, .deadline = {}}))
+    if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = executing, .now = end, .deadline = {}}))
       driver->lose_event();
     driver->wake_.raise();
-    client->device_part_ended(job.number, outcome, begin, end);
+    client->device_part_ended(outcome, begin, end);
   }
 };
 
@@ -151,7 +150,7 @@ void DeviceDriver::post(const Event& event) noexcept {
   if (link.events.push(event)) return wake_.raise();
   lose_event();
   if (event.kind == Event::Kind::job_requested)
-    link.client->device_part_ended(event.job.number, Unexpected(Errc::cancelled), event.now, event.now);
+    link.client->device_part_ended(Unexpected(Errc::cancelled), event.now, event.now);
 }
 
 /// The scheduler core would go by a state that is not the device's.
@@ -184,9 +183,9 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (const auto& link : links_) {
-      if (link->waiting) not_executed(*link->waiting, Errc::cancelled);
+      if (link->waiting) not_executed(*link, Errc::cancelled);
       for (Event event; link->events.pop(event);)
-        if (event.kind == Event::Kind::job_requested) not_executed(event.job, Errc::cancelled);
+        if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
     }
     if (stopping) break;
     wake_.wait(seen);
@@ -253,10 +252,9 @@ bool DeviceDriver::take_transfers(Direction& direction) noexcept {
 void DeviceDriver::decide(const Event& event) noexcept {
   if (event.kind == Event::Kind::job_requested) {
     wanted(*links_[event.job.task]);
-    links_[event.job.task]->waiting = event.job;
+    links_[event.job.task]->waiting = true;
+    if (recording()) traces::device_request(event.job, event.now, event.deadline);
   }
-  if (recording() && event.kind == Event::Kind::job_requested)
-    traces::device_request(event.job, event.now, event.deadline);
   const std::uint64_t sequence = decisions_++;
   traces::scheduler_input(sequence, event);
   for (const Action& action : scheduler_.on(event)) {
@@ -272,17 +270,17 @@ void DeviceDriver::carry_out(const Action& action) noexcept {
   case Action::Kind::start_execution: return start(*links_[action.job.task], action.job);
   case Action::Kind::copy_in: return move(in_, action);
   case Action::Kind::copy_out: return move(out_, action);
-  case Action::Kind::drop: return not_executed(action.job, Errc::cancelled);
-  case Action::Kind::fail: return not_executed(action.job, last_transfer_error_);
+  case Action::Kind::drop: return not_executed(*links_[action.job.task], Errc::cancelled);
+  case Action::Kind::fail: return not_executed(*links_[action.job.task], last_transfer_error_);
   case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
   }
 }
 
-void DeviceDriver::not_executed(policies::JobId job, Errc why) noexcept {
+void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   const Instant now = hal::now();
-  left(*links_[job.task]);
-  links_[job.task]->waiting.reset();
-  links_[job.task]->client->device_part_ended(job.number, Unexpected(why), now, now);
+  left(link);
+  link.waiting = false;
+  link.client->device_part_ended(Unexpected(why), now, now);
 }
 
 void DeviceDriver::wanted(TaskLink& link) noexcept {
@@ -296,7 +294,7 @@ void DeviceDriver::left(TaskLink& link) noexcept {
 
 void DeviceDriver::start(TaskLink& link, policies::JobId job) noexcept {
   link.executing = job;
-  link.waiting.reset();
+  link.waiting = false;
   const hal::Work work{
       .run = [](void* self) noexcept { return static_cast<TaskLink*>(self)->execute(); },
       .done = [](void* self, Status outcome, Instant begin,

@@ -18,15 +18,16 @@
 
 namespace rtexec::executive {
 
-/// What a task does with its turn on the device. Both calls follow one another for each job that was requested.
+/// What a task does with its turn on the device. Both calls follow one another for each job that was requested; a task
+/// has one such job at a time.
 class DeviceClient {
  public:
   /// On the compute engine's thread; not where DeviceMemory::prepare() fails.
-  virtual Status execute(std::uint64_t job) noexcept = 0;
+  virtual Status execute() noexcept = 0;
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
   /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
   /// transfer fail that it needed. Must not block.
-  virtual void device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept = 0;
+  virtual void device_part_ended(Status outcome, Instant begin, Instant end) noexcept = 0;
 
  protected:
   ~DeviceClient() = default;
@@ -97,7 +98,7 @@ class DeviceDriver {
   void start(TaskLink& link, policies::JobId job) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void exercise(Direction& direction) noexcept;
-  void not_executed(policies::JobId job, Errc why) noexcept;
+  void not_executed(TaskLink& link, Errc why) noexcept;
   void wanted(TaskLink& link) noexcept;
   void left(TaskLink& link) noexcept;
 

@@ -130,7 +130,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   end_.requested = ready;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  if (!prepared) return device_part_ended(job.id.number, prepared, ready, ready);
+  if (!prepared) return device_part_ended(prepared, ready, ready);
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
@@ -169,16 +169,16 @@ void TaskRun::interrupt() noexcept {
 
 // ---- device ----
 
-Status TaskRun::execute(std::uint64_t) noexcept {
+Status TaskRun::execute() noexcept {
   enter(TaskState::on_device);
   return workload_.execute();
 }
 
-void TaskRun::device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept {
+void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end) noexcept {
   end_.outcome = outcome;
   end_.device_begin = begin;
   end_.device_end = end;
-  if (!outcome) note_fault(job, outcome.error());
+  if (!outcome) note_fault(outcome.error());
   if (observer_ == nullptr) warm_up_.device.store((end - begin).count());
   else if (outcome) observer_->device_ended(end - begin);
   enter(TaskState::on_core);
@@ -187,10 +187,10 @@ void TaskRun::device_part_ended(std::uint64_t job, Status outcome, Instant begin
 
 /// Whether the device met the fault, or the workload alone, is asked by a thread that may wait for the answer. The
 /// first job that finds the device lost stands in for the one that lost it, where no job did.
-void TaskRun::note_fault(std::uint64_t job, Errc error) noexcept {
+void TaskRun::note_fault(Errc error) noexcept {
   if (error != Errc::device_fault && error != Errc::device_lost) return;
   if (error == Errc::device_fault || control_.suspect.load() == nullptr) {
-    suspect_job_.store(job);
+    suspect_job_.store(job_.id.number);
     control_.suspect.store(this);
   }
   if (error == Errc::device_lost) control_.device_lost.store(true);

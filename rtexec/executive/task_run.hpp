@@ -49,8 +49,8 @@ class TaskRun final : public DeviceClient {
   /// Wakes both threads to look at RunControl.
   void interrupt() noexcept;
 
-  Status execute(std::uint64_t job) noexcept override;
-  void device_part_ended(std::uint64_t job, Status outcome, Instant begin, Instant end) noexcept override;
+  Status execute() noexcept override;
+  void device_part_ended(Status outcome, Instant begin, Instant end) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
@@ -84,7 +84,7 @@ class TaskRun final : public DeviceClient {
   void withdraw() noexcept;
   void end_job() noexcept;
   Status execute_after() noexcept;
-  void note_fault(std::uint64_t job, Errc error) noexcept;
+  void note_fault(Errc error) noexcept;
   void enter(TaskState state) noexcept { state_.store(state, std::memory_order_relaxed); }
 
   const std::uint32_t index_;

@@ -27,12 +27,12 @@ struct Log {
 class Client final : public DeviceClient {
  public:
   Client(Log& log, std::uint32_t task) : log_(log), task_(task) {}
-  Status execute(std::uint64_t) noexcept override {
+  Status execute() noexcept override {
     const std::lock_guard lock(log_.mutex);
     log_.started.push_back(task_);
     return {};
   }
-  void device_part_ended(std::uint64_t, Status outcome, Instant, Instant) noexcept override {
+  void device_part_ended(Status outcome, Instant, Instant) noexcept override {
     const std::lock_guard lock(log_.mutex);
     log_.outcomes.push_back(outcome ? std::nullopt : std::optional(outcome.error()));
   }
