@@ -29,16 +29,15 @@ std::vector<Key<Profile>> top_keys() {
 std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
-  const auto device_time = duration(1ns, longest_interval);
   return {
       key<P>("name", identifier(), required, "of the task; unique", &P::task),
       key<P>("workload", text(), required,
              "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
-      key<P>("wcet", device_time, required, "on the device: observed maximum times margin",
+      key<P>("wcet", time, required, "on the device: observed maximum times margin; 0ns: it is not used",
              part(&P::wcet, &Wcet::device)),
       key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
       key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),
-      key<P>("observed", device_time, required, "on the device: observed maximum", part(&P::observed, &Wcet::device)),
+      key<P>("observed", time, required, "on the device: observed maximum", part(&P::observed, &Wcet::device)),
       key<P>("observed_before", time, required, "of the CPU part before", part(&P::observed, &Wcet::before)),
       key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
       key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured",

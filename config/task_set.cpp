@@ -163,8 +163,9 @@ Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wc
 Key<Task> wcet_key() {
   using Given = std::optional<Duration>;
   return key<Task>(
-      "wcet", word_or("profile", duration(1ns, longest_interval)), "\"profile\"",
-      "worst-case execution time on the device; \"profile\": taken from the profile file",
+      "wcet", word_or("profile", duration(0ns, longest_interval)), "\"profile\"",
+      "worst-case execution time on the device; \"profile\": taken from the profile file; 0ns: a workload of one's own "
+      "that does not use the device",
       [](const Task& task) { return std::optional<Given>(task.wcet ? Given(task.wcet->device) : Given()); },
       [](Task& task, const Given& given) {
         if (given) task.wcet = Wcet{.before = 0ns, .device = *given, .after = 0ns};
@@ -323,6 +324,10 @@ void check_times(const Task& task, std::size_t i, Report& report) {
   const Place wcet = of_task(i, "wcet");
   if (report.is_bad(wcet) || report.is_bad(of_task(i, "wcet_before")) || report.is_bad(of_task(i, "wcet_after")))
     return; // the sum might overflow
+  if (!task.wcet->uses_device() && task.workload != WorkloadKind::custom)
+    report.relation({wcet, of_task(i, "workload")},
+                    assignment("wcet", task.wcet->device) + ": a " + std::string(spelling(task.workload)) +
+                        " task uses the device: write at least 1ns; only a workload of your own does without");
   const Duration sum = task.wcet->before + task.wcet->device + task.wcet->after;
   if (sum > task.deadline)
     report.relation({wcet, of_task(i, "deadline"), of_task(i, "period")},

@@ -187,7 +187,11 @@ Plan examined(Plan plan, const ResolvedSet& set, std::span<const std::size_t> ur
 class VolumeTrial {
  public:
   VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
-      : plan_(plan), set_(set), urgency_(urgency), overflow_(overflow) {}
+      : plan_(plan),
+        set_(set),
+        urgency_(urgency),
+        on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
+        overflow_(overflow) {}
 
   /// With the first ones that are proved, otherwise with those that come closest. Where the device alone has time, CPU
   /// parts may need volumes that leave it more.
@@ -208,7 +212,7 @@ class VolumeTrial {
   std::optional<Plan> searched(std::span<const Nanos> charged) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
-      for (const Volumes& volumes : swap_volumes(plan_, set_, urgency_, overflow_, eighths, charged))
+      for (const Volumes& volumes : swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged))
         if (auto proved = tried(volumes)) return proved;
       if (!device_has_time_) break;
     }
@@ -217,11 +221,11 @@ class VolumeTrial {
 
   [[nodiscard]] bool lacks_load_room(const Plan& plan, std::span<const Nanos> charged) const {
     if (rule_of(plan.swap->policy) != SwapRule::pipelined) return false;
-    DeviceSet device = device_set(plan, set_, urgency_, overflow_);
+    DeviceSet device = device_set(plan, set_, on_device_, overflow_);
     Volumes volumes;
-    for (std::size_t i = 0; i < urgency_.size(); ++i) {
-      device.tasks[i].charged = charged[urgency_[i]];
-      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[urgency_[i]].swap_slots.size()));
+    for (std::size_t i = 0; i < on_device_.size(); ++i) {
+      device.tasks[i].charged = charged[on_device_[i]];
+      volumes.push_back(static_cast<std::uint32_t>(plan.tasks[on_device_[i]].swap_slots.size()));
     }
     return without_load_room(device, volumes).has_value();
   }
@@ -247,6 +251,7 @@ class VolumeTrial {
   const Plan& plan_;
   const ResolvedSet& set_;
   std::span<const std::size_t> urgency_;
+  const std::vector<std::size_t> on_device_; // those of them that use the device
   std::uint32_t overflow_;
   std::vector<Volumes> seen_;
   bool device_has_time_ = false;

@@ -19,6 +19,12 @@ bool computes(const ResolvedSet& set) {
 /// Under a reservation the compute engine then pauses.
 bool pauses(const ResolvedSet& set) { return reserved(set.tasks) && computes(set); }
 
+/// Tasks that the scheduler hears of.
+std::size_t device_tasks(const TaskSet& tasks) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tasks.tasks, [](const Task& task) { return task.wcet->uses_device(); }));
+}
+
 Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
@@ -52,7 +58,9 @@ class DeviceCharges {
 
   /// Under reservations the scheduler decides within its window, and the compute engine may pause.
   Nanos execution(std::size_t task) const {
-    const Nanos charged = (set_.tasks.tasks[task].wcet->device + 2 * set_.board.dispatch).count();
+    const Wcet& wcet = *set_.tasks.tasks[task].wcet;
+    if (!wcet.uses_device()) return 0;
+    const Nanos charged = (wcet.device + 2 * set_.board.dispatch).count();
     return (pauses(set_) ? with_pauses(charged) : charged) + window_;
   }
 
@@ -75,7 +83,8 @@ class DeviceCharges {
   Load interruption(const Task& task, unsigned core) const {
     const bool shared = task.real_time() && core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
-    const Nanos events = reserved(set_.tasks) ? 3 * event_cost(set_.board.context_switch).count() : 0;
+    const bool decided = reserved(set_.tasks) && task.wcet->uses_device();
+    const Nanos events = decided ? 3 * event_cost(set_.board.context_switch).count() : 0;
     return {task.period.count(), events + parts, latest_move(task)};
   }
 
@@ -183,7 +192,7 @@ std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const 
   };
   const Nanos copying = service.copy->window.count();
   const Nanos deciding = service.reservation.window.count();
-  const Wide events = 3 * static_cast<Wide>(plan.tasks.size()) + traffic.in(deciding) + traffic.out(deciding);
+  const Wide events = 3 * static_cast<Wide>(device_tasks(set.tasks)) + traffic.in(deciding) + traffic.out(deciding);
   const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, set); };
   auto found = check(Thread::copy_in, *service.copy, handled(traffic.in(copying), swap.in()));
   if (!found) found = check(Thread::copy_out, *service.copy, handled(traffic.out(copying), swap.out()));
@@ -208,6 +217,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   named.set.service = service_loads(swap, plan, set);
   if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
   if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
+  if (!named.uses_device()) return; // what delays the device delays nobody
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
   if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, charges);
@@ -227,7 +237,7 @@ ServiceThread service_of(const Plan& plan, const ResolvedSet& set) {
     traffic = traffic_of(SwapCharges(plan));
     service.copy = copy_reservation;
   }
-  service.reservation = scheduler_reservation(plan.tasks.size(), set.board.context_switch, traffic);
+  service.reservation = scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
   return service;
 }
 
@@ -249,12 +259,16 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   named.set.release_jitter = set.board.release_latency.count();
   named.compute_core = set.compute_core;
   if (pauses(set)) named.set.device_delay = longest_pause;
+  const auto part_of = [&](std::size_t index) -> SwappedPart {
+    const Nanos execution = charges.execution(index);
+    if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};
+    return swapped_part(*swap, rule_of(plan.swap->policy), *blocking, plan.tasks[index].swap_slots.size(), execution,
+                        charges);
+  };
   for (const std::size_t index : urgency) {
     const Task& task = set.tasks.tasks[index];
     const Nanos execution = charges.execution(index);
-    const SwappedPart part = swap ? swapped_part(*swap, rule_of(plan.swap->policy), *blocking,
-                                                 plan.tasks[index].swap_slots.size(), execution, charges)
-                                  : SwappedPart{.device = execution};
+    const SwappedPart part = part_of(index);
     if (task.real_time()) {
       named.set.tasks.push_back({.period = task.period.count(),
                                  .deadline = task.deadline.count(),

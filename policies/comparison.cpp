@@ -13,17 +13,18 @@ std::string named(const TaskSet& tasks, std::span<const std::size_t> urgency, st
   return task ? tasks.tasks[urgency[*task]].name : "";
 }
 
-Reason reason_of(const DeviceVerdict& verdict) {
+Reason reason_of(const DeviceVerdict& verdict, const TaskSet& tasks) {
+  if (!verdict.limiting && verdict.proved && std::ranges::any_of(tasks.tasks, &Task::real_time)) return NoDevicePart{};
   if (verdict.volumes.empty()) return NoVolumesFit{};
   if (!verdict.limiting) return NoTask{};
   if (verdict.load_room) return NoLoadRoom{};
   return DeviceAlone{};
 }
 
-/// By task of the set, from by task of `urgency`.
+/// By task of the set, of so many, from by task of `urgency`.
 template <class Value, class From>
-std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency) {
-  std::vector<Value> result(values.size());
+std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency, std::size_t tasks) {
+  std::vector<Value> result(values.empty() ? 0 : tasks);
   for (std::size_t i = 0; i < values.size(); ++i) result[urgency[i]] = Value{values[i]};
   return result;
 }
@@ -35,7 +36,7 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
                         .limiting = named(tasks, urgency, verdict.limiting),
                         .left = verdict.left,
                         .right = verdict.right,
-                        .reason = reason_of(verdict),
+                        .reason = reason_of(verdict, tasks),
                         .reserve = verdict.slack,
                         .instant = verdict.instant,
                         .demand = verdict.demand,
@@ -43,9 +44,9 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
                         .blocker = named(tasks, urgency, verdict.blocker)};
   TestVerdict result = told(finding, plan.order);
   if (plan.swap)
-    for (const std::uint32_t chunks : by_task<std::uint32_t>(verdict.volumes, urgency))
+    for (const std::uint32_t chunks : by_task<std::uint32_t>(verdict.volumes, urgency, tasks.tasks.size()))
       result.swap_volumes.push_back(plan.chunk * chunks);
-  result.responses = by_task<Duration>(verdict.responses, urgency);
+  result.responses = by_task<Duration>(verdict.responses, urgency, tasks.tasks.size());
   return result;
 }
 
@@ -62,7 +63,7 @@ DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::
 } // namespace
 
 std::vector<TestVerdict> compare_device_tests(const Plan& plan, const ResolvedSet& set) {
-  const std::vector<std::size_t> urgency = by_urgency(set.tasks);
+  const std::vector<std::size_t> urgency = on_device(set.tasks, by_urgency(set.tasks));
   const auto overflow =
       plan.swap ? static_cast<std::uint32_t>((plan.demand - plan.capacity).count / plan.chunk.count) : 0;
   const DeviceSet device = device_set(plan, set, urgency, overflow);

@@ -55,17 +55,33 @@ struct CorePart {
 }
 
 /// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
-/// last parts become ready.
+/// last parts become ready. Both parts of one that does not use the device are one job.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
   for (std::size_t j = 0; j < task; ++j) {
     const StagedTask& other = set.tasks[j];
     if (other.core != set.tasks[task].core) continue;
+    if (!other.uses_device()) {
+      loads.push_back(
+          {other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
+      continue;
+    }
     loads.push_back({other.period, other.before, set.release_jitter, other.lines_before});
     loads.push_back({other.period, other.after, std::max(bounds[j].device_done, Nanos{0}), other.lines_after});
   }
   return loads;
+}
+
+/// Of a task that does not use the device: one window holds both of its parts.
+[[nodiscard]] inline StageBounds bounds_off_device(const StagedSet& set, const StagedTask& task,
+                                                   std::span<const Load> higher) {
+  const CorePart both{.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
+  const FixedPoint first = core_window(set, task.core, {task.before, task.lines_before}, higher, task.deadline);
+  const FixedPoint whole = core_window(set, task.core, both, higher, task.deadline);
+  const Nanos ready = set.release_jitter + first.value;
+  const Nanos done = set.release_jitter + whole.value;
+  return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
 } // namespace rtexec::policies

@@ -19,14 +19,17 @@ struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
   Nanos before = 0;   // on `core`
-  Nanos device = 0;   // with its swapping, where that is done one after the other
-  Nanos after = 0;    // on `core` again
+  /// With its swapping, where that is done one after the other. 0: the device is not used, and the last part follows
+  /// the first one at once
+  Nanos device = 0;
+  Nanos after = 0; // on `core` again
   unsigned core = 0;
   Nanos load = 0;                  // of its chunks, beside the execution of another job (overlap.hpp); 0: never
   Nanos lead = 0;                  // of `device`, until whose end jobs of higher priority go first
   std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
   Nanos lines_before = 0;          // of memory, that the parts move on a regulated core
   Nanos lines_after = 0;
+  [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
 };
@@ -61,12 +64,22 @@ struct StagedSet {
   [[nodiscard]] bool loads(std::size_t first) const {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
-  /// The charges of all tasks where jobs are loaded; empty: none is.
+  /// What the device takes of the time of `task` at least, whatever others do.
+  [[nodiscard]] Nanos device_time(const StagedTask& task) const {
+    return task.uses_device() ? task.on_device() + device_delay : 0;
+  }
+  /// The charges of all tasks where jobs are loaded, none to those that do not use the device; empty: none is.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
     if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
-    for (const StagedTask& task : tasks) parts.push_back({task.device, task.load});
-    return overlaps(std::move(parts), {background, background_load});
+    for (const StagedTask& task : tasks)
+      if (task.uses_device()) parts.push_back({task.device, task.load});
+    std::vector<Overlap> list = overlaps(std::move(parts), {background, background_load});
+    for (Overlap& overlap : list)
+      for (std::size_t i = 0; i < tasks.size(); ++i)
+        if (!tasks[i].uses_device())
+          overlap.tasks.insert(overlap.tasks.begin() + static_cast<std::ptrdiff_t>(i), Overlap::Charge{});
+    return list;
   }
 };
 
@@ -93,12 +106,14 @@ struct StageBounds {
 struct EdfBounds {
   /// Of all tasks; `ready` and `device_done` are the stage deadlines of the split
   std::vector<StageBounds> tasks;
-  std::vector<DemandTask> device; // the device parts with their deadlines
-  DemandAnalysis demand;
+  std::vector<std::size_t> on_device; // those of them that use the device,
+  std::vector<DemandTask> device;     // their parts there with their deadlines,
+  DemandAnalysis demand;              // and what that asks of it, by place in `device`
   [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };
 
 /// EDF device, for a split that is given: `ready`, `device_done` and `last_window` of each task; fills in the rest.
+/// What does not use the device is given with all its bounds.
 [[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
 
 /// Static-priority device, for task `i` alone, with the set's overlaps: it requests by `ready`, the tasks above as

@@ -19,6 +19,8 @@ namespace rtexec::policies {
 // ---- why a verdict is what it is ----
 
 struct NoTask {};
+/// Nor one that uses the device.
+struct NoDevicePart {};
 /// The tasks ask for a second or more in each second of the device, or of the core: no response time exists.
 struct Overload {
   std::optional<unsigned> core;
@@ -49,6 +51,7 @@ struct CoreResponseFound {
 /// End to end: the stages of the limiting task.
 struct StagesFound {
   StageBounds bounds;
+  bool on_device = true; // otherwise it has no part there
   bool by_split = false;
 };
 /// End to end: no split leaves the device its part.
@@ -117,9 +120,10 @@ struct BudgetUncharged {
 struct NoVolumesFit {};
 struct DeviceAlone {};
 
-using Reason = std::variant<NoTask, Overload, OnComputeCore, DemandFound, DeviceResponseFound, CoreResponseFound,
-                            StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort, DigestsUncharged,
-                            CopyEnginesStarved, NoLoadRoom, ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
+using Reason =
+    std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, DemandFound, DeviceResponseFound, CoreResponseFound,
+                 StagesFound, NoSplit, ReservationsFound, PartTooLong, DeadlineTooShort, DigestsUncharged,
+                 CopyEnginesStarved, NoLoadRoom, ServiceOverrun, BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
 /// `left <= right`, at the task or instant that is tightest.
 struct Finding {
@@ -179,6 +183,7 @@ struct NamedSet {
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // why no test of the device covers it
+  [[nodiscard]] bool uses_device() const { return std::ranges::any_of(set.tasks, &StagedTask::uses_device); }
   [[nodiscard]] bool pipelined() const { return swap && swap->rule == SwapRule::pipelined; }
 };
 

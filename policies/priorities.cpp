@@ -24,6 +24,11 @@ std::vector<std::size_t> by_urgency(const TaskSet& tasks) {
   return urgency;
 }
 
+std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency) {
+  std::erase_if(urgency, [&](std::size_t i) { return !tasks.tasks[i].wcet->uses_device(); });
+  return urgency;
+}
+
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
   const auto real_time =
       std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });

@@ -18,6 +18,9 @@ namespace rtexec::policies {
 /// The set as the analysis sees it, for an order of tasks.
 using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 
+/// Those of `urgency` that use the device.
+[[nodiscard]] std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency);
+
 /// Audsley's search: the lowest priority goes to the first task, in the reverse of `urgency`, that keeps its deadline
 /// there while those that are not placed yet keep theirs above it; and so on upwards. Where only the device counts, it
 /// finds an order if there is one; CPU parts make the bound of a task depend on the order above it, so the result is to

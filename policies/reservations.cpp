@@ -21,14 +21,26 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
+/// Of a task that does not use the device.
+StageBounds off_device(const StagedSet& set, const CpuWindows& windows) {
+  const Nanos ready = set.release_jitter + windows.before;
+  return {.ready = ready,
+          .device_done = ready,
+          .last_window = windows.after,
+          .done = ready + windows.after,
+          .settled = true};
+}
+
 EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows) {
   std::vector<StageBounds> splits;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    splits.push_back({.ready = set.release_jitter + windows[i].before,
-                      .device_done = set.tasks[i].deadline - windows[i].after,
-                      .last_window = windows[i].after,
-                      .done = 0,
-                      .settled = true});
+    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, windows[i]));
+    else
+      splits.push_back({.ready = set.release_jitter + windows[i].before,
+                        .device_done = set.tasks[i].deadline - windows[i].after,
+                        .last_window = windows[i].after,
+                        .done = 0,
+                        .settled = true});
   return edf_device(set, std::move(splits));
 }
 
@@ -40,6 +52,10 @@ std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::spa
   const std::vector<Overlap> overlaps = set.overlapped();
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    if (!set.tasks[i].uses_device()) {
+      bounds.push_back(off_device(set, windows[i]));
+      continue;
+    }
     const Nanos ready = set.release_jitter + windows[i].before;
     const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
     bounds.push_back({.ready = ready,
@@ -121,8 +137,8 @@ template <class Bounds> class WindowSearch {
     bool fits = std::ranges::all_of(cores_, [&](unsigned core) { return has_room(core, windows); });
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      fits = fits && windows[i].before + windows[i].after <=
-                         task.deadline - set_.release_jitter - set_.device_delay - task.on_device();
+      fits =
+          fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_time(task);
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
     Bounds bounds = evaluate_(set_, windows);
@@ -205,7 +221,7 @@ std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nano
 std::vector<Nanos> room_beside_device(const StagedSet& set) {
   std::vector<Nanos> room;
   for (const StagedTask& task : set.tasks)
-    room.push_back(std::max(task.deadline - set.release_jitter - set.device_delay - task.on_device(),
+    room.push_back(std::max(task.deadline - set.release_jitter - set.device_time(task),
                             runtime_of(task.before) + runtime_of(task.after)));
   return room;
 }

@@ -33,12 +33,14 @@ Duration down(Duration time, Factor factor) {
 
 // ---- what is changed ----
 
-void stretch_device(Task& task, Factor factor) { task.wcet->device = up(task.wcet->device, factor); }
-
 void stretch(Task& task, Factor factor) {
-  stretch_device(task, factor);
-  task.wcet->before = up(task.wcet->before, factor);
-  task.wcet->after = up(task.wcet->after, factor);
+  for (Duration* part : {&task.wcet->before, &task.wcet->device, &task.wcet->after}) *part = up(*part, factor);
+}
+
+/// Its execution on the device; of a task that does not use it, on its core.
+void stretch_main_part(Task& task, Factor factor) {
+  if (task.wcet->uses_device()) task.wcet->device = up(task.wcet->device, factor);
+  else stretch(task, factor);
 }
 
 void shrink_period(Task& task, Factor factor) {
@@ -99,8 +101,8 @@ class Search {
     for (std::size_t i = 0; i < plan_.tasks.size(); ++i)
       found.tasks.push_back(
           {.name = plan_.tasks[i].name,
-           .wcet =
-               factor(0, last_step, [i](ResolvedSet& set, Factor each) { stretch_device(set.tasks.tasks[i], each); }),
+           .wcet = factor(0, last_step,
+                          [i](ResolvedSet& set, Factor each) { stretch_main_part(set.tasks.tasks[i], each); }),
            .period =
                factor(0, -last_step, [i](ResolvedSet& set, Factor each) { shrink_period(set.tasks.tasks[i], each); })});
     found.wcet = factor(0, last_step, stretch_all);

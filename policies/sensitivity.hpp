@@ -36,7 +36,7 @@ template <class Value> struct Edge {
 
 struct TaskSensitivity {
   std::string name;
-  Edge<Factor> wcet; // of the device part: the largest
+  Edge<Factor> wcet; // of the device part, where there is one: the largest
   /// The smallest; the deadline stays, but at most the period, and shrinks along where it is the period
   Edge<Factor> period;
 };

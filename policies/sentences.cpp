@@ -54,11 +54,17 @@ std::string core_inequality(const NamedSet& named, unsigned core) {
 }
 
 std::string end_to_end_inequality(const NamedSet& named) {
+  const bool all = std::ranges::all_of(named.set.tasks, &StagedTask::uses_device);
+  const std::string alone = all              ? ""
+                            : named.reserved ? "; J + d1 + d3 <= D without a device part"
+                                             : "; J + w <= D, w = P + Q + what is above, without a device part";
   if (named.order == Order::edf)
-    return named.reserved ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
-                          : "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D";
-  return named.reserved ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
-                        : "R3 = min(R2 + w3, J + W) <= D";
+    return (named.reserved ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
+                           : "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D") +
+           alone;
+  return (named.reserved ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
+                         : "R3 = min(R2 + w3, J + W) <= D") +
+         alone;
 }
 
 /// Of a test of the device alone.
@@ -86,8 +92,10 @@ struct Words {
 
 // ---- explanations ----
 
-std::string stages(const StageBounds& bounds) {
-  return "its first part ends by " + in_ms(bounds.ready) + ", its device part by " + in_ms(bounds.device_done) +
+std::string stages(const StagesFound& found) {
+  const StageBounds& bounds = found.bounds;
+  return "its first part ends by " + in_ms(bounds.ready) +
+         (found.on_device ? ", its device part by " + in_ms(bounds.device_done) : ", without a device part") +
          ", its last part within " + in_ms(bounds.last_window);
 }
 
@@ -154,6 +162,7 @@ class Sentences {
       : finding_(finding), named_(named), task_(task_named(finding.limiting)) {}
 
   Words operator()(const NoTask&) const { return {"there is no real-time task"}; }
+  Words operator()(const NoDevicePart&) const { return {"no real-time task uses the device"}; }
   Words operator()(const NoVolumesFit&) const { return {"no volumes fit"}; }
   Words operator()(const Overload& overload) const {
     return {"the tasks ask for " + left() + " in each second of the " + resource_of(overload) + "; from " + task_ +
@@ -187,9 +196,9 @@ class Sentences {
             (regulated != named_->regulated.end() ? stalls(regulated->first, regulated->second) : "")};
   }
   Words operator()(const StagesFound& found) const {
-    if (found.by_split) return {task_ + " ends by " + sides() + ": " + stages(found.bounds)};
+    if (found.by_split) return {task_ + " ends by " + sides() + ": " + stages(found)};
     const bool unexamined = !finding_.proved && finding_.left <= finding_.right;
-    return {task_ + " ends after " + at_least(found.bounds.settled) + sides() + ": " + stages(found.bounds) +
+    return {task_ + " ends after " + at_least(found.bounds.settled) + sides() + ": " + stages(found) +
             (unexamined ? too_close : "")};
   }
   Words operator()(const NoSplit& found) const {

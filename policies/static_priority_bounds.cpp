@@ -46,6 +46,7 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
                       std::span<const StageBounds> above) {
   const StagedTask& task = set.tasks[i];
   const std::vector<Load> loads = loads_above(set, i, above);
+  if (!task.uses_device()) return bounds_off_device(set, task, loads);
   StageBounds bounds;
 
   const FixedPoint first = core_window(set, task.core, {task.before, task.lines_before}, loads, task.deadline);

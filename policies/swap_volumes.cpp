@@ -100,9 +100,9 @@ DeviceTest test_for(SwapPolicy policy, Order order) {
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
 }
 
-/// In the order of the plan.
-Volumes by_task(const Volumes& volumes, std::span<const std::size_t> urgency) {
-  Volumes result(volumes.size());
+/// In the order of the plan, of so many tasks.
+Volumes by_task(const Volumes& volumes, std::span<const std::size_t> urgency, std::size_t tasks) {
+  Volumes result(tasks);
   for (std::size_t i = 0; i < volumes.size(); ++i) result[urgency[i]] = volumes[i];
   return result;
 }
@@ -169,10 +169,11 @@ Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t o
 std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                   std::uint32_t overflow, int eighths, std::span<const Nanos> charged) {
   DeviceSet device = device_set(plan, set, urgency, overflow);
-  for (std::size_t i = 0; i < charged.size(); ++i) device.tasks[i].charged = charged[urgency[i]];
+  for (std::size_t i = 0; i < device.tasks.size() && !charged.empty(); ++i)
+    device.tasks[i].charged = charged[urgency[i]];
   for (DeviceTask& task : device.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
   std::vector<Volumes> found = volumes_for(device, test_for(plan.swap->policy, plan.order), plan.order);
-  for (Volumes& volumes : found) volumes = by_task(volumes, urgency);
+  for (Volumes& volumes : found) volumes = by_task(volumes, urgency, plan.tasks.size());
   return found;
 }
 

@@ -73,6 +73,7 @@ Finding of_test(AdmissionTest test, Finding finding) {
 /// Settles a test of the device, or of the whole, without any analysis.
 std::optional<Finding> settled(AdmissionTest test, const NamedSet& named, const Refusal& refusal) {
   if (named.names.empty()) return found(test, true, "", 0, 0, NoTask{});
+  if (test != AdmissionTest::end_to_end && !named.uses_device()) return found(test, true, "", 0, 0, NoDevicePart{});
   std::optional<Finding> finding;
   if (test == AdmissionTest::end_to_end) finding = on_compute_core(named);
   if (!finding) finding = refusal;
@@ -90,9 +91,9 @@ AdmissionTest device_test(const NamedSet& named) {
 std::size_t due_at(const EdfBounds& bounds, Nanos instant) {
   for (std::size_t i = 0; i < bounds.device.size(); ++i) {
     const DemandTask& task = bounds.device[i];
-    if (task.deadline <= instant && (instant - task.deadline) % task.period == 0) return i;
+    if (task.deadline <= instant && (instant - task.deadline) % task.period == 0) return bounds.on_device[i];
   }
-  return 0;
+  return bounds.on_device.front();
 }
 
 Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds& bounds) {
@@ -105,7 +106,7 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
   finding.instant = at.instant;
   finding.demand = bounded(at.demand);
   finding.blocking = at.blocking;
-  finding.blocker = at.blocker ? named.names[*at.blocker] : named.background;
+  finding.blocker = at.blocker ? named.names[bounds.on_device[*at.blocker]] : named.background;
   return finding;
 }
 
@@ -170,10 +171,18 @@ std::size_t least_slack(const NamedSet& named, std::span<const StageBounds> boun
   return limiting;
 }
 
+/// Of the tasks that do not use the device: the first that is late, or may be.
+std::optional<std::size_t> late_off_device(const NamedSet& named, const EdfBounds& bounds) {
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
+    if (!named.set.tasks[i].uses_device() && !bounds.tasks[i].settled) return i;
+  return std::nullopt;
+}
+
 Finding stages_found(const NamedSet& named, bool proved, std::span<const StageBounds> bounds, std::size_t limiting,
                      bool by_split) {
   return found(AdmissionTest::end_to_end, proved, named.names[limiting], bounds[limiting].done,
-               named.set.tasks[limiting].deadline, StagesFound{bounds[limiting], by_split});
+               named.set.tasks[limiting].deadline,
+               StagesFound{bounds[limiting], named.set.tasks[limiting].uses_device(), by_split});
 }
 
 // ---- reservations ----
@@ -216,7 +225,7 @@ std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   const Nanos longest = std::max(runtime_of(task.before), runtime_of(task.after));
   if (longest > longest_window) return refuse(longest, longest_window, PartTooLong{});
   const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
-  const Nanos device = task.on_device() + named.set.device_delay;
+  const Nanos device = named.set.device_time(task);
   const Nanos needed = named.set.release_jitter + parts + device;
   if (needed <= task.deadline) return std::nullopt;
   return refuse(needed, task.deadline, DeadlineTooShort{parts, device});
@@ -238,6 +247,7 @@ Finding response_finding(const NamedSet& named, const Refusal& refusal) {
   const std::vector<StageBounds> at_release(named.names.size());
   const std::vector<Overlap> overlaps = named.set.overlapped();
   for (std::size_t i = 0; i < named.names.size(); ++i) {
+    if (!named.set.tasks[i].uses_device()) continue;
     const Nanos deadline = named.set.tasks[i].deadline;
     const DeviceResponse response = static_priority_device(named.set, overlaps, i, at_release, 0);
     const bool late = response.from_release > deadline;
@@ -262,11 +272,13 @@ std::vector<Finding> core_findings(const NamedSet& named) {
 Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
   if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   if (bounds.proved()) return stages_found(named, true, bounds.tasks, least_slack(named, bounds.tasks), true);
+  if (const auto late = late_off_device(named, bounds); late && bounds.demand.proved())
+    return stages_found(named, false, bounds.tasks, *late, false);
   Finding finding = demand_found(AdmissionTest::end_to_end, named, bounds);
   const std::size_t limiting = due_at(bounds, bounds.demand.tightest.instant);
   const StagedTask& task = named.set.tasks[limiting];
   const StageBounds& split = bounds.tasks[limiting];
-  if (bounds.device[limiting].deadline < task.on_device()) {
+  if (split.device_done - split.ready - named.set.device_delay < task.on_device()) {
     finding.left = split.ready + task.on_device() + split.last_window;
     finding.right = task.deadline;
     finding.reason = NoSplit{split, task.on_device()};

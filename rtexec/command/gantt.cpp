@@ -100,6 +100,9 @@ void GanttRecorder::see(const Step& step) {
     return mark(Mark::Kind::deadline, step.job, step.nominal + tasks_.tasks[task].deadline);
   case Step::Kind::skip: return mark(Mark::Kind::dropped, step.job, step.nominal);
   case Step::Kind::execution_start: execution_ = Open{.job = step.job, .since = step.now, .owner = task}; return;
+  case Step::Kind::hand_on:
+    if (jobs_[task]) jobs_[task]->device_done = true;
+    return;
   case Step::Kind::execution_end:
     add(bar_of(Bar::Kind::device, *execution_, step.now));
     if (jobs_[task]) jobs_[task]->device_done = true;

@@ -84,7 +84,7 @@ void print_headroom(std::ostream& out, const Sensitivity& room) {
     for (const policies::TaskSensitivity& task : room.tasks) add_row(table, task.name, task.wcet, task.period);
     add_row(table, "(all)", *room.wcet, *room.period);
     table.print(out);
-    out << "  wcet of one task: its device part; of all: every part\n";
+    out << "  wcet of one task: its device part, or its parts on the core where it has none; of all: every part\n";
   }
   if (room.bandwidth) out << "Copy bandwidth: " << sentence(*room.bandwidth) << '\n';
   if (room.wcet_to_prove) out << "To prove the set, all wcets by: " << sentence(*room.wcet_to_prove) << '\n';

@@ -19,34 +19,25 @@ struct Plant {
   void step(double input) { speed += 0.2 * (input - speed); }
 };
 
-/// Holds the plant at `goal`. The sum of errors lives in device memory and survives between jobs.
+/// Holds the plant at `goal`, on its core alone: it has no part on the device, and never waits for that.
 class Controller final : public rtexec::Workload {
  public:
   Controller(Plant& plant, double goal) : plant_(plant), goal_(goal) {}
 
-  [[nodiscard]] rtexec::MemoryDemand memory() const override {
-    rtexec::MemoryDemand demand;
-    demand.add(rtexec::MemoryClass::state, rtexec::Bytes{sizeof(double)});
-    return demand;
-  }
+  [[nodiscard]] bool uses_device() const override { return false; }
+  [[nodiscard]] rtexec::MemoryDemand memory() const override { return {}; }
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
-  [[nodiscard]] std::string fingerprint() const override { return "controller-1"; }
+  [[nodiscard]] std::string fingerprint() const override { return "controller-2"; }
 
-  [[nodiscard]] rtexec::Result<> bind(rtexec::Device& device, const rtexec::Memory& memory) override {
-    if (device.gpu() != nullptr)
-      return rtexec::fail(rtexec::Errc::unsupported, "this controller computes on the host device only");
-    sum_ = reinterpret_cast<double*>(memory.state);
-    return {};
-  }
+  [[nodiscard]] rtexec::Result<> bind(rtexec::Device&, const rtexec::Memory&) override { return {}; }
+
   [[nodiscard]] rtexec::Status before(std::uint64_t) noexcept override {
-    error_ = goal_ - plant_.speed;
+    const double error = goal_ - plant_.speed;
+    sum_ += error;
+    input_ = 2 * error + 0.5 * sum_;
     return {};
   }
-  [[nodiscard]] rtexec::Status execute() noexcept override {
-    *sum_ += error_;
-    input_ = 2 * error_ + 0.5 * *sum_;
-    return {};
-  }
+  [[nodiscard]] rtexec::Status execute() noexcept override { return {}; }
   [[nodiscard]] rtexec::Status after(std::uint64_t) noexcept override {
     plant_.step(input_);
     return {};
@@ -55,8 +46,8 @@ class Controller final : public rtexec::Workload {
  private:
   Plant& plant_;
   double goal_;
-  double* sum_ = nullptr;
-  double error_ = 0, input_ = 0;
+  double sum_ = 0; // of errors
+  double input_ = 0;
 };
 
 rtexec::TaskSet task_set() {

@@ -6,31 +6,15 @@
 
 struct controller {
   rtexec_workload workload;
-  double goal, speed, error, input;
-  double* sum; /* of errors, in device memory: survives between jobs */
+  double goal, speed, input, sum; /* of errors */
 };
 
-static rtexec_code ready(void* self, const rtexec_device* device, const rtexec_memory* memory, rtexec_error* error) {
+static rtexec_code compute(void* self, uint64_t job) {
   struct controller* controller = self;
-  if (device->stream != NULL) {
-    snprintf(error->what, sizeof error->what, "this controller computes on the host device only");
-    return RTEXEC_UNSUPPORTED;
-  }
-  controller->sum = memory->state;
-  return RTEXEC_OK;
-}
-
-static rtexec_code read_speed(void* self, uint64_t job) {
-  struct controller* controller = self;
+  const double error = controller->goal - controller->speed;
   (void)job;
-  controller->error = controller->goal - controller->speed;
-  return RTEXEC_OK;
-}
-
-static rtexec_code compute(void* self) {
-  struct controller* controller = self;
-  *controller->sum += controller->error;
-  controller->input = 2 * controller->error + 0.5 * *controller->sum;
+  controller->sum += error;
+  controller->input = 2 * error + 0.5 * controller->sum;
   return RTEXEC_OK;
 }
 
@@ -53,11 +37,8 @@ const rtexec_workload* rtexec_workload_create(const char* task, const char* argu
   controller->goal = goal;
   controller->workload = (rtexec_workload){.size = sizeof controller->workload,
                                            .self = controller,
-                                           .memory = {.state = sizeof(double)},
-                                           .fingerprint = "controller-1",
-                                           .bind = ready,
-                                           .before = read_speed,
-                                           .execute = compute,
+                                           .fingerprint = "controller-2",
+                                           .before = compute,
                                            .after = apply,
                                            .destroy = free};
   return &controller->workload;

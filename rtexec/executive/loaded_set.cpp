@@ -25,6 +25,37 @@ std::string unmeasured(const TaskSet& tasks) {
   return names;
 }
 
+/// Of a workload without a part on the device; empty, or what to do.
+std::string problem_of_memory(const Workload& workload) {
+  const MemoryDemand memory = workload.memory();
+  const Bytes asked = memory.constant + memory.scratch + memory.state + memory.fixed;
+  if (workload.uses_device() || asked == Bytes{0}) return {};
+  return "its workload has no part on the device, and asks for " + to_string(asked) +
+         " of device memory; let it keep its data in memory of its own, or give it such a part";
+}
+
+/// Where a WCET gives other parts than the workload has; empty, or what to do.
+std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
+  if (wcet.uses_device() == workload.uses_device()) return {};
+  const std::string found = "its wcet is " + to_string(wcet.device) + ", and its workload has ";
+  return workload.uses_device()
+             ? found + "a part on the device; give the execution time of that, or measure it with `rtexec profile`"
+             : found +
+                   "no part on the device; set wcet = \"0ns\", and give its times on the core in wcet_before and "
+                   "wcet_after";
+}
+
+Result<> check_parts(const LoadedSet& set) {
+  std::string errors;
+  for (std::size_t i = 0; i < set.tasks.tasks.size(); ++i) {
+    const Task& task = set.tasks.tasks[i];
+    if (!task.wcet) continue; // it is being measured
+    if (const std::string problem = problem_of_parts(*task.wcet, *set.workloads[i]); !problem.empty())
+      config::add_line(errors, "task '" + task.name + "': " + problem);
+  }
+  return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
+}
+
 /// Makes the workload of each task, tuned where its tuning is known: all errors at once.
 class Loader {
  public:
@@ -56,6 +87,7 @@ class Loader {
     const std::string fingerprint = workload->fingerprint();
     auto tuned = tune(task, fingerprint, *workload);
     if (!tuned) return complain(who + tuned.error().what);
+    if (const std::string problem = problem_of_memory(*workload); !problem.empty()) return complain(who + problem);
     if (workload->constants().size() != workload->memory().constant.count)
       return complain(who + "its workload's constants() and memory().constant differ in size");
     set_.memory.push_back(workload->memory());
@@ -168,8 +200,9 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
-  if (setup.tunings) return set;
-  if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
+  if (!setup.tunings)
+    if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());
+  if (const auto checked = check_parts(set); !checked) return Unexpected(checked.error());
   return set;
 }
 

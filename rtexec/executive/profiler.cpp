@@ -20,13 +20,24 @@ constexpr double busy = 0.8;
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
+using Tunings = std::map<std::string, std::vector<std::string>>;
+
+/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since
+/// libraries that were used on it would not survive its context.
+struct Tuned {
+  std::unique_ptr<hal::Device> device;
+  Tunings tunings;
+  std::vector<bool> use_device; // by task
+};
+
 /// The task set as it is measured: every task released every `period`, or as soon after as its job before has ended.
-TaskSet measured_at(TaskSet set, Duration period) {
+TaskSet measured_at(TaskSet set, Duration period, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
   set.executive.duration.reset();
-  for (Task& task : set.tasks) {
-    if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(1), .after = {}};
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    Task& task = set.tasks[i];
+    if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(tuned.use_device[i] ? 1 : 0), .after = {}};
     task.period = task.deadline = std::max(period, sum(*task.wcet));
     task.offset = Duration(0);
     task.releases.reset();
@@ -42,15 +53,6 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-using Tunings = std::map<std::string, std::vector<std::string>>;
-
-/// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since
-/// libraries that were used on it would not survive its context.
-struct Tuned {
-  std::unique_ptr<hal::Device> device;
-  Tunings tunings;
-};
-
 Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
   auto setup = make_setup();
   if (!setup) return Unexpected(setup.error());
@@ -59,7 +61,7 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
   if (!set) return Unexpected(set.error());
   auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity));
   if (!device) return Unexpected(device.error());
-  Tuned tuned{.device = std::move(*device), .tunings = {}};
+  Tuned tuned{.device = std::move(*device), .tunings = {}, .use_device = {}};
   for (std::size_t i = 0; i < set->workloads.size(); ++i) {
     const std::string& name = set->tasks.tasks[i].name;
     auto lines = set->workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
@@ -67,6 +69,7 @@ Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const 
     });
     if (!lines) return fail(lines.error().code, "task '" + name + "': " + lines.error().what);
     tuned.tunings[name] = std::move(*lines);
+    tuned.use_device.push_back(set->workloads[i]->uses_device());
     set->workloads[i].reset();
   }
   return tuned;
@@ -94,12 +97,12 @@ Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObser
   }
 }
 
-Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> setup, const Tunings& tunings) {
+Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> setup, const Tuned& tuned) {
   if (!setup) return Unexpected(setup.error());
   setup->force = true;
   setup->copy_beside = true;
-  setup->tunings = tunings;
-  auto executive = create(measured_at(tasks, period), std::move(*setup));
+  setup->tunings = tuned.tunings;
+  auto executive = create(measured_at(tasks, period, tuned), std::move(*setup));
   if (!executive) return executive;
   if (const auto started = executive->start(); !started) return Unexpected(started.error());
   return executive;
@@ -107,8 +110,8 @@ Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> s
 
 /// What one job of each task asks of the busiest core, the device's among them, by the warm-up jobs before a
 /// run.
-Result<Duration> busiest(const TaskSet& tasks, Result<Setup> setup, const Tunings& tunings) {
-  auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tunings);
+Result<Duration> busiest(const TaskSet& tasks, Result<Setup> setup, const Tuned& tuned) {
+  auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tuned);
   if (!executive) return Unexpected(executive.error());
   const Report report = executive->stop();
   Duration most{0};
@@ -128,10 +131,9 @@ Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, con
                         const MakeSetup& make_setup) {
   const auto tuned = tune(tasks, observer, make_setup);
   if (!tuned) return Unexpected(tuned.error());
-  const auto round = busiest(tasks, make_setup(), tuned->tunings);
+  const auto round = busiest(tasks, make_setup(), *tuned);
   if (!round) return Unexpected(round.error());
-  auto executive =
-      started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), tuned->tunings);
+  auto executive = started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), *tuned);
   if (!executive) return Unexpected(executive.error());
   if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return Unexpected(ran.error());
   const Report report = executive->stop();

@@ -130,7 +130,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   end_.requested = ready;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  if (!prepared) return device_part_ended(prepared, ready, ready);
+  if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready);
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
@@ -138,7 +138,9 @@ void TaskRun::start_job(const Job& job) noexcept {
                  .deadline = job.nominal + plan_.device_done_by});
 }
 
+/// What does not use the device is not known there: it ends by itself.
 void TaskRun::withdraw() noexcept {
+  if (!uses_device_) return;
   driver_->post({.kind = Event::Kind::job_withdrawn, .job = job_.id, .now = hal::now(), .deadline = {}});
 }
 
@@ -180,7 +182,7 @@ void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end) noex
   end_.device_end = end;
   if (!outcome) note_fault(outcome.error());
   if (observer_ == nullptr) warm_up_.device.store((end - begin).count());
-  else if (outcome) observer_->device_ended(end - begin);
+  else if (outcome && uses_device_) observer_->device_ended(end - begin);
   enter(TaskState::on_core);
   handshake_.give_back();
 }

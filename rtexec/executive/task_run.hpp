@@ -1,5 +1,6 @@
 // One task while it runs: a release thread that starts each job on the grid and executes its first CPU part, and a
-// completion thread that executes the second one. The device part in between is driven by the DeviceDriver.
+// completion thread that executes the second one. The device part in between is driven by the DeviceDriver; where the
+// workload has none, the release thread hands its job to the completion thread itself.
 //
 // Two threads, so that a release is seen in time while the job before it is still unfinished, and so that each part can
 // have a SCHED_DEADLINE reservation of its own.
@@ -26,6 +27,7 @@ class TaskRun final : public DeviceClient {
         task_(task),
         plan_(plan),
         workload_(workload),
+        uses_device_(workload.uses_device()),
         control_(control),
         statistics_(task, plan, control.missed) {}
 
@@ -91,6 +93,7 @@ class TaskRun final : public DeviceClient {
   const Task& task_;
   const PlannedTask& plan_;
   Workload& workload_;
+  const bool uses_device_;
   RunControl& control_;
   DeviceDriver* driver_ = nullptr;
   BandwidthControl* bandwidth_ = nullptr;

@@ -192,7 +192,8 @@ std::optional<Duration> Adversary::lateness(const Step& step) {
     return took - bound;
   };
   switch (step.kind) {
-  case Step::Kind::request: return against(Part::before, task.ready_by);
+  case Step::Kind::request:
+  case Step::Kind::hand_on: return against(Part::before, task.ready_by);
   case Step::Kind::execution_end: return against(Part::device, task.device_done_by);
   case Step::Kind::completion: return against(Part::after, *task.response_bound);
   default: return std::nullopt;

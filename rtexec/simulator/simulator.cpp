@@ -275,6 +275,10 @@ class Simulation {
     core.ready.erase(core.ready.begin());
     core.running.reset();
     core.ends_at = never;
+    if (first && !run.abandoned && !plan_.tasks[task].wcet.uses_device()) {
+      observe(Step::Kind::hand_on, task);
+      return begin_core_part(task, Phase::after, Part::after);
+    }
     dispatch(core);
     if (!first || run.abandoned) return end_job(task);
     observe(Step::Kind::request, task);

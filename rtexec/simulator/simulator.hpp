@@ -30,6 +30,7 @@ struct Step {
     release, // the job starts; it is `nominal` that its deadline counts from
     skip,    // the release at `nominal` is dropped; `job` is the one to come
     request, // the first part is done: the job wants the device
+    hand_on, // the first part is done, and the last one begins: the task does not use the device
     execution_start,
     execution_end,
     completion,

@@ -47,6 +47,10 @@ void Tracer::see(const Step& step) {
     return write(traces::job_release, job, step.nominal, now, step.nominal + task.deadline);
   case Kind::skip: return write(traces::job_skip, job.task, step.nominal, now);
   case Kind::request: return request(step);
+  case Kind::hand_on:
+    end_first_part(job, now);
+    progress_[job.task].device_done = true;
+    return;
   case Kind::execution_start: return write(traces::device_begin, job, now);
   case Kind::execution_end:
     progress_[job.task].device_done = true;

@@ -23,6 +23,7 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] static Result<std::unique_ptr<Workload>> load(const Task& task);
   ~CustomWorkload() override;
 
+  [[nodiscard]] bool uses_device() const override { return workload_.execute != nullptr; }
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;

@@ -251,12 +251,16 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].deadline = Duration::min(); }},
         Mistake{"task 'a': deadline = \"101ms\": longer than the period, 100ms",
                 [](TaskSet& s) { s.tasks[0].deadline = 101ms; }},
-        Mistake{"task 'a': wcet = \"9223372036.854775807s\": out of range: at least 1ns, at most 60min",
+        Mistake{"task 'a': wcet = \"9223372036.854775807s\": out of range: at least 0ns, at most 60min",
                 [](TaskSet& s) { s.tasks[0].wcet->device = Duration::max(); }},
         Mistake{"task 'a': wcet_before = \"-1ns\": out of range: at least 0ns, at most 60min",
                 [](TaskSet& s) { s.tasks[0].wcet->before = -1ns; }},
         Mistake{"task 'a': wcet = \"10ms\": the parts of a job take 101ms in all, longer than the deadline, 100ms",
                 [](TaskSet& s) { s.tasks[0].wcet->after = 90ms; }},
+        Mistake{
+            "task 'a': wcet = \"0ns\": a synthetic task uses the device: write at least 1ns; only a workload of your "
+            "own does without",
+            [](TaskSet& s) { s.tasks[0].wcet->device = 0ns; }},
         Mistake{"task 'a': core = 1024: out of range: at least 0, at most 1023",
                 [](TaskSet& s) { s.tasks[0].core = 1024; }},
         Mistake{"task 'a': priority = 100: out of range: at least 1, at most 99",
@@ -290,6 +294,15 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.device.swap_cost.in_fixed = -1ns; }},
         Mistake{"[executive] duration = \"0ns\": out of range: at least 1ms, at most 8640000s",
                 [](TaskSet& s) { s.executive.duration = 0s; }}));
+
+TEST(TaskSetInCode, AWorkloadOfOnesOwnDoesWithoutTheDevice) {
+  TaskSet set = set_of({synthetic("a")});
+  set.tasks[0].workload = WorkloadKind::custom;
+  set.tasks[0].footprint.reset();
+  set.tasks[0].wcet->device = 0ns;
+  EXPECT_TRUE(validate(set));
+  EXPECT_FALSE(set.tasks[0].wcet->uses_device());
+}
 
 TEST(TaskSetInCode, WithDeadlineLeftOutIsToldSo) {
   TaskSet set = set_of({synthetic("a")});

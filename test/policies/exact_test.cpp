@@ -161,7 +161,7 @@ TinySet random_staged(std::mt19937& random, Order order, int longest_first_part)
     const int period = draw(random, 5, n == 2 ? 18 : 13);
     const TinyTask task{.period = period,
                         .before = draw(random, 1, longest_first_part),
-                        .device = draw(random, 1, 3),
+                        .device = draw(random, 0, 9) < 2 ? 0 : draw(random, 1, 3),
                         .after = draw(random, 1, 2),
                         .device_rank = order == Order::edf ? 0 : i,
                         .device_done_by = 0,
@@ -250,6 +250,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},
                     Broken{"static_one_job_less", Order::static_priority, {.one_job_less = true}},
                     Broken{"static_suspension", Order::static_priority, {.suspension = true}},
+                    Broken{"static_off_device", Order::static_priority, {.off_device = true}},
+                    Broken{"edf_off_device", Order::edf, {.off_device = true}},
                     Broken{"edf_device_blocking", Order::edf, {.device_blocking = true}},
                     Broken{"edf_stage_deadline", Order::edf, {.stage_deadline = true}}),
     [](const auto& broken) { return std::string(broken.param.name); });

@@ -49,14 +49,15 @@ class Explorer {
     if (seen_.insert(key(state)).second) open_.push_back(std::move(state));
   }
 
-  /// The tasks whose parts execute: on each core the first one that can, and the one on the device.
+  /// The tasks whose parts execute: on each core the first one that can, and the one on the device. What has had all of
+  /// its time ends now, whoever has the core.
   std::vector<std::size_t> executing(const State& state) const {
     std::vector<std::size_t> list;
     std::array<bool, 2> taken{};
     for (std::size_t i = 0; i < state.size(); ++i) {
       const bool cpu = state[i].stage == Stage::before || state[i].stage == Stage::after;
       if (state[i].stage == Stage::device ||
-          (cpu && !std::exchange(taken[static_cast<std::size_t>(tasks_[i].core)], true)))
+          (cpu && (state[i].left == 0 || !std::exchange(taken[static_cast<std::size_t>(tasks_[i].core)], true))))
         list.push_back(i);
     }
     return list;
@@ -75,8 +76,10 @@ class Explorer {
   /// The part ends, now; what comes next begins.
   void end_part(State state, std::size_t i) {
     TaskState& task = state[i];
-    if (task.stage == Stage::before) task = {task.since, Stage::queued, tasks_[i].device};
-    else if (task.stage == Stage::device && tasks_[i].after > 0) task = {task.since, Stage::after, tasks_[i].after};
+    const bool asks = tasks_[i].device > 0;
+    if (task.stage == Stage::before && asks) task = {task.since, Stage::queued, tasks_[i].device};
+    else if (task.stage == (asks ? Stage::device : Stage::before) && tasks_[i].after > 0)
+      task = {task.since, Stage::after, tasks_[i].after};
     else {
       worst_[i] = std::max(worst_[i], task.since);
       task = {task.since, Stage::idle, 0};

@@ -10,7 +10,7 @@ namespace rtexec::test {
 struct TinyTask {
   int period = 1;
   int before = 0; // CPU parts; with 0 the job asks for the device at once, or ends with it
-  int device = 0;
+  int device = 0; // 0: what has a part before never asks for the device
   int after = 0;
   int device_rank = 0; // smaller first, then the earlier release + device_done_by, then the lower index
   int device_done_by = 0;

@@ -19,6 +19,7 @@ struct Faults {
   bool suspension = false;       // the joint window leaves out the time on the device
   bool stage_deadline = false;   // EDF: the device part is given the whole deadline
   bool release_jitter = false;   // timers are exact
+  bool off_device = false;       // tasks that do not use the device bring only their first parts
 };
 
 /// Ends of the three parts after the nominal release.
@@ -47,8 +48,10 @@ inline Time window(const StagedSet& set, std::size_t i, Time own, const std::vec
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
       if (other.core != set.tasks[i].core) continue;
-      sum += ceiling(w + (faults.release_jitter ? 0 : set.release_jitter), other.period) * other.before;
-      sum += ceiling(w + (faults.last_part_jitter ? 0 : third[j]), other.period) * other.after;
+      const Time released = ceiling(w + (faults.release_jitter ? 0 : set.release_jitter), other.period);
+      sum += released * other.before;
+      if (other.device == 0) sum += faults.off_device ? 0 : released * other.after;
+      else sum += ceiling(w + (faults.last_part_jitter ? 0 : third[j]), other.period) * other.after;
     }
     if (sum > set.tasks[i].deadline) return none;
     if (sum == w) return w;
@@ -116,7 +119,7 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
   const Time top = slope_bound(deadlines, set);
   if (top == none) return false;
   for (std::size_t k = 0; k < deadlines.size(); ++k)
-    for (Time t = deadlines[k]; t <= top; t += set.tasks[k].period) {
+    for (Time t = deadlines[k]; t <= top && set.tasks[k].device > 0; t += set.tasks[k].period) {
       Time sum = 0;
       Time blocking = faults.device_blocking ? 0 : set.background;
       for (std::size_t i = 0; i < deadlines.size(); ++i) {
@@ -143,6 +146,13 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
     const Time w1 = window(set, i, task.before, third, faults);
     if (w1 == none) return std::nullopt;
     first.push_back(jitter + w1);
+    if (task.device == 0) {
+      const Time both = window(set, i, task.before + task.after, third, faults);
+      if (both == none || jitter + both > task.deadline) return std::nullopt;
+      third.push_back(none);
+      bounds.push_back({first[i], first[i], jitter + both});
+      continue;
+    }
     const auto device = device_end(set, i, first, faults);
     if (!device) return std::nullopt;
     const Time w3 = window(set, i, task.after, third, faults);
@@ -171,6 +181,14 @@ inline bool demand_holds(const StagedSet& set, const std::vector<Time>& deadline
     const Time w1 = window(set, i, task.before, device_done, faults);
     const Time w3 = window(set, i, task.after, device_done, faults);
     if (w1 == none || w3 == none) return std::nullopt;
+    if (task.device == 0) {
+      const Time jitter = faults.release_jitter ? 0 : set.release_jitter;
+      const Time both = window(set, i, task.before + task.after, device_done, faults);
+      if (both == none || jitter + both > task.deadline) return std::nullopt;
+      deadlines.push_back(task.deadline); // no job is due then
+      bounds.push_back({jitter + w1, jitter + w1, jitter + both});
+      continue;
+    }
     if (device_done[i] == 0) device_done[i] = task.deadline - w3;
     const Time ready = (faults.release_jitter ? 0 : set.release_jitter) + w1;
     deadlines.push_back(faults.stage_deadline ? device_done[i] : device_done[i] - ready);

@@ -115,6 +115,7 @@ class Truth {
     }
     case Step::Kind::skip: ++skips[id.task]; return;
     case Step::Kind::request: jobs.at(id).ready = step.now; return;
+    case Step::Kind::hand_on: jobs.at(id).ready = jobs.at(id).device_begin = jobs.at(id).device_end = step.now; return;
     case Step::Kind::execution_start:
       jobs.at(id).device_begin = step.now;
       executions_.push_back({id, step.now, run_.outcome.end});
@@ -288,7 +289,8 @@ void expect_distributions(const Truth& truth, std::uint32_t task, const TaskAnal
     if (last) arrivals.push_back(job.nominal - *last);
     last = job.nominal;
     if (job.ready || (job.start && job.outcome == JobOutcome::aborted)) before.push_back(job.before);
-    if (job.device_end) device.push_back(*job.device_end - *job.device_begin);
+    if (job.device_end && truth.run().plan.tasks[task].wcet.uses_device())
+      device.push_back(*job.device_end - *job.device_begin);
     if (job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late) after.push_back(job.after);
   }
   expect_distribution(found.stages[0].times, before);

@@ -53,6 +53,7 @@ struct Own {
     workload.self = this;
     workload.memory.state = 100;
     workload.fingerprint = "own";
+    workload.execute = [](void*) { return RTEXEC_OK; };
     workload.after = [](void* self, std::uint64_t) {
       ++static_cast<Own*>(self)->jobs;
       return RTEXEC_OK;
@@ -129,6 +130,27 @@ TEST(CApi, ATaskOfTheProgramNeedsItsWorkload) {
   EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
   EXPECT_EQ(error.code, RTEXEC_UNSUPPORTED);
   EXPECT_STREQ(error.what, "task 'own': not on a Sunday");
+}
+
+TEST(CApi, WithoutExecuteThereIsNoPartOnTheDevice) {
+  Own own;
+  own.workload.execute = nullptr;
+  const auto given = own.given();
+  const auto setup = setup_with(given);
+  rtexec_error error{};
+  EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("asks for 100B of device memory"));
+  own.workload.memory.state = 0;
+  EXPECT_EQ(rtexec_create(parse().get(), &setup, &error), nullptr);
+  EXPECT_THAT(error.what, HasSubstr("set wcet = \"0ns\""));
+  std::string without = task_set;
+  without.replace(without.find("wcet = '1ms'"), 12, "wcet = '0ns'");
+  const ExecutiveHandle executive(rtexec_create(parse(without).get(), &setup, &error));
+  ASSERT_TRUE(executive) << error.what;
+  ASSERT_EQ(rtexec_start(executive.get(), &error), RTEXEC_OK) << error.what;
+  EXPECT_TRUE(rtexec_wait(executive.get(), -1));
+  const auto report = nlohmann::json::parse(rtexec_stop(executive.get(), &error));
+  EXPECT_EQ(report["tasks"][0]["completed"].get<int>() + 1, own.jobs);
 }
 
 TEST(CApi, RunsAndReports) {

@@ -37,13 +37,13 @@ void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t lon
   task.on_overrun = static_cast<OnOverrun>(draw(random, 0, chance(random, 10) ? 4 : 3));
   if (chance(random, 20)) task.criticality = Criticality::best_effort;
   planned.wcet = {.before = Duration(draw(random, 0, longest)),
-                  .device = Duration(draw(random, 1, longest)),
+                  .device = Duration(chance(random, 15) ? 0 : draw(random, 1, longest)),
                   .after = Duration(draw(random, 0, longest))};
   planned.core = static_cast<unsigned>(draw(random, 0, 2));
   planned.core_rank = rank;
   const bool best_effort = task.criticality == Criticality::best_effort;
   planned.device_rank = run.plan.order == Order::edf ? best_effort : rank;
-  if (run.plan.swap)
+  if (run.plan.swap && planned.wcet.uses_device())
     for (auto left = static_cast<unsigned>(draw(random, 0, 5)), slot = 0U; slot < left; ++slot)
       planned.swap_slots.push_back({.slot = slot, .copied_out = chance(random, 50)});
 }
@@ -200,6 +200,10 @@ class Writer {
     case Step::Kind::release: return release(step);
     case Step::Kind::skip: add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal; return;
     case Step::Kind::request: return request(step);
+    case Step::Kind::hand_on:
+      end_first_part(step.job, step.now);
+      progress.device_done = true;
+      return;
     case Step::Kind::execution_start: add(RecordKind::device_begin, step.job, step.now); return;
     case Step::Kind::execution_end:
       progress.device_done = true;

@@ -102,7 +102,7 @@ StagedSet random_set(Random& random) {
     set.tasks.push_back({.period = period,
                          .deadline = chance(random, 60) ? period : draw(random, period * 2 / 3, period),
                          .before = part(),
-                         .device = draw(random, 1, period / n),
+                         .device = chance(random, 15) ? 0 : draw(random, 1, period / n),
                          .after = part(),
                          .core = static_cast<unsigned>(draw(random, 0, cores - 1))});
   }
@@ -118,7 +118,8 @@ std::optional<StagedSet> at_the_edge(const StagedSet& original, const Analysis& 
   while (high - low > 2) {
     const std::int64_t middle = (low + high) / 2;
     StagedSet set = original;
-    for (StagedTask& task : set.tasks) task.device = std::max<std::int64_t>(1, task.device * middle / 64);
+    for (StagedTask& task : set.tasks)
+      if (task.uses_device()) task.device = std::max<std::int64_t>(1, task.device * middle / 64);
     const bool accepted = analysis.accepts(set);
     (accepted ? low : high) = middle;
     if (accepted) best = std::move(set);
@@ -185,6 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"static_last_part_jitter", Order::static_priority, {.last_part_jitter = true}},
                     Broken{"static_first_job_only", Order::static_priority, {.first_job_only = true}},
                     Broken{"static_suspension", Order::static_priority, {.suspension = true}},
+                    Broken{"static_off_device", Order::static_priority, {.off_device = true}},
+                    Broken{"edf_off_device", Order::edf, {.off_device = true}},
                     Broken{"static_release_jitter", Order::static_priority, {.release_jitter = true}},
                     Broken{"edf_device_blocking", Order::edf, {.device_blocking = true}},
                     Broken{"edf_last_part_jitter", Order::edf, {.last_part_jitter = true}},

@@ -182,15 +182,17 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     task.priority = 90 - static_cast<int>(i);
     task.wcet = Wcet{Duration(draw(random, 0, cpu)), Duration(draw(random, 1, shape.longest_execution)),
                      Duration(draw(random, 0, cpu))};
-    const auto chunks = swaps && !chance(random, shape.without_chunks)
+    const bool uses_device = i == 0 || !chance(random, 12);
+    if (!uses_device) task.wcet->device = Duration(0);
+    const auto chunks = swaps && uses_device && !chance(random, shape.without_chunks)
                             ? static_cast<std::uint64_t>(draw(random, 1, shape.most_chunks))
                             : 0;
     const std::uint64_t constants =
         classes == 0   ? 0
         : classes == 1 ? chunks
                        : static_cast<std::uint64_t>(draw(random, 0, static_cast<std::int64_t>(chunks)));
-    const auto own_fixed = static_cast<std::uint64_t>(draw(random, 0, 2)),
-               own_scratch = static_cast<std::uint64_t>(chance(random, 30) ? draw(random, 0, 2) : 0);
+    const auto own_fixed = static_cast<std::uint64_t>(uses_device ? draw(random, 0, 2) : 0),
+               own_scratch = static_cast<std::uint64_t>(uses_device && chance(random, 30) ? draw(random, 0, 2) : 0);
     set.memory.push_back({.constant = chunk * constants,
                           .scratch = chunk * own_scratch,
                           .state = chunk * (chunks - constants),

@@ -54,6 +54,7 @@ TEST(CustomWorkload, CallsTheFunctionsItWasGiven) {
   const rtexec_workload given = logging(log);
   {
     const auto workload = CustomWorkload::adopt(&given).value();
+    EXPECT_TRUE(workload->uses_device());
     EXPECT_EQ(workload->memory().constant, Bytes{3});
     EXPECT_EQ(workload->memory().scratch, Bytes{10});
     EXPECT_EQ(workload->memory().state, Bytes{20});
@@ -73,6 +74,7 @@ TEST(CustomWorkload, PartsMayBeAbsent) {
   given.size = sizeof given;
   given.fingerprint = "nothing";
   const auto workload = CustomWorkload::adopt(&given).value();
+  EXPECT_FALSE(workload->uses_device());
   EXPECT_TRUE(workload->before(0));
   EXPECT_TRUE(workload->execute());
   EXPECT_TRUE(workload->after(0));

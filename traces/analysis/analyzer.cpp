@@ -153,6 +153,7 @@ void Analyzer::end_part(const Record& record, Stage TaskStatistics::*stage, Gant
   if (job == nullptr) return;
   const bool first = kind == GanttBar::Kind::before;
   if (first) take_step(*task, &JobProgress::cpu_end, record.at);
+  if (first && !task->setup().wcet.uses_device()) job->device_begin = job->device_end = record.at; // of no length
   (first ? job->executed_before : job->executed_after) = record.executed;
   (task->*stage).add(record.executed, record.job.number, record.at);
   const auto* part =

@@ -54,18 +54,18 @@ Result<Measured> measured_profile(const Analysis& analysis, const MeasuredOption
     if (const std::string why = why_not(task); !why.empty())
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
     std::array<Choice, 3> choices;
+    const Duration least(task.setup.wcet.uses_device() ? 1 : 0);
     for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = choose(task.stages[i], options);
-    measured.profile.entries.push_back({.task = task.setup.name,
-                                        .workload = task.setup.workload,
-                                        .wcet = {.before = choices[0].wcet,
-                                                 .device = std::max(choices[1].wcet, Duration(1)),
-                                                 .after = choices[2].wcet},
-                                        .observed = {.before = task.stages[0].times.max,
-                                                     .device = std::max(task.stages[1].times.max, Duration(1)),
-                                                     .after = task.stages[2].times.max},
-                                        .samples = task.completed,
-                                        .margin = options.margin,
-                                        .tuning = task.setup.tuning});
+    measured.profile.entries.push_back(
+        {.task = task.setup.name,
+         .workload = task.setup.workload,
+         .wcet = {.before = choices[0].wcet, .device = std::max(choices[1].wcet, least), .after = choices[2].wcet},
+         .observed = {.before = task.stages[0].times.max,
+                      .device = std::max(task.stages[1].times.max, least),
+                      .after = task.stages[2].times.max},
+         .samples = task.completed,
+         .margin = options.margin,
+         .tuning = task.setup.tuning});
     measured.rules.push_back(task.setup.name + ": before: " + choices[0].rule + "; device: " + choices[1].rule +
                              "; after: " + choices[2].rule);
   }

@@ -123,8 +123,11 @@ enum class ThreadPolicy { automatic, fifo, deadline };
 /// Worst-case execution times of the three parts of a job: on its core, on the device, on its core again.
 struct Wcet {
   Duration before{0};
+  /// 0: jobs never ask for the device, and the last part follows the first one at once (Workload::uses_device). Only
+  /// for custom tasks.
   Duration device{0};
   Duration after{0};
+  [[nodiscard]] bool uses_device() const noexcept { return device > Duration(0); }
 };
 
 struct Task {

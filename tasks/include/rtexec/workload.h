@@ -65,7 +65,8 @@ typedef struct rtexec_workload {
 
   /* The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block. One
    * job, number 0, is run for warming up before the first release. Other answers than RTEXEC_OK: the job failed, which
-   * counts as a miss. Null: there is no such part. */
+   * counts as a miss. Null: there is no such part. Without execute() a job never queues for the device: its WCET there
+   * is 0, and memory must be all zero. */
   rtexec_code (*before)(void* self, uint64_t job); /* on the task's core */
   rtexec_code (*execute)(void* self);              /* on the device's compute engine; returns when its work is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */

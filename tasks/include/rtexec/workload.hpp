@@ -48,6 +48,10 @@ class RTEXEC_API Workload {
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
+  /// Whether its jobs have a part on the device, for all its life. False: they do not queue for it, after() follows
+  /// before() at once, execute() is never called, and memory() must ask for nothing. Its task's WCET on the device is
+  /// 0.
+  [[nodiscard]] virtual bool uses_device() const { return true; }
   /// Device memory that it needs; the same at every call after use() and tune().
   [[nodiscard]] virtual MemoryDemand memory() const = 0;
   /// The bytes that the constants must hold, MemoryDemand::constant of them, to be copied to the device before the
@@ -79,7 +83,7 @@ class RTEXEC_API Workload {
   // before().
   /// On the task's core: fetches and prepares the input of job `job`.
   [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
-  /// On the device's compute engine: returns when the work is done.
+  /// On the device's compute engine: returns when the work is done. Not called where uses_device() is false.
   [[nodiscard]] virtual Status execute() noexcept = 0;
   /// On the task's core: takes the outputs.
   [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;
