@@ -267,7 +267,6 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   };
   for (const std::size_t index : urgency) {
     const Task& task = set.tasks.tasks[index];
-    const Nanos execution = charges.execution(index);
     const SwappedPart part = part_of(index);
     if (task.real_time()) {
       named.set.tasks.push_back({.period = task.period.count(),
