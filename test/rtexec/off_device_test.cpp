@@ -116,6 +116,8 @@ TEST_P(OffDeviceInEachOrder, IsPlannedOnItsCoreAlone) {
   EXPECT_LT(*task.response_bound, 10ms);
 }
 
+/// A late part holds the core of its release thread: by the time that looks at the next release, its job may have
+/// ended, late.
 TEST_P(OffDeviceInEachOrder, AnAbandonedJobEndsAndTheRunGoesOn) {
   for (auto* part : {&calls->before_ns, &calls->after_ns}) {
     part->store(std::chrono::nanoseconds(25ms).count());
@@ -124,8 +126,10 @@ TEST_P(OffDeviceInEachOrder, AnAbandonedJobEndsAndTheRunGoesOn) {
     set.tasks[0].on_overrun = OnOverrun::abort_job;
     const Report report = run(set);
     part->store(0);
-    EXPECT_GT(report.tasks[0].aborted, 3u);
-    EXPECT_EQ(report.tasks[0].failed, 0u);
+    const TaskReport& task = report.tasks[0];
+    EXPECT_GT(task.aborted + task.completed, 3u);
+    EXPECT_GE(task.missed, task.aborted + task.completed) << "every job is late";
+    EXPECT_EQ(task.failed, 0u);
     EXPECT_EQ(to_string(report.stopped_by), "duration");
   }
 }

@@ -73,12 +73,21 @@ TEST(Simulator, OneJobPassesThroughItsParts) {
 }
 
 TEST(Simulator, CoresArePreemptive) {
-  Scene scene = scene_of(Order::edf, {task_of(100, 2, 0, 0), task_of(100, 10, 0, 0)});
+  Scene scene = scene_of(Order::edf, {task_of(100, 2, 1, 0), task_of(100, 10, 1, 0)});
   scene.tasks.tasks[0].offset = Duration(4);
   EXPECT_THAT(
       log_of(scene, until(50)),
-      ElementsAre("0 t1.0 release", "4 t0.0 release", "6 t0.0 request", "6 t0.0 start", "6 t0.0 end",
-                  "6 t0.0 completion", "12 t1.0 request", "12 t1.0 start", "12 t1.0 end", "12 t1.0 completion"));
+      ElementsAre("0 t1.0 release", "4 t0.0 release", "6 t0.0 request", "6 t0.0 start", "7 t0.0 end",
+                  "7 t0.0 completion", "12 t1.0 request", "12 t1.0 start", "13 t1.0 end", "13 t1.0 completion"));
+}
+
+/// Nothing less urgent executes between the two parts, and the device scheduler hears of nothing.
+TEST(Simulator, WithoutADevicePartTheLastPartFollowsTheFirstAtOnce) {
+  const Scene scene = scene_of(Order::edf, {task_of(100, 2, 0, 3), task_of(100, 4, 1, 0)});
+  EXPECT_THAT(log_of(scene, until(50)),
+              ElementsAre("0 t0.0 release", "0 t1.0 release", "2 t0.0 hand-on", "5 t0.0 completion", "9 t1.0 request",
+                          "9 t1.0 start", "10 t1.0 end", "10 t1.0 completion"));
+  EXPECT_EQ(simulate(scene.tasks, scene.plan, until(50)).events, 2u) << "of the other task";
 }
 
 TEST(Simulator, CoresAreIndependent) {

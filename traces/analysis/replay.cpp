@@ -67,6 +67,7 @@ Replay::Replay(const RunSetup& setup) : scheduler_(why_not(setup).empty() ? plan
   for (const TaskSetup& each : setup.tasks) names_.push_back(each.name);
   frames_ = setup.swap ? setup.swap->frames : 0;
   cut_off_ = setup.simulated;
+  released_ = setup.simulated;
   result_.not_replayed = why_not(setup);
 }
 
@@ -138,7 +139,8 @@ void Replay::check_cause(const Event& input) {
   if (input.kind == Event::Kind::job_requested) {
     if (!requested_ || requested_->job != input.job || requested_->at != input.now ||
         requested_->deadline != input.deadline)
-      return differ("'" + text(input) + "' is given to the core, but no such request is recorded");
+      return next_input_ == 0 ? begin_in_the_middle()
+                              : differ("'" + text(input) + "' is given to the core, but no such request is recorded");
     return requested_.reset();
   }
   const auto kind = input.kind == Event::Kind::execution_done ? Action::Kind::start_execution

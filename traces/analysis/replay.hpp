@@ -65,7 +65,7 @@ class Replay {
   std::span<const policies::Action> unrecorded_; // of what the last input caused
   std::uint64_t next_input_ = 0;
   bool cut_off_ = false;          // what is under way at the end of the run: a simulated one
-  bool released_ = false;         // the warm-up, of which only decisions are recorded, is over
+  bool released_ = false;         // the warm-up, of which only decisions are recorded, is over, or there was none
   std::array<Engine, 3> engines_; // execution, copy in, copy out
   /// By task: the job that has ended its first part, and has not requested the device yet
   std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;
