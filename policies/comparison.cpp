@@ -21,14 +21,6 @@ Reason reason_of(const DeviceVerdict& verdict, const TaskSet& tasks) {
   return DeviceAlone{};
 }
 
-/// By task of the set, of so many, from by task of `urgency`.
-template <class Value, class From>
-std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency, std::size_t tasks) {
-  std::vector<Value> result(values.empty() ? 0 : tasks);
-  for (std::size_t i = 0; i < values.size(); ++i) result[urgency[i]] = Value{values[i]};
-  return result;
-}
-
 TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskSet& tasks,
                      std::span<const std::size_t> urgency) {
   const Finding finding{.test = verdict.test,
@@ -43,10 +35,10 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
                         .blocking = verdict.blocking,
                         .blocker = named(tasks, urgency, verdict.blocker)};
   TestVerdict result = told(finding, plan.order);
-  if (plan.swap)
+  if (plan.swap && !verdict.volumes.empty())
     for (const std::uint32_t chunks : by_task<std::uint32_t>(verdict.volumes, urgency, tasks.tasks.size()))
       result.swap_volumes.push_back(plan.chunk * chunks);
-  result.responses = by_task<Duration>(verdict.responses, urgency, tasks.tasks.size());
+  if (!verdict.responses.empty()) result.responses = by_task<Duration>(verdict.responses, urgency, tasks.tasks.size());
   return result;
 }
 

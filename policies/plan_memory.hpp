@@ -18,7 +18,7 @@ namespace rtexec::policies {
 ///
 /// demand, pipelined and none: what tasks keep (constants, state and fixed) + the largest scratch, since one job
 /// executes at a time and all scratch is the same chunks. The other policies do not tell classes apart: all memory of
-/// all tasks. chunk: the set's or the board's; min and mo-vmm: at most 2 MiB, the smallest that GPUs have.
+/// all tasks.
 ///
 /// bad_input: more capacity than the board has, none that is known, a chunk of no size, more chunks than can be
 /// counted, a memory policy that the board lacks, a swap volume that is too large, no cost of swapping in chunks of

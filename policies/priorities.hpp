@@ -15,6 +15,15 @@ namespace rtexec::policies {
 /// priorities begin deadline-monotonic.
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
+/// By task of a set of so many, from by place in `urgency`; of a task that is not in it: nothing.
+template <class Value, class From>
+[[nodiscard]] std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency,
+                                         std::size_t tasks) {
+  std::vector<Value> result(tasks);
+  for (std::size_t i = 0; i < values.size(); ++i) result[urgency[i]] = Value{values[i]};
+  return result;
+}
+
 /// The set as the analysis sees it, for an order of tasks.
 using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 

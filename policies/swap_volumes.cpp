@@ -1,6 +1,7 @@
 #include "policies/swap_volumes.hpp"
 
 #include "config/text.hpp"
+#include "policies/priorities.hpp"
 #include "policies/swap_rule.hpp"
 #include "policies/volume_search.hpp"
 
@@ -100,13 +101,6 @@ DeviceTest test_for(SwapPolicy policy, Order order) {
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
 }
 
-/// In the order of the plan, of so many tasks.
-Volumes by_task(const Volumes& volumes, std::span<const std::size_t> urgency, std::size_t tasks) {
-  Volumes result(tasks);
-  for (std::size_t i = 0; i < volumes.size(); ++i) result[urgency[i]] = volumes[i];
-  return result;
-}
-
 // ---- why nothing fits ----
 
 std::string size_of(const Plan& plan, std::uint64_t chunks) { return to_string(plan.chunk * chunks); }
@@ -173,7 +167,7 @@ std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set, std:
     device.tasks[i].charged = charged[urgency[i]];
   for (DeviceTask& task : device.tasks) task.deadline = std::max(task.deadline * eighths / 8, Nanos{1});
   std::vector<Volumes> found = volumes_for(device, test_for(plan.swap->policy, plan.order), plan.order);
-  for (Volumes& volumes : found) volumes = by_task(volumes, urgency, plan.tasks.size());
+  for (Volumes& volumes : found) volumes = by_task<std::uint32_t>(volumes, urgency, plan.tasks.size());
   return found;
 }
 

@@ -323,6 +323,12 @@ Finding misfit_finding(const NamedSet& named, const Refusal& refusal, const Serv
   return std::move(*least);
 }
 
+template <class Bounds>
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+                           const Reserved<Bounds>& reserved) {
+  return reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service);
+}
+
 } // namespace
 
 Refusal refused(const NamedSet& named) {
@@ -340,16 +346,14 @@ Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const
 
 Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
                   const Reserved<EdfBounds>& reserved, const EdfBounds& device) {
-  return {
-      demand_finding(named, refusal, device), core_findings(named, service),
-      reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service)};
+  return {demand_finding(named, refusal, device), core_findings(named, service),
+          end_to_end_finding(named, refusal, service, reserved)};
 }
 
 Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
                   const Reserved<std::vector<StageBounds>>& reserved) {
-  return {
-      response_finding(named, refusal), core_findings(named, service),
-      reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service)};
+  return {response_finding(named, refusal), core_findings(named, service),
+          end_to_end_finding(named, refusal, service, reserved)};
 }
 
 } // namespace rtexec::policies

@@ -25,7 +25,7 @@ struct Findings {
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
 
 // For reservations; where no windows fit, a deadline is too short for its parts or a core has too little to give.
-/// `device`: bounds as if CPU parts left the device as much as they can.
+/// `device`: what the test of the device alone looks at, also where no windows fit.
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
                                 const Reserved<EdfBounds>& reserved, const EdfBounds& device);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,

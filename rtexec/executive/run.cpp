@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-namespace rtexec {
-namespace executive {
+namespace rtexec::executive {
+
 namespace {
 
 /// From the last thread's readiness to the start of the grid.
@@ -18,45 +18,6 @@ std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::siz
 }
 
 } // namespace
-
-// ---- the public interface ----
-
-} // namespace executive
-
-Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
-  executive::Setup internal;
-  static_cast<ExecutiveSetup&>(internal) = std::move(setup);
-  return executive::create(std::move(tasks), std::move(internal));
-}
-
-Result<Executive> executive::create(TaskSet tasks, Setup setup) {
-  auto set = load(std::move(tasks), setup);
-  if (!set) return Unexpected(set.error());
-  auto made = plan(*set);
-  if (!made) return Unexpected(made.error());
-  return Executive(std::make_unique<Run>(std::move(*set), std::move(*made), std::move(setup)));
-}
-
-Executive::Executive(std::unique_ptr<executive::Run> run) : run_(std::move(run)) {}
-Executive::~Executive() = default;
-Executive::Executive(Executive&&) noexcept = default;
-Executive& Executive::operator=(Executive&&) noexcept = default;
-
-const ResolvedSet& Executive::set() const { return run_->set_; }
-const Plan& Executive::plan() const { return run_->plan_; }
-const std::vector<std::string>& Executive::fingerprints() const { return run_->set_.fingerprints; }
-const std::vector<std::string>& Executive::degraded() const { return run_->degraded_; }
-Result<> Executive::startable() const { return run_->startable(); }
-Result<> Executive::start() { return run_->start(); }
-bool Executive::wait(std::optional<Duration> at_most) { return run_->wait(at_most); }
-void Executive::request_stop() noexcept { run_->control_.end_run(); }
-Report Executive::progress() const { return run_->report(); }
-Report Executive::stop() { return run_->stop(); }
-JobRecords Executive::job_records() const { return run_->job_records(); }
-
-namespace executive {
-
-// ---- one run ----
 
 Run::Run(LoadedSet set, Plan plan, Setup setup)
     : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
@@ -241,5 +202,39 @@ std::optional<Miss> Run::take_miss() noexcept {
   return std::nullopt;
 }
 
-} // namespace executive
+Result<Executive> create(TaskSet tasks, Setup setup) {
+  auto set = load(std::move(tasks), setup);
+  if (!set) return Unexpected(set.error());
+  auto made = plan(*set);
+  if (!made) return Unexpected(made.error());
+  return Executive(std::make_unique<Run>(std::move(*set), std::move(*made), std::move(setup)));
+}
+
+} // namespace rtexec::executive
+
+namespace rtexec {
+
+Result<Executive> Executive::create(TaskSet tasks, ExecutiveSetup setup) {
+  executive::Setup internal;
+  static_cast<ExecutiveSetup&>(internal) = std::move(setup);
+  return executive::create(std::move(tasks), std::move(internal));
+}
+
+Executive::Executive(std::unique_ptr<executive::Run> run) : run_(std::move(run)) {}
+Executive::~Executive() = default;
+Executive::Executive(Executive&&) noexcept = default;
+Executive& Executive::operator=(Executive&&) noexcept = default;
+
+const ResolvedSet& Executive::set() const { return run_->set_; }
+const Plan& Executive::plan() const { return run_->plan_; }
+const std::vector<std::string>& Executive::fingerprints() const { return run_->set_.fingerprints; }
+const std::vector<std::string>& Executive::degraded() const { return run_->degraded_; }
+Result<> Executive::startable() const { return run_->startable(); }
+Result<> Executive::start() { return run_->start(); }
+bool Executive::wait(std::optional<Duration> at_most) { return run_->wait(at_most); }
+void Executive::request_stop() noexcept { run_->control_.end_run(); }
+Report Executive::progress() const { return run_->report(); }
+Report Executive::stop() { return run_->stop(); }
+JobRecords Executive::job_records() const { return run_->job_records(); }
+
 } // namespace rtexec

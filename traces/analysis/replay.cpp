@@ -138,9 +138,10 @@ void Replay::check_cause(const Event& input) {
   if (input.kind == Event::Kind::job_withdrawn) return;
   if (input.kind == Event::Kind::job_requested) {
     if (!requested_ || requested_->job != input.job || requested_->at != input.now ||
-        requested_->deadline != input.deadline)
-      return next_input_ == 0 ? begin_in_the_middle()
-                              : differ("'" + text(input) + "' is given to the core, but no such request is recorded");
+        requested_->deadline != input.deadline) {
+      if (next_input_ == 0) return begin_in_the_middle();
+      return differ("'" + text(input) + "' is given to the core, but no such request is recorded");
+    }
     return requested_.reset();
   }
   const auto kind = input.kind == Event::Kind::execution_done ? Action::Kind::start_execution
