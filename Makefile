@@ -285,7 +285,7 @@ run: $(PROGRAM) $(DEMO_PROFILE) ## run config/demo-swap.toml for 30 s: six netwo
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
 .PHONY: check borders format check-sanitizers check-asan check-tsan check-gpu check-fuzz bench
-borders: | $(BUILD)/.packages-BUILD
+borders: | $(BUILD)/.packages-CHECK
 	@test/check-borders
 format: | $(BUILD)/.packages-CHECK
 	@test/check-format

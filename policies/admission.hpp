@@ -21,7 +21,7 @@ namespace rtexec::policies {
 /// threads = deadline plans for SCHED_DEADLINE: CPU parts in reservations, which the plan then carries. Otherwise for
 /// SCHED_FIFO.
 ///
-/// Tasks that name no core are given one of Board::cores: the first of a few assignments that is proved, or else the
+/// Tasks that name no core are given one of the machine's: the first of a few assignments that is proved, or else the
 /// one that comes closest.
 ///
 /// Where not everything fits, volumes are chosen for which the set is proved, or else those that come closest.
