@@ -11,8 +11,7 @@
 // - re_phase: waits; at the end e of the late job the release happens anew: its deadline counts from e, the grid is e,
 //   e + T, ... Grid points of the old grid that passed meanwhile no longer exist and are not counted.
 // - abort_job: the late job is abandoned; when it is gone, at e, the release proceeds, its deadline counts from n.
-// Where
-//   e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
+//   Where e has reached further grid points, the newest of them proceeds and the older ones are dropped and counted.
 // - stop: the executive stops.
 #pragma once
 

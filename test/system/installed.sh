@@ -53,6 +53,9 @@ run() {
   "$prefix/bin/rtexec" profile control.toml --jobs 20 --margin 2
   "$prefix/bin/rtexec" run control.toml --force --json report.json || [ $? = 4 ]
   python3 control.py control.toml
+  "$prefix/bin/rtexec" profile motion.toml --jobs 20 --margin 2
+  "$prefix/bin/rtexec" run motion.toml --force --json motion.json || [ $? = 4 ]
+  python3 -c 'import json; swapped = json.load(open("motion.json"))["swap"]; assert swapped["in_bytes"] > 0, swapped'
   grep -q '"name": "control"' report.json
 }
 
@@ -61,7 +64,9 @@ cp -r "$prefix/share/doc/rtexec/examples/." "$work/by-pkg-config"; cd "$work/by-
 strict="-Wall -Wextra -Wpedantic -Werror"
 g++ $strict control.cpp -o control-cpp $(flags --cflags --libs rtexec)
 gcc -std=c11 $strict control.c -o control-c $(flags --cflags --libs rtexec-c)
-gcc -std=c11 $strict -shared -fPIC libcontrol.c -o libcontrol.so $(flags --cflags rtexec-c)
+for workload in control motion; do
+  gcc -std=c11 $strict -shared -fPIC lib$workload.c -o lib$workload.so $(flags --cflags rtexec-c)
+done
 run "$work/by-pkg-config"
 
 echo "-- examples by CMake, with clang"

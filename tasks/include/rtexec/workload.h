@@ -57,7 +57,8 @@ typedef struct rtexec_workload {
   void* self; /* handed to each function */
   rtexec_memory_demand memory;
   const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
-  /* What a measured execution time depends on: whoever changes the code or its data changes this. */
+  /* What a measured execution time depends on, never null or empty: whoever changes the code or its data changes
+   * this. Of a shared object, the bytes of its file and `arguments` count besides. */
   const char* fingerprint;
 
   /* Set-up, once, before the first job. Null: nothing to ready. */
