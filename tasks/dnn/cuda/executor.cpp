@@ -151,8 +151,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
   Launch launch;
   if (method.kind == ConvMethod::Kind::own) {
     if (auto able = device_computes(method.own); !able) return able;
-    const auto plan = plan_conv(method.own, aligned_arguments(call));
-    launch = {plan.kernel, plan.grid_x, plan.grid_y, plan.grid_z, plan.threads, plan.shared, plan.cluster_z};
+    launch = plan_conv(method.own, aligned_arguments(call)).kernel;
   } else {
     launch = launch_of(aligned_arguments(call), precision_ == Precision::fp16 ? Storage::f16 : Storage::f32);
   }
