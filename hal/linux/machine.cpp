@@ -1,5 +1,6 @@
 #include "hal/machine.hpp"
 
+#include "config/text.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
@@ -29,11 +30,8 @@ Result<std::string> read_all(const FileDescriptor& file, const std::string& name
 }
 
 Result<unsigned> parse_core(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
-  return value;
+  if (const auto value = config::number<unsigned>(text)) return *value;
+  return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

@@ -1,5 +1,6 @@
 #include "traces/reading/salvage.hpp"
 
+#include "config/text.hpp"
 #include "traces/reading/packets.hpp"
 
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <set>
@@ -28,10 +28,8 @@ struct StreamName {
   static std::optional<StreamName> of(const std::string& file) {
     const auto split = file.rfind('_');
     if (split == std::string::npos || split == 0 || split + 1 == file.size()) return std::nullopt;
-    StreamName name{file.substr(0, split), 0};
-    const char* end = file.data() + file.size();
-    const auto parsed = std::from_chars(file.data() + split + 1, end, name.number);
-    return parsed.ec == std::errc() && parsed.ptr == end && name.number < 65'536 ? std::optional(name) : std::nullopt;
+    const auto number = config::number<unsigned>(std::string_view(file).substr(split + 1));
+    return number && *number < 65'536 ? std::optional(StreamName{file.substr(0, split), *number}) : std::nullopt;
   }
   [[nodiscard]] std::string file() const { return channel + "_" + std::to_string(number); }
 };

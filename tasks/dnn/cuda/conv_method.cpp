@@ -1,11 +1,10 @@
 #include "tasks/dnn/cuda/conv_method.hpp"
 
+#include "config/text.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
@@ -19,34 +18,21 @@ const void* with_alignment_of(const Place& place) {
   return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    if (end > 0) words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
-template <class T> bool parse_number(std::string_view word, T& value) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
-}
-
 std::string text(int value) { return std::to_string(value); }
 std::string pair(int a, int b) { return text(a) + "x" + text(b); }
 
 bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at, ConvMethod& method) {
-  return words.size() == at + 2 && words[at] == "workspace" && parse_number(words[at + 1], method.workspace) &&
-         method.workspace <= most_workspace;
+  if (words.size() != at + 2 || words[at] != "workspace") return false;
+  const auto bytes = config::number<std::size_t>(words[at + 1]);
+  method.workspace = bytes.value_or(0);
+  return bytes && *bytes <= most_workspace;
 }
 
 bool parse_cudnn(const std::vector<std::string_view>& words, ConvMethod& method) {
   method.kind = ConvMethod::Kind::cudnn;
   method.fused = words.size() > 2 && words[2] == "fused";
-  return words.size() > 2 && parse_number(words[1], method.algorithm) && method.algorithm >= 0 &&
-         method.algorithm < 8 && parse_workspace(words, method.fused ? 3 : 2, method);
+  method.algorithm = words.size() > 2 ? config::number<int>(words[1]).value_or(-1) : -1;
+  return method.algorithm >= 0 && method.algorithm < 8 && parse_workspace(words, method.fused ? 3 : 2, method);
 }
 
 } // namespace
@@ -96,7 +82,7 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
     if (!choice) return Unexpected(choice.error());
     return ConvMethod{ConvMethod::Kind::own, *choice};
   }
-  const auto words = words_of(line);
+  const auto words = config::parts(line, ' ');
   const auto name = words.empty() ? std::string_view() : words[0];
   ConvMethod method;
   if (name == "simple" && words.size() == 1) return method;
