@@ -58,8 +58,7 @@ Result<> CudnnWinograd::bind(Device& device, const Memory& memory) {
 Result<> CudnnWinograd::open_convolution() {
   const int channels = static_cast<int>(inputs_[0].shape[1]), side = static_cast<int>(inputs_[0].shape[2]);
   const auto stream = device_->stream(hal::EngineKind::compute);
-  auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, channels, side, stream)
-                                   : CudnnConvolution::open(channels, side, stream);
+  auto opened = CudnnConvolution::open(options_.functions, channels, side, stream);
   if (!opened) return Unexpected(opened.error());
   convolution_ = std::move(*opened);
   const auto needed = convolution_->workspace(method_.algorithm);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -148,6 +149,11 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs; // may also be inputs or constants
+
+  TensorId add(Tensor tensor) {
+    tensors.push_back(std::move(tensor));
+    return static_cast<TensorId>(tensors.size() - 1);
+  }
 };
 
 /// Largest number of elements that a tensor may have: 1 GiB of float32. The reader refuses what is larger.
