@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 namespace rtexec::config {
 namespace {
@@ -86,6 +85,16 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
     }
   }
   return best;
+}
+
+std::vector<std::string_view> parts(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
 }
 
 } // namespace rtexec::config

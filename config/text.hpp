@@ -1,11 +1,14 @@
 // Text of others, made fit to be shown in a message or written to a file.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace rtexec::config {
 
@@ -25,5 +28,15 @@ void add_line(std::string& text, std::string_view line);
 
 /// The nearest of `known` by edit distance; none where more than a third of `word` would have to change.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
+
+/// All of `text` as a number, in `base` where one is given (of whole numbers only).
+template <class Number, class... Base> [[nodiscard]] std::optional<Number> number(std::string_view text, Base... base) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// The parts of `text` between separators, without those that are empty.
+[[nodiscard]] std::vector<std::string_view> parts(std::string_view text, char separator);
 
 } // namespace rtexec::config

@@ -88,6 +88,14 @@ class Signal {
 
 /// Sleeps until an absolute instant on CLOCK_MONOTONIC; restarts after signals.
 void sleep_until(Instant when) noexcept;
+/// Between two looks of a loop that waits: leaves the core's units to its sibling.
+inline void pause_core() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 /// On which core the calling thread runs. A pinned thread whose core goes offline is moved to another one.
 [[nodiscard]] unsigned current_core() noexcept;
 [[nodiscard]] Instant now() noexcept;

@@ -118,17 +118,16 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
   }
 }
 
-Analysis analyse_reserved_edf(Plan& plan, const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
-                              std::span<const std::size_t> urgency, Effort effort) {
-  Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
-  set_reservations(plan, named, urgency, found.windows);
-  const EdfBounds device = found.fits ? found.bounds : edf_bounds(named.set, effort);
-  return {findings(named, refusal, service, found, device), std::move(found.bounds.tasks), false};
-}
-
-Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, const Refusal& refusal,
-                                          const ServiceThread& service, std::span<const std::size_t> urgency,
-                                          Effort effort) {
+Analysis analyse_reserved(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
+                          std::span<const std::size_t> urgency, Effort effort) {
+  const ServiceThread service = service_of(plan, set);
+  plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
+  if (plan.order == Order::edf) {
+    Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
+    set_reservations(plan, named, urgency, found.windows);
+    const EdfBounds device = found.fits ? found.bounds : edf_bounds(named.set, effort);
+    return {findings(named, refusal, service, found, device), std::move(found.bounds.tasks), false};
+  }
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, urgency, found.windows);
   const bool each_alone = found.fits && cores_are_free(named);
@@ -137,12 +136,8 @@ Analysis analyse_reserved_static_priority(Plan& plan, const NamedSet& named, con
 
 Analysis analyse(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
                  std::span<const std::size_t> urgency, Effort effort) {
-  const bool edf = plan.order == Order::edf;
-  if (!reserved(set.tasks)) return edf ? analyse_edf(named, refusal, effort) : analyse_static_priority(named, refusal);
-  const ServiceThread service = service_of(plan, set);
-  plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
-  return edf ? analyse_reserved_edf(plan, named, refusal, service, urgency, effort)
-             : analyse_reserved_static_priority(plan, named, refusal, service, urgency, effort);
+  if (reserved(set.tasks)) return analyse_reserved(plan, set, named, refusal, urgency, effort);
+  return plan.order == Order::edf ? analyse_edf(named, refusal, effort) : analyse_static_priority(named, refusal);
 }
 
 void conclude(Plan& plan, const Analysis& analysis, const NamedSet& named, std::span<const std::size_t> urgency) {

@@ -35,8 +35,7 @@ bool carries(const TaskSet& tasks) { return tasks.bandwidth.overshoot == Oversho
 /// Of `lines`, at least.
 Nanos moving(Nanos lines, Bytes line, Bandwidth peak) {
   constexpr Wide most = Wide{1} << 64;
-  return static_cast<Nanos>(
-      std::min<Wide>(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second, unbounded));
+  return bounded(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second);
 }
 
 RegulatedCore charge_of(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
@@ -46,8 +45,7 @@ RegulatedCore charge_of(const CoreBudget& budget, const CounterFacts& counter, c
   const Nanos latency = board.release_latency.count();
   const Bandwidth fastest = peak(counter, board);
   RegulatedCore core{.core = budget.core, .tick = {period, event_cost(board.context_switch).count(), latency}};
-  core.budget =
-      static_cast<Nanos>(std::min<Lines>(lines_of(budget.budget, counter.line, tasks.bandwidth.period), unbounded));
+  core.budget = bounded(lines_of(budget.budget, counter.line, tasks.bandwidth.period));
   core.stall = period + latency + (tasks.bandwidth.sharing == BandwidthSharing::proportional ? core.tick.cost : 0);
   if (fastest == Bandwidth{}) {
     core.once = core.stall;
@@ -57,8 +55,7 @@ RegulatedCore charge_of(const CoreBudget& budget, const CounterFacts& counter, c
   core.once = core.stall;
   if (!carries(tasks)) return core;
   core.overshoot = quotient_up(Wide{latency} * fastest.bytes_per_second, Wide{counter.line.count} * second);
-  core.once =
-      static_cast<Nanos>(std::min<Wide>(Wide{core.once} + latency + moving(1, counter.line, fastest) + 1, unbounded));
+  core.once = bounded(Wide{core.once} + latency + moving(1, counter.line, fastest) + 1);
   return core;
 }
 

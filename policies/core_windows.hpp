@@ -22,11 +22,11 @@ struct CorePart {
   return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
 }
 
-/// Longest time from a part on `core` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
-[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, unsigned core, const CorePart& own,
-                                            std::span<const Load> higher, Nanos limit) {
-  const auto regulated = std::ranges::find(set.regulated, core, &RegulatedCore::core);
-  return least_fixed_point(own.work, limit, [&](Nanos window) {
+/// Longest time from a part of `task` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
+[[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
+                                            std::span<const Load> higher) {
+  const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
+  return least_fixed_point(own.work, task.deadline, [&](Nanos window) {
     Wide work = own.work;
     Wide lines = own.lines;
     for (const Load& load : higher) {
@@ -36,6 +36,16 @@ struct CorePart {
     }
     return regulated == set.regulated.end() ? work : work + stalls(*regulated, lines, own.windows);
   });
+}
+
+/// Both parts of a task that does not use the device, which are one job,
+[[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
+  return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
+}
+/// and what they bring to its core.
+[[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
+  const CorePart both = both_parts(task);
+  return {task.period, both.work, set.release_jitter, both.lines};
 }
 
 /// What service threads bring to a core, without the one that regulates it.
@@ -55,7 +65,7 @@ struct CorePart {
 }
 
 /// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
-/// last parts become ready. Both parts of one that does not use the device are one job.
+/// last parts become ready.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -63,8 +73,7 @@ struct CorePart {
     const StagedTask& other = set.tasks[j];
     if (other.core != set.tasks[task].core) continue;
     if (!other.uses_device()) {
-      loads.push_back(
-          {other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
+      loads.push_back(load_of_both(set, other));
       continue;
     }
     loads.push_back({other.period, other.before, set.release_jitter, other.lines_before});
@@ -76,9 +85,8 @@ struct CorePart {
 /// Of a task that does not use the device: one window holds both of its parts.
 [[nodiscard]] inline StageBounds bounds_off_device(const StagedSet& set, const StagedTask& task,
                                                    std::span<const Load> higher) {
-  const CorePart both{.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
-  const FixedPoint first = core_window(set, task.core, {task.before, task.lines_before}, higher, task.deadline);
-  const FixedPoint whole = core_window(set, task.core, both, higher, task.deadline);
+  const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, higher);
+  const FixedPoint whole = core_window(set, task, both_parts(task), higher);
   const Nanos ready = set.release_jitter + first.value;
   const Nanos done = set.release_jitter + whole.value;
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};

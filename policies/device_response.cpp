@@ -16,7 +16,7 @@ FixedPoint busy_period(const Load& own, std::span<const Load> higher, Nanos bloc
 Nanos first_jobs_of(std::span<const Load> higher) {
   Wide sum = 0;
   for (const Load& load : higher) sum += load.cost;
-  return static_cast<Nanos>(std::min<Wide>(sum, unbounded));
+  return bounded(sum);
 }
 
 bool overloaded(const Load& own, std::span<const Load> higher) {

@@ -33,8 +33,8 @@ class SplitSearch {
         own.settled = own.settled && own.done <= task.deadline;
         continue;
       }
-      const FixedPoint first = core_window(set_, task.core, {task.before, task.lines_before}, loads, task.deadline);
-      const FixedPoint last = core_window(set_, task.core, {task.after, task.lines_after}, loads, task.deadline);
+      const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads);
+      const FixedPoint last = core_window(set_, task, {task.after, task.lines_after}, loads);
       StageBounds& split = splits.emplace_back();
       split.ready = set_.release_jitter + first.value;
       split.last_window = last.value;

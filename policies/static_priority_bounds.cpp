@@ -49,7 +49,7 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   if (!task.uses_device()) return bounds_off_device(set, task, loads);
   StageBounds bounds;
 
-  const FixedPoint first = core_window(set, task.core, {task.before, task.lines_before}, loads, task.deadline);
+  const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, loads);
   bounds.ready = set.release_jitter + first.value;
   bounds.device_done = bounds.ready + task.on_device();
   bounds.last_window = task.after;
@@ -63,11 +63,11 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
 
   // Either the last part has a window of its own, or one window spans all parts, with the time on the device as
   // execution.
-  const FixedPoint last = core_window(set, task.core, {task.after, task.lines_after}, loads, task.deadline);
-  const CorePart joined{.work = task.before + device.from_request + task.after,
-                        .lines = task.lines_before + task.lines_after,
-                        .windows = 2};
-  const FixedPoint whole = core_window(set, task.core, joined, loads, task.deadline);
+  const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
+  CorePart joined = both_parts(task);
+  joined.work += device.from_request;
+  joined.windows = 2;
+  const FixedPoint whole = core_window(set, task, joined, loads);
   bounds.last_window = last.value;
   bounds.settled = last.settled || whole.settled;
   const Nanos separate = bounds.device_done + last.value;
@@ -105,12 +105,9 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
     std::vector<Load> loads = threads_on(set, task.core);
     for (std::size_t j = 0; j < i; ++j) {
       const StagedTask& other = set.tasks[j];
-      if (other.core == task.core)
-        loads.push_back(
-            {other.period, other.before + other.after, set.release_jitter, other.lines_before + other.lines_after});
+      if (other.core == task.core) loads.push_back(load_of_both(set, other));
     }
-    FixedPoint response = core_window(set, task.core, {task.before + task.after, task.lines_before + task.lines_after},
-                                      loads, task.deadline);
+    FixedPoint response = core_window(set, task, both_parts(task), loads);
     response.value += set.release_jitter;
     response.settled = response.settled && response.value <= task.deadline;
     responses.push_back(response);

@@ -260,13 +260,16 @@ Finding response_finding(const NamedSet& named, const Refusal& refusal) {
   return std::move(*least);
 }
 
-std::vector<Finding> core_findings(const NamedSet& named) {
-  const std::vector<FixedPoint> responses = core_responses(named.set);
+std::vector<Finding> by_core(const NamedSet& named, const auto& finding_of) {
   std::vector<Finding> findings;
   for (const unsigned core : cores_of(named))
-    findings.push_back(
-        of_core(core, core == named.compute_core ? *on_compute_core(named) : core_finding(named, core, responses)));
+    findings.push_back(of_core(core, core == named.compute_core ? *on_compute_core(named) : finding_of(core)));
   return findings;
+}
+
+std::vector<Finding> core_findings(const NamedSet& named) {
+  const std::vector<FixedPoint> responses = core_responses(named.set);
+  return by_core(named, [&](unsigned core) { return core_finding(named, core, responses); });
 }
 
 Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds) {
@@ -300,12 +303,7 @@ std::vector<Finding> core_findings(const NamedSet& named, const ServiceThread& s
   for (const StagedTask& task : named.set.tasks)
     room.push_back(
         std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
-  std::vector<Finding> findings;
-  for (const unsigned core : cores_of(named))
-    findings.push_back(of_core(core, core == named.compute_core
-                                         ? *on_compute_core(named)
-                                         : reservations_found(named, service, room, core, false)));
-  return findings;
+  return by_core(named, [&](unsigned core) { return reservations_found(named, service, room, core, false); });
 }
 
 /// Where no windows fit.

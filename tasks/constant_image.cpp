@@ -1,5 +1,7 @@
 #include "tasks/constant_image.hpp"
 
+#include "tasks/dnn/input/random.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -31,14 +33,10 @@ Result<> map(const hal::FileDescriptor& file, std::byte* at, Bytes size, int pro
                           Errc::out_of_memory);
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-void fill(std::byte* begin, Bytes size, std::uint64_t state) {
-  for (std::uint64_t at = 0; at < size.count; at += sizeof state) {
-    state += 0x9e37'79b9'7f4a'7c15;
-    auto word = state;
-    word = (word ^ (word >> 30)) * 0xbf58'476d'1ce4'e5b9;
-    word = (word ^ (word >> 27)) * 0x94d0'49bb'1331'11eb;
-    word ^= word >> 31;
+void fill(std::byte* begin, Bytes size, std::uint64_t seed) {
+  Random random(seed);
+  for (std::uint64_t at = 0; at < size.count; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random.next();
     std::memcpy(begin + at, &word, sizeof word);
   }
 }

@@ -13,13 +13,7 @@ namespace {
 constexpr const char* control = "/dev/cpu_dma_latency";
 
 void spin_until(const std::atomic<bool>& ending) noexcept {
-  while (!ending.load(std::memory_order_relaxed)) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
+  while (!ending.load(std::memory_order_relaxed)) pause_core();
 }
 
 } // namespace

@@ -1,12 +1,12 @@
 #include "hal/machine.hpp"
 
+#include "config/text.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -29,11 +29,8 @@ Result<std::string> read_all(const FileDescriptor& file, const std::string& name
 }
 
 Result<unsigned> parse_core(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
-  return value;
+  if (const auto value = config::number<unsigned>(text)) return *value;
+  return fail(Errc::bad_input, "\"" + std::string(text) + "\" is not a core.");
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -49,11 +46,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 /// Field `number` of /proc/PID/stat, as proc(5) counts them: those behind the name, which is in parentheses.
 std::optional<std::uint64_t> stat_field(std::string_view stat, std::size_t number) {
   const auto fields = split(stat.substr(std::min(stat.rfind(')') + 1, stat.size())), ' '); // the first is empty
-  std::uint64_t value = 0;
-  if (number - 2 >= fields.size()) return std::nullopt;
-  const std::string_view text = fields[number - 2];
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
-  return value;
+  return number - 2 < fields.size() ? config::number<std::uint64_t>(fields[number - 2]) : std::nullopt;
 }
 
 } // namespace

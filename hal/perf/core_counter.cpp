@@ -14,14 +14,6 @@
 namespace rtexec::hal {
 namespace {
 
-inline void pause_core() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 class CoreCounter final : public BandwidthCounter {
  public:
   CoreCounter(const CounterSettings& settings, PerfEvent reads, std::optional<PerfEvent> writes)

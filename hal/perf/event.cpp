@@ -1,9 +1,9 @@
 // Names of events, and what they are to perf_event_open(2).
+#include "config/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/resources.hpp"
 
 #include <array>
-#include <charconv>
 #include <linux/perf_event.h>
 
 namespace rtexec::hal {
@@ -23,13 +23,6 @@ constexpr std::array generic{Generic{"page-faults", PERF_TYPE_SOFTWARE, PERF_COU
                              Generic{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
                              Generic{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES}};
 
-template <class Number> std::optional<Number> number(std::string_view text, int base) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Unexpected<Error> unknown(std::string_view name) {
   std::string known;
   for (const Generic& each : generic) known += std::string(each.name) + ", ";
@@ -40,13 +33,13 @@ Unexpected<Error> unknown(std::string_view name) {
 
 Result<CounterEvent> of_pmu(std::string_view name, const Machine& machine) {
   const auto slash = name.find('/');
-  std::string_view config = name.substr(slash + 1);
-  if (config.starts_with("0x")) config.remove_prefix(2);
-  const auto value = number<std::uint64_t>(config, 16);
+  std::string_view digits = name.substr(slash + 1);
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  const auto value = config::number<std::uint64_t>(digits, 16);
   if (!value) return unknown(name);
   const std::string pmu(name.substr(0, slash));
   const auto type = machine.read("/sys/bus/event_source/devices/" + pmu + "/type");
-  const auto type_number = type ? number<std::uint32_t>(*type, 10) : std::nullopt;
+  const auto type_number = type ? config::number<std::uint32_t>(*type) : std::nullopt;
   if (!type_number)
     return fail(Errc::unsupported, "event \"" + std::string(name) + "\": this machine has no PMU \"" + pmu +
                                        "\"; `ls /sys/bus/event_source/devices` shows those that it has");
@@ -65,7 +58,7 @@ Result<CounterEvent> find_event(std::string_view name, const Machine& machine) {
   for (const Generic& each : generic)
     if (each.name == name) return CounterEvent{.name = std::string(name), .type = each.type, .config = each.config};
   if (name.contains('/')) return of_pmu(name, machine);
-  if (const auto raw = name.starts_with('r') ? number<std::uint64_t>(name.substr(1), 16) : std::nullopt)
+  if (const auto raw = name.starts_with('r') ? config::number<std::uint64_t>(name.substr(1), 16) : std::nullopt)
     return CounterEvent{.name = std::string(name), .type = PERF_TYPE_RAW, .config = *raw};
   return unknown(name);
 }

@@ -1,10 +1,10 @@
+#include "config/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 
 namespace rtexec::hal {
@@ -38,9 +38,7 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
 /// The core of "irq_work/3".
 std::optional<unsigned> core_of(std::string_view name) {
   if (!name.starts_with(thread_name)) return std::nullopt;
-  unsigned core = 0;
-  const auto [end, error] = std::from_chars(name.data() + thread_name.size(), name.data() + name.size(), core);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(core) : std::nullopt;
+  return config::number<unsigned>(name.substr(thread_name.size()));
 }
 
 } // namespace
@@ -50,17 +48,17 @@ Result<OverflowPriority> OverflowPriority::raise(std::span<const unsigned> cores
   OverflowPriority raised;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(machine.under_root("/proc"), error)) {
-    int kernel_id = 0;
     const std::string id = entry.path().filename();
-    if (std::from_chars(id.data(), id.data() + id.size(), kernel_id).ptr != id.data() + id.size()) continue;
+    const auto kernel_id = config::number<int>(id);
+    if (!kernel_id) continue;
     const auto name = machine.read("/proc/" + id + "/comm");
     const auto core = name ? core_of(*name) : std::nullopt;
     if (!core || std::ranges::find(cores, *core) == cores.end()) continue;
-    const auto before = fifo_priority_of(kernel_id);
+    const auto before = fifo_priority_of(*kernel_id);
     if (!before) return Unexpected(before.error());
     if (*before >= fifo_priority) continue;
-    if (const auto set = set_fifo_priority(kernel_id, fifo_priority); !set) return Unexpected(set.error());
-    raised.before_.push_back({.kernel_id = kernel_id, .fifo_priority = *before});
+    if (const auto set = set_fifo_priority(*kernel_id, fifo_priority); !set) return Unexpected(set.error());
+    raised.before_.push_back({.kernel_id = *kernel_id, .fifo_priority = *before});
   }
   return raised;
 }

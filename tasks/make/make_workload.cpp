@@ -11,13 +11,16 @@
 namespace rtexec::tasks {
 namespace {
 
+template <class Made> Result<std::unique_ptr<Workload>> of_task(const Task& task, Result<std::unique_ptr<Made>> made) {
+  if (!made) return fail(made.error().code, "task '" + task.name + "': " + made.error().what);
+  return std::unique_ptr<Workload>(std::move(*made));
+}
+
 Result<std::unique_ptr<Workload>> make_synthetic(const Task& task, DeviceKind kind) {
   if (!task.wcet)
     return fail(Errc::bad_input,
                 "task '" + task.name + "' is synthetic and needs a wcet: it runs for as long as that says");
-  auto workload = SyntheticWorkload::make(task, kind);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
+  return of_task(task, SyntheticWorkload::make(task, kind));
 }
 
 Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
@@ -25,9 +28,7 @@ Result<std::unique_ptr<Workload>> make_dnn(const Task& task, DeviceKind kind) {
   if (task.footprint)
     footprint = {
         .size = *task.footprint, .swappable = task.swappable.value_or(*task.footprint), .kind = task.memory_class};
-  auto workload = DnnWorkload::load(task.model, task.input, kind, task.precision, footprint);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
+  return of_task(task, DnnWorkload::load(task.model, task.input, kind, task.precision, footprint));
 }
 
 Result<> has_no_footprint(const Task& task, const char* instead) {
@@ -38,17 +39,13 @@ Result<> has_no_footprint(const Task& task, const char* instead) {
 
 Result<std::unique_ptr<Workload>> make_traffic(const Task& task) {
   if (const auto none = has_no_footprint(task, "takes no device memory"); !none) return Unexpected(none.error());
-  auto workload = TrafficWorkload::make(task);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
+  return of_task(task, TrafficWorkload::make(task));
 }
 
 Result<std::unique_ptr<Workload>> make_winograd(const Task& task, DeviceKind kind) {
   if (const auto none = has_no_footprint(task, "takes what its resolution needs"); !none)
     return Unexpected(none.error());
-  auto workload = WinogradWorkload::make(task.resolution, kind);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return std::move(*workload);
+  return of_task(task, WinogradWorkload::make(task.resolution, kind));
 }
 
 Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
@@ -56,9 +53,7 @@ Result<std::unique_ptr<Workload>> make_custom(const Task& task) {
     return fail(Errc::bad_input, "task '" + task.name +
                                      "': its workload is to be given by a program; in a file, write workload = "
                                      "\"lib:FILE\", a shared object that makes it");
-  auto workload = CustomWorkload::load(task);
-  if (!workload) return fail(workload.error().code, "task '" + task.name + "': " + workload.error().what);
-  return workload;
+  return of_task(task, CustomWorkload::load(task));
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include "tasks/traffic/generator.hpp"
 
-#include "hal/thread.hpp"
 #include "tasks/traffic/pacer.hpp"
 
 #include <algorithm>
@@ -83,28 +82,9 @@ Bandwidth Traffic::bandwidth() const {
   return {static_cast<std::uint64_t>(static_cast<double>(moved.count) / seconds)};
 }
 
-const Clock& monotonic_clock() noexcept {
-  static constexpr Clock clock{[](void*) noexcept { return hal::now(); },
-                               [](void*, Instant when) noexcept { hal::sleep_until(when); }};
-  return clock;
-}
-
 Traffic run_course(Generator& generator, const Course& course, const Clock& clock) noexcept {
   Run run(generator, course, clock);
   return course.rate ? run.paced(*course.rate) : run.greedily();
-}
-
-Traffic Generator::run_for(Duration length, const Clock& clock) noexcept {
-  Course course;
-  course.until = clock.now(clock.self) + length;
-  return run_course(*this, course, clock);
-}
-
-Traffic Generator::run_for(Duration length, Bandwidth rate, const Clock& clock) noexcept {
-  Course course;
-  course.rate = rate;
-  course.until = clock.now(clock.self) + length;
-  return run_course(*this, course, clock);
 }
 
 } // namespace rtexec::tasks

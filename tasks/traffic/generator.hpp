@@ -48,8 +48,6 @@ struct Clock {
   void (*sleep_until)(void* self, Instant when) noexcept;
   void* self = nullptr;
 };
-/// CLOCK_MONOTONIC.
-[[nodiscard]] const Clock& monotonic_clock() noexcept;
 
 class Generator {
  public:
@@ -65,20 +63,16 @@ class Generator {
   /// Whether its memory is locked; otherwise it is only filled, and a lack of memory may take it away.
   [[nodiscard]] virtual bool locked() const noexcept = 0;
 
-  /// As fast as it can for `length`, looked at after each piece of some 64 KiB.
-  Traffic run_for(Duration length, const Clock& clock = monotonic_clock()) noexcept;
-  /// At `rate` (more than 0), in small bursts on an absolute grid (pacer.hpp).
-  Traffic run_for(Duration length, Bandwidth rate, const Clock& clock = monotonic_clock()) noexcept;
-
  protected:
   Generator() = default;
 };
 
-/// How long and how fast a generator runs, and who may look on: what run_for() and GeneratorThread are made of.
+/// How long and how fast a generator runs, and who may look on.
 struct Course {
-  std::optional<Bandwidth> rate; // absent: as fast as it can; otherwise more than 0
-  Instant until = Instant::max();
-  const std::atomic<bool>* stop = nullptr;     // looked at after each piece, and after each sleep
+  /// More than 0: in small bursts on an absolute grid (pacer.hpp); absent: as fast as it can
+  std::optional<Bandwidth> rate{};
+  Instant until = Instant::max(); // as `stop`, looked at after each piece of some 64 KiB and each sleep
+  const std::atomic<bool>* stop = nullptr;
   std::atomic<std::uint64_t>* moved = nullptr; // so far, in bytes, kept up to date
   std::atomic<std::uint64_t>* dropped = nullptr;
 };

@@ -286,7 +286,7 @@ void expect_share(Bandwidth got, Bandwidth wanted, double tolerance) {
 TEST(TrafficGreedy, RunsForItsTimeAndReportsItsBandwidth) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
-  const auto traffic = generator.run_for(1s, time.clock());
+  const auto traffic = run_course(generator, {.until = time.now + 1s}, time.clock());
   EXPECT_EQ(traffic.moved, generator.total);
   EXPECT_GE(traffic.elapsed, 1s);
   EXPECT_LT(traffic.elapsed, 1s + 100us) << "a piece at most";
@@ -300,12 +300,12 @@ TEST(TrafficGreedy, EndsWhereItCannotGoOn) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
   generator.left = line * 1000;
-  const auto traffic = generator.run_for(1s, time.clock());
+  const auto traffic = run_course(generator, {.until = time.now + 1s}, time.clock());
   EXPECT_TRUE(traffic.failed);
   EXPECT_EQ(traffic.moved, line * 1000);
   VirtualGenerator paced(time, gigabyte);
   paced.left = line * 1000;
-  EXPECT_TRUE(paced.run_for(1s, megabyte, time.clock()).failed);
+  EXPECT_TRUE(run_course(paced, {.rate = megabyte, .until = time.now + 1s}, time.clock()).failed);
   EXPECT_EQ(paced.total, line * 1000);
 }
 
@@ -317,7 +317,7 @@ TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
         VirtualTime time;
         time.late = late;
         VirtualGenerator generator(time, Bandwidth{20'000'000'000}, unit);
-        const auto traffic = generator.run_for(10s, Bandwidth{rate}, time.clock());
+        const auto traffic = run_course(generator, {.rate = Bandwidth{rate}, .until = time.now + 10s}, time.clock());
         EXPECT_GE(traffic.elapsed, 10s);
         EXPECT_EQ(traffic.dropped, Bytes{0});
         const double wanted = static_cast<double>(rate) * 10;
@@ -334,7 +334,7 @@ TEST(TrafficPaced, KeepsItsRateInSmallBursts) {
 TEST(TrafficPaced, SaysThatItCouldNotKeepUp) {
   VirtualTime time;
   VirtualGenerator generator(time, gigabyte);
-  const auto traffic = generator.run_for(1s, Bandwidth{4'000'000'000}, time.clock());
+  const auto traffic = run_course(generator, {.rate = Bandwidth{4'000'000'000}, .until = time.now + 1s}, time.clock());
   expect_share(traffic.bandwidth(), gigabyte, 0.01);
   EXPECT_NEAR(static_cast<double>(traffic.dropped.count), 3e9, 1e8);
 }
@@ -345,7 +345,7 @@ TEST(TrafficPaced, MakesUpForAShortStallOnly) {
     VirtualGenerator generator(time, Bandwidth{10'000'000'000});
     generator.stall = is_long ? 2s : 5ms;
     generator.stall_at = Bytes{50'000'000};
-    const auto traffic = generator.run_for(10s, Bandwidth{100'000'000}, time.clock());
+    const auto traffic = run_course(generator, {.rate = Bandwidth{100'000'000}, .until = time.now + 10s}, time.clock());
     const double dropped = static_cast<double>(traffic.dropped.count);
     EXPECT_NEAR(dropped, is_long ? 199e6 : 0, 1e5) << "all but the last 10 ms of the stall";
     EXPECT_NEAR(static_cast<double>(traffic.moved.count), 1e9 - dropped, 1e5);

@@ -1,5 +1,7 @@
 #include "traces/reading/packets.hpp"
 
+#include "traces/descriptor.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,24 +22,18 @@ using State = StreamFile::State;
 class File {
  public:
   explicit File(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  [[nodiscard]] bool open() const { return descriptor_ >= 0; }
+  [[nodiscard]] bool open() const { return descriptor_.get() >= 0; }
   [[nodiscard]] std::uint64_t size() const {
     struct stat status {};
-    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    return ::fstat(descriptor_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
   }
   /// Whether all of `to` could be read.
   template <std::size_t n> [[nodiscard]] bool read(std::array<unsigned char, n>& to, std::uint64_t offset) const {
-    return ::pread(descriptor_, to.data(), n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
+    return ::pread(descriptor_.get(), to.data(), n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
   }
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 template <class T> T load(const unsigned char* from, bool big_endian) {

@@ -1,5 +1,7 @@
 #include "traces/reading/salvage.hpp"
 
+#include "config/text.hpp"
+#include "traces/descriptor.hpp"
 #include "traces/reading/packets.hpp"
 
 #include <fcntl.h>
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <set>
@@ -28,10 +29,8 @@ struct StreamName {
   static std::optional<StreamName> of(const std::string& file) {
     const auto split = file.rfind('_');
     if (split == std::string::npos || split == 0 || split + 1 == file.size()) return std::nullopt;
-    StreamName name{file.substr(0, split), 0};
-    const char* end = file.data() + file.size();
-    const auto parsed = std::from_chars(file.data() + split + 1, end, name.number);
-    return parsed.ec == std::errc() && parsed.ptr == end && name.number < 65'536 ? std::optional(name) : std::nullopt;
+    const auto number = config::number<unsigned>(std::string_view(file).substr(split + 1));
+    return number && *number < 65'536 ? std::optional(StreamName{file.substr(0, split), *number}) : std::nullopt;
   }
   [[nodiscard]] std::string file() const { return channel + "_" + std::to_string(number); }
 };
@@ -88,20 +87,6 @@ Unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
                                  target.string() + ": " + std::strerror(errno) +
                                  " (make room there, or set TMPDIR to another folder)");
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 /// Through a buffer, where the kernel does not copy between these file systems.
 bool copy_by_hand(int from, int to, std::uint64_t bytes) {
@@ -192,19 +177,22 @@ class Salvage {
   Result<TemporaryFolder> folder_with_metadata() const {
     auto folder = TemporaryFolder::make();
     if (!folder) return folder;
-    std::error_code error;
-    fs::create_symlink(trace_ / metadata, folder->path() / metadata, error);
-    if (error) return fail(Errc::refused, "no link can be made in " + folder->path().string() + ": " + error.message());
+    if (auto linked = link(metadata, folder->path()); !linked) return Unexpected(linked.error());
     return folder;
+  }
+
+  Result<> link(const std::string& file, const fs::path& folder) const {
+    std::error_code error;
+    fs::create_symlink(trace_ / file, folder / file, error);
+    if (error) return fail(Errc::refused, "no link can be made in " + folder.string() + ": " + error.message());
+    return {};
   }
 
   Result<> add(const std::string& stream, const StreamFile& file, const fs::path& folder) const {
     std::error_code error;
     if (file.mend || file.bytes != fs::file_size(trace_ / stream, error))
       return copy_mended(trace_ / stream, file, folder / stream);
-    fs::create_symlink(trace_ / stream, folder / stream, error);
-    if (error) return fail(Errc::refused, "no link can be made in " + folder.string() + ": " + error.message());
-    return {};
+    return link(stream, folder);
   }
 
   /// Those streams that cannot even be opened alone.

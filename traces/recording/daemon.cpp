@@ -1,5 +1,6 @@
 #include "traces/recording/daemon.hpp"
 
+#include "traces/descriptor.hpp"
 #include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>
@@ -39,21 +40,6 @@ using namespace std::chrono_literals;
 constexpr Duration timeout = 10s;
 // In a private daemon's environment: its owner's process id
 constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER=";
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  void reset() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
 
 bool answers() { return lttng_session_daemon_alive() == 1; }
 

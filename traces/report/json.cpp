@@ -138,9 +138,14 @@ json to_json(const TaskSetup& t) {
           {"layers", t.layers}};
 }
 
-json to_json(const StageAnalysis& stage, Instant from) {
+json times_of(const StageAnalysis& stage, Instant from) {
   json result = to_json(stage.times, from);
   result["name"] = stage.name;
+  return result;
+}
+
+json to_json(const StageAnalysis& stage, Instant from) {
+  json result = times_of(stage, from);
   result["configured_ns"] = nullable(stage.configured);
   result["pwcet"] = to_json(stage.pwcet);
   return result;
@@ -152,11 +157,6 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
                 {"total_ns", c.total.count()},
                 {"mean_ns", c.mean.count()},
                 {"max_ns", c.max.count()}};
-  };
-  const auto layer = [&](const StageAnalysis& each) {
-    json result = to_json(each.times, analysis.from);
-    result["name"] = each.name;
-    return result;
   };
   return {{"name", task.setup.name},
           {"setup", to_json(task.setup)},
@@ -173,7 +173,7 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"inter_arrival", to_json(task.inter_arrival, analysis.from)},
           {"release_jitter_ns", task.release_jitter.count()},
           {"stages", list(task.stages, [&](const StageAnalysis& stage) { return to_json(stage, analysis.from); })},
-          {"layers", list(task.layers, layer)},
+          {"layers", list(task.layers, [&](const StageAnalysis& layer) { return times_of(layer, analysis.from); })},
           {"breakdown", list(task.breakdown, breakdown)},
           {"utilisation_core", task.utilisation_core},
           {"utilisation_device", task.utilisation_device},

@@ -12,10 +12,6 @@ namespace {
 constexpr double gumbel = 1e-6; // a shape nearer to 0 is taken as 0
 constexpr double lowest_shape = -1, highest_shape = 2;
 
-double mean(std::span<const double> x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
 /// Maxima with mean 0 and deviation 1: searches have absolute tolerances. Likelihoods below are of these.
 struct Standardised {
   explicit Standardised(std::span<const double> maxima) : centre(mean(maxima)), x(maxima.begin(), maxima.end()) {
@@ -125,10 +121,7 @@ std::optional<Interval> shape_interval(const Gev& fitted, std::span<const double
   const Standardised standardised(maxima);
   const double largest = standardised.log_likelihood(fitted), step = 1 / std::sqrt(static_cast<double>(maxima.size()));
   const auto profile = [&](double shape) { return best_scale(shape, standardised).second; };
-  const auto low = profile_end(profile, largest, fitted.shape, -step, lowest_shape);
-  const auto high = profile_end(profile, largest, fitted.shape, step, highest_shape);
-  if (!low || !high) return std::nullopt;
-  return Interval{*low, *high};
+  return interval(profile, largest, fitted.shape, {-step, lowest_shape}, {step, highest_shape});
 }
 
 std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const double> maxima, double probability) {
@@ -140,10 +133,7 @@ std::optional<Interval> quantile_interval(const Gev& fitted, std::span<const dou
   };
   const double step =
       std::max(estimate - fitted.location, fitted.scale) / std::sqrt(static_cast<double>(maxima.size()));
-  const auto low = profile_end(profile, largest, estimate, -step, estimate - 1e6 * step);
-  const auto high = profile_end(profile, largest, estimate, 2 * step, estimate + 1e6 * step);
-  if (!low || !high) return std::nullopt;
-  return Interval{*low, *high};
+  return interval(profile, largest, estimate, {-step, estimate - 1e6 * step}, {2 * step, estimate + 1e6 * step});
 }
 
 } // namespace rtexec::traces

@@ -3,7 +3,6 @@
 #include "traces/wcet/likelihood.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace rtexec::traces {
 namespace {
@@ -11,10 +10,6 @@ namespace {
 constexpr double exponential = 1e-6; // a shape nearer to 0 is taken as 0
 constexpr double lowest_shape = -1;  // below, the likelihood has no bound
 constexpr double highest_shape = 2;
-
-double mean(std::span<const double> y) {
-  return std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
-}
 
 /// The largest likelihood for that shape.
 double profile_of_shape(double shape, double scale, std::span<const double> y) {
@@ -86,10 +81,7 @@ std::optional<Gpd> fit_gpd(std::span<const double> y) {
 std::optional<Interval> shape_interval(const Gpd& fitted, std::span<const double> y) {
   const double largest = log_likelihood(fitted, y), step = 1 / std::sqrt(static_cast<double>(y.size()));
   const auto profile = [&](double shape) { return profile_of_shape(shape, fitted.scale, y); };
-  const auto low = profile_end(profile, largest, fitted.shape, -step, lowest_shape);
-  const auto high = profile_end(profile, largest, fitted.shape, step, highest_shape);
-  if (!low || !high) return std::nullopt;
-  return Interval{*low, *high};
+  return interval(profile, largest, fitted.shape, {-step, lowest_shape}, {step, highest_shape});
 }
 
 std::optional<Interval> quantile_interval(const Gpd& fitted, std::span<const double> y, double probability) {
@@ -97,10 +89,7 @@ std::optional<Interval> quantile_interval(const Gpd& fitted, std::span<const dou
                estimate = fitted.quantile(probability);
   const double step = 2 * estimate / std::sqrt(static_cast<double>(y.size()));
   const auto profile = [&](double quantile) { return profile_of_quantile(quantile, log_r, y); };
-  const auto low = profile_end(profile, largest, estimate, -step / 2, 1e-6 * estimate);
-  const auto high = profile_end(profile, largest, estimate, step, 1e6 * estimate);
-  if (!low || !high) return std::nullopt;
-  return Interval{*low, *high};
+  return interval(profile, largest, estimate, {-step / 2, 1e-6 * estimate}, {step, 1e6 * estimate});
 }
 
 } // namespace rtexec::traces

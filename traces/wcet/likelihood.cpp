@@ -1,8 +1,13 @@
 #include "traces/wcet/likelihood.hpp"
 
 #include <limits>
+#include <numeric>
 
 namespace rtexec::traces {
+
+double mean(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
 
 double sum_log1p(double c, std::span<const double> y) {
   // One logarithm for as many: each is far below the eighth root of the largest double

@@ -23,6 +23,8 @@ constexpr double impossible = -1e12;
 /// (Wilks 1938).
 constexpr double likelihood_drop = 1.9207294103470;
 
+[[nodiscard]] double mean(std::span<const double> x);
+
 /// sum of log(1 + c y); -infinity where a term is not positive.
 [[nodiscard]] double sum_log1p(double c, std::span<const double> y);
 
@@ -63,6 +65,21 @@ template <typename Profile>
       rising ? boost::math::tools::toms748_solve(excess, outside, inside, at_outside, at_inside, close, evaluations)
              : boost::math::tools::toms748_solve(excess, inside, outside, at_inside, at_outside, close, evaluations);
   return (a + b) / 2;
+}
+
+/// The first step of a search, and where it gives up.
+struct Search {
+  double step, limit;
+};
+
+/// Between both ends; nothing where one is not found.
+template <typename Profile>
+[[nodiscard]] std::optional<Interval> interval(const Profile& profile, double largest, double best, Search down,
+                                               Search up) {
+  const auto low = profile_end(profile, largest, best, down.step, down.limit);
+  const auto high = profile_end(profile, largest, best, up.step, up.limit);
+  if (!low || !high) return std::nullopt;
+  return Interval{*low, *high};
 }
 
 } // namespace rtexec::traces

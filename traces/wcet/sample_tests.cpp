@@ -1,5 +1,6 @@
 #include "traces/wcet/sample_tests.hpp"
 
+#include "traces/wcet/likelihood.hpp"
 #include "traces/wcet/words.hpp"
 
 #include <boost/math/distributions/complement.hpp>
@@ -15,10 +16,6 @@
 
 namespace rtexec::traces {
 namespace {
-
-double mean(std::span<const double> x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
 
 /// Deviations from the mean.
 std::vector<double> centred(std::span<const double> samples) {

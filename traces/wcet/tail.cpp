@@ -53,21 +53,19 @@ template <typename Law> std::vector<double> probabilities(const Law& law, std::s
   return u;
 }
 
+ApplicabilityTest fit_test(const char* name, double statistic, double p, std::size_t tested) {
+  const auto rule = "p >= " + number(level) + " of " + number(tested) + ", by tables up to 0.5";
+  return {name, "fits", statistic, p, p >= level, rule};
+}
+
 ApplicabilityTest anderson_darling(Law law, double shape, std::span<const double> u) {
-  const double statistic = anderson_darling_statistic(u), p = anderson_darling_p_value(law, shape, statistic);
-  return {"anderson-darling", "fits",
-          statistic,          p,
-          p >= level,         "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
+  const double statistic = anderson_darling_statistic(u);
+  return fit_test("anderson-darling", statistic, anderson_darling_p_value(law, shape, statistic), u.size());
 }
 
 ApplicabilityTest kolmogorov_smirnov(Law law, double shape, std::span<const double> u) {
-  const double statistic = kolmogorov_smirnov_statistic(u), p = kolmogorov_smirnov_p_value(law, shape, statistic);
-  return {"kolmogorov-smirnov",
-          "fits",
-          statistic,
-          p,
-          p >= level,
-          "p >= " + number(level) + " of " + number(u.size()) + ", by tables up to 0.5"};
+  const double statistic = kolmogorov_smirnov_statistic(u);
+  return fit_test("kolmogorov-smirnov", statistic, kolmogorov_smirnov_p_value(law, shape, statistic), u.size());
 }
 
 /// Of an exponential tail it is 1, and asymptotically normal with variance 1 / n (del Castillo, Daoudi and Lockhart

@@ -1,5 +1,7 @@
 #include "tasks/dnn/files/file.hpp"
 
+#include "hal/resources.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,19 +13,13 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-/// Closes on every way out.
-struct Descriptor {
-  int fd;
-  ~Descriptor() { ::close(fd); }
-};
-
 } // namespace
 
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit) {
   const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, path.string() + ": " + why); };
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return refuse("cannot be opened: " + reason(errno));
-  const Descriptor file{fd};
+  const hal::FileDescriptor file(fd);
   struct stat status {};
   if (::fstat(fd, &status) != 0) return refuse("cannot be examined: " + reason(errno));
   if (!S_ISREG(status.st_mode)) return refuse("is not a regular file");

@@ -8,6 +8,10 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+std::size_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
+}
+
 std::string to_string(const Shape& shape) {
   if (shape.empty()) return "scalar";
   std::string text;
@@ -19,6 +23,14 @@ std::vector<std::int64_t> dense_strides(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
+}
+
+std::vector<std::int64_t> broadcast(const Shape& from, const std::vector<std::int64_t>& strides, const Shape& to) {
+  std::vector<std::int64_t> result(to.size(), 0);
+  const auto missing = to.size() - from.size();
+  for (std::size_t d = 0; d < from.size(); ++d)
+    if (from[d] != 1) result[missing + d] = strides[d];
+  return result;
 }
 
 } // namespace rtexec::tasks

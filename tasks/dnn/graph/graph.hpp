@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -148,6 +149,11 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs; // may also be inputs or constants
+
+  TensorId add(Tensor tensor) {
+    tensors.push_back(std::move(tensor));
+    return static_cast<TensorId>(tensors.size() - 1);
+  }
 };
 
 /// Largest number of elements that a tensor may have: 1 GiB of float32. The reader refuses what is larger.
@@ -157,9 +163,14 @@ inline constexpr std::size_t max_rank = 8;
 
 /// The product of the dimensions. Shapes in a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
+/// Of its values, as float.
+[[nodiscard]] std::size_t bytes_of(const Tensor& tensor);
 /// "1x3x224x224"; "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);
 /// The row-major strides of a dense tensor.
 [[nodiscard]] std::vector<std::int64_t> dense_strides(const Shape& shape);
+/// Strides of an operand of shape `from`, broadcast to `to` as NumPy does: 0 along what it repeats.
+[[nodiscard]] std::vector<std::int64_t> broadcast(const Shape& from, const std::vector<std::int64_t>& strides,
+                                                  const Shape& to);
 
 } // namespace rtexec::tasks

@@ -7,10 +7,6 @@
 namespace rtexec::tasks {
 namespace {
 
-std::size_t aligned(std::size_t size) {
-  return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
-}
-
 bool together(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 struct Placed {
@@ -41,8 +37,8 @@ std::size_t peak(std::span<const Lifetime> lifetimes) {
   };
   std::vector<Change> changes;
   for (const auto& lifetime : lifetimes) {
-    changes.push_back({lifetime.first, true, aligned(lifetime.size)});
-    changes.push_back({std::uint64_t{lifetime.last} + 1, false, aligned(lifetime.size)});
+    changes.push_back({lifetime.first, true, MemoryPlan::aligned(lifetime.size)});
+    changes.push_back({std::uint64_t{lifetime.last} + 1, false, MemoryPlan::aligned(lifetime.size)});
   }
   std::ranges::sort(changes,
                     [](const Change& a, const Change& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
@@ -60,7 +56,7 @@ bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& 
   std::vector<Placed> placed;
   std::size_t end = 0;
   for (const auto i : order) {
-    const auto size = aligned(lifetimes[i].size);
+    const auto size = MemoryPlan::aligned(lifetimes[i].size);
     if (size == 0) continue;
     const auto begin = best_fit(placed, lifetimes[i], size);
     offsets[i] = begin;

@@ -18,6 +18,9 @@ struct Lifetime {
 
 struct MemoryPlan {
   static constexpr std::size_t alignment = 64; // of every offset
+  [[nodiscard]] static constexpr std::size_t aligned(std::size_t size) {
+    return (size + alignment - 1) / alignment * alignment;
+  }
 
   std::vector<std::size_t> offsets; // in bytes, parallel to the lifetimes
   std::size_t size = 0;             // of the block

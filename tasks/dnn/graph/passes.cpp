@@ -64,11 +64,6 @@ class Uses {
   std::vector<bool> removed_;
 };
 
-TensorId add_constant(Graph& graph, std::string name, Shape shape, std::vector<float> values) {
-  graph.tensors.push_back({std::move(name), std::move(shape), std::move(values)});
-  return static_cast<TensorId>(graph.tensors.size() - 1);
-}
-
 /// y = scale * (w * x + b) + shift = (scale w) * x + (scale b + shift), in double precision.
 void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const std::vector<float>& shift) {
   const auto& weights = graph.tensors[conv.inputs[1]];
@@ -84,17 +79,17 @@ void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const
   const auto name = weights.name;
   const auto shape = weights.shape;
   conv.inputs.resize(1);
-  conv.inputs.push_back(add_constant(graph, name, shape, std::move(scaled)));
-  conv.inputs.push_back(add_constant(graph, name + ".bias", {shape[0]}, std::move(bias)));
-}
-
-bool takes_activation(const Node& node) {
-  return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
-         std::holds_alternative<Binary>(node.operation) || std::holds_alternative<ScaleShift>(node.operation);
+  conv.inputs.push_back(graph.add({name, shape, std::move(scaled)}));
+  conv.inputs.push_back(graph.add({name + ".bias", {shape[0]}, std::move(bias)}));
 }
 
 bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation);
+}
+
+bool takes_activation(const Node& node) {
+  return takes_residual(node) || std::holds_alternative<Binary>(node.operation) ||
+         std::holds_alternative<ScaleShift>(node.operation);
 }
 
 } // namespace

@@ -10,16 +10,6 @@
 #include <unordered_map>
 
 namespace rtexec::tasks {
-namespace {
-
-std::size_t aligned(std::size_t size) {
-  return (size + MemoryPlan::alignment - 1) / MemoryPlan::alignment * MemoryPlan::alignment;
-}
-std::size_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
-}
-
-} // namespace
 
 class HostNetwork::Builder {
  public:
@@ -84,7 +74,7 @@ class HostNetwork::Builder {
     const auto offset = network_->constants_size_;
     blobs_.push_back({offset, &values});
     network_->objects_.push_back({MemoryClass::constant, {offset}, {values.size() * sizeof(float)}});
-    network_->constants_size_ = aligned(offset + values.size() * sizeof(float));
+    network_->constants_size_ = MemoryPlan::aligned(offset + values.size() * sizeof(float));
     return {true, offset};
   }
 

@@ -6,10 +6,6 @@
 namespace rtexec::tasks {
 namespace {
 
-std::size_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::size_t>(element_count(tensor.shape)) * sizeof(float);
-}
-
 /// Concatenation that leaves each input contiguous in the output.
 const Concat* outermost_concat(const Graph& graph, const Node& node) {
   const auto* concat = std::get_if<Concat>(&node.operation);

@@ -24,14 +24,8 @@ class ActivationStep final : public Step {
   std::size_t count_;
 };
 
-/// The strides of an operand of shape `from` that is broadcast to `to`: 0 along what it repeats.
 std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) {
-  const auto dense = dense_strides(from);
-  std::vector<std::int64_t> strides(to.size(), 0);
-  const auto missing = to.size() - from.size();
-  for (std::size_t d = 0; d < from.size(); ++d)
-    if (from[d] != 1) strides[missing + d] = dense[d];
-  return strides;
+  return broadcast(from, dense_strides(from), to);
 }
 
 class BinaryStep final : public Step {

@@ -17,32 +17,29 @@ namespace {
 constexpr std::int64_t kOpset = 14;    // the first with HardSwish
 constexpr std::int64_t kIrVersion = 8; // ONNX 1.10 and later
 
-void attribute(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
+onnx::AttributeProto& new_attribute(onnx::NodeProto& node, std::string_view name,
+                                    onnx::AttributeProto::AttributeType type) {
   auto& attribute = *node.add_attribute();
   attribute.set_name(std::string(name));
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
+  attribute.set_type(type);
+  return attribute;
+}
+
+void attribute(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
+  new_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
 }
 
 void attribute(onnx::NodeProto& node, std::string_view name, float value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(onnx::AttributeProto::FLOAT);
-  attribute.set_f(value);
+  new_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
 }
 
 void attribute(onnx::NodeProto& node, std::string_view name, std::string_view value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s(std::string(value));
+  new_attribute(node, name, onnx::AttributeProto::STRING).set_s(std::string(value));
 }
 
 void attribute(onnx::NodeProto& node, std::string_view name, std::initializer_list<std::int64_t> values) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(std::string(name));
-  attribute.set_type(onnx::AttributeProto::INTS);
-  for (const std::int64_t value : values) attribute.add_ints(value);
+  auto& ints = new_attribute(node, name, onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) ints.add_ints(value);
 }
 
 int pooled(int size, const PoolShape& shape) {
@@ -109,8 +106,6 @@ Value GraphWriter::input(int channels, int size) {
   declare(true, "input", std::initializer_list<std::int64_t>{1, channels, size, size});
   return {"input", channels, size, size};
 }
-
-Value GraphWriter::conv(const Value& x, const ConvShape& shape) { return conv(x, shape, {}); }
 
 Value GraphWriter::conv(const Value& x, const ConvShape& shape, std::span<const float> bias) {
   assert(x.channels % shape.groups == 0 && shape.channels % shape.groups == 0);

@@ -60,9 +60,8 @@ class GraphWriter {
 
   Value input(int channels, int size);
 
-  Value conv(const Value& x, const ConvShape& shape);
-  /// With a bias for each output channel.
-  Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias);
+  /// `bias`, where there is one, has a value for each output channel.
+  Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias = {});
   /// `gain` multiplies the standard deviation of what passes.
   Value batch_norm(const Value& x, float gain = 1);
   Value relu(const Value& x);

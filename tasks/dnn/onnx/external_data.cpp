@@ -1,10 +1,10 @@
 #include "tasks/dnn/onnx/external_data.hpp"
 
+#include "config/text.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -24,11 +24,8 @@ std::string reason(int error) { return std::generic_category().message(error); }
 std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::string& key, const std::string& what) {
   const auto found = keys.find(key);
   if (found == keys.end()) return {};
-  const auto& text = found->second;
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    bad(what + " has the " + key + " '" + text + "' in its data file, which is no number of bytes");
+  const auto value = config::number<std::uint64_t>(found->second);
+  if (!value) bad(what + " has the " + key + " '" + found->second + "' in its data file, which is no number of bytes");
   return value;
 }
 

@@ -61,13 +61,7 @@ void add_initialisers(Lowering& lowering, Model& model) {
     if (constant.shape.size() > max_rank)
       throw Refusal(Errc::unsupported, model.file + ": initialiser '" + name + "' has more than " +
                                            std::to_string(max_rank) + " dimensions");
-    if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values)) {
-      lowering.values.emplace(name, Ints{std::move(constant.shape), std::move(*ints)});
-    } else if (auto& floats = std::get<std::vector<float>>(constant.values); floats.empty()) {
-      lowering.values.emplace(name, Empty{});
-    } else {
-      lowering.values.emplace(name, lowering.add_tensor(name, std::move(constant.shape), std::move(floats)));
-    }
+    lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
   }
 }
 
@@ -84,9 +78,12 @@ void lower_node(Lowering& lowering, const Node& node) {
 
 } // namespace
 
-TensorId Lowering::add_tensor(std::string name, Shape shape, std::vector<float> constant) {
-  graph.tensors.push_back({std::move(name), std::move(shape), std::move(constant)});
-  return static_cast<TensorId>(graph.tensors.size() - 1);
+Value Lowering::value_of(const std::string& name, Constant constant) {
+  if (auto* ints = std::get_if<std::vector<std::int64_t>>(&constant.values))
+    return Ints{std::move(constant.shape), std::move(*ints)};
+  auto& floats = std::get<std::vector<float>>(constant.values);
+  if (floats.empty()) return Empty{};
+  return graph.add({name, std::move(constant.shape), std::move(floats)});
 }
 
 void NodeContext::bad(const std::string& why) const {
@@ -191,7 +188,7 @@ void NodeContext::charge(std::int64_t elements) {
 
 TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Shape shape) {
   auto& graph = lowering_.graph;
-  const auto output = lowering_.add_tensor(node_.outputs.front(), checked(std::move(shape)));
+  const auto output = graph.add({node_.outputs.front(), checked(std::move(shape)), {}});
   tasks::Node node{node_.name, std::move(operation), std::move(inputs), output, {}, {}};
   const auto is_constant = [&](TensorId id) { return graph.tensors[id].constant(); };
   if (std::ranges::all_of(node.inputs, is_constant) && work(graph, node) <= max_folded_work) {
@@ -204,7 +201,7 @@ TensorId NodeContext::emit(Operation operation, std::vector<TensorId> inputs, Sh
 }
 
 TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
-  return lowering_.add_tensor(node_.outputs.front(), checked(std::move(shape)), std::move(values));
+  return lowering_.graph.add({node_.outputs.front(), checked(std::move(shape)), std::move(values)});
 }
 
 void NodeContext::set_output(Value value, std::size_t output) {
@@ -216,15 +213,10 @@ void NodeContext::set_output(Value value, std::size_t output) {
 void NodeContext::set_constant(Constant value) {
   if (value.shape.size() > max_rank)
     unsupported("its output has more than " + std::to_string(max_rank) + " dimensions");
-  if (auto* values = std::get_if<std::vector<std::int64_t>>(&value.values)) {
-    charge(static_cast<std::int64_t>(values->size()));
-    set_output(Ints{std::move(value.shape), std::move(*values)});
-  } else if (auto& floats = std::get<std::vector<float>>(value.values); floats.empty()) {
-    set_output(Empty{});
-  } else {
-    charge(static_cast<std::int64_t>(floats.size()));
-    set_output(constant(std::move(value.shape), std::move(floats)));
-  }
+  charge(std::visit([](const auto& values) { return static_cast<std::int64_t>(values.size()); }, value.values));
+  if (const auto* floats = std::get_if<std::vector<float>>(&value.values); floats && !floats->empty())
+    value.shape = checked(std::move(value.shape));
+  set_output(lowering_.value_of(node_.outputs.front(), std::move(value)));
 }
 
 Graph lower(Model model) {
@@ -236,7 +228,7 @@ Graph lower(Model model) {
   lowering.graph.metadata = std::move(model.metadata);
   add_initialisers(lowering, model);
   for (const auto& input : model.inputs) {
-    const auto id = lowering.add_tensor(input.name, input_shape(model, input));
+    const auto id = lowering.graph.add({input.name, input_shape(model, input), {}});
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
                     model.file + ": input '" + input.name + "' has no name, or the name of another one");

@@ -36,8 +36,8 @@ struct Lowering {
   std::unordered_set<std::string> read;          // ONNX names that some node, or the graph's outputs, ask for
   std::int64_t folded = 0;                       // elements of constants computed at load
 
-  /// A new tensor of this shape, with values where it is a constant.
-  TensorId add_tensor(std::string name, Shape shape, std::vector<float> constant = {});
+  /// What is known of a constant by that name.
+  [[nodiscard]] Value value_of(const std::string& name, Constant constant);
 };
 
 /// One node: access to its inputs, attributes and outputs, each checked. Every function throws Refusal.

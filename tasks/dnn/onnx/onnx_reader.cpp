@@ -99,37 +99,29 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
   if (is_external(tensor) && tensor.has_raw_data()) bad(what + " has its data both in the model and in another file");
   if (tensor.has_segment()) unsupported(what + " is stored in segments");
   auto [shape, count] = constant_shape(tensor, what);
-  Constant constant{std::move(shape), {}};
   using Ints = std::int64_t;
   switch (tensor.data_type()) {
   case onnx::TensorProto::FLOAT:
-    constant.values = read_values<float, float>(tensor, tensor.float_data(), count, what, files);
-    break;
+    return {std::move(shape), read_values<float, float>(tensor, tensor.float_data(), count, what, files)};
   case onnx::TensorProto::DOUBLE: {
     const auto doubles = read_values<double, double>(tensor, tensor.double_data(), count, what, files);
     std::vector<float> floats(count);
     std::ranges::transform(doubles, floats.begin(), narrow);
-    constant.values = std::move(floats);
-    break;
+    return {std::move(shape), std::move(floats)};
   }
   case onnx::TensorProto::INT64:
-    constant.values = read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files);
-    break;
+    return {std::move(shape), read_values<Ints, std::int64_t>(tensor, tensor.int64_data(), count, what, files)};
   case onnx::TensorProto::INT32:
-    constant.values = read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files);
-    break;
+    return {std::move(shape), read_values<Ints, std::int32_t>(tensor, tensor.int32_data(), count, what, files)};
   case onnx::TensorProto::INT8:
-    constant.values = read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files);
-    break;
+    return {std::move(shape), read_values<Ints, std::int8_t>(tensor, tensor.int32_data(), count, what, files)};
   case onnx::TensorProto::UINT8:
   case onnx::TensorProto::BOOL:
-    constant.values = read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files);
-    break;
+    return {std::move(shape), read_values<Ints, std::uint8_t>(tensor, tensor.int32_data(), count, what, files)};
   default:
     unsupported(what + " is of type " + type_name(tensor.data_type()) +
                 "; supported: FLOAT, and DOUBLE, INT64, INT32, INT8, UINT8, BOOL constants");
   }
-  return constant;
 }
 
 Attribute read_attribute(const onnx::AttributeProto& attribute, const std::string& what, ExternalData& files) {

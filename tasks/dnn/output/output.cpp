@@ -1,10 +1,10 @@
 #include "tasks/dnn/output/output.hpp"
 
+#include "config/text.hpp"
 #include "tasks/dnn/output/detector.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -57,25 +57,13 @@ Unexpected<Error> refuse(std::string_view key, std::string_view value, const std
   return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + std::string(value) + "\": " + why);
 }
 
-/// The parts of `text` between separators; none of an empty text.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(separator), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
 /// `count` finite numbers separated by commas, or nothing.
 std::optional<std::vector<float>> numbers(std::string_view text, std::size_t count) {
   std::vector<float> values;
-  for (const auto part : split(text, ',')) {
-    float value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc{} || end != part.data() + part.size() || !std::isfinite(value)) return {};
-    values.push_back(value);
+  for (const auto part : config::parts(text, ',')) {
+    const auto value = config::number<float>(part);
+    if (!value || !std::isfinite(*value)) return {};
+    values.push_back(*value);
   }
   if (values.size() != count) return {};
   return values;
@@ -83,7 +71,7 @@ std::optional<std::vector<float>> numbers(std::string_view text, std::size_t cou
 
 Result<std::vector<Anchor>> read_anchors(std::string_view text, std::string_view whole) {
   std::vector<Anchor> anchors;
-  for (const auto part : split(text, ' ')) {
+  for (const auto part : config::parts(text, ' ')) {
     const auto size = numbers(part, 2);
     if (!size || !((*size)[0] > 0 && (*size)[1] > 0))
       return refuse(kAnchors, whole, "\"" + std::string(part) + "\" is not WIDTH,HEIGHT in pixels");
@@ -97,7 +85,7 @@ Result<std::unique_ptr<OutputDecoder>> make_detector(const Metadata& metadata, c
                                                      std::span<const Shape> outputs) {
   const std::string_view text = find(metadata, kAnchors).value_or("");
   if (input.size() != 4) return refuse(kTask, "detect", "needs an input of four dimensions, not " + to_string(input));
-  const auto parts = split(text, ';');
+  const auto parts = config::parts(text, ';');
   if (parts.size() != outputs.size())
     return refuse(
         kAnchors, text,
