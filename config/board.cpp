@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <system_error>
 
 namespace rtexec {
 namespace {

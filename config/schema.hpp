@@ -9,7 +9,6 @@
 #include "config/report.hpp"
 #include "config/types.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>

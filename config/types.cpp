@@ -1,6 +1,5 @@
 #include "config/types.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 namespace rtexec::config {

@@ -9,7 +9,6 @@
 #include "rtexec/study/swap_calibration_report.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>

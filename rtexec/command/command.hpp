@@ -6,8 +6,6 @@
 #include "rtexec/command/output_file.hpp"
 
 #include <CLI/App.hpp>
-#include <filesystem>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 

@@ -7,7 +7,6 @@
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <unistd.h>

@@ -1,10 +1,8 @@
 #include "rtexec/command/task_set_file.hpp"
 
 #include "config/names.hpp"
-#include <rtexec/task_set.hpp>
 
 #include <CLI/CLI.hpp>
-#include <string>
 #include <vector>
 
 namespace rtexec::command {

@@ -4,7 +4,6 @@
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <string>
 
 namespace rtexec::executive {
 

@@ -2,8 +2,6 @@
 
 #include "config/names.hpp"
 
-#include <algorithm>
-
 namespace rtexec {
 
 using nlohmann::json;

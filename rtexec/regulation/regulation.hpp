@@ -10,7 +10,6 @@
 #include <rtexec/bandwidth_lock.hpp>
 #include <rtexec/report.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>

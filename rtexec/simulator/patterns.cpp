@@ -4,9 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <random>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>

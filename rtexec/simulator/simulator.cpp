@@ -2,7 +2,6 @@
 
 #include "policies/overrun_handler.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <deque>
 #include <optional>
