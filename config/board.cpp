@@ -94,19 +94,6 @@ const Schema<Board>& board_schema() {
   return instance;
 }
 
-void check_swap_costs(const std::vector<SwapCost>& costs, Report& report) {
-  const auto chunk = [](std::size_t i) { return Place{.table = "swap_cost", .index = i, .key = "chunk"}; };
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto same = [&](const SwapCost& each) {
-      return each.store == costs[i].store && each.chunk == costs[i].chunk;
-    };
-    const auto first = static_cast<std::size_t>(std::ranges::find_if(costs, same) - costs.begin());
-    if (first != i)
-      report.relation({chunk(i), chunk(first)}, "chunk = " + toml_string(to_string(costs[i].chunk)) +
-                                                    ": already that of swap_cost " + std::to_string(first + 1));
-  }
-}
-
 void check_rules(const Board& board, Report& report) {
   const Place capacity{.table = {}, .index = 0, .key = "capacity"};
   const Place chunk{.table = {}, .index = 0, .key = "chunk"};
@@ -117,7 +104,13 @@ void check_rules(const Board& board, Report& report) {
                     "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
     report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
-  check_swap_costs(board.swap_costs, report);
+  using StoreAndChunk = std::pair<StoreKind, Bytes>;
+  check_unique<StoreAndChunk>(
+      "swap_cost", "chunk", board.swap_costs,
+      [](const SwapCost& cost) {
+        return StoreAndChunk{cost.store, cost.chunk};
+      },
+      [](const StoreAndChunk& cost) { return toml_string(to_string(cost.second)); }, report);
   for (std::size_t i = 0; i < board.counters.size(); ++i)
     if (board.counters[i].cluster && board.counters[i].cores.empty())
       report.relation({Place{.table = "counter", .index = i, .key = "cluster"},
@@ -130,8 +123,7 @@ void check_rules(const Board& board, Report& report) {
 
 Result<Board> read_board_file(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return Unexpected(text.error());
-  return parse_board(*text, file);
+  return text ? parse_board(*text, file) : Unexpected(text.error());
 }
 
 std::string not_found(std::string_view name, std::span<const BuiltinBoard> builtin) {
@@ -162,15 +154,7 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 }
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
-  const auto document = parse_document(toml, file.string());
-  if (!document) return Unexpected(document.error());
-  Board board;
-  board.file = file;
-  Report report(file);
-  read(board_schema(), *document, board, report);
-  check_rules(board, report);
-  if (const auto result = report.result(); !result) return Unexpected(result.error());
-  return board;
+  return parse(board_schema(), toml, file, check_rules);
 }
 
 Result<Board> config::read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {

@@ -6,6 +6,10 @@
 #include "config/keys.hpp"
 #include "config/schema.hpp"
 
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +36,24 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
       key<S>("in_fixed", cost, fallback, "once for each job that loads chunks", &S::in_fixed),
       key<S>("out_fixed", cost, fallback, "once for each victim of a job's load", &S::out_fixed),
   };
+}
+
+/// No element of the list `table` has under `key` what one before it has. `value` gives that of an element, or none;
+/// `shown` its text.
+template <class Value, class S, class Of, class Show>
+void check_unique(std::string_view table, std::string_view key, const std::vector<S>& elements, Of value, Show shown,
+                  Report& report) {
+  std::map<Value, std::size_t> first;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::optional<Value> mine = std::invoke(value, elements[i]);
+    if (!mine) continue;
+    const auto [earlier, is_new] = first.try_emplace(*mine, i);
+    if (!is_new)
+      report.relation(
+          {{.table = table, .index = i, .key = key}, {.table = table, .index = earlier->second, .key = key}},
+          std::string(key) + " = " + shown(*mine) + ": already that of " + std::string(table) + " " +
+              std::to_string(earlier->second + 1));
+  }
 }
 
 /// A board file's [[swap_cost]] tables, an empty line above each.

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <system_error>
 
 namespace rtexec {
@@ -316,6 +315,8 @@ std::string assignment(std::string_view key, const std::filesystem::path& value)
   return std::string(key) + " = " + shortened(toml_string(value.string()), 200);
 }
 
+constexpr auto decimal = [](auto number) { return std::to_string(number); };
+
 void check_times(const Task& task, std::size_t i, Report& report) {
   if (task.deadline > task.period)
     report.relation({of_task(i, "deadline"), of_task(i, "period")},
@@ -447,22 +448,6 @@ void check_priority(const Task& task, std::size_t i, PriorityAssignment prioriti
                                               ": only with priorities = \"explicit\" in [executive]");
 }
 
-/// `value` of every task is unlike those before it.
-template <class Value>
-void check_unique(const TaskSet& set, std::string_view key, std::optional<Value> (*value)(const Task&),
-                  std::string (*show)(const Value&), Report& report) {
-  std::map<Value, std::size_t> first;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const std::optional<Value> mine = value(set.tasks[i]);
-    if (!mine) continue;
-    const auto [earlier, is_new] = first.try_emplace(*mine, i);
-    if (!is_new)
-      report.relation(
-          {of_task(i, key), of_task(earlier->second, key)},
-          std::string(key) + " = " + show(*mine) + ": already that of task " + std::to_string(earlier->second + 1));
-  }
-}
-
 void check_device(const DeviceOptions& device, Report& report) {
   if (!device.capacity || !device.chunk) return;
   const Place capacity{.table = "device", .index = 0, .key = "capacity"};
@@ -490,7 +475,6 @@ void check_workload(const Task& task, std::size_t i, Report& report) {
 void check_bandwidth(const TaskSet& set, Report& report) {
   const BandwidthOptions& asked = set.bandwidth;
   const auto of_bandwidth = [](std::string_view key) { return Place{.table = "bandwidth", .index = 0, .key = key}; };
-  const auto of_core = [](std::size_t i) { return Place{.table = "bandwidth.core", .index = i, .key = "core"}; };
   if (asked.slowdown && !asked.best_effort)
     report.relation({of_bandwidth("slowdown"), of_bandwidth("best_effort")},
                     "slowdown: needs best_effort beside it, where the closed loop begins");
@@ -498,14 +482,7 @@ void check_bandwidth(const TaskSet& set, Report& report) {
     report.relation(
         {of_bandwidth("floor"), of_bandwidth("best_effort")},
         "floor = " + toml_string(to_string(asked.floor)) + ": more than best_effort, " + to_string(*asked.best_effort));
-  for (std::size_t i = 0; i < set.core_budgets.size(); ++i) {
-    const auto first = static_cast<std::size_t>(
-        std::ranges::find(set.core_budgets, set.core_budgets[i].core, &CoreBudget::core) - set.core_budgets.begin());
-    if (first != i)
-      report.relation({of_core(i), of_core(first)}, "core = " + std::to_string(set.core_budgets[i].core) +
-                                                        ": already that of bandwidth.core " +
-                                                        std::to_string(first + 1));
-  }
+  check_unique<unsigned>("bandwidth.core", "core", set.core_budgets, &CoreBudget::core, decimal, report);
 }
 
 void check_rules(const TaskSet& set, Report& report) {
@@ -520,12 +497,8 @@ void check_rules(const TaskSet& set, Report& report) {
     check_releases(set.tasks[i], i, report);
     check_priority(set.tasks[i], i, set.executive.priorities, report);
   }
-  check_unique<std::string>(
-      set, "name", [](const Task& task) { return task.name.empty() ? std::nullopt : std::optional(task.name); },
-      [](const std::string& name) { return toml_string(name); }, report);
-  check_unique<int>(
-      set, "priority", [](const Task& task) { return task.priority; }, [](const int& n) { return std::to_string(n); },
-      report);
+  check_unique<std::string>("task", "name", set.tasks, &Task::name, toml_string, report);
+  check_unique<int>("task", "priority", set.tasks, &Task::priority, decimal, report);
 }
 
 // ---- paths ----
@@ -554,22 +527,15 @@ void resolve_paths(TaskSet& set) {
 } // namespace
 
 Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file) {
-  const auto document = parse_document(toml, file.string());
-  if (!document) return Unexpected(document.error());
-  TaskSet set;
-  set.file = file;
-  Report report(file);
-  read(task_set_schema(), *document, set, report);
-  resolve_paths(set);
-  check_rules(set, report);
-  if (const auto result = report.result(); !result) return Unexpected(result.error());
-  return set;
+  return parse(task_set_schema(), toml, file, [](TaskSet& set, Report& report) {
+    resolve_paths(set);
+    check_rules(set, report);
+  });
 }
 
 Result<TaskSet> read_task_set(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return Unexpected(text.error());
-  return parse_task_set(*text, file);
+  return text ? parse_task_set(*text, file) : Unexpected(text.error());
 }
 
 Result<> validate(const TaskSet& tasks) {
