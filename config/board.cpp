@@ -95,30 +95,26 @@ const Schema<Board>& board_schema() {
 }
 
 void check_rules(const Board& board, Report& report) {
-  const Place capacity{.table = {}, .index = 0, .key = "capacity"};
-  const Place chunk{.table = {}, .index = 0, .key = "chunk"};
-  const Place device{.table = {}, .index = 0, .key = "device"};
-  const Place ordinal{.table = {}, .index = 0, .key = "ordinal"};
+  const Rules rules(report);
   if (board.device == DeviceKind::host && board.capacity == Bytes{0})
-    report.relation({device, capacity},
-                    "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
+    rules.broken({"device", "capacity"},
+                 "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
-    report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
+    broken(rules, {"ordinal", "device"}, board.ordinal, "only with device = \"cuda\"");
   using StoreAndChunk = std::pair<StoreKind, Bytes>;
   check_unique<StoreAndChunk>(
       "swap_cost", "chunk", board.swap_costs,
       [](const SwapCost& cost) {
         return StoreAndChunk{cost.store, cost.chunk};
       },
-      [](const StoreAndChunk& cost) { return toml_string(to_string(cost.second)); }, report);
+      [](const StoreAndChunk& cost) { return literal(cost.second); }, report);
   for (std::size_t i = 0; i < board.counters.size(); ++i)
     if (board.counters[i].cluster && board.counters[i].cores.empty())
-      report.relation({Place{.table = "counter", .index = i, .key = "cluster"},
-                       Place{.table = "counter", .index = i, .key = "cores"}},
-                      "cluster = true: needs cores beside it: those that share the counter");
-  if (report.is_bad(chunk)) return; // it might be 0
+      Rules(report, "counter", i)
+          .broken({"cluster", "cores"}, "cluster = true: needs cores beside it: those that share the counter");
+  if (rules.is_bad("chunk")) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
-    report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);
+    broken(rules, {"capacity", "chunk"}, board.capacity, problem);
 }
 
 Result<Board> read_board_file(const std::filesystem::path& file) {
