@@ -149,10 +149,6 @@ std::string why_refused(const Pwcet& pwcet) {
              : "peaks: " + pwcet.pot.refused + "; maxima: " + pwcet.maxima.refused;
 }
 
-bool estimated(const Pwcet& pwcet) {
-  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty());
-}
-
 void print_tails(std::ostream& out, const Analysis& analysis) {
   std::map<std::string, std::string> refused; // reasons, and whom they are of
   Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
@@ -212,6 +208,10 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_resources(out, analysis);
   print_misses(out, analysis, most_misses);
   print_tails(out, analysis);
+}
+
+bool estimated(const Pwcet& pwcet) {
+  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty());
 }
 
 void print_pwcet(std::ostream& out, const Pwcet& pwcet) {

@@ -23,47 +23,40 @@ struct Options {
   std::string json;
 };
 
-Result<std::vector<Isolation>> measure(const IsolationSetup& setup, const StopRequest& stop, std::ostream& out) {
+std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& stop, std::ostream& out) {
   Progress progress(out, &stop);
   const std::size_t wanted = count_measurements(setup.study) * setup.plants.size();
   std::size_t done = 0;
   std::vector<Isolation> isolations;
   for (const auto& plant : setup.plants) {
-    auto isolation = run_isolation(*plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); });
-    if (!isolation) return Unexpected(isolation.error());
-    isolations.push_back(std::move(*isolation));
+    isolations.push_back(
+        must(run_isolation(*plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); })));
   }
   return isolations;
 }
 
-Result<> save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
-  if (folder.empty()) return {};
+void save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
+  if (folder.empty()) return;
   const report::Files files = files_of(isolations);
-  if (const auto written = write_files(folder, files); !written) return written;
+  write_files(folder, files);
   out << "wrote " << files.size() << " files to " << folder << ": results.csv, limits.csv, speedup-*.svg, mean-*.svg"
       << (isolations.front().runs ? ", runs.csv, runs-*.svg" : "") << '\n';
-  return {};
 }
 
-int isolation(const Options& options) {
+void isolation(const Options& options) {
   const StopRequest stop;
-  const auto setup = study::isolation_setup(options.study, [&stop] { return !stop.asked(); });
-  if (!setup) return report(setup.error());
+  const auto setup = must(study::isolation_setup(options.study, [&stop] { return !stop.asked(); }));
   const ResultFolder folder(options.folder);
-  if (folder.error())
-    return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
+  OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
-  const auto isolations = measure(*setup, stop, out);
-  if (!isolations) return report(isolations.error());
-  print(out, *setup, *isolations);
-  if (const auto saved = save(options.folder, *isolations, out); !saved) return report(saved.error());
-  const auto written = write_json(*json_file, to_json(*setup, *isolations));
-  return written ? 0 : report(written.error());
+  const auto isolations = measure(setup, stop, out);
+  print(out, setup, isolations);
+  save(options.folder, isolations, out);
+  must(write_json(json_file, to_json(setup, isolations)));
 }
 
-void add_isolation(CLI::App& experiment, int& exit_code) {
+void add_isolation(CLI::App& experiment) {
   auto* command = experiment.add_subcommand("isolation",
                                             "How much limits of other cores' memory bandwidth speed a DNN job on the "
                                             "device up, beside 0 to n programs that sweep memory "
@@ -139,15 +132,15 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
                    "Write results.csv, limits.csv, runs.csv and pictures of all three there")
       ->type_name("FOLDER");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = isolation(*options); });
+  command->callback([options] { isolation(*options); });
 }
 
 } // namespace
 
-void add_experiment(CLI::App& program, int& exit_code) {
+void add_experiment(CLI::App& program) {
   auto* command = program.add_subcommand("experiment", "Repeat an experiment of the literature");
   command->require_subcommand(1);
-  add_isolation(*command, exit_code);
+  add_isolation(*command);
 }
 
 } // namespace rtexec::command

@@ -18,7 +18,7 @@ struct Options {
   std::string json;
 };
 
-int list_models(const Options& options, OutputFile& json_file) {
+void list_models(const Options& options, OutputFile& json_file) {
   Table table({"model", "size", "classes", ""});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
@@ -28,27 +28,23 @@ int list_models(const Options& options, OutputFile& json_file) {
         {{"name", model.name}, {"size", model.size}, {"classes", model.classes}, {"description", model.description}});
   }
   table.print(text_output(options.json), "");
-  if (const auto written = write_json(json_file, json); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, json));
 }
 
-int model(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  if (options.name.empty()) return list_models(options, *json_file);
+void model(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  if (options.name.empty()) return list_models(options, json_file);
   const std::filesystem::path file = options.output.empty() ? options.name + ".onnx" : options.output;
-  if (const auto written = tasks::write_model(options.name, options.model, file); !written)
-    return report(written.error());
+  must(tasks::write_model(options.name, options.model, file));
   const auto size = std::filesystem::file_size(file);
   text_output(options.json) << "wrote " << file.string() << " (" << readable(Bytes{size}) << ")\n";
   const nlohmann::json json = {{"name", options.name}, {"file", file.string()}, {"bytes", size}};
-  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, json));
 }
 
 } // namespace
 
-void add_model(CLI::App& program, int& exit_code) {
+void add_model(CLI::App& program) {
   auto* command = program.add_subcommand(
       "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
@@ -62,7 +58,7 @@ void add_model(CLI::App& program, int& exit_code) {
       ->type_name("N");
   command->add_option("--seed", options->model.seed, "Seed of the weights")->type_name("N");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = model(*options); });
+  command->callback([options] { model(*options); });
 }
 
 } // namespace rtexec::command

@@ -59,10 +59,10 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-Result<Outcome> execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
+Outcome execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
   const StopRequest stop([&executive] { executive.request_stop(); });
-  if (const auto recorded = recording.start(); !recorded) return Unexpected(recorded.error());
-  if (const auto started = executive.start(); !started) return Unexpected(started.error());
+  recording.start();
+  must(executive.start());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
@@ -75,46 +75,34 @@ Result<Outcome> execute(Executive& executive, RunRecording& recording, const Opt
 
 int run(const Options& options) {
   if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
-    return report({Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR"});
-  auto set = read(options.set);
-  if (!set) return report(set.error());
-  if (!options.duration.empty()) {
-    const auto duration = parse_duration(options.duration);
-    if (!duration)
-      return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
-    set->executive.duration = *duration;
-  }
+    give_up(Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR");
+  TaskSet set = read(options.set);
+  if (!options.duration.empty()) set.executive.duration = value_of("--duration", options.duration, parse_duration);
   RunRecording recording(
       {.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
   ExecutiveSetup setup{.force = options.force,
-                       .workloads = {},
-                       .on_miss = {},
                        .trace_layers = options.trace_layers,
                        .record_jobs = options.jobs.empty() ? 0 : most_records};
   if (recording.on_misses())
-    setup.on_miss = [&recording, tasks = *set](const Miss& miss) { recording.miss(tasks, miss); };
-  auto executive = Executive::create(std::move(*set), std::move(setup));
-  if (!executive) return report(executive.error());
+    setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
+  Executive executive = must(Executive::create(std::move(set), std::move(setup)));
 
   std::ostream& out = text_output(options.json);
-  print_plan(out, executive->set(), executive->plan());
+  print_plan(out, executive.set(), executive.plan());
   out << std::endl;
   // Refused before anything is recorded or written.
-  if (const auto fit = executive->startable(); !fit) return report(fit.error());
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  auto jobs_file = OutputFile::open(options.jobs);
-  if (!jobs_file) return report(jobs_file.error());
-  const auto ended = execute(*executive, recording, options, out);
-  if (!ended) return report(ended.error());
-  const auto written = write_json(*json_file, to_json(ended->report));
-  print_report(out, ended->report);
+  must(executive.startable());
+  OutputFile json_file = must(OutputFile::open(options.json));
+  OutputFile jobs_file = must(OutputFile::open(options.jobs));
+  const Outcome ended = execute(executive, recording, options, out);
+  const auto written = write_json(json_file, to_json(ended.report));
+  print_report(out, ended.report);
   int status = 0;
-  if (!ended->trace) status = report(ended->trace.error());
+  if (!ended.trace) status = report(ended.trace.error());
   if (!written) status = report(written.error());
-  if (const auto listed = write_jobs(*jobs_file, options.jobs, *executive); !listed) status = report(listed.error());
-  if (ended->report.device_fault) return exit_code(Errc::device_fault);
-  return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
+  if (const auto listed = write_jobs(jobs_file, options.jobs, executive); !listed) status = report(listed.error());
+  if (ended.report.device_fault) return exit_code(Errc::device_fault);
+  return ended.report.deadlines_kept() && ended.report.bounds_kept() ? status : exit_code(Errc::missed);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "rtexec/command/scenario.hpp"
 
+#include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/simulator/patterns.hpp"
 
@@ -21,7 +22,7 @@ struct Execution {
   std::filesystem::path record;
 };
 
-Result<Execution> execution_of(const std::string& text) {
+Execution execution_of(const std::string& text) {
   constexpr std::string_view with_least = "uniform:";
   if (text == "wcet") return Execution{};
   if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
@@ -30,34 +31,32 @@ Result<Execution> execution_of(const std::string& text) {
   const std::string_view share = std::string_view(text).substr(with_least.size());
   const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
   if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
-    return fail(Errc::bad_input,
-                "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+    give_up(Errc::bad_input,
+            "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
   return execution;
 }
 
-Result<Scenario> as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {
+Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {
   Scenario scenario{.tasks = planned.tasks, .run = {}, .worst = {}};
   scenario.run.horizon = duration;
   const std::uint64_t seed = options.seed.value_or(default_seed);
   scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
                                                         : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
-  if (!execution) return Unexpected(execution.error());
-  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution->least, seed);
-  if (execution->record.empty()) return scenario;
-  auto recorded = simulator::read_executions(execution->record, scenario.tasks);
-  if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
+  if (execution.uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
+  if (execution.record.empty()) return scenario;
+  auto recorded = simulator::read_executions(execution.record, scenario.tasks);
+  if (!recorded) give_up(recorded.error().code, "--execution: " + recorded.error().what);
   scenario.run.execution = simulator::recorded_executions(planned.plan, std::move(*recorded), options.seed);
   return scenario;
 }
 
-Result<Scenario> worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration,
-                            std::ostream& out) {
+Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration,
+                    std::ostream& out) {
   if (options.execution != "wcet" && options.execution != "uniform")
-    return fail(
-        Errc::bad_input,
-        "--execution " + options.execution +
-            ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+    give_up(Errc::bad_input,
+            "--execution " + options.execution +
+                ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
   const StopRequest stop;
   Progress progress(out, &stop);
   const simulator::Search search{.attempts = options.attempts,
@@ -76,18 +75,14 @@ Result<Scenario> worst_case(const ScenarioOptions& options, const PlannedSet& pl
 
 } // namespace
 
-Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const auto duration = parse_duration(text);
-  if (!duration) return fail(duration.error().code, option + " " + text + ": " + duration.error().what);
-  return *duration;
+std::optional<Duration> duration_of(const std::string& option, const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(value_of(option, text, parse_duration));
 }
 
-Result<Scenario> scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out) {
+Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out) {
   const auto given = duration_of("--duration", options.duration);
-  if (!given) return Unexpected(given.error());
-  if (options.releases == "adversarial") return worst_case(options, planned, *given, out);
-  return as_asked(options, planned, given->value_or(planned.tasks.executive.duration.value_or(default_duration)));
+  if (options.releases == "adversarial") return worst_case(options, planned, given, out);
+  return as_asked(options, planned, given.value_or(planned.tasks.executive.duration.value_or(default_duration)));
 }
 
 void add_scenario(CLI::App& command, ScenarioOptions& options) {

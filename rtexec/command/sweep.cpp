@@ -30,8 +30,8 @@ struct Options {
 };
 
 /// Until all is known, or an error.
-Result<> work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
-                  std::optional<study::OutcomeFile>& file, std::ostream& out) {
+void work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
+              std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
   Progress progress(out, &stop);
   std::size_t done = outcomes.count_known();
@@ -44,35 +44,29 @@ Result<> work_out(const Options& options, const Study& study, study::Outcomes& o
     wanted = progress("proving", done, outcomes.size(), "sets");
     return wanted && written.has_value();
   });
-  if (!written || done == outcomes.size()) return written;
+  must(written);
+  if (done == outcomes.size()) return;
   const std::string kept =
       options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
-  return fail(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
-                                   std::to_string(outcomes.size()) + " sets; " + kept);
+  give_up(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
+                               std::to_string(outcomes.size()) + " sets; " + kept);
 }
 
-int sweep(const Options& options) {
-  const auto study = study_of(options.study);
-  if (!study) return report(study.error());
+void sweep(const Options& options) {
+  const auto study = must(study_of(options.study));
   std::ostream& out = text_output(options.json);
-  study::Outcomes outcomes(study->values.size(), study->sets);
+  study::Outcomes outcomes(study.values.size(), study.sets);
   std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, outcomes, file, out);
+  const std::vector<study::Row> rows = study::rows_of(study, outcomes);
+  print(out, study, rows);
   if (!options.folder.empty()) {
-    auto opened = study::OutcomeFile::open(options.folder, *study, outcomes);
-    if (!opened) return report(opened.error());
-    file = std::move(*opened);
-  }
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  if (const auto done = work_out(options, *study, outcomes, file, out); !done) return report(done.error());
-  const std::vector<study::Row> rows = study::rows_of(*study, outcomes);
-  print(out, *study, rows);
-  if (!options.folder.empty()) {
-    if (const auto saved = write_files(options.folder, files_of(*study, rows)); !saved) return report(saved.error());
+    write_files(options.folder, files_of(study, rows));
     out << "wrote results.csv, results.svg and outcomes.csv (each set) to " << options.folder << '\n';
   }
-  const auto written = write_json(*json_file, to_json(*study, rows));
-  return written ? 0 : report(written.error());
+  must(write_json(json_file, to_json(study, rows)));
 }
 
 std::vector<std::string> preset_names() {
@@ -138,7 +132,7 @@ void add_device(CLI::App& command, study::SweepOptions& options) {
 
 } // namespace
 
-void add_sweep(CLI::App& program, int& exit_code) {
+void add_sweep(CLI::App& program) {
   auto* command = program.add_subcommand(
       "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
   const auto options = std::make_shared<Options>();
@@ -174,7 +168,7 @@ void add_sweep(CLI::App& program, int& exit_code) {
                    "was stopped goes on from it, and may get more sets or rows")
       ->type_name("FOLDER");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = sweep(*options); });
+  command->callback([options] { sweep(*options); });
 }
 
 } // namespace rtexec::command

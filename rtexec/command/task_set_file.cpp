@@ -21,12 +21,11 @@ void add_task_set(CLI::App& command, TaskSetFile& options) {
       ->type_name("POLICY");
 }
 
-Result<TaskSet> read(const TaskSetFile& options) {
-  auto set = read_task_set(options.file);
-  if (set && !options.order.empty())
-    set->executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
+TaskSet read(const TaskSetFile& options) {
+  TaskSet set = must(read_task_set(options.file));
+  if (!options.order.empty()) set.executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
   for (const auto& known : spellings<SwapPolicy>())
-    if (set && options.policy == known.text) set->swap.policy = known.value;
+    if (options.policy == known.text) set.swap.policy = known.value;
   return set;
 }
 
@@ -37,10 +36,8 @@ void add_machine_option(CLI::App& command, std::string& file) {
       ->type_name("FILE");
 }
 
-Result<PlannedSet> plan_on(const std::string& machine_file, TaskSet tasks) {
-  if (machine_file.empty()) return rtexec::plan(std::move(tasks));
-  auto machine = read_machine(machine_file);
-  return machine ? rtexec::plan(std::move(tasks), std::move(*machine)) : Unexpected(machine.error());
+PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {
+  return must(plan(std::move(tasks), machine_file.empty() ? this_machine() : must(read_machine(machine_file))));
 }
 
 } // namespace rtexec::command
