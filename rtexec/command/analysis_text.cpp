@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <ostream>
-#include <sstream>
 
 namespace rtexec::command {
 namespace {
@@ -20,20 +19,8 @@ using traces::TaskAnalysis;
 
 std::string time_or_none(const std::optional<Duration>& time) { return time ? readable(*time) : "-"; }
 
-std::string percent(double share) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << share * 100 << " %";
-  return text.str();
-}
-
-std::string probability(double value) {
-  std::ostringstream text;
-  text.precision(2);
-  text << value;
-  return text.str();
-}
-
+std::string percent(double share) { return report::fixed(share * 100, 1) + " %"; }
+std::string probability(double value) { return report::significant(value, 2); }
 std::string nanoseconds(double value) { return readable(Duration(std::llround(value))); }
 
 const StageAnalysis& response(const TaskAnalysis& task) { return task.stages.back(); }

@@ -18,7 +18,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <unistd.h>
 
@@ -223,15 +222,14 @@ int analyze(const Options& options) {
 
 /// CLI::Range lets nan pass, and tells small limits as 0.
 CLI::Validator within(double low, double high) {
-  std::ostringstream range;
-  range << low << " to " << high;
-  const auto check = [low, high, told = range.str()](const std::string& text) {
+  const std::string range = report::significant(low, 6) + " to " + report::significant(high, 6);
+  const auto check = [low, high, range](const std::string& text) {
     double value = 0;
     return CLI::detail::lexical_cast(text, value) && value >= low && value <= high
                ? std::string()
-               : "'" + text + "' is not a number from " + told;
+               : "'" + text + "' is not a number from " + range;
   };
-  return {check, range.str()};
+  return {check, range};
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 #include "rtexec/command/scenario.hpp"
 
+#include "config/text.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/simulator/patterns.hpp"
 
-#include <charconv>
 #include <filesystem>
 #include <ostream>
 
@@ -27,13 +27,11 @@ Execution execution_of(const std::string& text) {
   if (text == "wcet") return Execution{};
   if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
   if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
-  Execution execution{.uniform = true, .least = 0, .record = {}};
-  const std::string_view share = std::string_view(text).substr(with_least.size());
-  const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
-  if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
+  const auto least = config::number_in<double>(std::string_view(text).substr(with_least.size()));
+  if (!least || !(*least >= 0 && *least <= 1))
     give_up(Errc::bad_input,
             "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
-  return execution;
+  return {.uniform = true, .least = *least, .record = {}};
 }
 
 Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {

@@ -1,7 +1,8 @@
 #include "rtexec/simulator/patterns.hpp"
 
+#include "config/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <span>
@@ -50,12 +51,6 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
   fields.push_back(line);
   return fields;
-}
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// Where the columns stand that are read.
@@ -133,8 +128,8 @@ Result<RecordedExecutions> read_executions(const std::filesystem::path& file, co
     const auto task = std::ranges::find(tasks.tasks, fields[columns->task], &Task::name);
     if (task == tasks.tasks.end()) continue;
     if (fields[columns->outcome] != "in-time" && fields[columns->outcome] != "late") continue;
-    const auto begin = number(fields[columns->begin]);
-    const auto end = number(fields[columns->end]);
+    const auto begin = config::number_in<Duration::rep>(fields[columns->begin]);
+    const auto end = config::number_in<Duration::rep>(fields[columns->end]);
     if (!begin || !end || *begin < 0 || *end < *begin)
       return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
     if (Duration(*end - *begin) > longest_execution)

@@ -4,7 +4,6 @@
 #include "rtexec/report/table.hpp"
 #include "rtexec/study/study.hpp"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -14,12 +13,6 @@ namespace {
 std::string signed_percent(double value) {
   const std::string text = report::fixed(value, 1);
   return value > 0 && text != "0.0" ? "+" + text : text;
-}
-
-std::string scientific(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
 }
 
 std::string corun(std::size_t count) { return count == 0 ? "solo" : "corun" + std::to_string(count); }
@@ -56,7 +49,7 @@ void print_workload(std::ostream& out, std::span<const Isolation> isolations, st
       cells.push_back(signed_percent(own.speedup.front()));
       if (most > 0) cells.push_back(signed_percent(own.speedup.back()));
       cells.push_back(report::fixed(own.mean, 3) + (row == each.results[index].best ? " *" : "  "));
-      cells.push_back(scientific(own.variance));
+      cells.push_back(report::significant(own.variance, 2));
       if (most > 0) cells.push_back(gigabytes(own.measures.back().corunners));
     }
     table.add(std::move(cells));
