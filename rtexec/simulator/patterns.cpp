@@ -18,10 +18,6 @@ using policies::JobId;
 constexpr Instant never = Instant::max();
 constexpr Duration longest_execution = std::chrono::hours(1); // as of a wcet
 
-Duration wcet_of(const Wcet& wcet, Part part) {
-  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-}
-
 /// One number out of several (splitmix64), so that what one job draws does not depend on who drew before.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t value = seed;
@@ -101,7 +97,7 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
   for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
   return [wcets = std::move(wcets), least, seed](JobId job, Part part) {
     const double drawn = share(mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(part)));
-    const Duration most = wcet_of(wcets[job.task], part);
+    const Duration most = of(wcets[job.task], part);
     const Duration least_time = part_of(most, least);
     return least_time + part_of(most - least_time + Duration(1), drawn);
   };
@@ -147,7 +143,7 @@ ExecutionTime recorded_executions(const Plan& plan, RecordedExecutions recorded,
   std::vector<Wcet> wcets;
   for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
   return [wcets = std::move(wcets), recorded = std::move(recorded), seed](JobId job, Part part) {
-    if (part != Part::device) return wcet_of(wcets[job.task], part);
+    if (part != Part::device) return of(wcets[job.task], part);
     const std::span of_task(recorded[job.task]);
     return of_task[(seed ? mixed(*seed, job.task, job.number) : job.number) % of_task.size()];
   };
