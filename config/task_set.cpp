@@ -57,7 +57,7 @@ std::vector<Key<DeviceOptions>> device_keys() {
 /// "pinned" or "file:PATH".
 Type<SwapStore> store() {
   static constexpr std::string_view prefix = "file:";
-  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .unit = {}, .read = {}, .write = {}, .problem = {}};
+  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .read = {}, .write = {}, .problem = {}};
   type.read = [](const Value& value) -> Read<SwapStore> {
     const auto* text = std::get_if<std::string>(&value.content);
     if (text != nullptr && *text == "pinned") return SwapStore{};
@@ -181,7 +181,6 @@ Type<WorkloadChoice> workload_choice() {
   static constexpr std::string_view prefix = "lib:";
   const Type<WorkloadKind> kinds = one_of<WorkloadKind>();
   return {.name = kinds.name + ", or \"lib:FILE\"",
-          .unit = {},
           .read = [=](const Value& value) -> Read<WorkloadChoice> {
             const auto* text = std::get_if<std::string>(&value.content);
             if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())

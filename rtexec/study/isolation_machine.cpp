@@ -159,9 +159,7 @@ class MachinePlant final : public IsolationPlant {
     const regulation::RegulationSettings settings{
         .period = machine_.period,
         .rules = {.overshoot = thesis() ? Overshoot::forgive : Overshoot::carry},
-        .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works,
-        .observer = {},
-        .open_counter = {}};
+        .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works};
     auto regulation = machine_.regulate(*domains, settings, locks_);
     if (!regulation || !thesis()) return regulation;
     const auto joined = workload.call([&] { return (*regulation)->join(machine_.feeder); });

@@ -128,10 +128,7 @@ std::vector<std::string> categories(const IsolationResult& result) {
 report::Panel empty_panel(const Isolation& isolation, const IsolationResult& result) {
   return {.title = result.workload.title + ": " + isolation.name,
           .x_label = "limit of each core, MB/s",
-          .y_label = {},
-          .right_label = {},
-          .categories = categories(result),
-          .curves = {}};
+          .categories = categories(result)};
 }
 
 /// As Figs. 26 and 28.
@@ -139,7 +136,7 @@ report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& r
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "speed-up in " + result.workload.unit + ", percent";
   for (std::size_t i = 0; i < result.rows.front().measures.size(); ++i) {
-    panel.curves.push_back({.name = corun(i), .values = {}});
+    panel.curves.push_back({.name = corun(i)});
     for (const IsolationRow& row : result.rows) panel.curves.back().values.push_back(row.speedup[i]);
   }
   return panel;
@@ -150,7 +147,7 @@ report::Panel mean_panel(const Isolation& isolation, const IsolationResult& resu
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "mean of " + result.workload.unit;
   panel.right_label = "variance";
-  panel.curves = {{.name = "mean", .values = {}}, {.name = "variance", .values = {}, .right = true}};
+  panel.curves = {{.name = "mean"}, {.name = "variance", .right = true}};
   for (const IsolationRow& row : result.rows) {
     panel.curves[0].values.push_back(row.mean);
     panel.curves[1].values.push_back(row.variance);
