@@ -245,25 +245,17 @@ void add_analyze(CLI::App& program, int& exit_code) {
                    "file with one execution time a line")
       ->required()
       ->check(CLI::ExistingPath);
-  command
-      ->add_option("--html", options->html,
-                   "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network")
-      ->type_name("FILE");
-  command->add_option("--svg", options->svg, "Draw a Gantt chart")->type_name("FILE");
-  command
-      ->add_option("--window", options->window,
-                   "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
-                   "short one, and of a long one misses, longest jobs and the beginning")
-      ->type_name("FROM..TO");
-  command
-      ->add_option("--csv", options->csv,
-                   "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER")
-      ->type_name("FOLDER");
-  command->add_option("--perfetto", options->perfetto, "Write a trace that ui.perfetto.dev opens")->type_name("FILE");
-  auto* profile =
-      command
-          ->add_option("--to-toml", options->toml, "Write the measured execution times as a profile, for check --wcet")
-          ->type_name("FILE");
+  option(*command, "--html", options->html, "FILE",
+         "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");
+  option(*command, "--svg", options->svg, "FILE", "Draw a Gantt chart");
+  option(*command, "--window", options->window, "FROM..TO",
+         "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
+         "short one, and of a long one misses, longest jobs and the beginning");
+  option(*command, "--csv", options->csv, "FOLDER",
+         "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER");
+  option(*command, "--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
+  auto* profile = option(*command, "--to-toml", options->toml, "FILE",
+                         "Write the measured execution times as a profile, for check --wcet");
   command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")
       ->check(within(1, 100))
       ->needs(profile)

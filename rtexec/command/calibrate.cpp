@@ -77,27 +77,22 @@ void add_calibrate(CLI::App& program) {
                                          "gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
-                   "file that is there already is "
-                   "what is measured, and keeps all that was not measured anew")
-      ->type_name("FILE.toml");
-  command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")
-      ->type_name("BYTES");
-  command
-      ->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")
-      ->type_name("BYTES");
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
+         "file that is there already is "
+         "what is measured, and keeps all that was not measured anew");
+  option(*command, "--chunk", options->chunks, "BYTES",
+         "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)");
+  option(*command, "--volume", options->volume, "BYTES",
+         "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
   command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")
       ->capture_default_str();
-  command->add_option("--jobs", options->calibration.jobs, "Swapping jobs for each chunk size and volume")
+  option(*command, "--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
       ->capture_default_str()
-      ->check(CLI::Range(3, 10000))
-      ->type_name("N");
-  command->add_option("--margin", options->calibration.margin, "What is measured counts this many times")
+      ->check(CLI::Range(3, 10000));
+  option(*command, "--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
       ->capture_default_str()
-      ->check(number_within(1.0, 100.0))
-      ->type_name("FACTOR");
+      ->check(number_within(1.0, 100.0));
   command->add_flag("--keep-awake", options->calibration.keep_awake,
                     "Keep the cores from going idle, as task sets with keep_awake = true do");
   add_json_option(*command, options->json);

@@ -107,28 +107,19 @@ CLI::App* add_calibrate_bandwidth(CLI::App& calibrating) {
                                  "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")
-      ->type_name("FILE.toml");
-  command
-      ->add_option("--event", options->event,
-                   "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
-                   "generators touch pages and nothing is written")
-      ->check(not_empty())
-      ->type_name("EVENT");
-  command
-      ->add_option("--seconds", options->seconds,
-                   "Of each measurement: one for each core, and one for each number of cores")
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
+  option(*command, "--event", options->event, "EVENT",
+         "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
+         "generators touch pages and nothing is written")
+      ->check(not_empty());
+  option(*command, "--seconds", options->seconds, "S",
+         "Of each measurement: one for each core, and one for each number of cores")
       ->capture_default_str()
-      ->check(number_within(0.01, 3600.0))
-      ->type_name("S");
-  command
-      ->add_option(
-          "--demand", options->demand,
-          "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
-      ->check(not_empty())
-      ->type_name("BANDWIDTH");
+      ->check(number_within(0.01, 3600.0));
+  option(*command, "--demand", options->demand, "BANDWIDTH",
+         "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+      ->check(not_empty());
   add_json_option(*command, options->json);
   command->callback([options] { calibrate(*options); });
   return command;

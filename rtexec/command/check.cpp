@@ -101,18 +101,13 @@ void add_check(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   add_machine_option(*command, options->machine);
-  command
-      ->add_option(
-          "--wcet", options->wcet,
-          "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's")
-      ->type_name("FILE");
+  option(*command, "--wcet", options->wcet, "FILE",
+         "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's");
   add_json_option(*command, options->json);
-  command
-      ->add_option("--tests", options->tests,
-                   "Which tests of the device alone to show beside the verdict (default: all for the order)")
+  option(*command, "--tests", options->tests, "NAME,...",
+         "Which tests of the device alone to show beside the verdict (default: all for the order)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}))
-      ->type_name("NAME,...");
+      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}));
   command->add_flag("--headroom", options->headroom,
                     "Also by how much execution times, periods, device memory and copies may change, or must");
   command->callback([options, &exit_code] { exit_code = check(*options); });

@@ -39,6 +39,13 @@ T value_of(const std::string& option, const std::string& text, Result<T> (*parse
   return *value;
 }
 
+/// Adds an option with a value, which help calls `type`.
+template <class Value>
+CLI::Option* option(CLI::App& command, const std::string& names, Value& value, const std::string& type,
+                    const std::string& help) {
+  return command.add_option(names, value, help)->type_name(type);
+}
+
 /// Adds the option that every command takes: --json FILE ("-" for standard output).
 void add_json_option(CLI::App& command, std::string& file);
 /// All that the file gets, where one was asked for.

@@ -54,10 +54,7 @@ void add_config(CLI::App& program) {
   auto* command =
       program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, "Which file")
-      ->capture_default_str()
-      ->check(CLI::IsMember(&kinds))
-      ->type_name("KIND");
+  option(*command, "kind", options->kind, "KIND", "Which file")->capture_default_str()->check(CLI::IsMember(&kinds));
   add_json_option(*command, options->json);
   command->callback([options] { config(*options); });
 }

@@ -79,24 +79,19 @@ void infer(const Options& options) {
 void add_infer(CLI::App& program) {
   auto* command = program.add_subcommand("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
-  command->add_option("model", options->network.model, "The network")->required()->type_name("MODEL.onnx");
-  command->add_option("input", options->input, "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise")
-      ->type_name("INPUT");
-  command
-      ->add_option("-o,--output", options->output,
-                   "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
-      ->type_name("OUT");
-  command->add_option("--board", options->network.board, "The board whose device executes it: a name or a file")
+  option(*command, "model", options->network.model, "MODEL.onnx", "The network")->required();
+  option(*command, "input", options->input, "INPUT",
+         "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise");
+  option(*command, "-o,--output", options->output, "OUT",
+         "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+  option(*command, "--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
+      ->capture_default_str();
+  option(*command, "--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
       ->capture_default_str()
-      ->type_name("BOARD");
-  command->add_option("--precision", options->precision, "Arithmetic on a GPU")
-      ->capture_default_str()
-      ->check(CLI::IsMember(precisions()))
-      ->type_name("PRECISION");
+      ->check(CLI::IsMember(precisions()));
   command->add_flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
-  command->add_option("--repeat", options->repeat, "Execute so often, and print the median time and the longest ones")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
+  option(*command, "--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
+      ->check(CLI::Range(1, 100000));
   add_json_option(*command, options->json);
   command->callback([options] { infer(*options); });
 }

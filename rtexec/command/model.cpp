@@ -48,15 +48,12 @@ void add_model(CLI::App& program) {
   auto* command = program.add_subcommand(
       "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
-  command->add_option("name", options->name, "The network")->type_name("NAME");
-  command->add_option("-o,--output", options->output, "The file (default: NAME.onnx)")->type_name("FILE.onnx");
-  command->add_option("--size", options->model.size, "Height and width of the input in pixels")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("PIXELS");
-  command->add_option("--classes", options->model.classes, "Number of classes")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
-  command->add_option("--seed", options->model.seed, "Seed of the weights")->type_name("N");
+  option(*command, "name", options->name, "NAME", "The network");
+  option(*command, "-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
+  option(*command, "--size", options->model.size, "PIXELS", "Height and width of the input in pixels")
+      ->check(CLI::Range(1, 4096));
+  option(*command, "--classes", options->model.classes, "N", "Number of classes")->check(CLI::Range(1, 100000));
+  option(*command, "--seed", options->model.seed, "N", "Seed of the weights");
   add_json_option(*command, options->json);
   command->callback([options] { model(*options); });
 }

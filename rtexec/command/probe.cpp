@@ -157,15 +157,13 @@ void add_probe(CLI::App& program) {
   auto* command =
       program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
-  command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
-  command
-      ->add_option("--board", options->board,
-                   "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
-                   "it, any NVIDIA GPU, and "
-                   "cache misses")
-      ->type_name("BOARD");
+  option(*command, "--root", options->root, "DIR",
+         "Folder that stands in for / when files under /sys and /proc are read")
+      ->check(CLI::ExistingDirectory);
+  option(*command, "--board", options->board, "BOARD",
+         "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
+         "it, any NVIDIA GPU, and "
+         "cache misses");
   add_json_option(*command, options->json);
   command->callback([options] { probe(*options); });
 }

@@ -73,16 +73,14 @@ void add_profile(CLI::App& program) {
       "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")
-      ->type_name("FILE.toml");
-  command->add_option("--jobs", options->profile.jobs, "Jobs of each task")
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The profile (default: the one that the task set names)");
+  option(*command, "--jobs", options->profile.jobs, "N", "Jobs of each task")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")
+      ->check(CLI::Range(1, 1000000));
+  option(*command, "--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")
       ->capture_default_str()
-      ->check(number_within(1.0, 100.0))
-      ->type_name("FACTOR");
+      ->check(number_within(1.0, 100.0));
   add_json_option(*command, options->json);
   command->callback([options] { profile(*options); });
 }

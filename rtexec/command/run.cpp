@@ -111,22 +111,17 @@ void add_run(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("run", "Run the task set and report on it");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")
-      ->type_name("DURATION");
+  option(*command, "--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
   auto* trace =
-      command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")
-          ->type_name("DIR");
-  command
-      ->add_option("--flight-recorder", options->flight_recorder,
-                   "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
-                   "when a deadline is missed, "
-                   "and on SIGUSR1: at most 10 times, a second apart")
-      ->type_name("DIR")
+      option(*command, "--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
+  option(*command, "--flight-recorder", options->flight_recorder, "DIR",
+         "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+         "when a deadline is missed, "
+         "and on SIGUSR1: at most 10 times, a second apart")
       ->excludes(trace);
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
-  command
-      ->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")
-      ->type_name("FILE.csv");
+  option(*command, "--jobs", options->jobs, "FILE.csv",
+         "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -84,30 +84,23 @@ Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, 
 }
 
 void add_scenario(CLI::App& command, ScenarioOptions& options) {
-  command
-      .add_option("--duration", options.duration,
-                  "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
-      ->type_name("DURATION");
-  command
-      .add_option("--releases", options.releases,
-                  "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-                  "adversarial: searched "
-                  "for those under which some task responds latest")
+  option(command, "--duration", options.duration, "DURATION",
+         "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
+  option(command, "--releases", options.releases, "HOW",
+         "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
+         "adversarial: searched "
+         "for those under which some task responds latest")
       ->capture_default_str()
-      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}))
-      ->type_name("HOW");
-  command
-      .add_option("--execution", options.execution,
-                  "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
-                  "`rtexec run --jobs` "
-                  "recorded them, in order, with --seed at random")
+      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}));
+  option(command, "--execution", options.execution, "HOW",
+         "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
+         "`rtexec run --jobs` "
+         "recorded them, in order, with --seed at random")
+      ->capture_default_str();
+  option(command, "--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
+  option(command, "--attempts", options.attempts, "N", "Of the adversarial search")
       ->capture_default_str()
-      ->type_name("HOW");
-  command.add_option("--seed", options.seed, "Of all that is random: the same seed gives the same run")->type_name("N");
-  command.add_option("--attempts", options.attempts, "Of the adversarial search")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+      ->check(CLI::Range(1, 1'000'000));
 }
 
 } // namespace rtexec::command

@@ -149,14 +149,11 @@ void add_simulate(CLI::App& program, int& exit_code) {
   add_task_set(*command, options->set);
   add_machine_option(*command, options->machine);
   add_scenario(*command, options->scenario);
-  auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
-  command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
-  command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);
-  command
-      ->add_option(
-          "--trace", options->trace,
-          "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty")
-      ->type_name("DIR");
+  auto* gantt = option(*command, "--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
+  option(*command, "--from", options->from, "DURATION", "Where the picture begins")->needs(gantt);
+  option(*command, "--to", options->to, "DURATION", "Where it ends")->needs(gantt);
+  option(*command, "--trace", options->trace, "DIR",
+         "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }

@@ -84,50 +84,37 @@ std::string preset_help() {
 }
 
 void add_tasks(CLI::App& command, study::SweepOptions& options) {
-  command
-      .add_option("--n", options.tasks,
-                  "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
-                  "be a range: a row for each value")
-      ->type_name("RANGE");
-  command
-      .add_option("--utilisation", options.utilisation,
-                  "Of the device, by the executions of a set (UUniFast shares it out); not with presets")
-      ->type_name("RANGE");
-  command.add_option("--reduced", options.reduced, "Percent that the capacity is less")->type_name("RANGE");
-  command
-      .add_option(
-          "--high", options.high,
-          "So many tasks are at their network's highest resolution, all others at its lowest; only with presets")
-      ->type_name("RANGE");
-  command.add_option("--period", options.period, "FROM..TO: periods, and deadlines")->type_name("DURATIONS");
-  command.add_option("--periods", options.periods, "How they are distributed (default: log-uniform)")
-      ->check(CLI::IsMember({"uniform", "log-uniform"}))
-      ->type_name("HOW");
-  command.add_option("--footprint", options.footprint, "FROM..TO: device memory of a task, uniform; not with presets")
-      ->type_name("BYTES");
-  command
-      .add_option("--swappable", options.swappable,
-                  "Share of the footprint that may be swapped (default: 1); not with presets")
-      ->check(number_within(0.0, 1.0))
-      ->type_name("SHARE");
-  command
-      .add_option("--constants", options.constants,
-                  "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
-                  "0.5); not with presets")
-      ->check(number_within(0.0, 1.0))
-      ->type_name("SHARE");
+  option(command, "--n", options.tasks, "RANGE",
+         "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
+         "be a range: a row for each value");
+  option(command, "--utilisation", options.utilisation, "RANGE",
+         "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
+  option(command, "--reduced", options.reduced, "RANGE", "Percent that the capacity is less");
+  option(command, "--high", options.high, "RANGE",
+         "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
+  option(command, "--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
+  option(command, "--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
+      ->check(CLI::IsMember({"uniform", "log-uniform"}));
+  option(command, "--footprint", options.footprint, "BYTES",
+         "FROM..TO: device memory of a task, uniform; not with presets");
+  option(command, "--swappable", options.swappable, "SHARE",
+         "Share of the footprint that may be swapped (default: 1); not with presets")
+      ->check(number_within(0.0, 1.0));
+  option(command, "--constants", options.constants, "SHARE",
+         "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
+         "0.5); not with presets")
+      ->check(number_within(0.0, 1.0));
 }
 
 void add_device(CLI::App& command, study::SweepOptions& options) {
-  command.add_option("--capacity", options.capacity, "Device memory")->type_name("BYTES");
-  command.add_option("--chunk", options.chunk, "What is swapped at once")->type_name("BYTES");
-  command.add_option("--in-per-chunk", options.in_per_chunk, "What swapping costs: each chunk in")
-      ->type_name("DURATION");
-  command.add_option("--out-per-chunk", options.out_per_chunk, "Each chunk copied out")->type_name("DURATION");
-  command.add_option("--drop-per-chunk", options.drop_per_chunk, "Each chunk of weights that leaves (default: 0s)")
-      ->type_name("DURATION");
-  command.add_option("--in-fixed", options.in_fixed, "Each load (default: 0s)")->type_name("DURATION");
-  command.add_option("--out-fixed", options.out_fixed, "Each victim of a load (default: 0s)")->type_name("DURATION");
+  option(command, "--capacity", options.capacity, "BYTES", "Device memory");
+  option(command, "--chunk", options.chunk, "BYTES", "What is swapped at once");
+  option(command, "--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
+  option(command, "--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
+  option(command, "--drop-per-chunk", options.drop_per_chunk, "DURATION",
+         "Each chunk of weights that leaves (default: 0s)");
+  option(command, "--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
+  option(command, "--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
 }
 
 } // namespace
@@ -136,37 +123,25 @@ void add_sweep(CLI::App& program) {
   auto* command = program.add_subcommand(
       "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
   const auto options = std::make_shared<Options>();
-  command->add_option("--preset", options->study.preset, preset_help())
-      ->check(CLI::IsMember(preset_names()))
-      ->type_name("NAME");
+  option(*command, "--preset", options->study.preset, "NAME", preset_help())->check(CLI::IsMember(preset_names()));
   add_tasks(*command, options->study);
   add_device(*command, options->study);
-  command->add_option("--order", options->study.order, "edf, or static-priority: rate monotonic")
+  option(*command, "--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
       ->capture_default_str()
-      ->check(CLI::IsMember({"edf", "static-priority"}))
-      ->type_name("ORDER");
-  command
-      ->add_option("--tests", options->study.tests,
-                   "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
-                   "(one copy engine), pipelined, pipelined-constant, "
-                   "classes, one-process (two; default: all for the order)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command->add_option("--sets", options->study.sets, "Task sets for each row")
+      ->check(CLI::IsMember({"edf", "static-priority"}));
+  option(*command, "--tests", options->study.tests, "LIST",
+         "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+         "(one copy engine), pipelined, pipelined-constant, "
+         "classes, one-process (two; default: all for the order)")
+      ->delimiter(',');
+  option(*command, "--sets", options->study.sets, "N", "Task sets for each row")
       ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
-      ->type_name("N");
-  command->add_option("--seed", options->study.seed, "The same seed gives the same sets")
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--jobs", options->jobs, "Threads (default: one for each core)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command
-      ->add_option("-o,--output", options->folder,
-                   "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
-                   "was stopped goes on from it, and may get more sets or rows")
-      ->type_name("FOLDER");
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  option(*command, "--seed", options->study.seed, "N", "The same seed gives the same sets")->capture_default_str();
+  option(*command, "--jobs", options->jobs, "N", "Threads (default: one for each core)")->check(CLI::Range(1, 1024));
+  option(*command, "-o,--output", options->folder, "FOLDER",
+         "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
+         "was stopped goes on from it, and may get more sets or rows");
   add_json_option(*command, options->json);
   command->callback([options] { sweep(*options); });
 }

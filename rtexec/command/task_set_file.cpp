@@ -8,17 +8,15 @@
 namespace rtexec::command {
 
 void add_task_set(CLI::App& command, TaskSetFile& options) {
-  command.add_option("task-set", options.file, "The task set, a TOML file (`rtexec config` documents its keys)")
-      ->required()
-      ->type_name("FILE.toml");
-  command.add_option("--order", options.order, "Order on the device, instead of the file's")
-      ->check(CLI::IsMember({"edf", "static-priority"}))
-      ->type_name("ORDER");
+  option(command, "task-set", options.file, "FILE.toml",
+         "The task set, a TOML file (`rtexec config` documents its keys)")
+      ->required();
+  option(command, "--order", options.order, "ORDER", "Order on the device, instead of the file's")
+      ->check(CLI::IsMember({"edf", "static-priority"}));
   std::vector<std::string> policies;
   for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
-  command.add_option("--policy", options.policy, "Swap policy, instead of the file's")
-      ->check(CLI::IsMember(std::move(policies)))
-      ->type_name("POLICY");
+  option(command, "--policy", options.policy, "POLICY", "Swap policy, instead of the file's")
+      ->check(CLI::IsMember(std::move(policies)));
 }
 
 TaskSet read(const TaskSetFile& options) {
@@ -30,10 +28,8 @@ TaskSet read(const TaskSetFile& options) {
 }
 
 void add_machine_option(CLI::App& command, std::string& file) {
-  command
-      .add_option("--machine", file,
-                  "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one")
-      ->type_name("FILE");
+  option(command, "--machine", file, "FILE",
+         "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one");
 }
 
 PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {

@@ -157,13 +157,11 @@ void top(const Options& options) {
 void add_top(CLI::App& program) {
   auto* command = program.add_subcommand("top", "Show a running executive: its tasks, its device, what it missed");
   const auto options = std::make_shared<Options>();
-  command
-      ->add_option("which", options->which,
-                   "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one")
-      ->type_name("PID");
+  option(*command, "which", options->which, "PID",
+         "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one");
   auto* once = command->add_flag("--once", options->once, "Show it once, and no more");
-  command->add_option("--interval", options->interval, "From one view to the next; figures are renewed twice a second")
-      ->type_name("DURATION")
+  option(*command, "--interval", options->interval, "DURATION",
+         "From one view to the next; figures are renewed twice a second")
       ->capture_default_str();
   add_json_option(*command, options->json);
   command->get_option("--json")->needs(once);
