@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <system_error>
 
 namespace rtexec {
 namespace {
@@ -95,44 +94,32 @@ const Schema<Board>& board_schema() {
   return instance;
 }
 
-void check_swap_costs(const std::vector<SwapCost>& costs, Report& report) {
-  const auto chunk = [](std::size_t i) { return Place{.table = "swap_cost", .index = i, .key = "chunk"}; };
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto same = [&](const SwapCost& each) {
-      return each.store == costs[i].store && each.chunk == costs[i].chunk;
-    };
-    const auto first = static_cast<std::size_t>(std::ranges::find_if(costs, same) - costs.begin());
-    if (first != i)
-      report.relation({chunk(i), chunk(first)}, "chunk = " + toml_string(to_string(costs[i].chunk)) +
-                                                    ": already that of swap_cost " + std::to_string(first + 1));
-  }
-}
-
 void check_rules(const Board& board, Report& report) {
-  const Place capacity{.table = {}, .index = 0, .key = "capacity"};
-  const Place chunk{.table = {}, .index = 0, .key = "chunk"};
-  const Place device{.table = {}, .index = 0, .key = "device"};
-  const Place ordinal{.table = {}, .index = 0, .key = "ordinal"};
+  const Rules rules(report);
   if (board.device == DeviceKind::host && board.capacity == Bytes{0})
-    report.relation({device, capacity},
-                    "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
+    rules.broken({"device", "capacity"},
+                 "capacity: a host device needs one: how much memory it takes at most, in whole chunks");
   if (board.device == DeviceKind::host && board.ordinal > 0)
-    report.relation({ordinal, device}, "ordinal = " + std::to_string(board.ordinal) + ": only with device = \"cuda\"");
-  check_swap_costs(board.swap_costs, report);
+    broken(rules, {"ordinal", "device"}, board.ordinal, "only with device = \"cuda\"");
+  using StoreAndChunk = std::pair<StoreKind, Bytes>;
+  check_unique<StoreAndChunk>(
+      "swap_cost", "chunk", board.swap_costs,
+      [](const SwapCost& cost) {
+        return StoreAndChunk{cost.store, cost.chunk};
+      },
+      [](const StoreAndChunk& cost) { return literal(cost.second); }, report);
   for (std::size_t i = 0; i < board.counters.size(); ++i)
     if (board.counters[i].cluster && board.counters[i].cores.empty())
-      report.relation({Place{.table = "counter", .index = i, .key = "cluster"},
-                       Place{.table = "counter", .index = i, .key = "cores"}},
-                      "cluster = true: needs cores beside it: those that share the counter");
-  if (report.is_bad(chunk)) return; // it might be 0
+      Rules(report, "counter", i)
+          .broken({"cluster", "cores"}, "cluster = true: needs cores beside it: those that share the counter");
+  if (rules.is_bad("chunk")) return; // it might be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
-    report.relation({capacity, chunk}, "capacity = " + toml_string(to_string(board.capacity)) + ": " + problem);
+    broken(rules, {"capacity", "chunk"}, board.capacity, problem);
 }
 
 Result<Board> read_board_file(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return Unexpected(text.error());
-  return parse_board(*text, file);
+  return text ? parse_board(*text, file) : Unexpected(text.error());
 }
 
 std::string not_found(std::string_view name, std::span<const BuiltinBoard> builtin) {
@@ -163,15 +150,7 @@ CounterFacts counter_of(unsigned core, const Board& board, std::string_view even
 }
 
 Result<Board> parse_board(std::string_view toml, const std::filesystem::path& file) {
-  const auto document = parse_document(toml, file.string());
-  if (!document) return Unexpected(document.error());
-  Board board;
-  board.file = file;
-  Report report(file);
-  read(board_schema(), *document, board, report);
-  check_rules(board, report);
-  if (const auto result = report.result(); !result) return Unexpected(result.error());
-  return board;
+  return parse(board_schema(), toml, file, check_rules);
 }
 
 Result<Board> config::read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin) {

@@ -64,6 +64,12 @@ bool is_header(std::string_view statement) {
   return first != std::string_view::npos && statement[first] == '[';
 }
 
+/// The statement's first key, or its header's; empty: it has neither.
+std::string key_of(std::string_view statement) {
+  const Result<Table> content = parse_document(statement, "board");
+  return content && !content->empty() ? content->front().key : std::string();
+}
+
 std::string comments_of(std::string_view lines) {
   std::string comments;
   while (!lines.empty()) {
@@ -80,9 +86,7 @@ class Rewriter {
   explicit Rewriter(std::optional<Bytes> chunk) : chunk_(chunk) {}
 
   void put(std::string_view statement) {
-    const Result<Table> content = parse_document(statement, "board");
-    const std::string_view key =
-        content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
+    const std::string key = key_of(statement);
     if (key.empty() && section_ == swap_cost) {
       pending_ += statement;
       return;
@@ -128,11 +132,8 @@ class MemoryRewriter {
   }
 
   void put(std::string_view statement) {
-    const Result<Table> content = parse_document(statement, "board");
-    const std::string_view key =
-        content && !content->empty() ? std::string_view(content->front().key) : std::string_view{};
-    const bool header = is_header(statement);
-    if (header) section_ = key == "memory" ? memory : other;
+    const std::string key = key_of(statement);
+    if (is_header(statement)) section_ = key == "memory" ? memory : other;
     if (section_ == top && key == "memory") return; // {...}, or a dotted key
     const auto fact = section_ == memory ? std::ranges::find(facts_, key, &Fact::first) : facts_.end();
     if (fact != facts_.end()) {
@@ -194,6 +195,15 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
   return result;
 }
 
+/// `board_toml` as `rewrite` has it; both are right boards.
+template <class Rewrite> Result<std::string> rewritten(std::string_view board_toml, Rewrite rewrite) {
+  if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
+  std::string text = rewrite();
+  if (const auto after = parse_board(text, "board"); !after)
+    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
+  return text;
+}
+
 } // namespace
 
 std::string config::replace_swap_costs(std::string_view toml, std::optional<Bytes> chunk,
@@ -206,21 +216,15 @@ std::string config::replace_swap_costs(std::string_view toml, std::optional<Byte
 
 Result<std::string> with_swap_costs(std::string_view board_toml, std::optional<Bytes> chunk,
                                     std::span<const SwapCost> costs) {
-  if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
-  std::string text = replace_swap_costs(board_toml, chunk, costs);
-  if (const auto after = parse_board(text, "board"); !after)
-    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
-  return text;
+  return rewritten(board_toml, [&] { return replace_swap_costs(board_toml, chunk, costs); });
 }
 
 Result<std::string> with_memory(std::string_view board_toml, const MemoryFacts& measured) {
-  if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
-  MemoryRewriter rewriter(measured);
-  put_all(board_toml, rewriter);
-  std::string text = rewriter.finish(line_end_of(board_toml));
-  if (const auto after = parse_board(text, "board"); !after)
-    return fail(Errc::bad_input, "the board's file cannot take what was measured; it would be:\n" + after.error().what);
-  return text;
+  return rewritten(board_toml, [&] {
+    MemoryRewriter rewriter(measured);
+    put_all(board_toml, rewriter);
+    return rewriter.finish(line_end_of(board_toml));
+  });
 }
 
 Result<std::string> with_measured_costs(std::string_view board_toml, Bytes chosen, std::span<const SwapCost> measured) {

@@ -6,9 +6,14 @@
 #include "config/keys.hpp"
 #include "config/schema.hpp"
 
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace rtexec::config {
@@ -32,6 +37,39 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
       key<S>("in_fixed", cost, fallback, "once for each job that loads chunks", &S::in_fixed),
       key<S>("out_fixed", cost, fallback, "once for each victim of a job's load", &S::out_fixed),
   };
+}
+
+/// A value as TOML writes it, to be shown in a message.
+template <class Value> [[nodiscard]] std::string literal(const Value& value) {
+  if constexpr (std::is_integral_v<Value>) return std::to_string(value);
+  else if constexpr (std::is_enum_v<Value>) return toml_string(spelling(value));
+  else if constexpr (std::is_same_v<Value, std::filesystem::path>) return shortened(toml_string(value.string()), 200);
+  else return toml_string(to_string(value));
+}
+
+/// The rule between these keys is broken: "FIRST KEY = VALUE: WHY".
+template <class Value>
+void broken(const Rules& rules, std::initializer_list<std::string_view> keys, const Value& value,
+            const std::string& why) {
+  rules.broken(keys, std::string(*keys.begin()) + " = " + literal(value) + ": " + why);
+}
+
+/// No element of the list `table` has under `key` what one before it has. `value` gives that of an element, or none;
+/// `shown` its text.
+template <class Value, class S, class Of, class Show>
+void check_unique(std::string_view table, std::string_view key, const std::vector<S>& elements, Of value, Show shown,
+                  Report& report) {
+  std::map<Value, std::size_t> first;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::optional<Value> mine = std::invoke(value, elements[i]);
+    if (!mine) continue;
+    const auto [earlier, is_new] = first.try_emplace(*mine, i);
+    if (!is_new)
+      report.relation(
+          {{.table = table, .index = i, .key = key}, {.table = table, .index = earlier->second, .key = key}},
+          std::string(key) + " = " + shown(*mine) + ": already that of " + std::string(table) + " " +
+              std::to_string(earlier->second + 1));
+  }
 }
 
 /// A board file's [[swap_cost]] tables, an empty line above each.

@@ -60,13 +60,7 @@ const Schema<Profile>& profile_schema() {
 }
 
 void check_rules(const Profile& profile, Report& report) {
-  for (std::size_t i = 0; i < profile.entries.size(); ++i) {
-    const std::string& name = profile.entries[i].task;
-    const auto first = std::ranges::find(profile.entries, name, &ProfileEntry::task) - profile.entries.begin();
-    if (static_cast<std::size_t>(first) != i)
-      report.relation({{.table = "task", .index = i, .key = "name"}},
-                      "name = " + toml_string(name) + ": already that of task " + std::to_string(first + 1));
-  }
+  check_unique<std::string>("task", "name", profile.entries, &ProfileEntry::task, toml_string, report);
 }
 
 } // namespace
@@ -76,21 +70,12 @@ Duration with_margin(Duration observed, double margin) {
 }
 
 Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file) {
-  const auto document = parse_document(toml, file.string());
-  if (!document) return Unexpected(document.error());
-  Profile profile;
-  profile.file = file;
-  Report report(file);
-  read(profile_schema(), *document, profile, report);
-  check_rules(profile, report);
-  if (const auto result = report.result(); !result) return Unexpected(result.error());
-  return profile;
+  return parse(profile_schema(), toml, file, check_rules);
 }
 
 Result<Profile> read_profile(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return Unexpected(text.error());
-  return parse_profile(*text, file);
+  return text ? parse_profile(*text, file) : Unexpected(text.error());
 }
 
 Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file) {

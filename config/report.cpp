@@ -25,8 +25,14 @@ void Report::error(const Place& table, Position at, const std::string& message) 
   lines_.push_back({at, subject(table) + message});
 }
 
-void Report::relation(std::initializer_list<Place> places, const std::string& message) {
-  if (std::ranges::none_of(places, [&](const Place& place) { return is_bad(place); })) error(*places.begin(), message);
+void Report::relation(const std::vector<Place>& places, const std::string& message) {
+  if (std::ranges::none_of(places, [&](const Place& place) { return is_bad(place); })) error(places.front(), message);
+}
+
+void Rules::broken(std::initializer_list<std::string_view> keys, const std::string& message) const {
+  std::vector<Place> places;
+  for (const std::string_view key : keys) places.push_back(of(key));
+  report_.relation(places, message);
 }
 
 Result<> Report::result() const {

@@ -41,7 +41,7 @@ class Report {
   /// An error of something that has no place in the structs, such as an unknown key of `table`.
   void error(const Place& table, Position at, const std::string& message);
   /// A broken rule between the values at `places`, reported at the first of them.
-  void relation(std::initializer_list<Place> places, const std::string& message);
+  void relation(const std::vector<Place>& places, const std::string& message);
 
   [[nodiscard]] bool is_bad(const Place& place) const { return bad_.contains(place); }
 
@@ -62,6 +62,23 @@ class Report {
   std::map<Place, std::string> names_;
   std::set<Place> bad_;
   std::vector<Line> lines_;
+};
+
+/// Rules between the values of one table, or of one element of a list.
+class Rules {
+ public:
+  explicit Rules(Report& report, std::string_view table = {}, std::size_t index = 0)
+      : report_(report), table_(table), index_(index) {}
+
+  [[nodiscard]] Place of(std::string_view key) const { return {.table = table_, .index = index_, .key = key}; }
+  [[nodiscard]] bool is_bad(std::string_view key) const { return report_.is_bad(of(key)); }
+  /// As Report::relation().
+  void broken(std::initializer_list<std::string_view> keys, const std::string& message) const;
+
+ private:
+  Report& report_;
+  std::string_view table_;
+  std::size_t index_;
 };
 
 } // namespace rtexec::config

@@ -9,7 +9,6 @@
 #include "config/report.hpp"
 #include "config/types.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <span>
@@ -223,15 +222,27 @@ template <class Root> [[nodiscard]] Schema<Root> schema(std::vector<Section<Root
   return {std::move(sections), std::move(docs)};
 }
 
-template <class Root> void read(const Schema<Root>& schema, const Table& top, Root& root, Report& report) {
+/// What the text of `file`, which only gives its name, says. `settle` sees all that was read, and reports the rules
+/// between values that are broken. bad_input: every error at once.
+template <class Root, class Settle>
+[[nodiscard]] Result<Root> parse(const Schema<Root>& schema, std::string_view toml, const std::filesystem::path& file,
+                                 Settle settle) {
+  const auto top = parse_document(toml, file.string());
+  if (!top) return Unexpected(top.error());
+  Root root;
+  root.file = file;
+  Report report(file);
   for (const Section<Root>& section : schema.sections) {
     if (section.name.empty()) {
-      section.read({.at = {}, .content = top}, root, report);
-    } else if (const Entry* entry = detail::find_section(top, section.name)) {
+      section.read({.at = {}, .content = *top}, root, report);
+    } else if (const Entry* entry = detail::find_section(*top, section.name)) {
       section.read(entry->value, root, report);
     }
   }
-  detail::report_unknown_names(top, schema.docs, report);
+  detail::report_unknown_names(*top, schema.docs, report);
+  settle(root, report);
+  if (const auto result = report.result(); !result) return Unexpected(result.error());
+  return root;
 }
 
 template <class Root> void check(const Schema<Root>& schema, const Root& root, Report& report) {

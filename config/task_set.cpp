@@ -9,7 +9,6 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <system_error>
 
 namespace rtexec {
@@ -58,7 +57,7 @@ std::vector<Key<DeviceOptions>> device_keys() {
 /// "pinned" or "file:PATH".
 Type<SwapStore> store() {
   static constexpr std::string_view prefix = "file:";
-  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .unit = {}, .read = {}, .write = {}, .problem = {}};
+  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .read = {}, .write = {}, .problem = {}};
   type.read = [](const Value& value) -> Read<SwapStore> {
     const auto* text = std::get_if<std::string>(&value.content);
     if (text != nullptr && *text == "pinned") return SwapStore{};
@@ -182,7 +181,6 @@ Type<WorkloadChoice> workload_choice() {
   static constexpr std::string_view prefix = "lib:";
   const Type<WorkloadKind> kinds = one_of<WorkloadKind>();
   return {.name = kinds.name + ", or \"lib:FILE\"",
-          .unit = {},
           .read = [=](const Value& value) -> Read<WorkloadChoice> {
             const auto* text = std::get_if<std::string>(&value.content);
             if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
@@ -304,228 +302,159 @@ const Schema<TaskSet>& task_set_schema() {
 
 // ---- rules between values ----
 
-Place of_task(std::size_t index, std::string_view key) { return {.table = "task", .index = index, .key = key}; }
-
-std::string assignment(std::string_view key, Duration value) {
-  return std::string(key) + " = " + toml_string(to_string(value));
-}
-std::string assignment(std::string_view key, Bytes value) {
-  return std::string(key) + " = " + toml_string(to_string(value));
-}
-std::string assignment(std::string_view key, const std::filesystem::path& value) {
-  return std::string(key) + " = " + shortened(toml_string(value.string()), 200);
-}
-
-void check_times(const Task& task, std::size_t i, Report& report) {
+void check_times(const Task& task, const Rules& rules) {
   if (task.deadline > task.period)
-    report.relation({of_task(i, "deadline"), of_task(i, "period")},
-                    assignment("deadline", task.deadline) + ": longer than the period, " + to_string(task.period));
+    broken(rules, {"deadline", "period"}, task.deadline, "longer than the period, " + to_string(task.period));
   if (!task.wcet) return;
-  const Place wcet = of_task(i, "wcet");
-  if (report.is_bad(wcet) || report.is_bad(of_task(i, "wcet_before")) || report.is_bad(of_task(i, "wcet_after")))
+  if (rules.is_bad("wcet") || rules.is_bad("wcet_before") || rules.is_bad("wcet_after"))
     return; // the sum might overflow
   if (!task.wcet->uses_device() && task.workload != WorkloadKind::custom)
-    report.relation({wcet, of_task(i, "workload")},
-                    assignment("wcet", task.wcet->device) + ": a " + std::string(spelling(task.workload)) +
-                        " task uses the device: write at least 1ns; only a workload of your own does without");
+    broken(rules, {"wcet", "workload"}, task.wcet->device,
+           "a " + std::string(spelling(task.workload)) +
+               " task uses the device: write at least 1ns; only a workload of your own does without");
   const Duration sum = task.wcet->before + task.wcet->device + task.wcet->after;
   if (sum > task.deadline)
-    report.relation({wcet, of_task(i, "deadline"), of_task(i, "period")},
-                    assignment("wcet", task.wcet->device) + ": the parts of a job take " + to_string(sum) +
-                        " in all, longer than the deadline, " + to_string(task.deadline));
+    broken(
+        rules, {"wcet", "deadline", "period"}, task.wcet->device,
+        "the parts of a job take " + to_string(sum) + " in all, longer than the deadline, " + to_string(task.deadline));
 }
 
-void check_exists(const std::filesystem::path& file, std::size_t i, std::string_view key, bool may_be_folder,
-                  Report& report) {
+void check_exists(const std::filesystem::path& file, std::string_view key, bool may_be_folder, const Rules& rules) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status))
-    report.relation({of_task(i, key)}, assignment(key, file) + ": no such file" + (may_be_folder ? " or folder" : ""));
-  else if (!std::filesystem::is_regular_file(status) && !(may_be_folder && std::filesystem::is_directory(status)))
-    report.relation({of_task(i, key)}, assignment(key, file) + ": not a file" + (may_be_folder ? " or folder" : ""));
+  if (std::filesystem::is_regular_file(status) || (may_be_folder && std::filesystem::is_directory(status))) return;
+  const std::string what = std::filesystem::exists(status) ? "not a file" : "no such file";
+  broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
-void check_dnn(const Task& task, std::size_t i, Report& report) {
-  const Place workload = of_task(i, "workload");
-  if (task.model.empty()) report.relation({of_task(i, "model"), workload}, "model: a dnn task needs one, an ONNX file");
-  else check_exists(task.model, i, "model", false, report);
-  if (!task.input.empty()) check_exists(task.input, i, "input", true, report);
+void check_dnn(const Task& task, const Rules& rules) {
+  if (task.model.empty()) rules.broken({"model", "workload"}, "model: a dnn task needs one, an ONNX file");
+  else check_exists(task.model, "model", false, rules);
+  if (!task.input.empty()) check_exists(task.input, "input", true, rules);
   if (task.memory_class != MemoryClass::state && !task.footprint)
-    report.relation({of_task(i, "class"), of_task(i, "footprint"), workload},
-                    "class = " + toml_string(spelling(task.memory_class)) +
-                        ": of a dnn task it is what a footprint adds to its network: needs footprint beside it");
+    broken(rules, {"class", "footprint", "workload"}, task.memory_class,
+           "of a dnn task it is what a footprint adds to its network: needs footprint beside it");
 }
 
-void check_no_dnn(const Task& task, std::size_t i, Report& report) {
-  const Place workload = of_task(i, "workload");
+void check_no_dnn(const Task& task, const Rules& rules) {
   for (const auto& [key, file] : {std::pair("model", task.model), std::pair("input", task.input)})
-    if (!file.empty()) report.relation({of_task(i, key), workload}, assignment(key, file) + ": only for dnn tasks");
+    if (!file.empty()) broken(rules, {key, "workload"}, file, "only for dnn tasks");
   if (task.precision != Precision::fp32)
-    report.relation({of_task(i, "precision"), workload},
-                    "precision = " + toml_string(spelling(task.precision)) + ": only for dnn tasks; a " +
-                        std::string(spelling(task.workload)) + " one " +
-                        (task.workload == WorkloadKind::winograd ? "computes in fp32"
-                         : task.workload == WorkloadKind::custom ? "computes as it likes"
-                                                                 : "computes nothing"));
+    broken(rules, {"precision", "workload"}, task.precision,
+           "only for dnn tasks; a " + std::string(spelling(task.workload)) + " one " +
+               (task.workload == WorkloadKind::winograd ? "computes in fp32"
+                : task.workload == WorkloadKind::custom ? "computes as it likes"
+                                                        : "computes nothing"));
 }
 
-void check_traffic(const Task& task, std::size_t i, Report& report) {
-  const Place workload = of_task(i, "workload");
+void check_traffic(const Task& task, const Rules& rules) {
   if (task.workload == WorkloadKind::traffic && !task.traffic_before)
-    report.relation({of_task(i, "traffic_before"), workload},
-                    "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
+    rules.broken({"traffic_before", "workload"},
+                 "traffic_before: a traffic task needs one: how much memory each of its jobs moves");
   if (task.traffic_after && !task.traffic_before)
-    report.relation(
-        {of_task(i, "traffic_after"), of_task(i, "traffic_before")},
-        assignment("traffic_after", *task.traffic_after) + ": needs traffic_before beside it, 0B where there is none");
+    broken(rules, {"traffic_after", "traffic_before"}, *task.traffic_after,
+           "needs traffic_before beside it, 0B where there is none");
   if (task.buffer && task.workload != WorkloadKind::traffic)
-    report.relation({of_task(i, "buffer"), workload}, assignment("buffer", *task.buffer) + ": only for traffic tasks");
+    broken(rules, {"buffer", "workload"}, *task.buffer, "only for traffic tasks");
 }
 
-void check_footprint(const Task& task, std::size_t i, Report& report) {
-  if (task.footprint)
-    report.relation({of_task(i, "footprint"), of_task(i, "workload")},
-                    assignment("footprint", *task.footprint) + ": only for synthetic and dnn tasks");
-}
-
-void check_synthetic(const Task& task, std::size_t i, Report& report) {
-  const Place workload = of_task(i, "workload");
-  if (!task.wcet) report.relation({of_task(i, "wcet"), workload}, "wcet: a synthetic task needs one, as a duration");
+void check_synthetic(const Task& task, const Rules& rules) {
+  if (!task.wcet) rules.broken({"wcet", "workload"}, "wcet: a synthetic task needs one, as a duration");
   if (!task.footprint || *task.footprint == Bytes{0})
-    report.relation({of_task(i, "footprint"), workload}, "footprint: a synthetic task needs one, at least 1B");
+    rules.broken({"footprint", "workload"}, "footprint: a synthetic task needs one, at least 1B");
 }
 
-void check_memory(const Task& task, std::size_t i, Report& report) {
-  const Place footprint = of_task(i, "footprint");
-  const Place swappable = of_task(i, "swappable");
-  const Place volume = of_task(i, "swap_volume");
-  const Place resident = of_task(i, "resident");
+void check_memory(const Task& task, const Rules& rules) {
   if (task.swappable && !task.footprint)
-    report.relation({swappable, footprint},
-                    assignment("swappable", *task.swappable) + ": needs footprint beside it, of which this is a part");
+    broken(rules, {"swappable", "footprint"}, *task.swappable, "needs footprint beside it, of which this is a part");
   if (task.swappable && task.footprint && *task.swappable > *task.footprint)
-    report.relation({swappable, footprint}, assignment("swappable", *task.swappable) + ": more than the footprint, " +
-                                                to_string(*task.footprint));
+    broken(rules, {"swappable", "footprint"}, *task.swappable,
+           "more than the footprint, " + to_string(*task.footprint));
   if (task.resident && task.swap_volume && *task.resident > *task.swap_volume)
-    report.relation({resident, volume}, assignment("resident", *task.resident) + ": more than the swap volume, " +
-                                            to_string(*task.swap_volume));
+    broken(rules, {"resident", "swap_volume"}, *task.resident,
+           "more than the swap volume, " + to_string(*task.swap_volume));
   if (!task.swap_volume) return;
   if (task.swappable && *task.swap_volume > *task.swappable)
-    report.relation({volume, swappable}, assignment("swap_volume", *task.swap_volume) + ": more than may be swapped, " +
-                                             assignment("swappable", *task.swappable));
+    broken(rules, {"swap_volume", "swappable"}, *task.swap_volume,
+           "more than may be swapped, swappable = " + literal(*task.swappable));
   else if (task.footprint && *task.swap_volume > *task.footprint)
-    report.relation({volume, footprint}, assignment("swap_volume", *task.swap_volume) + ": more than the footprint, " +
-                                             to_string(*task.footprint));
+    broken(rules, {"swap_volume", "footprint"}, *task.swap_volume,
+           "more than the footprint, " + to_string(*task.footprint));
 }
 
-void check_releases(const Task& task, std::size_t i, Report& report) {
+void check_releases(const Task& task, const Rules& rules) {
   if (!task.releases) return;
-  const Place releases = of_task(i, "releases");
-  const Place period = of_task(i, "period");
   const auto early = std::ranges::adjacent_find(
       *task.releases, [&](Duration earlier, Duration later) { return later - earlier < task.period; });
   if (early != task.releases->end())
-    report.relation({releases, period}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " +
-                                            to_string(task.period) + ", after " + to_string(*early) +
-                                            ": write them in ascending order, at least a period apart");
+    rules.broken({"releases", "period"}, "releases: " + to_string(*std::next(early)) + " comes less than a period, " +
+                                             to_string(task.period) + ", after " + to_string(*early) +
+                                             ": write them in ascending order, at least a period apart");
   if (task.offset != 0ns)
-    report.relation({of_task(i, "offset"), releases},
-                    assignment("offset", task.offset) + ": the first of releases says when the first job comes");
+    broken(rules, {"offset", "releases"}, task.offset, "the first of releases says when the first job comes");
   if (task.on_overrun == OnOverrun::abort_job)
-    report.relation({of_task(i, "on_overrun"), releases},
-                    "on_overrun = \"abort-job\": looks for the release to go on with on a grid; leave out releases");
+    broken(rules, {"on_overrun", "releases"}, task.on_overrun,
+           "looks for the release to go on with on a grid; leave out releases");
 }
 
-void check_priority(const Task& task, std::size_t i, PriorityAssignment priorities, Report& report) {
-  const Place priority = of_task(i, "priority");
+void check_priority(const Task& task, const Rules& rules, PriorityAssignment priorities, Report& report) {
   const Place assigned{.table = "executive", .index = 0, .key = "priorities"};
   const bool is_explicit = priorities == PriorityAssignment::explicit_priorities;
   if (is_explicit && !task.priority)
-    report.relation({priority, assigned}, "priority: priorities = \"explicit\" needs one");
+    report.relation({rules.of("priority"), assigned}, "priority: priorities = \"explicit\" needs one");
   if (!is_explicit && task.priority)
-    report.relation({priority, assigned}, "priority = " + std::to_string(*task.priority) +
-                                              ": only with priorities = \"explicit\" in [executive]");
+    report.relation({rules.of("priority"), assigned}, "priority = " + std::to_string(*task.priority) +
+                                                          ": only with priorities = \"explicit\" in [executive]");
 }
 
-/// `value` of every task is unlike those before it.
-template <class Value>
-void check_unique(const TaskSet& set, std::string_view key, std::optional<Value> (*value)(const Task&),
-                  std::string (*show)(const Value&), Report& report) {
-  std::map<Value, std::size_t> first;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const std::optional<Value> mine = value(set.tasks[i]);
-    if (!mine) continue;
-    const auto [earlier, is_new] = first.try_emplace(*mine, i);
-    if (!is_new)
-      report.relation(
-          {of_task(i, key), of_task(earlier->second, key)},
-          std::string(key) + " = " + show(*mine) + ": already that of task " + std::to_string(earlier->second + 1));
-  }
-}
-
-void check_device(const DeviceOptions& device, Report& report) {
+void check_device(const DeviceOptions& device, const Rules& rules) {
   if (!device.capacity || !device.chunk) return;
-  const Place capacity{.table = "device", .index = 0, .key = "capacity"};
-  const Place chunk{.table = "device", .index = 0, .key = "chunk"};
-  if (report.is_bad(chunk)) return; // it might be 0
+  if (rules.is_bad("chunk")) return; // it might be 0
   if (const std::string problem = problem_of_multiple(*device.capacity, *device.chunk); !problem.empty())
-    report.relation({capacity, chunk}, assignment("capacity", *device.capacity) + ": " + problem);
+    broken(rules, {"capacity", "chunk"}, *device.capacity, problem);
 }
 
-void check_library(const Task& task, std::size_t i, Report& report) {
-  if (!task.library.empty()) check_exists(task.library, i, "workload", false, report);
+void check_library(const Task& task, const Rules& rules) {
+  if (!task.library.empty()) check_exists(task.library, "workload", false, rules);
   if (!task.arguments.empty() && task.library.empty())
-    report.relation({of_task(i, "arguments"), of_task(i, "workload")},
-                    "arguments: only for workload = \"lib:FILE\", which is given them");
+    rules.broken({"arguments", "workload"}, "arguments: only for workload = \"lib:FILE\", which is given them");
 }
 
-void check_workload(const Task& task, std::size_t i, Report& report) {
-  check_library(task, i, report);
-  if (task.workload == WorkloadKind::dnn) return check_dnn(task, i, report);
-  check_no_dnn(task, i, report);
-  if (task.workload == WorkloadKind::synthetic) return check_synthetic(task, i, report);
-  check_footprint(task, i, report);
+void check_workload(const Task& task, const Rules& rules) {
+  check_library(task, rules);
+  if (task.workload == WorkloadKind::dnn) return check_dnn(task, rules);
+  check_no_dnn(task, rules);
+  if (task.workload == WorkloadKind::synthetic) return check_synthetic(task, rules);
+  if (task.footprint) broken(rules, {"footprint", "workload"}, *task.footprint, "only for synthetic and dnn tasks");
 }
 
 void check_bandwidth(const TaskSet& set, Report& report) {
   const BandwidthOptions& asked = set.bandwidth;
-  const auto of_bandwidth = [](std::string_view key) { return Place{.table = "bandwidth", .index = 0, .key = key}; };
-  const auto of_core = [](std::size_t i) { return Place{.table = "bandwidth.core", .index = i, .key = "core"}; };
+  const Rules rules(report, "bandwidth");
   if (asked.slowdown && !asked.best_effort)
-    report.relation({of_bandwidth("slowdown"), of_bandwidth("best_effort")},
-                    "slowdown: needs best_effort beside it, where the closed loop begins");
+    rules.broken({"slowdown", "best_effort"}, "slowdown: needs best_effort beside it, where the closed loop begins");
   if (asked.slowdown && asked.best_effort && asked.floor > *asked.best_effort)
-    report.relation(
-        {of_bandwidth("floor"), of_bandwidth("best_effort")},
-        "floor = " + toml_string(to_string(asked.floor)) + ": more than best_effort, " + to_string(*asked.best_effort));
-  for (std::size_t i = 0; i < set.core_budgets.size(); ++i) {
-    const auto first = static_cast<std::size_t>(
-        std::ranges::find(set.core_budgets, set.core_budgets[i].core, &CoreBudget::core) - set.core_budgets.begin());
-    if (first != i)
-      report.relation({of_core(i), of_core(first)}, "core = " + std::to_string(set.core_budgets[i].core) +
-                                                        ": already that of bandwidth.core " +
-                                                        std::to_string(first + 1));
-  }
+    broken(rules, {"floor", "best_effort"}, asked.floor, "more than best_effort, " + to_string(*asked.best_effort));
+  check_unique<unsigned>("bandwidth.core", "core", set.core_budgets, &CoreBudget::core, literal<unsigned>, report);
 }
 
 void check_rules(const TaskSet& set, Report& report) {
-  if (set.tasks.empty()) report.relation({Place{}, of_task(0, "")}, "no task: write at least one [[task]]");
-  check_device(set.device, report);
+  if (set.tasks.empty())
+    report.relation({Place{}, {.table = "task", .index = 0, .key = {}}}, "no task: write at least one [[task]]");
+  check_device(set.device, Rules(report, "device"));
   check_bandwidth(set, report);
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    check_times(set.tasks[i], i, report);
-    check_workload(set.tasks[i], i, report);
-    check_traffic(set.tasks[i], i, report);
-    check_memory(set.tasks[i], i, report);
-    check_releases(set.tasks[i], i, report);
-    check_priority(set.tasks[i], i, set.executive.priorities, report);
+    const Task& task = set.tasks[i];
+    const Rules rules(report, "task", i);
+    check_times(task, rules);
+    check_workload(task, rules);
+    check_traffic(task, rules);
+    check_memory(task, rules);
+    check_releases(task, rules);
+    check_priority(task, rules, set.executive.priorities, report);
   }
-  check_unique<std::string>(
-      set, "name", [](const Task& task) { return task.name.empty() ? std::nullopt : std::optional(task.name); },
-      [](const std::string& name) { return toml_string(name); }, report);
-  check_unique<int>(
-      set, "priority", [](const Task& task) { return task.priority; }, [](const int& n) { return std::to_string(n); },
-      report);
+  check_unique<std::string>("task", "name", set.tasks, &Task::name, toml_string, report);
+  check_unique<int>("task", "priority", set.tasks, &Task::priority, literal<int>, report);
 }
 
 // ---- paths ----
@@ -554,22 +483,15 @@ void resolve_paths(TaskSet& set) {
 } // namespace
 
 Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file) {
-  const auto document = parse_document(toml, file.string());
-  if (!document) return Unexpected(document.error());
-  TaskSet set;
-  set.file = file;
-  Report report(file);
-  read(task_set_schema(), *document, set, report);
-  resolve_paths(set);
-  check_rules(set, report);
-  if (const auto result = report.result(); !result) return Unexpected(result.error());
-  return set;
+  return parse(task_set_schema(), toml, file, [](TaskSet& set, Report& report) {
+    resolve_paths(set);
+    check_rules(set, report);
+  });
 }
 
 Result<TaskSet> read_task_set(const std::filesystem::path& file) {
   const auto text = read_file(file, max_file_bytes);
-  if (!text) return Unexpected(text.error());
-  return parse_task_set(*text, file);
+  return text ? parse_task_set(*text, file) : Unexpected(text.error());
 }
 
 Result<> validate(const TaskSet& tasks) {

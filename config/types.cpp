@@ -1,6 +1,5 @@
 #include "config/types.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 namespace rtexec::config {
@@ -59,7 +58,6 @@ std::string problem_of_range(bool inside, const std::string& least, const std::s
 
 Type<bool> boolean() {
   return {.name = "true or false",
-          .unit = {},
           .read = [](const Value& value) -> Read<bool> {
             if (const auto* b = std::get_if<bool>(&value.content)) return *b;
             return Unexpected("neither true nor false (without quotes)");
@@ -70,7 +68,6 @@ Type<bool> boolean() {
 
 Type<double> real(double least, double most) {
   return {.name = "number, " + decimal(least) + " to " + decimal(most),
-          .unit = {},
           .read = [](const Value& value) -> Read<double> {
             if (const auto* x = std::get_if<double>(&value.content)) return *x;
             if (const auto* n = std::get_if<std::int64_t>(&value.content)) return static_cast<double>(*n);
@@ -83,7 +80,7 @@ Type<double> real(double least, double most) {
 }
 
 Type<std::string> text() {
-  return {.name = "string", .unit = {}, .read = detail::read_string, .write = toml_string, .problem = problem_of_text};
+  return {.name = "string", .read = detail::read_string, .write = toml_string, .problem = problem_of_text};
 }
 
 bool is_identifier(std::string_view name) {
@@ -97,7 +94,6 @@ bool is_identifier(std::string_view name) {
 
 Type<std::string> identifier() {
   return {.name = "name, 1 to 64 of A-Z a-z 0-9 _ . -",
-          .unit = {},
           .read = detail::read_string,
           .write = toml_string,
           .problem = [](const std::string& name) {
@@ -107,7 +103,6 @@ Type<std::string> identifier() {
 
 Type<std::filesystem::path> path() {
   return {.name = "path",
-          .unit = {},
           .read = [](const Value& value) -> Read<std::filesystem::path> {
             const auto text = detail::read_string(value);
             if (!text) return Unexpected(text.error());

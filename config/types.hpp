@@ -24,8 +24,8 @@ namespace rtexec::config {
 template <class T> using Read = Expected<T, std::string>;
 
 template <class T> struct Type {
-  std::string name; // as documented, with its limits
-  std::string unit; // empty: none
+  std::string name;   // as documented, with its limits
+  std::string unit{}; // empty: none
   std::function<Read<T>(const Value&)> read;
   std::function<std::string(const T&)> write;   // a TOML literal
   std::function<std::string(const T&)> problem; // what limit the value breaks; empty: none
@@ -65,7 +65,6 @@ template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
   const std::string most_text = std::to_string(most);
   return {
       .name = "integer, " + least_text + " to " + most_text,
-      .unit = {},
       .read = [=](const Value& value) -> Read<T> {
         const auto n = detail::read_integer(value);
         if (!n) return Unexpected(n.error());
@@ -82,7 +81,6 @@ template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<E
   for (const Spelling<Enum>& known : all) words.push_back(known.text);
   const std::string listed = alternatives(words);
   return {.name = "one of: " + listed,
-          .unit = {},
           .read = [=](const Value& value) -> Read<Enum> {
             const auto text = detail::read_string(value);
             if (!text) return Unexpected(text.error() + ": use " + listed);

@@ -5,6 +5,7 @@
 #include <rtexec/profiler.hpp>
 #include <rtexec/rtexec.h>
 #include "config/c_error.hpp"
+#include "config/must.hpp"
 #include "rtexec/json/json.hpp"
 #include "tasks/custom/custom_workload.hpp"
 
@@ -40,16 +41,6 @@ struct rtexec_bandwidth_locks {
 
 namespace {
 
-struct Failed {
-  Error error;
-};
-
-/// Leads to the end of pointer() or code().
-template <class T> T must(Result<T> result) {
-  if (!result) throw Failed{std::move(result.error())};
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
 /// Of the exception that is being handled.
 Error error_of_exception() {
   try {
@@ -61,7 +52,7 @@ Error error_of_exception() {
   }
 }
 
-/// What `body` returns; null, and the error, where it throws.
+/// What `body` returns; null, and the error, where it throws, as must() does.
 template <class Body> std::invoke_result_t<Body> pointer(rtexec_error* error, Body body) noexcept {
   try {
     return body();
@@ -86,7 +77,7 @@ template <class Body> rtexec_code code(rtexec_error* error, Body body) noexcept 
 template <class Struct> Struct of_this_version(const Struct* given) {
   Struct known{};
   if (given == nullptr) return known;
-  if (given->size < sizeof given->size) must<void>(fail(Errc::bad_input, "a struct's size is not set to its sizeof"));
+  if (given->size < sizeof given->size) give_up(Errc::bad_input, "a struct's size is not set to its sizeof");
   std::memcpy(&known, given, std::min(given->size, sizeof known));
   return known;
 }
@@ -131,7 +122,7 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   std::string errors;
   Errc first{};
   for_each_workload(setup, [&](const rtexec_own_workload& own) {
-    if (own.task == nullptr) must<void>(fail(Errc::bad_input, "a workload was given without the name of its task"));
+    if (own.task == nullptr) give_up(Errc::bad_input, "a workload was given without the name of its task");
     auto workload = make(own);
     if (workload) return void(result.workloads.insert_or_assign(own.task, std::move(*workload)));
     if (errors.empty()) first = workload.error().code;
@@ -144,9 +135,9 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
 rtexec_plan handle_of(const Plan& plan) { return {plan, to_json(plan).dump(2)}; }
 
 void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
-  if (options.jobs == 0) must<void>(fail(Errc::bad_input, "jobs = 0: at least one job of each task must be measured"));
+  if (options.jobs == 0) give_up(Errc::bad_input, "jobs = 0: at least one job of each task must be measured");
   if (!std::isfinite(options.margin) || options.margin < 1)
-    must<void>(fail(Errc::bad_input, "margin = " + std::to_string(options.margin) + ": must be at least 1"));
+    give_up(Errc::bad_input, "margin = " + std::to_string(options.margin) + ": must be at least 1");
   const Profile measured = must(profile(set, options, {}, [&] { return setup_of(setup, set); }));
   must(write_profile(measured, set.executive.profile));
 }

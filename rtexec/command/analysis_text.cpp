@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <ostream>
-#include <sstream>
 
 namespace rtexec::command {
 namespace {
@@ -20,20 +19,8 @@ using traces::TaskAnalysis;
 
 std::string time_or_none(const std::optional<Duration>& time) { return time ? readable(*time) : "-"; }
 
-std::string percent(double share) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << share * 100 << " %";
-  return text.str();
-}
-
-std::string probability(double value) {
-  std::ostringstream text;
-  text.precision(2);
-  text << value;
-  return text.str();
-}
-
+std::string percent(double share) { return report::fixed(share * 100, 1) + " %"; }
+std::string probability(double value) { return report::significant(value, 2); }
 std::string nanoseconds(double value) { return readable(Duration(std::llround(value))); }
 
 const StageAnalysis& response(const TaskAnalysis& task) { return task.stages.back(); }
@@ -149,10 +136,6 @@ std::string why_refused(const Pwcet& pwcet) {
              : "peaks: " + pwcet.pot.refused + "; maxima: " + pwcet.maxima.refused;
 }
 
-bool estimated(const Pwcet& pwcet) {
-  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty());
-}
-
 void print_tails(std::ostream& out, const Analysis& analysis) {
   std::map<std::string, std::string> refused; // reasons, and whom they are of
   Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
@@ -212,6 +195,10 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_resources(out, analysis);
   print_misses(out, analysis, most_misses);
   print_tails(out, analysis);
+}
+
+bool estimated(const Pwcet& pwcet) {
+  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty());
 }
 
 void print_pwcet(std::ostream& out, const Pwcet& pwcet) {

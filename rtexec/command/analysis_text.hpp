@@ -10,6 +10,8 @@ namespace rtexec::command {
 
 /// `most_misses` are named.
 void print_analysis(std::ostream& out, const traces::Analysis& analysis, std::size_t most_misses);
+/// Whether a model of the tail holds.
+[[nodiscard]] bool estimated(const traces::Pwcet& pwcet);
 /// Of samples without a trace.
 void print_pwcet(std::ostream& out, const traces::Pwcet& pwcet);
 

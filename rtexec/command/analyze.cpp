@@ -18,7 +18,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <unistd.h>
 
@@ -90,50 +89,44 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
   std::unique_ptr<traces::PerfettoWriter> writer_;
 };
 
+/// A file in the folder of --csv, if that was asked for.
+OutputFile csv_file(const Options& options, const char* name) {
+  if (options.csv.empty()) return must(OutputFile::open({}));
+  std::error_code error;
+  fs::create_directories(options.csv, error);
+  if (error) give_up(Errc::refused, "the folder '" + options.csv + "' cannot be created: " + error.message());
+  return must(OutputFile::open(fs::path(options.csv) / name));
+}
+
 /// What is written while the recording is read.
-struct Streams {
-  std::optional<OutputFile> jobs, summary, perfetto;
-  std::unique_ptr<JobsToCsv> csv;
-  std::unique_ptr<BarsToPerfetto> bars;
-  traces::PieceCounter pieces;
+class Streams {
+ public:
+  explicit Streams(const Options& options)
+      : jobs_(csv_file(options, "jobs.csv")),
+        summary_(csv_file(options, "summary.csv")),
+        perfetto_(must(OutputFile::open(options.perfetto))) {
+    if (jobs_) csv_ = std::make_unique<JobsToCsv>(jobs_.stream());
+    if (perfetto_) bars_ = std::make_unique<BarsToPerfetto>(perfetto_.stream());
+  }
 
   [[nodiscard]] std::vector<traces::AnalysisObserver*> observers() {
     std::vector<traces::AnalysisObserver*> all{&pieces};
-    if (csv) all.push_back(csv.get());
-    if (bars) all.push_back(bars.get());
+    if (csv_) all.push_back(csv_.get());
+    if (bars_) all.push_back(bars_.get());
     return all;
   }
-};
-
-Result<> open(std::optional<OutputFile>& output, const fs::path& file) {
-  auto opened = OutputFile::open(file);
-  if (!opened) return Unexpected(opened.error());
-  output.emplace(std::move(*opened));
-  return {};
-}
-
-Result<> open_streams(const Options& options, Streams& streams) {
-  if (!options.csv.empty()) {
-    std::error_code error;
-    fs::create_directories(options.csv, error);
-    if (error) return fail(Errc::refused, "the folder '" + options.csv + "' cannot be created: " + error.message());
-    if (auto ok = open(streams.jobs, fs::path(options.csv) / "jobs.csv"); !ok) return ok;
-    if (auto ok = open(streams.summary, fs::path(options.csv) / "summary.csv"); !ok) return ok;
-    streams.csv = std::make_unique<JobsToCsv>(streams.jobs->stream());
+  void close(const Analysis& analysis) {
+    if (summary_) traces::summary_csv(analysis, summary_.stream());
+    for (OutputFile* output : {&jobs_, &summary_, &perfetto_}) must(output->finish());
   }
-  if (options.perfetto.empty()) return {};
-  if (auto ok = open(streams.perfetto, options.perfetto); !ok) return ok;
-  streams.bars = std::make_unique<BarsToPerfetto>(streams.perfetto->stream());
-  return {};
-}
 
-Result<> close_streams(Streams& streams, const Analysis& analysis) {
-  if (streams.summary) traces::summary_csv(analysis, streams.summary->stream());
-  for (auto* output : {&streams.jobs, &streams.summary, &streams.perfetto})
-    if (*output)
-      if (auto ok = (*output)->finish(); !ok) return ok;
-  return {};
-}
+  traces::PieceCounter pieces;
+
+ private:
+  OutputFile jobs_, summary_, perfetto_;
+  std::unique_ptr<JobsToCsv> csv_;
+  std::unique_ptr<BarsToPerfetto> bars_;
+};
 
 traces::PwcetOptions pwcet_options(const Options& options) {
   traces::PwcetOptions result{.exceedances = options.exceedances, .block = 1};
@@ -143,35 +136,27 @@ traces::PwcetOptions pwcet_options(const Options& options) {
   return result;
 }
 
-Result<> draw(const Options& options, const study::ReadRecords& read, const Analysis& analysis, std::uint64_t pieces) {
-  if (options.html.empty() && options.svg.empty()) return {};
-  std::optional<OutputFile> html, svg;
-  if (!options.html.empty())
-    if (auto ok = open(html, options.html); !ok) return ok;
-  if (!options.svg.empty())
-    if (auto ok = open(svg, options.svg); !ok) return ok;
-  const auto gantts = study::draw(read, analysis, pieces, options.window);
-  if (!gantts) return Unexpected(gantts.error());
+void draw(const Options& options, const study::ReadRecords& read, const Analysis& analysis, std::uint64_t pieces) {
+  if (options.html.empty() && options.svg.empty()) return;
+  OutputFile html = must(OutputFile::open(options.html)), svg = must(OutputFile::open(options.svg));
+  const auto gantts = must(study::draw(read, analysis, pieces, options.window));
   if (html) {
-    traces::write_html(analysis, *gantts, html->stream());
-    if (auto ok = html->finish(); !ok) return ok;
+    traces::write_html(analysis, gantts, html.stream());
+    must(html.finish());
   }
-  if (!svg) return {};
-  return svg->write(traces::svg(gantts->front()));
+  if (svg) must(svg.write(traces::svg(gantts.front())));
 }
 
 // ---- the command ----
 
-Result<> write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
-  if (options.toml.empty()) return {};
-  const auto measured = traces::measured_profile(
+void write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
+  if (options.toml.empty()) return;
+  const auto measured = must(traces::measured_profile(
       analysis,
-      {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt});
-  if (!measured) return Unexpected(measured.error());
-  if (const auto written = write_profile(measured->profile, options.toml); !written) return written;
+      {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt}));
+  must(write_profile(measured.profile, options.toml));
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
-  for (const std::string& rule : measured->rules) out << "  " << rule << '\n';
-  return {};
+  for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
 }
 
 /// A breach that was seen stands; where figures are invalid, or no job was seen, none that was not seen proves
@@ -188,72 +173,63 @@ int verdict(const Analysis& analysis) {
 }
 
 int analyze_trace(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  Streams streams;
-  if (const auto opened = open_streams(options, streams); !opened) return report(opened.error());
+  OutputFile json_file = must(OutputFile::open(options.json));
+  Streams streams(options);
   const study::ReadRecords read = [&options](traces::RunSetup& setup, traces::RecordHandler& handler) {
     Reading progress(handler);
     return traces::read_records(options.input, setup, progress);
   };
-  auto analysis = study::analyze(read, streams.observers(), pwcet_options(options));
-  if (!analysis) return report(analysis.error());
-  analysis->folder = options.input;
+  Analysis analysis = must(study::analyze(read, streams.observers(), pwcet_options(options)));
+  analysis.folder = options.input;
   std::ostream& out = text_output(options.json);
-  print_analysis(out, *analysis, options.misses);
-  Result<> done = close_streams(streams, *analysis);
-  if (done) done = draw(options, read, *analysis, streams.pieces.count());
-  if (done) done = write_json(*json_file, traces::to_json(*analysis));
-  if (done) done = write_measured(options, *analysis, out);
-  return done ? verdict(*analysis) : report(done.error());
+  print_analysis(out, analysis, options.misses);
+  streams.close(analysis);
+  draw(options, read, analysis, streams.pieces.count());
+  must(write_json(json_file, traces::to_json(analysis)));
+  write_measured(options, analysis, out);
+  return verdict(analysis);
 }
 
 int analyze_samples(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  const auto samples = study::read_execution_times(options.input);
-  if (!samples) return report(samples.error());
-  const auto pwcet = traces::estimate_pwcet(*samples, pwcet_options(options));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  const auto samples = must(study::read_execution_times(options.input));
+  const auto pwcet = traces::estimate_pwcet(samples, pwcet_options(options));
   print_pwcet(text_output(options.json), pwcet);
-  if (const auto written = write_json(*json_file, traces::to_json(pwcet)); !written) return report(written.error());
-  return pwcet.refused.empty() && (pwcet.pot.refused.empty() || pwcet.maxima.refused.empty())
-             ? 0
-             : exit_code(Errc::not_proved);
+  must(write_json(json_file, traces::to_json(pwcet)));
+  return estimated(pwcet) ? 0 : exit_code(Errc::not_proved);
 }
 
 /// An option that would do nothing here is an error.
-Result<> check_options(const Options& options, bool samples) {
+void check_options(const Options& options, bool samples) {
   const std::vector<std::pair<std::string, const std::string&>> of_traces{
       {"--html", options.html},         {"--svg", options.svg},      {"--csv", options.csv},
       {"--perfetto", options.perfetto}, {"--to-toml", options.toml}, {"--window", options.window}};
   for (const auto& [name, value] : of_traces)
     if (samples && !value.empty())
-      return fail(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
-  if (options.window.empty()) return {};
+      give_up(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
+  if (options.window.empty()) return;
   if (options.html.empty() && options.svg.empty())
-    return fail(Errc::bad_input, "--window says what --html and --svg show: give one of them");
-  const auto window = study::parse_window(options.window);
-  return window ? Result<>() : Unexpected(window.error());
+    give_up(Errc::bad_input, "--window says what --html and --svg show: give one of them");
+  must(study::parse_window(options.window));
 }
 
 int analyze(const Options& options) {
   std::error_code ignored;
   const bool samples = !fs::is_directory(options.input, ignored);
-  if (const auto possible = check_options(options, samples); !possible) return report(possible.error());
+  check_options(options, samples);
   return samples ? analyze_samples(options) : analyze_trace(options);
 }
 
 /// CLI::Range lets nan pass, and tells small limits as 0.
 CLI::Validator within(double low, double high) {
-  std::ostringstream range;
-  range << low << " to " << high;
-  const auto check = [low, high, told = range.str()](const std::string& text) {
+  const std::string range = report::significant(low, 6) + " to " + report::significant(high, 6);
+  const auto check = [low, high, range](const std::string& text) {
     double value = 0;
     return CLI::detail::lexical_cast(text, value) && value >= low && value <= high
                ? std::string()
-               : "'" + text + "' is not a number from " + told;
+               : "'" + text + "' is not a number from " + range;
   };
-  return {check, range.str()};
+  return {check, range};
 }
 
 } // namespace
@@ -269,25 +245,17 @@ void add_analyze(CLI::App& program, int& exit_code) {
                    "file with one execution time a line")
       ->required()
       ->check(CLI::ExistingPath);
-  command
-      ->add_option("--html", options->html,
-                   "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network")
-      ->type_name("FILE");
-  command->add_option("--svg", options->svg, "Draw a Gantt chart")->type_name("FILE");
-  command
-      ->add_option("--window", options->window,
-                   "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
-                   "short one, and of a long one misses, longest jobs and the beginning")
-      ->type_name("FROM..TO");
-  command
-      ->add_option("--csv", options->csv,
-                   "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER")
-      ->type_name("FOLDER");
-  command->add_option("--perfetto", options->perfetto, "Write a trace that ui.perfetto.dev opens")->type_name("FILE");
-  auto* profile =
-      command
-          ->add_option("--to-toml", options->toml, "Write the measured execution times as a profile, for check --wcet")
-          ->type_name("FILE");
+  option(*command, "--html", options->html, "FILE",
+         "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");
+  option(*command, "--svg", options->svg, "FILE", "Draw a Gantt chart");
+  option(*command, "--window", options->window, "FROM..TO",
+         "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
+         "short one, and of a long one misses, longest jobs and the beginning");
+  option(*command, "--csv", options->csv, "FOLDER",
+         "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER");
+  option(*command, "--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
+  auto* profile = option(*command, "--to-toml", options->toml, "FILE",
+                         "Write the measured execution times as a profile, for check --wcet");
   command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")
       ->check(within(1, 100))
       ->needs(profile)

@@ -1,7 +1,6 @@
 // The file of a board that a calibration measures and writes into.
 #pragma once
 
-#include <rtexec/result.hpp>
 #include "rtexec/command/output_file.hpp"
 
 #include <filesystem>
@@ -21,6 +20,6 @@ struct BoardTarget {
 /// `board`: by name or path. `output`: empty: the board's own file, or NAME.toml in the current folder for one that the
 /// program carries in itself. Tells now, not after minutes of measuring, that the output cannot be written or merged
 /// into.
-[[nodiscard]] Result<BoardTarget> board_target(const std::string& board, const std::string& output);
+[[nodiscard]] BoardTarget board_target(const std::string& board, const std::string& output);
 
 } // namespace rtexec::command

@@ -9,7 +9,6 @@
 #include "rtexec/study/swap_calibration_report.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -29,98 +28,80 @@ struct Options {
   std::string json;
 };
 
-Result<executive::CalibrationOptions> calibration_of(const Options& options) {
+executive::CalibrationOptions calibration_of(const Options& options) {
   executive::CalibrationOptions result = options.calibration;
   for (const std::string& text : options.chunks) {
-    const auto chunk = parse_bytes(text);
-    if (!chunk) return fail(chunk.error().code, "--chunk " + text + ": " + chunk.error().what);
-    if (chunk->count == 0 || chunk->count % 4096 != 0)
-      return fail(Errc::bad_input, "--chunk " + text + ": not a whole number of pages of 4096 bytes");
-    result.chunks.push_back(*chunk);
+    const Bytes chunk = value_of("--chunk", text, parse_bytes);
+    if (chunk.count == 0 || chunk.count % 4096 != 0)
+      give_up(Errc::bad_input, "--chunk " + text + ": not a whole number of pages of 4096 bytes");
+    result.chunks.push_back(chunk);
   }
-  if (!options.volume.empty()) {
-    const auto volume = parse_bytes(options.volume);
-    if (!volume) return fail(volume.error().code, "--volume " + options.volume + ": " + volume.error().what);
-    result.volume = *volume;
-  }
+  if (!options.volume.empty()) result.volume = value_of("--volume", options.volume, parse_bytes);
   constexpr std::string_view file = "file:";
   if (options.store.starts_with(file) && options.store.size() > file.size())
     std::tie(result.store, result.file) = std::pair(StoreKind::file, options.store.substr(file.size()));
   else if (options.store == "pageable") result.store = StoreKind::pageable;
   else if (options.store != "pinned")
-    return fail(Errc::bad_input, "--store " + options.store + ": use pinned, pageable or file:PATH");
+    give_up(Errc::bad_input, "--store " + options.store + ": use pinned, pageable or file:PATH");
   return result;
 }
 
-int calibrate(const Options& options) {
+void calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
-  if (!wanted) return report(wanted.error());
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+  OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.board, options.output);
-  if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
-  if (target->board != options.board)
-    out << "measures the board of " << target->output.string() << ", which is there already\n";
+  if (target.board != options.board)
+    out << "measures the board of " << target.output.string() << ", which is there already\n";
   const StopRequest stop;
   Progress progress(out, &stop);
-  const auto measured = executive::calibrate(target->board, *wanted, [&](std::size_t done, std::size_t of) {
+  const auto measured = must(executive::calibrate(target.board, wanted, [&](std::size_t done, std::size_t of) {
     return progress("calibrating", done, of, "runs");
-  });
-  if (!measured) return report(measured.error());
+  }));
   std::vector<SwapCost> costs;
-  for (const auto& each : measured->chunks) costs.push_back(each.cost);
-  const auto text = with_measured_costs(target->toml, measured->chosen, costs);
-  if (!text) return report(text.error());
-  const auto board = parse_board(*text, target->output);
-  if (!board) return report(board.error());
-  if (const auto written = target->file.write(*text); !written) return report(written.error());
-  study::print(out, *measured);
-  out << "wrote " << target->output.string() << " with chunk = \"" << to_string(board->chunk)
-      << "\": name it in task sets as board = \"./" << target->output.filename().string() << "\"\n";
-  if (const auto written = write_json(*json_file, study::to_json(*measured, target->output)); !written)
-    return report(written.error());
-  return 0;
+  for (const auto& each : measured.chunks) costs.push_back(each.cost);
+  const auto text = must(with_measured_costs(target.toml, measured.chosen, costs));
+  const auto board = must(parse_board(text, target.output));
+  must(target.file.write(text));
+  study::print(out, measured);
+  out << "wrote " << target.output.string() << " with chunk = \"" << to_string(board.chunk)
+      << "\": name it in task sets as board = \"./" << target.output.filename().string() << "\"\n";
+  must(write_json(json_file, study::to_json(measured, target.output)));
 }
 
 } // namespace
 
-void add_calibrate(CLI::App& program, int& exit_code) {
+void add_calibrate(CLI::App& program) {
   auto* command = program.add_subcommand("calibrate",
                                          "Measure what swapping costs on a board, or (bandwidth) what its memory "
                                          "gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
-                   "file that is there already is "
-                   "what is measured, and keeps all that was not measured anew")
-      ->type_name("FILE.toml");
-  command->add_option("--chunk", options->chunks, "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)")
-      ->type_name("BYTES");
-  command
-      ->add_option("--volume", options->volume, "The most that one job swaps (default: 1GiB, on a host device 128MiB)")
-      ->type_name("BYTES");
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
+         "file that is there already is "
+         "what is measured, and keeps all that was not measured anew");
+  option(*command, "--chunk", options->chunks, "BYTES",
+         "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)");
+  option(*command, "--volume", options->volume, "BYTES",
+         "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
   command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")
       ->capture_default_str();
-  command->add_option("--jobs", options->calibration.jobs, "Swapping jobs for each chunk size and volume")
+  option(*command, "--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
       ->capture_default_str()
-      ->check(CLI::Range(3, 10000))
-      ->type_name("N");
-  command->add_option("--margin", options->calibration.margin, "What is measured counts this many times")
+      ->check(CLI::Range(3, 10000));
+  option(*command, "--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
       ->capture_default_str()
-      ->check(number_within(1.0, 100.0))
-      ->type_name("FACTOR");
+      ->check(number_within(1.0, 100.0));
   command->add_flag("--keep-awake", options->calibration.keep_awake,
                     "Keep the cores from going idle, as task sets with keep_awake = true do");
   add_json_option(*command, options->json);
-  CLI::App* bandwidth = add_calibrate_bandwidth(*command, exit_code);
+  CLI::App* bandwidth = add_calibrate_bandwidth(*command);
   for (CLI::Option* option : command->get_options())
     // They are of swapping
     if (option != command->get_help_ptr() && option != command->get_help_all_ptr()) bandwidth->excludes(option);
-  command->callback([options, bandwidth, &exit_code] {
-    if (!bandwidth->parsed()) exit_code = calibrate(*options);
+  command->callback([options, bandwidth] {
+    if (!bandwidth->parsed()) calibrate(*options);
   });
 }
 

@@ -31,11 +31,10 @@ struct Options {
 };
 
 /// An event that was asked for must count.
-Result<study::Counting> counting(const Options& options, const Board& board,
-                                 const regulation::RegulatedMachine& machine) {
+study::Counting counting(const Options& options, const Board& board, const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);
   if (found) return study::Counting{.counters = std::move(*found), .obstacle = {}};
-  if (!options.event.empty() || found.error().code != Errc::refused) return Unexpected(found.error());
+  if (!options.event.empty() || found.error().code != Errc::refused) throw Failed{found.error()};
   return study::Counting{.counters = {}, .obstacle = found.error().what};
 }
 
@@ -51,107 +50,78 @@ study::CalibratedCores cores_of(const Options& options, const study::Counting& c
   return machine;
 }
 
-Result<std::optional<Bandwidth>> demand_of(const Options& options) {
-  if (options.demand.empty()) return std::nullopt;
-  const auto demand = parse_bandwidth(options.demand);
-  if (!demand) return fail(demand.error().code, "--demand " + options.demand + ": " + demand.error().what);
-  return *demand;
-}
-
-Result<BandwidthCalibration> measure(const study::CalibratedCores& cores, const StopRequest& stop, std::ostream& out) {
+BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequest& stop, std::ostream& out) {
   Progress progress(out, &stop);
   std::size_t done = 0;
-  return study::calibrate_bandwidth(cores,
-                                    [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); });
+  return must(study::calibrate_bandwidth(
+      cores, [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); }));
 }
 
 /// Nothing is written of a stand-in.
-int calibrate_stand_in(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
-                       const StopRequest& stop, OutputFile& json_file) {
+void calibrate_stand_in(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
+                        const StopRequest& stop, OutputFile& json_file) {
   if (!options.output.empty())
-    return report({Errc::bad_input, "--event " + options.event +
-                                        ": is no memory traffic, and so nothing is written to " + options.output +
-                                        ": leave out -o"});
+    give_up(Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " +
+                                 options.output + ": leave out -o");
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop, out);
-  if (!measured) return report(measured.error());
-  print(out, *measured, counting);
-  if (const auto written = write_json(json_file, to_json(*measured, counting, {}, "")); !written)
-    return report(written.error());
-  return 0;
+  print(out, measured, counting);
+  must(write_json(json_file, to_json(measured, counting, {}, "")));
 }
 
-int calibrate_memory(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
-                     std::optional<Bandwidth> demand, const StopRequest& stop, OutputFile& json_file) {
+void calibrate_memory(const Options& options, const study::Counting& counting, const study::CalibratedCores& cores,
+                      std::optional<Bandwidth> demand, const StopRequest& stop, OutputFile& json_file) {
   auto target = board_target(options.board, options.output);
-  if (!target) return report(target.error());
   std::ostream& out = text_output(options.json);
   const auto measured = measure(cores, stop, out);
-  if (!measured) return report(measured.error());
-  const MemoryFacts facts = measured->facts();
-  const auto text = with_memory(target->toml, facts);
-  if (!text) return report(text.error());
-  if (const auto written = target->file.write(*text); !written) return report(written.error());
+  const MemoryFacts facts = measured.facts();
+  const auto text = must(with_memory(target.toml, facts));
+  must(target.file.write(text));
   const BudgetProposal proposal = study::propose_budgets(facts, cores.cores.size(), demand);
-  print(out, *measured, counting);
+  print(out, measured, counting);
   print_proposal(out, facts, proposal);
-  out << "wrote [memory] to " << target->output.string() << ": name it in task sets as board = \"./"
-      << target->output.filename().string() << "\"\n";
-  if (const auto written = write_json(json_file, to_json(*measured, counting, proposal, target->output.string()));
-      !written)
-    return report(written.error());
-  return 0;
+  out << "wrote [memory] to " << target.output.string() << ": name it in task sets as board = \"./"
+      << target.output.filename().string() << "\"\n";
+  must(write_json(json_file, to_json(measured, counting, proposal, target.output.string())));
 }
 
-int calibrate(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+void calibrate(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
   const StopRequest stop;
-  const auto board = read_board(options.board);
-  if (!board) return report(board.error());
-  const auto demand = demand_of(options);
-  if (!demand) return report(demand.error());
+  const auto board = must(read_board(options.board));
+  std::optional<Bandwidth> demand;
+  if (!options.demand.empty()) demand = value_of("--demand", options.demand, parse_bandwidth);
   const auto machine = regulation::regulated(this_machine());
-  const auto counted = counting(options, *board, machine);
-  if (!counted) return report(counted.error());
-  const auto cores = cores_of(options, *counted, machine.online, stop);
-  return counted->stand_in() ? calibrate_stand_in(options, *counted, cores, stop, *json_file)
-                             : calibrate_memory(options, *counted, cores, *demand, stop, *json_file);
+  const auto counted = counting(options, board, machine);
+  const auto cores = cores_of(options, counted, machine.online, stop);
+  if (counted.stand_in()) calibrate_stand_in(options, counted, cores, stop, json_file);
+  else calibrate_memory(options, counted, cores, demand, stop, json_file);
 }
 
 } // namespace
 
-CLI::App* add_calibrate_bandwidth(CLI::App& calibrating, int& exit_code) {
+CLI::App* add_calibrate_bandwidth(CLI::App& calibrating) {
   auto* command =
       calibrating.add_subcommand("bandwidth",
                                  "Measure what memory bandwidth one core and all cores reach, hold counters against "
                                  "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
   command->add_option("board", options->board, "A board by name or path")->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)")
-      ->type_name("FILE.toml");
-  command
-      ->add_option("--event", options->event,
-                   "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
-                   "generators touch pages and nothing is written")
-      ->check(not_empty())
-      ->type_name("EVENT");
-  command
-      ->add_option("--seconds", options->seconds,
-                   "Of each measurement: one for each core, and one for each number of cores")
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
+  option(*command, "--event", options->event, "EVENT",
+         "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
+         "generators touch pages and nothing is written")
+      ->check(not_empty());
+  option(*command, "--seconds", options->seconds, "S",
+         "Of each measurement: one for each core, and one for each number of cores")
       ->capture_default_str()
-      ->check(number_within(0.01, 3600.0))
-      ->type_name("S");
-  command
-      ->add_option(
-          "--demand", options->demand,
-          "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
-      ->check(not_empty())
-      ->type_name("BANDWIDTH");
+      ->check(number_within(0.01, 3600.0));
+  option(*command, "--demand", options->demand, "BANDWIDTH",
+         "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+      ->check(not_empty());
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = calibrate(*options); });
+  command->callback([options] { calibrate(*options); });
   return command;
 }
 

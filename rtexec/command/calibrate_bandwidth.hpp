@@ -6,6 +6,6 @@
 namespace rtexec::command {
 
 /// Adds itself to `calibrate`, whose own callback must do nothing where this one was asked for.
-CLI::App* add_calibrate_bandwidth(CLI::App& calibrate, int& exit_code);
+CLI::App* add_calibrate_bandwidth(CLI::App& calibrate);
 
 } // namespace rtexec::command

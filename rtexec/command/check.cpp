@@ -57,47 +57,41 @@ void note_other_policies(std::ostream& out, const PlannedSet& planned) {
 }
 
 /// Execution times of a profile, also for tasks of which the set gives them.
-Result<> take_wcets(TaskSet& set, const std::filesystem::path& file) {
-  const auto profile = read_profile(file);
-  if (!profile) return Unexpected(profile.error());
+void take_wcets(TaskSet& set, const std::filesystem::path& file) {
+  const auto profile = must(read_profile(file));
   set.executive.profile = file;
   for (Task& task : set.tasks) {
     if (!task.wcet) continue; // the profile's, if it is of the same workload
-    const auto entry = std::ranges::find(profile->entries, task.name, &ProfileEntry::task);
-    if (entry == profile->entries.end())
-      return fail(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
+    const auto entry = std::ranges::find(profile.entries, task.name, &ProfileEntry::task);
+    if (entry == profile.entries.end())
+      give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': it was not measured");
     task.wcet = entry->wcet;
   }
-  return {};
 }
 
 int check(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  auto set = read(options.set);
-  if (!set) return report(set.error());
-  if (!options.wcet.empty())
-    if (const auto taken = take_wcets(*set, options.wcet); !taken) return report(taken.error());
-  const auto planned = plan_on(options.machine, std::move(*set));
-  if (!planned) return report(planned.error());
+  OutputFile json_file = must(OutputFile::open(options.json));
+  TaskSet set = read(options.set);
+  if (!options.wcet.empty()) take_wcets(set, options.wcet);
+  const auto planned = plan_on(options.machine, std::move(set));
   std::ostream& out = text_output(options.json);
-  std::vector<TestVerdict> comparison = policies::compare_device_tests(planned->plan, *planned);
+  std::vector<TestVerdict> comparison = policies::compare_device_tests(planned.plan, planned);
   if (!options.tests.empty())
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_plan(out, *planned, planned->plan);
+  print_plan(out, planned, planned.plan);
   print_comparison(out, comparison);
-  note_other_policies(out, *planned);
-  note_absent_cores(out, *planned);
-  nlohmann::json told = to_json(planned->plan, comparison);
+  note_other_policies(out, planned);
+  note_absent_cores(out, planned);
+  nlohmann::json told = to_json(planned.plan, comparison);
   if (options.headroom) {
-    const policies::Sensitivity room = find_headroom(*planned, out);
+    const policies::Sensitivity room = find_headroom(planned, out);
     print_headroom(out, room);
     told["headroom"] = to_json(room);
   }
-  if (const auto written = write_json(*json_file, told); !written) return report(written.error());
-  return planned->plan.proved ? 0 : exit_code(Errc::not_proved);
+  must(write_json(json_file, told));
+  return planned.plan.proved ? 0 : exit_code(Errc::not_proved);
 }
 
 } // namespace
@@ -107,18 +101,13 @@ void add_check(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
   add_machine_option(*command, options->machine);
-  command
-      ->add_option(
-          "--wcet", options->wcet,
-          "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's")
-      ->type_name("FILE");
+  option(*command, "--wcet", options->wcet, "FILE",
+         "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's");
   add_json_option(*command, options->json);
-  command
-      ->add_option("--tests", options->tests,
-                   "Which tests of the device alone to show beside the verdict (default: all for the order)")
+  option(*command, "--tests", options->tests, "NAME,...",
+         "Which tests of the device alone to show beside the verdict (default: all for the order)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}))
-      ->type_name("NAME,...");
+      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}));
   command->add_flag("--headroom", options->headroom,
                     "Also by how much execution times, periods, device memory and copies may change, or must");
   command->callback([options, &exit_code] { exit_code = check(*options); });

@@ -33,9 +33,8 @@ void print_keys(std::ostream& out, FileKind kind) {
   }
 }
 
-int config(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+void config(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
   const FileKind kind = kinds.at(options.kind);
   print_keys(text_output(options.json), kind);
   nlohmann::json keys = nlohmann::json::array();
@@ -46,22 +45,18 @@ int config(const Options& options) {
                     {"unit", doc.unit},
                     {"default", doc.fallback},
                     {"meaning", doc.meaning}});
-  if (const auto written = write_json(*json_file, keys); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, keys));
 }
 
 } // namespace
 
-void add_config(CLI::App& program, int& exit_code) {
+void add_config(CLI::App& program) {
   auto* command =
       program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
-  command->add_option("kind", options->kind, "Which file")
-      ->capture_default_str()
-      ->check(CLI::IsMember(&kinds))
-      ->type_name("KIND");
+  option(*command, "kind", options->kind, "KIND", "Which file")->capture_default_str()->check(CLI::IsMember(&kinds));
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = config(*options); });
+  command->callback([options] { config(*options); });
 }
 
 } // namespace rtexec::command

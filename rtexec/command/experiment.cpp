@@ -23,47 +23,40 @@ struct Options {
   std::string json;
 };
 
-Result<std::vector<Isolation>> measure(const IsolationSetup& setup, const StopRequest& stop, std::ostream& out) {
+std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& stop, std::ostream& out) {
   Progress progress(out, &stop);
   const std::size_t wanted = count_measurements(setup.study) * setup.plants.size();
   std::size_t done = 0;
   std::vector<Isolation> isolations;
   for (const auto& plant : setup.plants) {
-    auto isolation = run_isolation(*plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); });
-    if (!isolation) return Unexpected(isolation.error());
-    isolations.push_back(std::move(*isolation));
+    isolations.push_back(
+        must(run_isolation(*plant, setup.study, [&] { return progress("measuring", ++done, wanted, "cases"); })));
   }
   return isolations;
 }
 
-Result<> save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
-  if (folder.empty()) return {};
+void save(const std::string& folder, std::span<const Isolation> isolations, std::ostream& out) {
+  if (folder.empty()) return;
   const report::Files files = files_of(isolations);
-  if (const auto written = write_files(folder, files); !written) return written;
+  write_files(folder, files);
   out << "wrote " << files.size() << " files to " << folder << ": results.csv, limits.csv, speedup-*.svg, mean-*.svg"
       << (isolations.front().runs ? ", runs.csv, runs-*.svg" : "") << '\n';
-  return {};
 }
 
-int isolation(const Options& options) {
+void isolation(const Options& options) {
   const StopRequest stop;
-  const auto setup = study::isolation_setup(options.study, [&stop] { return !stop.asked(); });
-  if (!setup) return report(setup.error());
+  const auto setup = must(study::isolation_setup(options.study, [&stop] { return !stop.asked(); }));
   const ResultFolder folder(options.folder);
-  if (folder.error())
-    return report({Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message()});
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+  if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
+  OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
-  const auto isolations = measure(*setup, stop, out);
-  if (!isolations) return report(isolations.error());
-  print(out, *setup, *isolations);
-  if (const auto saved = save(options.folder, *isolations, out); !saved) return report(saved.error());
-  const auto written = write_json(*json_file, to_json(*setup, *isolations));
-  return written ? 0 : report(written.error());
+  const auto isolations = measure(setup, stop, out);
+  print(out, setup, isolations);
+  save(options.folder, isolations, out);
+  must(write_json(json_file, to_json(setup, isolations)));
 }
 
-void add_isolation(CLI::App& experiment, int& exit_code) {
+void add_isolation(CLI::App& experiment) {
   auto* command = experiment.add_subcommand("isolation",
                                             "How much limits of other cores' memory bandwidth speed a DNN job on the "
                                             "device up, beside 0 to n programs that sweep memory "
@@ -72,82 +65,60 @@ void add_isolation(CLI::App& experiment, int& exit_code) {
   auto* simulate =
       command->add_flag("--simulate", options->study.simulate,
                         "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");
-  command
-      ->add_option("--board", options->study.board,
-                   "That has the device, and counters of its cores' traffic: a name or a file")
+  option(*command, "--board", options->study.board, "BOARD",
+         "That has the device, and counters of its cores' traffic: a name or a file")
+      ->capture_default_str()
+      ->excludes(simulate);
+  option(*command, "--event", options->study.event, "EVENT",
+         "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners "
+         "touch pages and no memory traffic is limited")
+      ->excludes(simulate)
+      ->check(not_empty());
+  option(*command, "--seconds", options->study.seconds, "S", "Of each measurement on a machine, at least")
       ->capture_default_str()
       ->excludes(simulate)
-      ->type_name("BOARD");
-  command
-      ->add_option("--event", options->study.event,
-                   "That counts traffic (default: the board's, or cache-misses); page-faults: a stand-in, co-runners "
-                   "touch pages and no memory traffic is limited")
-      ->excludes(simulate)
-      ->check(not_empty())
-      ->type_name("EVENT");
-  command->add_option("--seconds", options->study.seconds, "Of each measurement on a machine, at least")
-      ->capture_default_str()
-      ->excludes(simulate)
-      ->check(number_within(0.01, 3600.0))
-      ->type_name("S");
-  command
-      ->add_option(
-          "--model", options->study.models,
-          "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
+      ->check(number_within(0.01, 3600.0));
+  option(*command, "--model", options->study.models, "MODEL.onnx,...",
+         "Networks to measure on a machine beside the Winograd kernel, as workloads by the names of their files")
       ->excludes(simulate)
       ->check(CLI::ExistingFile)
-      ->delimiter(',')
-      ->type_name("MODEL.onnx,...");
-  command
-      ->add_option("--modes", options->study.modes,
-                   "thesis (all cores are limited; on a machine, where its device is a GPU), rtexec (the core that "
-                   "feeds the device is not; default: both)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command
-      ->add_option("--workloads", options->study.workloads,
-                   "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; "
-                   "on a machine those of --model (default: all)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command
-      ->add_option("--limits", options->study.limits,
-                   "Of each core, ascending, at least 1MB/s; no limit is measured as well")
+      ->delimiter(',');
+  option(*command, "--modes", options->study.modes, "LIST",
+         "thesis (all cores are limited; on a machine, where its device is a GPU), rtexec (the core that "
+         "feeds the device is not; default: both)")
+      ->delimiter(',');
+  option(*command, "--workloads", options->study.workloads, "LIST",
+         "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; "
+         "on a machine those of --model (default: all)")
+      ->delimiter(',');
+  option(*command, "--limits", options->study.limits, "LIST",
+         "Of each core, ascending, at least 1MB/s; no limit is measured as well")
       ->capture_default_str()
-      ->delimiter(',')
-      ->type_name("LIST");
-  command
-      ->add_option("--corunners", options->study.corunners,
-                   "At most so many programs that sweep memory, on cores 1, 2, ... (default: one for each core but "
-                   "that which feeds the device)")
-      ->type_name("N");
-  command
-      ->add_option("--runs", options->study.runs,
-                   "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where "
-                   "the device is a core 1000)")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{10'000'000}))
-      ->type_name("N");
-  command->add_option("--runs-limit", options->study.runs_limit, "Of each core, for these; at least 1MB/s")
-      ->capture_default_str()
-      ->type_name("BANDWIDTH");
-  command
-      ->add_option("--seed", options->study.seed, "Of the noise in the model: the same seed gives the same executions")
-      ->capture_default_str()
-      ->type_name("N");
-  command
-      ->add_option("-o,--output", options->folder,
-                   "Write results.csv, limits.csv, runs.csv and pictures of all three there")
-      ->type_name("FOLDER");
+      ->delimiter(',');
+  option(*command, "--corunners", options->study.corunners, "N",
+         "At most so many programs that sweep memory, on cores 1, 2, ... (default: one for each core but "
+         "that which feeds the device)");
+  option(*command, "--runs", options->study.runs, "N",
+         "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where "
+         "the device is a core 1000)")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{10'000'000}));
+  option(*command, "--runs-limit", options->study.runs_limit, "BANDWIDTH", "Of each core, for these; at least 1MB/s")
+      ->capture_default_str();
+  option(*command, "--seed", options->study.seed, "N",
+         "Of the noise in the model: the same seed gives the same executions")
+      ->capture_default_str();
+  option(*command, "-o,--output", options->folder, "FOLDER",
+         "Write results.csv, limits.csv, runs.csv and pictures of all three there");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = isolation(*options); });
+  command->callback([options] { isolation(*options); });
 }
 
 } // namespace
 
-void add_experiment(CLI::App& program, int& exit_code) {
+void add_experiment(CLI::App& program) {
   auto* command = program.add_subcommand("experiment", "Repeat an experiment of the literature");
   command->require_subcommand(1);
-  add_isolation(*command, exit_code);
+  add_isolation(*command);
 }
 
 } // namespace rtexec::command

@@ -4,9 +4,7 @@
 #include "rtexec/command/text.hpp"
 
 #include <chrono>
-#include <iomanip>
 #include <ostream>
-#include <sstream>
 
 namespace rtexec::command {
 
@@ -21,9 +19,7 @@ constexpr std::chrono::seconds progress_delay{1};
 
 /// "1.2345": exact, without trailing zeros.
 std::string text(Factor factor) {
-  std::ostringstream digits;
-  digits << std::fixed << std::setprecision(5) << factor.value();
-  std::string result = std::move(digits).str();
+  std::string result = report::fixed(factor.value(), 5);
   result.erase(result.find_last_not_of('0') + 1);
   return result.ends_with('.') ? result + '0' : result;
 }

@@ -38,74 +38,62 @@ Precision precision_of(const std::string& text) {
 
 bool asks_for_picture(const Options& options) { return std::filesystem::path(options.output).extension() == ".png"; }
 
-Result<Inference> load(const Options& options, std::ostream& out) {
+Inference load(const Options& options, std::ostream& out) {
   study::InferenceOptions network = options.network;
   network.precision = precision_of(options.precision);
-  if (!options.tune) return Inference::load(network, {});
-  return Inference::load(
-      network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; });
+  if (!options.tune) return must(Inference::load(network, {}));
+  return must(Inference::load(
+      network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
 }
 
-Result<> write(const Inference& inference, const tasks::OutputDecoder* decoder, const Options& options,
-               std::ostream& out) {
-  if (options.output.empty()) return {};
-  if (!asks_for_picture(options)) return write_outputs(inference, options.output, out);
+void write(const Inference& inference, const tasks::OutputDecoder* decoder, const Options& options, std::ostream& out) {
+  if (options.output.empty()) return;
+  if (!asks_for_picture(options)) return must(write_outputs(inference, options.output, out));
   if (decoder == nullptr)
-    return fail(
+    give_up(
         Errc::bad_input,
         options.network.model +
             " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
-  const auto written = write_picture(inference, *decoder, options.input, options.output);
-  if (written) out << "wrote " << options.output << '\n';
-  return written;
+  must(write_picture(inference, *decoder, options.input, options.output));
+  out << "wrote " << options.output << '\n';
 }
 
-int infer(const Options& options) {
+void infer(const Options& options) {
   if (asks_for_picture(options) && options.input.empty())
-    return report({Errc::bad_input, "-o " + options.output +
-                                        " draws on the picture that the network is given: give one behind the model"});
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+    give_up(Errc::bad_input,
+            "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
+  OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto inference = load(options, out);
-  if (!inference) return report(inference.error());
-  if (const auto fetched = inference->fetch_inputs(options.input); !fetched) return report(fetched.error());
-  const auto times = inference->run(options.repeat);
-  if (!times) return report(times.error());
-  const auto decoder = inference->decode();
-  if (!decoder) return report(decoder.error());
-  if (*decoder) study::print(out, **decoder);
-  if (const auto written = write(*inference, decoder->get(), options, out); !written) return report(written.error());
-  study::print(out, *times);
-  const auto written = write_json(*json_file, to_json(*inference, decoder->get(), *times));
-  return written ? 0 : report(written.error());
+  must(inference.fetch_inputs(options.input));
+  const auto times = must(inference.run(options.repeat));
+  const auto decoder = must(inference.decode());
+  if (decoder) study::print(out, *decoder);
+  write(inference, decoder.get(), options, out);
+  study::print(out, times);
+  must(write_json(json_file, to_json(inference, decoder.get(), times)));
 }
 
 } // namespace
 
-void add_infer(CLI::App& program, int& exit_code) {
+void add_infer(CLI::App& program) {
   auto* command = program.add_subcommand("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
-  command->add_option("model", options->network.model, "The network")->required()->type_name("MODEL.onnx");
-  command->add_option("input", options->input, "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise")
-      ->type_name("INPUT");
-  command
-      ->add_option("-o,--output", options->output,
-                   "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy")
-      ->type_name("OUT");
-  command->add_option("--board", options->network.board, "The board whose device executes it: a name or a file")
+  option(*command, "model", options->network.model, "MODEL.onnx", "The network")->required();
+  option(*command, "input", options->input, "INPUT",
+         "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise");
+  option(*command, "-o,--output", options->output, "OUT",
+         "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+  option(*command, "--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
+      ->capture_default_str();
+  option(*command, "--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
       ->capture_default_str()
-      ->type_name("BOARD");
-  command->add_option("--precision", options->precision, "Arithmetic on a GPU")
-      ->capture_default_str()
-      ->check(CLI::IsMember(precisions()))
-      ->type_name("PRECISION");
+      ->check(CLI::IsMember(precisions()));
   command->add_flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
-  command->add_option("--repeat", options->repeat, "Execute so often, and print the median time and the longest ones")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
+  option(*command, "--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
+      ->check(CLI::Range(1, 100000));
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = infer(*options); });
+  command->callback([options] { infer(*options); });
 }
 
 } // namespace rtexec::command

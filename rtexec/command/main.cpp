@@ -59,20 +59,22 @@ int run(int argc, char** argv) {
   add_check(program, exit_code);
   add_run(program, exit_code);
   add_analyze(program, exit_code);
-  add_top(program, exit_code);
+  add_top(program);
   add_simulate(program, exit_code);
-  add_sweep(program, exit_code);
-  add_experiment(program, exit_code);
-  add_profile(program, exit_code);
-  add_calibrate(program, exit_code);
-  add_model(program, exit_code);
-  add_infer(program, exit_code);
-  add_config(program, exit_code);
-  add_probe(program, exit_code);
+  add_sweep(program);
+  add_experiment(program);
+  add_profile(program);
+  add_calibrate(program);
+  add_model(program);
+  add_infer(program);
+  add_config(program);
+  add_probe(program);
   add_examples(program);
   try {
     program.parse(argc, argv);
-  } catch (const CLI::ParseError& error) { return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input); }
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input);
+  } catch (const Failed& failed) { return report(failed.error); }
   return exit_code;
 }
 

@@ -18,7 +18,7 @@ struct Options {
   std::string json;
 };
 
-int list_models(const Options& options, OutputFile& json_file) {
+void list_models(const Options& options, OutputFile& json_file) {
   Table table({"model", "size", "classes", ""});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
@@ -28,41 +28,34 @@ int list_models(const Options& options, OutputFile& json_file) {
         {{"name", model.name}, {"size", model.size}, {"classes", model.classes}, {"description", model.description}});
   }
   table.print(text_output(options.json), "");
-  if (const auto written = write_json(json_file, json); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, json));
 }
 
-int model(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  if (options.name.empty()) return list_models(options, *json_file);
+void model(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  if (options.name.empty()) return list_models(options, json_file);
   const std::filesystem::path file = options.output.empty() ? options.name + ".onnx" : options.output;
-  if (const auto written = tasks::write_model(options.name, options.model, file); !written)
-    return report(written.error());
+  must(tasks::write_model(options.name, options.model, file));
   const auto size = std::filesystem::file_size(file);
   text_output(options.json) << "wrote " << file.string() << " (" << readable(Bytes{size}) << ")\n";
   const nlohmann::json json = {{"name", options.name}, {"file", file.string()}, {"bytes", size}};
-  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, json));
 }
 
 } // namespace
 
-void add_model(CLI::App& program, int& exit_code) {
+void add_model(CLI::App& program) {
   auto* command = program.add_subcommand(
       "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
-  command->add_option("name", options->name, "The network")->type_name("NAME");
-  command->add_option("-o,--output", options->output, "The file (default: NAME.onnx)")->type_name("FILE.onnx");
-  command->add_option("--size", options->model.size, "Height and width of the input in pixels")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("PIXELS");
-  command->add_option("--classes", options->model.classes, "Number of classes")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
-  command->add_option("--seed", options->model.seed, "Seed of the weights")->type_name("N");
+  option(*command, "name", options->name, "NAME", "The network");
+  option(*command, "-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
+  option(*command, "--size", options->model.size, "PIXELS", "Height and width of the input in pixels")
+      ->check(CLI::Range(1, 4096));
+  option(*command, "--classes", options->model.classes, "N", "Number of classes")->check(CLI::Range(1, 100000));
+  option(*command, "--seed", options->model.seed, "N", "Seed of the weights");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = model(*options); });
+  command->callback([options] { model(*options); });
 }
 
 } // namespace rtexec::command

@@ -14,7 +14,7 @@ int report(const Error& error) {
 }
 
 void add_json_option(CLI::App& command, std::string& file) {
-  command.add_option("--json", file, "Write the result as JSON to FILE (- for standard output)")->type_name("FILE");
+  option(command, "--json", file, "FILE", "Write the result as JSON to FILE (- for standard output)");
 }
 
 Result<> write_json(OutputFile& file, const nlohmann::json& json) {

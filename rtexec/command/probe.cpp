@@ -117,27 +117,24 @@ std::vector<Finding> probe_counters(const Board& board) {
   return findings;
 }
 
-Result<std::vector<Finding>> probe_board(const std::string& name, Bytes& memory) {
-  const auto board = read_board(name.empty() ? "rtx" : name);
-  if (!board) return Unexpected(board.error());
-  auto findings = probe_counters(*board);
+std::vector<Finding> probe_board(const std::string& name, Bytes& memory) {
+  const auto board = must(read_board(name.empty() ? "rtx" : name));
+  auto findings = probe_counters(board);
   const auto device =
-      name.empty() ? probe_device(*board, "GPU", Finding::Grade::note, memory)
-                   : probe_device(*board, "device of board '" + board->name + "'", Finding::Grade::missing, memory);
+      name.empty() ? probe_device(board, "GPU", Finding::Grade::note, memory)
+                   : probe_device(board, "device of board '" + board.name + "'", Finding::Grade::missing, memory);
   findings.insert(findings.end(), device.begin(), device.end());
   return findings;
 }
 
-int probe(const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
+void probe(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   nlohmann::json json = nlohmann::json::array();
   auto findings = hal::Machine(options.root).probe();
   MachineFacts machine = this_machine();
   const auto board = probe_board(options.board, machine.device_memory);
-  if (!board) return report(board.error());
-  findings.insert(findings.end(), board->begin(), board->end());
+  findings.insert(findings.end(), board.begin(), board.end());
   for (const Finding& finding : findings) {
     out << "[" << name(finding.grade) << "] " << finding.subject << ": " << finding.state << '\n';
     if (!finding.advice.empty()) out << "    " << finding.advice << '\n';
@@ -151,27 +148,24 @@ int probe(const Options& options) {
                   {"state", machine.name},
                   {"advice", ""},
                   {"machine", to_json(machine)}}); // for --machine of check and simulate
-  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
-  return 0;
+  must(write_json(json_file, json));
 }
 
 } // namespace
 
-void add_probe(CLI::App& program, int& exit_code) {
+void add_probe(CLI::App& program) {
   auto* command =
       program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
-  command->add_option("--root", options->root, "Folder that stands in for / when files under /sys and /proc are read")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
-  command
-      ->add_option("--board", options->board,
-                   "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
-                   "it, any NVIDIA GPU, and "
-                   "cache misses")
-      ->type_name("BOARD");
+  option(*command, "--root", options->root, "DIR",
+         "Folder that stands in for / when files under /sys and /proc are read")
+      ->check(CLI::ExistingDirectory);
+  option(*command, "--board", options->board, "BOARD",
+         "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
+         "it, any NVIDIA GPU, and "
+         "cache misses");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = probe(*options); });
+  command->callback([options] { probe(*options); });
 }
 
 } // namespace rtexec::command

@@ -33,15 +33,12 @@ void print(std::ostream& out, const Profile& profile, const std::filesystem::pat
   out << "wrote " << file.string() << '\n';
 }
 
-int profile(const Options& options) {
-  auto set = read(options.set);
-  if (!set) return report(set.error());
+void profile(const Options& options) {
+  const TaskSet set = read(options.set);
   const std::filesystem::path file =
-      options.output.empty() ? set->executive.profile : std::filesystem::path(options.output);
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  auto profile_file = OutputFile::open(file);
-  if (!profile_file) return report(profile_file.error());
+      options.output.empty() ? set.executive.profile : std::filesystem::path(options.output);
+  OutputFile json_file = must(OutputFile::open(options.json));
+  auto profile_file = must(OutputFile::open(file));
   const StopRequest stop;
 
   std::ostream& out = text_output(options.json);
@@ -51,15 +48,13 @@ int profile(const Options& options) {
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
       .measuring = [&](std::uint64_t done,
                        std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
-  const auto measured = rtexec::profile(*set, options.profile, observer);
-  if (!measured) return report(measured.error());
-  const auto toml = profile_toml(*measured, file);
-  if (!toml) return report(toml.error());
-  if (const auto written = profile_file->write(*toml); !written) return report(written.error());
-  print(out, *measured, file);
+  const auto measured = must(rtexec::profile(set, options.profile, observer));
+  const auto toml = must(profile_toml(measured, file));
+  must(profile_file.write(toml));
+  print(out, measured, file);
 
   nlohmann::json entries = nlohmann::json::array();
-  for (const ProfileEntry& entry : measured->entries)
+  for (const ProfileEntry& entry : measured.entries)
     entries.push_back({{"task", entry.task},
                        {"samples", entry.samples},
                        {"margin", entry.margin},
@@ -67,30 +62,27 @@ int profile(const Options& options) {
                        {"wcet", to_json(entry.wcet)},
                        {"observed", to_json(entry.observed)}});
   const nlohmann::json json = {
-      {"machine", measured->machine}, {"device", measured->device}, {"file", file.string()}, {"tasks", entries}};
-  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
-  return 0;
+      {"machine", measured.machine}, {"device", measured.device}, {"file", file.string()}, {"tasks", entries}};
+  must(write_json(json_file, json));
 }
 
 } // namespace
 
-void add_profile(CLI::App& program, int& exit_code) {
+void add_profile(CLI::App& program) {
   auto* command = program.add_subcommand(
       "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("-o,--output", options->output, "The profile (default: the one that the task set names)")
-      ->type_name("FILE.toml");
-  command->add_option("--jobs", options->profile.jobs, "Jobs of each task")
+  option(*command, "-o,--output", options->output, "FILE.toml",
+         "The profile (default: the one that the task set names)");
+  option(*command, "--jobs", options->profile.jobs, "N", "Jobs of each task")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  command->add_option("--margin", options->profile.margin, "WCET is the longest execution observed times this")
+      ->check(CLI::Range(1, 1000000));
+  option(*command, "--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")
       ->capture_default_str()
-      ->check(number_within(1.0, 100.0))
-      ->type_name("FACTOR");
+      ->check(number_within(1.0, 100.0));
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = profile(*options); });
+  command->callback([options] { profile(*options); });
 }
 
 } // namespace rtexec::command

@@ -1,6 +1,7 @@
 #include "rtexec/command/results.hpp"
 
 #include "config/files.hpp"
+#include "config/must.hpp"
 
 namespace rtexec::command {
 
@@ -18,10 +19,8 @@ ResultFolder::~ResultFolder() {
   for (const auto& each : made_) fs::remove(each, not_empty);
 }
 
-Result<> write_files(const fs::path& folder, const report::Files& files) {
-  for (const auto& [name, content] : files)
-    if (const auto written = config::replace_file(folder / name, content); !written) return written;
-  return {};
+void write_files(const fs::path& folder, const report::Files& files) {
+  for (const auto& [name, content] : files) must(config::replace_file(folder / name, content));
 }
 
 } // namespace rtexec::command

@@ -1,7 +1,6 @@
 // The folder that a study's files go to.
 #pragma once
 
-#include <rtexec/result.hpp>
 #include "rtexec/report/files.hpp"
 
 #include <filesystem>
@@ -25,7 +24,7 @@ class ResultFolder {
   std::error_code error_;
 };
 
-/// Each replaced in one step.
-[[nodiscard]] Result<> write_files(const std::filesystem::path& folder, const report::Files& files);
+/// Each replaced in one step. Throws Failed.
+void write_files(const std::filesystem::path& folder, const report::Files& files);
 
 } // namespace rtexec::command

@@ -7,7 +7,6 @@
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <unistd.h>
@@ -60,10 +59,10 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-Result<Outcome> execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
+Outcome execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
   const StopRequest stop([&executive] { executive.request_stop(); });
-  if (const auto recorded = recording.start(); !recorded) return Unexpected(recorded.error());
-  if (const auto started = executive.start(); !started) return Unexpected(started.error());
+  recording.start();
+  must(executive.start());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
@@ -76,46 +75,34 @@ Result<Outcome> execute(Executive& executive, RunRecording& recording, const Opt
 
 int run(const Options& options) {
   if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
-    return report({Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR"});
-  auto set = read(options.set);
-  if (!set) return report(set.error());
-  if (!options.duration.empty()) {
-    const auto duration = parse_duration(options.duration);
-    if (!duration)
-      return report({duration.error().code, "--duration " + options.duration + ": " + duration.error().what});
-    set->executive.duration = *duration;
-  }
+    give_up(Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR");
+  TaskSet set = read(options.set);
+  if (!options.duration.empty()) set.executive.duration = value_of("--duration", options.duration, parse_duration);
   RunRecording recording(
       {.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
   ExecutiveSetup setup{.force = options.force,
-                       .workloads = {},
-                       .on_miss = {},
                        .trace_layers = options.trace_layers,
                        .record_jobs = options.jobs.empty() ? 0 : most_records};
   if (recording.on_misses())
-    setup.on_miss = [&recording, tasks = *set](const Miss& miss) { recording.miss(tasks, miss); };
-  auto executive = Executive::create(std::move(*set), std::move(setup));
-  if (!executive) return report(executive.error());
+    setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
+  Executive executive = must(Executive::create(std::move(set), std::move(setup)));
 
   std::ostream& out = text_output(options.json);
-  print_plan(out, executive->set(), executive->plan());
+  print_plan(out, executive.set(), executive.plan());
   out << std::endl;
   // Refused before anything is recorded or written.
-  if (const auto fit = executive->startable(); !fit) return report(fit.error());
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  auto jobs_file = OutputFile::open(options.jobs);
-  if (!jobs_file) return report(jobs_file.error());
-  const auto ended = execute(*executive, recording, options, out);
-  if (!ended) return report(ended.error());
-  const auto written = write_json(*json_file, to_json(ended->report));
-  print_report(out, ended->report);
+  must(executive.startable());
+  OutputFile json_file = must(OutputFile::open(options.json));
+  OutputFile jobs_file = must(OutputFile::open(options.jobs));
+  const Outcome ended = execute(executive, recording, options, out);
+  const auto written = write_json(json_file, to_json(ended.report));
+  print_report(out, ended.report);
   int status = 0;
-  if (!ended->trace) status = report(ended->trace.error());
+  if (!ended.trace) status = report(ended.trace.error());
   if (!written) status = report(written.error());
-  if (const auto listed = write_jobs(*jobs_file, options.jobs, *executive); !listed) status = report(listed.error());
-  if (ended->report.device_fault) return exit_code(Errc::device_fault);
-  return ended->report.deadlines_kept() && ended->report.bounds_kept() ? status : exit_code(Errc::missed);
+  if (const auto listed = write_jobs(jobs_file, options.jobs, executive); !listed) status = report(listed.error());
+  if (ended.report.device_fault) return exit_code(Errc::device_fault);
+  return ended.report.deadlines_kept() && ended.report.bounds_kept() ? status : exit_code(Errc::missed);
 }
 
 } // namespace
@@ -124,22 +111,17 @@ void add_run(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("run", "Run the task set and report on it");
   const auto options = std::make_shared<Options>();
   add_task_set(*command, options->set);
-  command->add_option("--duration", options->duration, "How long, instead of the file's duration (\"10s\")")
-      ->type_name("DURATION");
+  option(*command, "--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
   auto* trace =
-      command->add_option("--trace", options->trace, "Record an LTTng trace into DIR, which must be new or empty")
-          ->type_name("DIR");
-  command
-      ->add_option("--flight-recorder", options->flight_recorder,
-                   "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
-                   "when a deadline is missed, "
-                   "and on SIGUSR1: at most 10 times, a second apart")
-      ->type_name("DIR")
+      option(*command, "--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
+  option(*command, "--flight-recorder", options->flight_recorder, "DIR",
+         "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+         "when a deadline is missed, "
+         "and on SIGUSR1: at most 10 times, a second apart")
       ->excludes(trace);
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
-  command
-      ->add_option("--jobs", options->jobs, "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv")
-      ->type_name("FILE.csv");
+  option(*command, "--jobs", options->jobs, "FILE.csv",
+         "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = run(*options); });

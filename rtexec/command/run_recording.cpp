@@ -1,5 +1,7 @@
 #include "rtexec/command/run_recording.hpp"
 
+#include "config/must.hpp"
+
 #include <atomic>
 #include <string>
 #include <utility>
@@ -13,19 +15,14 @@ std::atomic<traces::FlightRecorder*> signalled{nullptr};
 
 RunRecording::~RunRecording() { restore_signal(); }
 
-Result<> RunRecording::start() {
+void RunRecording::start() {
   if (on_misses()) return start_flight_recorder();
-  if (options_.trace.empty()) return {};
-  auto session = traces::Session::start(options_.trace, {.layers = options_.layers});
-  if (!session) return Unexpected(session.error());
-  session_.emplace(std::move(*session));
-  return {};
+  if (!options_.trace.empty())
+    session_.emplace(must(traces::Session::start(options_.trace, {.layers = options_.layers})));
 }
 
-Result<> RunRecording::start_flight_recorder() {
-  auto recorder = traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers});
-  if (!recorder) return Unexpected(recorder.error());
-  recorder_.emplace(std::move(*recorder));
+void RunRecording::start_flight_recorder() {
+  recorder_.emplace(must(traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers})));
   signalled.store(&*recorder_);
   struct sigaction action {};
   action.sa_flags = SA_RESTART;
@@ -33,7 +30,6 @@ Result<> RunRecording::start_flight_recorder() {
     if (traces::FlightRecorder* target = signalled.load()) target->take_for_signal();
   };
   handles_signal_ = ::sigaction(SIGUSR1, &action, &old_action_) == 0;
-  return {};
 }
 
 void RunRecording::restore_signal() {

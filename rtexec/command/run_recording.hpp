@@ -25,8 +25,8 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// Before the executive starts. With a flight recorder SIGUSR1 asks for a snapshot from here on.
-  [[nodiscard]] Result<> start();
+  /// Before the executive starts. With a flight recorder SIGUSR1 asks for a snapshot from here on. Throws Failed.
+  void start();
   /// Asks for a snapshot. ExecutiveSetup::on_miss; any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
@@ -34,7 +34,7 @@ class RunRecording {
   [[nodiscard]] Result<> end(Report& report);
 
  private:
-  [[nodiscard]] Result<> start_flight_recorder();
+  void start_flight_recorder();
   void restore_signal();
 
   RunRecordingOptions options_;

@@ -1,9 +1,10 @@
 #include "rtexec/command/scenario.hpp"
 
+#include "config/text.hpp"
+#include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/simulator/patterns.hpp"
 
-#include <charconv>
 #include <filesystem>
 #include <ostream>
 
@@ -21,43 +22,39 @@ struct Execution {
   std::filesystem::path record;
 };
 
-Result<Execution> execution_of(const std::string& text) {
+Execution execution_of(const std::string& text) {
   constexpr std::string_view with_least = "uniform:";
   if (text == "wcet") return Execution{};
   if (text == "uniform") return Execution{.uniform = true, .least = 0, .record = {}};
   if (!text.starts_with(with_least)) return Execution{.uniform = false, .least = 0, .record = text};
-  Execution execution{.uniform = true, .least = 0, .record = {}};
-  const std::string_view share = std::string_view(text).substr(with_least.size());
-  const auto [end, error] = std::from_chars(share.data(), share.data() + share.size(), execution.least);
-  if (error != std::errc() || end != share.data() + share.size() || !(execution.least >= 0 && execution.least <= 1))
-    return fail(Errc::bad_input,
-                "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
-  return execution;
+  const auto least = config::number<double>(std::string_view(text).substr(with_least.size()));
+  if (!least || !(*least >= 0 && *least <= 1))
+    give_up(Errc::bad_input,
+            "--execution " + text + ": the share of the WCET that parts take at least is a number from 0 to 1");
+  return {.uniform = true, .least = *least, .record = {}};
 }
 
-Result<Scenario> as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {
+Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Duration duration) {
   Scenario scenario{.tasks = planned.tasks, .run = {}, .worst = {}};
   scenario.run.horizon = duration;
   const std::uint64_t seed = options.seed.value_or(default_seed);
   scenario.run.release = options.releases == "sporadic" ? simulator::sporadic_releases(scenario.tasks, seed)
                                                         : simulator::listed_releases(scenario.tasks);
   const auto execution = execution_of(options.execution);
-  if (!execution) return Unexpected(execution.error());
-  if (execution->uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution->least, seed);
-  if (execution->record.empty()) return scenario;
-  auto recorded = simulator::read_executions(execution->record, scenario.tasks);
-  if (!recorded) return fail(recorded.error().code, "--execution: " + recorded.error().what);
+  if (execution.uniform) scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
+  if (execution.record.empty()) return scenario;
+  auto recorded = simulator::read_executions(execution.record, scenario.tasks);
+  if (!recorded) give_up(recorded.error().code, "--execution: " + recorded.error().what);
   scenario.run.execution = simulator::recorded_executions(planned.plan, std::move(*recorded), options.seed);
   return scenario;
 }
 
-Result<Scenario> worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration,
-                            std::ostream& out) {
+Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration,
+                    std::ostream& out) {
   if (options.execution != "wcet" && options.execution != "uniform")
-    return fail(
-        Errc::bad_input,
-        "--execution " + options.execution +
-            ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
+    give_up(Errc::bad_input,
+            "--execution " + options.execution +
+                ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
   const StopRequest stop;
   Progress progress(out, &stop);
   const simulator::Search search{.attempts = options.attempts,
@@ -76,45 +73,34 @@ Result<Scenario> worst_case(const ScenarioOptions& options, const PlannedSet& pl
 
 } // namespace
 
-Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const auto duration = parse_duration(text);
-  if (!duration) return fail(duration.error().code, option + " " + text + ": " + duration.error().what);
-  return *duration;
+std::optional<Duration> duration_of(const std::string& option, const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(value_of(option, text, parse_duration));
 }
 
-Result<Scenario> scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out) {
+Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out) {
   const auto given = duration_of("--duration", options.duration);
-  if (!given) return Unexpected(given.error());
-  if (options.releases == "adversarial") return worst_case(options, planned, *given, out);
-  return as_asked(options, planned, given->value_or(planned.tasks.executive.duration.value_or(default_duration)));
+  if (options.releases == "adversarial") return worst_case(options, planned, given, out);
+  return as_asked(options, planned, given.value_or(planned.tasks.executive.duration.value_or(default_duration)));
 }
 
 void add_scenario(CLI::App& command, ScenarioOptions& options) {
-  command
-      .add_option("--duration", options.duration,
-                  "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)")
-      ->type_name("DURATION");
-  command
-      .add_option("--releases", options.releases,
-                  "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-                  "adversarial: searched "
-                  "for those under which some task responds latest")
+  option(command, "--duration", options.duration, "DURATION",
+         "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
+  option(command, "--releases", options.releases, "HOW",
+         "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
+         "adversarial: searched "
+         "for those under which some task responds latest")
       ->capture_default_str()
-      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}))
-      ->type_name("HOW");
-  command
-      .add_option("--execution", options.execution,
-                  "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
-                  "`rtexec run --jobs` "
-                  "recorded them, in order, with --seed at random")
+      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}));
+  option(command, "--execution", options.execution, "HOW",
+         "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
+         "`rtexec run --jobs` "
+         "recorded them, in order, with --seed at random")
+      ->capture_default_str();
+  option(command, "--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
+  option(command, "--attempts", options.attempts, "N", "Of the adversarial search")
       ->capture_default_str()
-      ->type_name("HOW");
-  command.add_option("--seed", options.seed, "Of all that is random: the same seed gives the same run")->type_name("N");
-  command.add_option("--attempts", options.attempts, "Of the adversarial search")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+      ->check(CLI::Range(1, 1'000'000));
 }
 
 } // namespace rtexec::command

@@ -30,10 +30,9 @@ struct Scenario {
 };
 
 /// Shows on `out` how far a search is. bad_input: options that do not go together, a file of executions that is none.
-[[nodiscard]] Result<Scenario> scenario_of(const ScenarioOptions& options, const PlannedSet& planned,
-                                           std::ostream& out);
+[[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out);
 
 /// Of an option; absent where it is not given.
-[[nodiscard]] Result<std::optional<Duration>> duration_of(const std::string& option, const std::string& text);
+[[nodiscard]] std::optional<Duration> duration_of(const std::string& option, const std::string& text);
 
 } // namespace rtexec::command

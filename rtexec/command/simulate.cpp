@@ -74,94 +74,69 @@ nlohmann::json to_json(const Options& options, const simulator::WorstCase& worst
           {"releases", releases}};
 }
 
-Result<std::optional<GanttRecorder>> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
-  const auto from = duration_of("--from", options.from);
-  if (!from) return Unexpected(from.error());
-  const auto to = duration_of("--to", options.to);
-  if (!to) return Unexpected(to.error());
+std::optional<GanttRecorder> gantt_of(const Options& options, const Scenario& scenario, const Plan& plan) {
+  const Duration begin = duration_of("--from", options.from).value_or(Duration{0});
+  const Duration end = std::min(duration_of("--to", options.to).value_or(scenario.run.horizon), scenario.run.horizon);
   if (options.gantt.empty()) return std::nullopt;
-  const Duration begin = from->value_or(Duration{0});
-  const Duration end = std::min(to->value_or(scenario.run.horizon), scenario.run.horizon);
   if (begin >= end)
-    return fail(Errc::bad_input,
-                "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
+    give_up(Errc::bad_input,
+            "--from " + to_string(begin) + ": the picture ends at " + to_string(end) + ", before it begins");
   return GanttRecorder(scenario.tasks, plan, Instant{} + begin, Instant{} + end);
 }
 
 /// The recording of a run, while it goes on.
 class Recording {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Recording>> start(const std::string& folder, Scenario& scenario,
-                                                                const Plan& plan) {
-    auto session = traces::Session::start(folder, {.buffer = buffer});
-    if (!session) return Unexpected(session.error());
-    auto recording = std::unique_ptr<Recording>(new Recording(std::move(*session), scenario.tasks, plan));
-    recording->tracer_.watch(scenario.run);
-    return recording;
+  Recording(const std::string& folder, Scenario& scenario, const Plan& plan)
+      : session_(must(traces::Session::start(folder, {.buffer = buffer}))), tracer_(scenario.tasks, plan, session_) {
+    tracer_.watch(scenario.run);
   }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 
-  [[nodiscard]] Result<TraceReport> end(const Report& report) {
-    if (const auto written = tracer_.end(report); !written) return Unexpected(written.error());
-    const auto summary = session_.stop();
-    if (!summary) return Unexpected(summary.error());
-    return TraceReport{.events = summary->events, .lost = summary->lost.events + summary->lost.packets};
+  [[nodiscard]] TraceReport end(const Report& report) {
+    must(tracer_.end(report));
+    const auto summary = must(session_.stop());
+    return {.events = summary.events, .lost = summary.lost.events + summary.lost.packets};
   }
 
  private:
   static constexpr Bytes buffer{std::uint64_t{64} << 20}; // few waits, and where there are many cores too
-  Recording(traces::Session session, const TaskSet& tasks, const Plan& plan)
-      : session_(std::move(session)), tracer_(tasks, plan, session_) {}
   traces::Session session_;
   simulator::Tracer tracer_;
 };
 
 int simulate(const Options& options) {
-  auto set = read(options.set);
-  if (!set) return report(set.error());
-  const auto planned = plan_on(options.machine, std::move(*set));
-  if (!planned) return report(planned.error());
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  auto gantt_file = OutputFile::open(options.gantt);
-  if (!gantt_file) return report(gantt_file.error());
+  const PlannedSet planned = plan_on(options.machine, read(options.set));
+  const Plan& plan = planned.plan;
+  OutputFile json_file = must(OutputFile::open(options.json));
+  OutputFile gantt_file = must(OutputFile::open(options.gantt));
   std::ostream& out = text_output(options.json);
-  print_plan(out, *planned, planned->plan);
-  auto scenario = scenario_of(options.scenario, *planned, out);
-  if (!scenario) return report(scenario.error());
-  auto gantt = gantt_of(options, *scenario, planned->plan);
-  if (!gantt) return report(gantt.error());
+  print_plan(out, planned, plan);
+  Scenario scenario = scenario_of(options.scenario, planned, out);
+  auto gantt = gantt_of(options, scenario, plan);
 
-  simulator::Recorder recorder(scenario->tasks, planned->plan);
-  recorder.watch_executions(scenario->run);
-  scenario->run.observe = [&](const simulator::Step& step) {
+  simulator::Recorder recorder(scenario.tasks, plan);
+  recorder.watch_executions(scenario.run);
+  scenario.run.observe = [&](const simulator::Step& step) {
     recorder.see(step);
-    if (*gantt) (*gantt)->see(step);
+    if (gantt) gantt->see(step);
   };
-  if (*gantt) scenario->run.observe_core = [&](const simulator::Stretch& stretch) { (*gantt)->see(stretch); };
-  std::unique_ptr<Recording> recording;
-  if (!options.trace.empty()) {
-    auto started = Recording::start(options.trace, *scenario, planned->plan);
-    if (!started) return report(started.error());
-    recording = std::move(*started);
-  }
-  const simulator::Outcome outcome = simulator::simulate(scenario->tasks, planned->plan, scenario->run);
+  if (gantt) scenario.run.observe_core = [&](const simulator::Stretch& stretch) { gantt->see(stretch); };
+  std::optional<Recording> recording;
+  if (!options.trace.empty()) recording.emplace(options.trace, scenario, plan);
+  const simulator::Outcome outcome = simulator::simulate(scenario.tasks, plan, scenario.run);
 
   Report result = recorder.report(outcome);
-  if (recording) {
-    const auto traced = recording->end(result);
-    if (!traced) return report(traced.error());
-    result.trace = *traced;
-  }
-  if (*gantt)
-    if (const auto drawn = gantt_file->write(traces::svg((*gantt)->gantt(outcome.end))); !drawn)
-      return report(drawn.error());
+  if (recording) result.trace = recording->end(result);
+  if (gantt) must(gantt_file.write(traces::svg(gantt->gantt(outcome.end))));
   out << '\n';
-  if (scenario->worst) print_worst(out, options, *scenario->worst);
+  if (scenario.worst) print_worst(out, options, *scenario.worst);
   print_report(out, result);
   nlohmann::json json = rtexec::to_json(result);
-  json["verdict"] = planned->plan.proved ? "proved" : "not proved";
-  json["worst_case"] = scenario->worst ? to_json(options, *scenario->worst) : nlohmann::json(nullptr);
-  if (const auto written = write_json(*json_file, json); !written) return report(written.error());
+  json["verdict"] = plan.proved ? "proved" : "not proved";
+  json["worst_case"] = scenario.worst ? to_json(options, *scenario.worst) : nlohmann::json(nullptr);
+  must(write_json(json_file, json));
   return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);
 }
 
@@ -174,14 +149,11 @@ void add_simulate(CLI::App& program, int& exit_code) {
   add_task_set(*command, options->set);
   add_machine_option(*command, options->machine);
   add_scenario(*command, options->scenario);
-  auto* gantt = command->add_option("--gantt", options->gantt, "Draw the run into FILE.svg")->type_name("FILE.svg");
-  command->add_option("--from", options->from, "Where the picture begins")->type_name("DURATION")->needs(gantt);
-  command->add_option("--to", options->to, "Where it ends")->type_name("DURATION")->needs(gantt);
-  command
-      ->add_option(
-          "--trace", options->trace,
-          "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty")
-      ->type_name("DIR");
+  auto* gantt = option(*command, "--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
+  option(*command, "--from", options->from, "DURATION", "Where the picture begins")->needs(gantt);
+  option(*command, "--to", options->to, "DURATION", "Where it ends")->needs(gantt);
+  option(*command, "--trace", options->trace, "DIR",
+         "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = simulate(*options); });
 }

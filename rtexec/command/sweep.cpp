@@ -30,8 +30,8 @@ struct Options {
 };
 
 /// Until all is known, or an error.
-Result<> work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
-                  std::optional<study::OutcomeFile>& file, std::ostream& out) {
+void work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
+              std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
   Progress progress(out, &stop);
   std::size_t done = outcomes.count_known();
@@ -44,35 +44,29 @@ Result<> work_out(const Options& options, const Study& study, study::Outcomes& o
     wanted = progress("proving", done, outcomes.size(), "sets");
     return wanted && written.has_value();
   });
-  if (!written || done == outcomes.size()) return written;
+  must(written);
+  if (done == outcomes.size()) return;
   const std::string kept =
       options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
-  return fail(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
-                                   std::to_string(outcomes.size()) + " sets; " + kept);
+  give_up(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
+                               std::to_string(outcomes.size()) + " sets; " + kept);
 }
 
-int sweep(const Options& options) {
-  const auto study = study_of(options.study);
-  if (!study) return report(study.error());
+void sweep(const Options& options) {
+  const auto study = must(study_of(options.study));
   std::ostream& out = text_output(options.json);
-  study::Outcomes outcomes(study->values.size(), study->sets);
+  study::Outcomes outcomes(study.values.size(), study.sets);
   std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, outcomes, file, out);
+  const std::vector<study::Row> rows = study::rows_of(study, outcomes);
+  print(out, study, rows);
   if (!options.folder.empty()) {
-    auto opened = study::OutcomeFile::open(options.folder, *study, outcomes);
-    if (!opened) return report(opened.error());
-    file = std::move(*opened);
-  }
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return report(json_file.error());
-  if (const auto done = work_out(options, *study, outcomes, file, out); !done) return report(done.error());
-  const std::vector<study::Row> rows = study::rows_of(*study, outcomes);
-  print(out, *study, rows);
-  if (!options.folder.empty()) {
-    if (const auto saved = write_files(options.folder, files_of(*study, rows)); !saved) return report(saved.error());
+    write_files(options.folder, files_of(study, rows));
     out << "wrote results.csv, results.svg and outcomes.csv (each set) to " << options.folder << '\n';
   }
-  const auto written = write_json(*json_file, to_json(*study, rows));
-  return written ? 0 : report(written.error());
+  must(write_json(json_file, to_json(study, rows)));
 }
 
 std::vector<std::string> preset_names() {
@@ -90,91 +84,66 @@ std::string preset_help() {
 }
 
 void add_tasks(CLI::App& command, study::SweepOptions& options) {
-  command
-      .add_option("--n", options.tasks,
-                  "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
-                  "be a range: a row for each value")
-      ->type_name("RANGE");
-  command
-      .add_option("--utilisation", options.utilisation,
-                  "Of the device, by the executions of a set (UUniFast shares it out); not with presets")
-      ->type_name("RANGE");
-  command.add_option("--reduced", options.reduced, "Percent that the capacity is less")->type_name("RANGE");
-  command
-      .add_option(
-          "--high", options.high,
-          "So many tasks are at their network's highest resolution, all others at its lowest; only with presets")
-      ->type_name("RANGE");
-  command.add_option("--period", options.period, "FROM..TO: periods, and deadlines")->type_name("DURATIONS");
-  command.add_option("--periods", options.periods, "How they are distributed (default: log-uniform)")
-      ->check(CLI::IsMember({"uniform", "log-uniform"}))
-      ->type_name("HOW");
-  command.add_option("--footprint", options.footprint, "FROM..TO: device memory of a task, uniform; not with presets")
-      ->type_name("BYTES");
-  command
-      .add_option("--swappable", options.swappable,
-                  "Share of the footprint that may be swapped (default: 1); not with presets")
-      ->check(number_within(0.0, 1.0))
-      ->type_name("SHARE");
-  command
-      .add_option("--constants", options.constants,
-                  "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
-                  "0.5); not with presets")
-      ->check(number_within(0.0, 1.0))
-      ->type_name("SHARE");
+  option(command, "--n", options.tasks, "RANGE",
+         "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
+         "be a range: a row for each value");
+  option(command, "--utilisation", options.utilisation, "RANGE",
+         "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
+  option(command, "--reduced", options.reduced, "RANGE", "Percent that the capacity is less");
+  option(command, "--high", options.high, "RANGE",
+         "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
+  option(command, "--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
+  option(command, "--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
+      ->check(CLI::IsMember({"uniform", "log-uniform"}));
+  option(command, "--footprint", options.footprint, "BYTES",
+         "FROM..TO: device memory of a task, uniform; not with presets");
+  option(command, "--swappable", options.swappable, "SHARE",
+         "Share of the footprint that may be swapped (default: 1); not with presets")
+      ->check(number_within(0.0, 1.0));
+  option(command, "--constants", options.constants, "SHARE",
+         "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
+         "0.5); not with presets")
+      ->check(number_within(0.0, 1.0));
 }
 
 void add_device(CLI::App& command, study::SweepOptions& options) {
-  command.add_option("--capacity", options.capacity, "Device memory")->type_name("BYTES");
-  command.add_option("--chunk", options.chunk, "What is swapped at once")->type_name("BYTES");
-  command.add_option("--in-per-chunk", options.in_per_chunk, "What swapping costs: each chunk in")
-      ->type_name("DURATION");
-  command.add_option("--out-per-chunk", options.out_per_chunk, "Each chunk copied out")->type_name("DURATION");
-  command.add_option("--drop-per-chunk", options.drop_per_chunk, "Each chunk of weights that leaves (default: 0s)")
-      ->type_name("DURATION");
-  command.add_option("--in-fixed", options.in_fixed, "Each load (default: 0s)")->type_name("DURATION");
-  command.add_option("--out-fixed", options.out_fixed, "Each victim of a load (default: 0s)")->type_name("DURATION");
+  option(command, "--capacity", options.capacity, "BYTES", "Device memory");
+  option(command, "--chunk", options.chunk, "BYTES", "What is swapped at once");
+  option(command, "--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
+  option(command, "--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
+  option(command, "--drop-per-chunk", options.drop_per_chunk, "DURATION",
+         "Each chunk of weights that leaves (default: 0s)");
+  option(command, "--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
+  option(command, "--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
 }
 
 } // namespace
 
-void add_sweep(CLI::App& program, int& exit_code) {
+void add_sweep(CLI::App& program) {
   auto* command = program.add_subcommand(
       "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
   const auto options = std::make_shared<Options>();
-  command->add_option("--preset", options->study.preset, preset_help())
-      ->check(CLI::IsMember(preset_names()))
-      ->type_name("NAME");
+  option(*command, "--preset", options->study.preset, "NAME", preset_help())->check(CLI::IsMember(preset_names()));
   add_tasks(*command, options->study);
   add_device(*command, options->study);
-  command->add_option("--order", options->study.order, "edf, or static-priority: rate monotonic")
+  option(*command, "--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
       ->capture_default_str()
-      ->check(CLI::IsMember({"edf", "static-priority"}))
-      ->type_name("ORDER");
-  command
-      ->add_option("--tests", options->study.tests,
-                   "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
-                   "(one copy engine), pipelined, pipelined-constant, "
-                   "classes, one-process (two; default: all for the order)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  command->add_option("--sets", options->study.sets, "Task sets for each row")
+      ->check(CLI::IsMember({"edf", "static-priority"}));
+  option(*command, "--tests", options->study.tests, "LIST",
+         "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+         "(one copy engine), pipelined, pipelined-constant, "
+         "classes, one-process (two; default: all for the order)")
+      ->delimiter(',');
+  option(*command, "--sets", options->study.sets, "N", "Task sets for each row")
       ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
-      ->type_name("N");
-  command->add_option("--seed", options->study.seed, "The same seed gives the same sets")
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_option("--jobs", options->jobs, "Threads (default: one for each core)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command
-      ->add_option("-o,--output", options->folder,
-                   "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
-                   "was stopped goes on from it, and may get more sets or rows")
-      ->type_name("FOLDER");
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  option(*command, "--seed", options->study.seed, "N", "The same seed gives the same sets")->capture_default_str();
+  option(*command, "--jobs", options->jobs, "N", "Threads (default: one for each core)")->check(CLI::Range(1, 1024));
+  option(*command, "-o,--output", options->folder, "FOLDER",
+         "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
+         "was stopped goes on from it, and may get more sets or rows");
   add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = sweep(*options); });
+  command->callback([options] { sweep(*options); });
 }
 
 } // namespace rtexec::command

@@ -16,11 +16,11 @@ struct TaskSetFile {
 };
 
 void add_task_set(CLI::App& command, TaskSetFile& options);
-[[nodiscard]] Result<TaskSet> read(const TaskSetFile& options);
+[[nodiscard]] TaskSet read(const TaskSetFile& options);
 
 /// The option of commands that plan only: --machine FILE.
 void add_machine_option(CLI::App& command, std::string& file);
 /// On the machine of the file; without one, on this machine.
-[[nodiscard]] Result<PlannedSet> plan_on(const std::string& machine_file, TaskSet tasks);
+[[nodiscard]] PlannedSet plan_on(const std::string& machine_file, TaskSet tasks);
 
 } // namespace rtexec::command

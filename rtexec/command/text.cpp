@@ -4,7 +4,6 @@
 #include "hal/machine.hpp"
 
 #include <algorithm>
-#include <iomanip>
 #include <iostream>
 
 namespace rtexec::command {

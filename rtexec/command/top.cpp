@@ -4,7 +4,6 @@
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -36,14 +35,14 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   return which.empty() || id == which || id.substr(0, id.find('.')) == which;
 }
 
-Unexpected<Error> nobody(const std::string& which) {
+[[noreturn]] void nobody(const std::string& which) {
   const std::string hint = "\n  a run is shown from its start (`rtexec run`), to its user and to root";
-  if (which.empty()) return fail(Errc::refused, "no executive is running" + hint);
-  return fail(Errc::bad_input,
-              "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
+  if (which.empty()) give_up(Errc::refused, "no executive is running" + hint);
+  give_up(Errc::bad_input,
+          "process " + which + " runs no executive: `rtexec top` without a number finds those that run" + hint);
 }
 
-Unexpected<Error> several(const std::vector<StatusPage>& pages) {
+[[noreturn]] void several(const std::vector<StatusPage>& pages) {
   std::string text = "several executives are running; choose one:";
   for (const StatusPage& page : pages) {
     const auto snapshot = page.read();
@@ -53,11 +52,11 @@ Unexpected<Error> several(const std::vector<StatusPage>& pages) {
       text += snapshot->run.task_set.text() + ", " + std::to_string(snapshot->tasks.size()) + " tasks, for " +
               readable(snapshot->run.elapsed);
   }
-  return fail(Errc::bad_input, text);
+  give_up(Errc::bad_input, text);
 }
 
 /// The one that was asked for, or the only one. Those of runs that were killed are removed.
-Result<StatusPage> choose(const std::string& which) {
+StatusPage choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
     std::cerr << "rtexec: removed " << file.string() << ", which a run that was killed left behind\n";
   std::vector<StatusPage> pages;
@@ -68,9 +67,10 @@ Result<StatusPage> choose(const std::string& which) {
     if (page) pages.push_back(std::move(*page));
     else if (!error) error = page.error();
   }
-  if (pages.size() > 1) return several(pages);
+  if (pages.size() > 1) several(pages);
   if (pages.size() == 1) return std::move(pages.front());
-  return error ? Unexpected(*error) : nobody(which);
+  if (error) throw Failed{*error};
+  nobody(which);
 }
 
 /// How it ended; empty: it goes on.
@@ -85,27 +85,24 @@ class Viewer {
   Viewer(const StatusPage& page, Duration interval) : page_(page), interval_(interval) {}
 
   /// On a terminal, all of it.
-  Result<> watch() {
-    Result<std::string> end;
+  void watch() {
+    std::string end;
     {
       Screen screen;
-      for (bool quit = false; !quit && (end = update()) && end->empty();) {
+      for (bool quit = false; !quit && (end = update()).empty();) {
         screen.show(view(snapshot_, page_.owner().process, order_, colours_) + keys);
         quit = !stays(screen);
       }
     }
-    if (!end) return Unexpected(end.error());
-    if (!end->empty()) std::cout << view(snapshot_, page_.owner().process, order_, colours_) << *end << std::endl;
-    return {};
+    if (!end.empty()) std::cout << view(snapshot_, page_.owner().process, order_, colours_) << end << std::endl;
   }
 
   /// Elsewhere: one after the other.
-  Result<> list() {
+  void list() {
     for (;;) {
-      const auto end = update();
-      if (!end) return Unexpected(end.error());
-      std::cout << view(snapshot_, page_.owner().process, order_, false) << *end << std::endl;
-      if (!end->empty() || !std::cout) return {};
+      const std::string end = update();
+      std::cout << view(snapshot_, page_.owner().process, order_, false) << end << std::endl;
+      if (!end.empty() || !std::cout) return;
       hal::sleep_until(hal::now() + interval_);
     }
   }
@@ -114,11 +111,9 @@ class Viewer {
   static constexpr const char* keys = "q: quit, s: sort\n";
 
   /// How the run ended, if it did.
-  Result<std::string> update() {
+  std::string update() {
     const bool is_last = page_.is_last(); // before it is read: then what is read is the last
-    auto snapshot = page_.read();
-    if (!snapshot) return Unexpected(snapshot.error());
-    snapshot_ = std::move(*snapshot);
+    snapshot_ = must(page_.read());
     return end_of(snapshot_, is_last);
   }
 
@@ -136,49 +131,41 @@ class Viewer {
   bool colours_ = std::getenv("NO_COLOR") == nullptr || *std::getenv("NO_COLOR") == '\0';
 };
 
-Result<> show_once(const StatusPage& page, const Options& options) {
-  auto json_file = OutputFile::open(options.json);
-  if (!json_file) return Unexpected(json_file.error());
+void show_once(const StatusPage& page, const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
   const bool is_last = page.is_last();
-  const auto snapshot = page.read();
-  if (!snapshot) return Unexpected(snapshot.error());
-  const std::string end = end_of(*snapshot, is_last);
-  text_output(options.json) << view(*snapshot, page.owner().process, TaskOrder::as_listed, false) << end
+  const Snapshot snapshot = must(page.read());
+  const std::string end = end_of(snapshot, is_last);
+  text_output(options.json) << view(snapshot, page.owner().process, TaskOrder::as_listed, false) << end
                             << (end.empty() ? "" : "\n");
-  return write_json(*json_file, to_json(*snapshot, page.owner().process));
+  must(write_json(json_file, to_json(snapshot, page.owner().process)));
 }
 
-int top(const Options& options) {
-  const auto interval = parse_duration(options.interval);
-  if (!interval)
-    return report({interval.error().code, "--interval " + options.interval + ": " + interval.error().what});
-  if (*interval < std::chrono::milliseconds(10) || *interval > std::chrono::hours(1))
-    return report({Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h"});
-  const auto page = choose(options.which);
-  if (!page) return report(page.error());
-  Viewer viewer(*page, *interval);
-  const auto shown = options.once                   ? show_once(*page, options)
-                     : ::isatty(STDOUT_FILENO) != 0 ? viewer.watch()
-                                                    : viewer.list();
-  return shown ? 0 : report(shown.error());
+void top(const Options& options) {
+  const Duration interval = value_of("--interval", options.interval, parse_duration);
+  if (interval < std::chrono::milliseconds(10) || interval > std::chrono::hours(1))
+    give_up(Errc::bad_input, "--interval " + options.interval + ": from 10ms to 1h");
+  const StatusPage page = choose(options.which);
+  if (options.once) return show_once(page, options);
+  Viewer viewer(page, interval);
+  if (::isatty(STDOUT_FILENO) != 0) viewer.watch();
+  else viewer.list();
 }
 
 } // namespace
 
-void add_top(CLI::App& program, int& exit_code) {
+void add_top(CLI::App& program) {
   auto* command = program.add_subcommand("top", "Show a running executive: its tasks, its device, what it missed");
   const auto options = std::make_shared<Options>();
-  command
-      ->add_option("which", options->which,
-                   "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one")
-      ->type_name("PID");
+  option(*command, "which", options->which, "PID",
+         "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one");
   auto* once = command->add_flag("--once", options->once, "Show it once, and no more");
-  command->add_option("--interval", options->interval, "From one view to the next; figures are renewed twice a second")
-      ->type_name("DURATION")
+  option(*command, "--interval", options->interval, "DURATION",
+         "From one view to the next; figures are renewed twice a second")
       ->capture_default_str();
   add_json_option(*command, options->json);
   command->get_option("--json")->needs(once);
-  command->callback([options, &exit_code] { exit_code = top(*options); });
+  command->callback([options] { top(*options); });
 }
 
 } // namespace rtexec::command

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <string>
 
 namespace rtexec::executive {
 
@@ -103,8 +102,7 @@ Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const Resolved
                                                     .sharing = tasks.bandwidth.sharing,
                                                     .overshoot = tasks.bandwidth.overshoot},
                                           .regulate_while = tasks.bandwidth.regulate_while,
-                                          .observer = to_trace(),
-                                          .open_counter = {}};
+                                          .observer = to_trace()};
   auto regulation = regulation::Regulation::start(control->plan_.domains, settings, control->locks_);
   if (!regulation) return Unexpected(regulation.error());
   control->regulation_ = std::move(*regulation);

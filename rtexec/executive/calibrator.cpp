@@ -1,7 +1,5 @@
 #include "rtexec/executive/calibrator.hpp"
 
-#include <rtexec/board.hpp>
-#include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/swap_observation.hpp"
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/ring.hpp"
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -7,7 +7,6 @@
 #include "config/text.hpp"
 #include "hal/machine.hpp"
 #include "policies/admission.hpp"
-#include "rtexec/executive/placement.hpp"
 #include "rtexec/regulation/regulation.hpp"
 #include "tasks/fingerprint.hpp"
 

@@ -5,7 +5,6 @@
 #include <rtexec/resolved_set.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
-#include <rtexec/task_set.hpp>
 #include "hal/machine.hpp"
 #include "hal/thread.hpp"
 

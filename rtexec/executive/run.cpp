@@ -1,6 +1,5 @@
 #include "rtexec/executive/run.hpp"
 
-#include "hal/machine.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>

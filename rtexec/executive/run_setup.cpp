@@ -2,25 +2,25 @@
 
 #include "traces/emit.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace rtexec::executive {
 
 namespace {
 
+void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
+  if (thread.core) cores.insert(*thread.core);
+}
+
 /// Where real-time parts execute, and the threads that feed the device.
 std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks) {
   std::set<unsigned> cores;
-  const auto use = [&](const hal::ThreadSettings& thread) {
-    if (thread.core) cores.insert(*thread.core);
-  };
   for (const auto* service : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
-    use(*service);
+    add_core(cores, *service);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].criticality == Criticality::best_effort) continue;
-    use(placement.release[i]);
-    use(placement.completion[i]);
+    if (!tasks[i].real_time()) continue;
+    add_core(cores, placement.release[i]);
+    add_core(cores, placement.completion[i]);
   }
   return cores;
 }
@@ -28,12 +28,9 @@ std::set<unsigned> serving_cores(const Placement& placement, const std::vector<T
 /// Where the parts of jobs execute.
 std::set<unsigned> cores_of_jobs(const Placement& placement) {
   std::set<unsigned> cores;
-  const auto use = [&](const hal::ThreadSettings& thread) {
-    if (thread.core) cores.insert(*thread.core);
-  };
-  use(placement.compute);
-  std::ranges::for_each(placement.release, use);
-  std::ranges::for_each(placement.completion, use);
+  add_core(cores, placement.compute);
+  for (const auto* threads : {&placement.release, &placement.completion})
+    for (const hal::ThreadSettings& thread : *threads) add_core(cores, thread);
   return cores;
 }
 
@@ -56,7 +53,7 @@ Result<> Run::claim_cores(const Placement& placement) {
 Result<> Run::keep_awake(const Placement& placement) {
   if (!set_.tasks.executive.keep_awake) return {};
   std::set<unsigned> cores = cores_of_jobs(placement);
-  if (placement.scheduler.core) cores.insert(*placement.scheduler.core);
+  add_core(cores, placement.scheduler);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
   if (!awake) return Unexpected(awake.error());
   awake_ = std::move(*awake);

@@ -2,8 +2,6 @@
 
 #include "config/names.hpp"
 
-#include <algorithm>
-
 namespace rtexec {
 
 using nlohmann::json;
@@ -15,6 +13,8 @@ json to_json(const Wcet& wcet) {
 namespace {
 
 json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
+json nullable(std::optional<Bandwidth> value) { return value ? json(value->bytes_per_second) : json(nullptr); }
+json nullable(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json to_json(const DurationStatistics& s) {
   return {{"min", s.min.count()}, {"mean", s.mean.count()}, {"p50", s.p50.count()},
@@ -106,6 +106,17 @@ json to_json(const TaskReport& task) {
           {"response_bound_ns", nullable(task.bound)}};
 }
 
+json to_json(const ThreadReport& thread) {
+  return {{"name", thread.name},
+          {"kernel_id", thread.kernel_id},
+          {"policy", to_string(thread.scheduling)},
+          {"page_faults", thread.page_faults}};
+}
+
+json to_json(const FlightReport::Snapshot& snapshot) {
+  return {{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}};
+}
+
 json to_json(const DeviceReport& device) {
   return {{"name", device.name},
           {"used_bytes", device.used.count},
@@ -118,13 +129,13 @@ json to_json(const std::optional<SwapReport>& swap) {
   const SwapReport moved = swap.value_or(SwapReport{});
   return {{"policy", swap ? json(spelling(moved.policy)) : json(nullptr)},
           {"store", swap ? json(moved.store) : json(nullptr)},
-          {"fallback", moved.fallback.empty() ? json(nullptr) : json(moved.fallback)},
+          {"fallback", nullable(moved.fallback)},
           {"in_bytes", moved.in.count},
           {"out_bytes", moved.out.count},
           {"skipped_bytes", moved.skipped.count},
           {"dropped_bytes", moved.dropped.count},
           {"operations", moved.operations},
-          {"failure", moved.failure.empty() ? json(nullptr) : json(moved.failure)}};
+          {"failure", nullable(moved.failure)}};
 }
 
 json to_json(const Percentiles<std::uint64_t>& values) {
@@ -142,7 +153,7 @@ json to_json(const DomainReport& domain) {
   return {{"cores", domain.cores},
           {"counter", domain.counter},
           {"line_bytes", domain.line.count},
-          {"budget_bytes_per_second", domain.budget ? json(domain.budget->bytes_per_second) : json(nullptr)},
+          {"budget_bytes_per_second", nullable(domain.budget)},
           {"counted_lines", domain.reads},
           {"counted_writes", domain.writes},
           {"periods", domain.periods},
@@ -155,12 +166,16 @@ json to_json(const DomainReport& domain) {
           {"lost", domain.lost}};
 }
 
+template <class Items> json list(const Items& items) {
+  json result = json::array();
+  for (const auto& item : items) result.push_back(to_json(item));
+  return result;
+}
+
 json to_json(const BandwidthReport& bandwidth) {
-  json domains = json::array();
-  for (const auto& domain : bandwidth.domains) domains.push_back(to_json(domain));
   return {{"period_ns", bandwidth.period.count()},
-          {"limit_bytes_per_second", bandwidth.limit ? json(bandwidth.limit->bytes_per_second) : json(nullptr)},
-          {"domains", domains},
+          {"limit_bytes_per_second", nullable(bandwidth.limit)},
+          {"domains", list(bandwidth.domains)},
           {"reasons", bandwidth.reasons}};
 }
 
@@ -169,17 +184,10 @@ json to_json(const DeviceFaultReport& fault) {
 }
 
 json to_json(const StatusPageReport& page) {
-  const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
-  return {{"file", text(page.file)}, {"failure", text(page.failure)}};
+  return {{"file", nullable(page.file)}, {"failure", nullable(page.failure)}};
 }
 
 template <class Item> json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
-
-template <class Items> json list(const Items& items) {
-  json result = json::array();
-  for (const auto& item : items) result.push_back(to_json(item));
-  return result;
-}
 
 } // namespace
 
@@ -192,7 +200,7 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
   }
   return {{"verdict", plan.proved ? "proved" : "not proved"},
           {"order", spelling(plan.order)},
-          {"measured_on", plan.measured_on.empty() ? json(nullptr) : json(plan.measured_on)},
+          {"measured_on", nullable(plan.measured_on)},
           {"tests", tests},
           {"comparison", compared_tests},
           {"tasks", list(plan.tasks)},
@@ -205,18 +213,12 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
 }
 
 json to_json(const Report& report) {
-  json threads = json::array();
-  for (const ThreadReport& thread : report.threads)
-    threads.push_back({{"name", thread.name},
-                       {"kernel_id", thread.kernel_id},
-                       {"policy", to_string(thread.scheduling)},
-                       {"page_faults", thread.page_faults}});
   json result = {{"elapsed_ns", report.elapsed.count()},
                  {"deadlines_kept", report.deadlines_kept()},
                  {"bounds_kept", report.bounds_kept()},
                  {"stopped_by", to_string(report.stopped_by)},
                  {"tasks", list(report.tasks)},
-                 {"threads", threads},
+                 {"threads", list(report.threads)},
                  {"device", nullable(report.device)},
                  {"device_fault", nullable(report.device_fault)},
                  {"swap", to_json(report.swap)},
@@ -225,13 +227,10 @@ json to_json(const Report& report) {
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
   const FlightReport flight = report.flight.value_or(FlightReport{});
-  json snapshots = json::array();
-  for (const auto& snapshot : flight.snapshots)
-    snapshots.push_back({{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}});
   result["trace"] = {{"recorded", report.trace.has_value()},
                      {"events", trace.events},
                      {"lost", trace.lost},
-                     {"snapshots", snapshots},
+                     {"snapshots", list(flight.snapshots)},
                      {"snapshots_left_out", flight.left_out}};
   return result;
 }

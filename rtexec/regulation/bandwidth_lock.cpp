@@ -1,5 +1,7 @@
 #include <rtexec/bandwidth_lock.hpp>
 
+#include "hal/resources.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,7 +12,6 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -75,7 +76,7 @@ int open_page(const std::filesystem::path& file) {
 /// this user, and whom they let.
 std::string mistrust(int file) {
   struct stat found {};
-  if (::fstat(file, &found) != 0) return std::generic_category().message(errno);
+  if (::fstat(file, &found) != 0) return hal::errno_text(errno);
   if (found.st_uid == 0 || found.st_uid == ::geteuid()) return {};
   return "it belongs to user " + std::to_string(found.st_uid) +
          ", who could end this process by shortening it; end its users and delete it";
@@ -88,8 +89,6 @@ int grow(int file, std::size_t size) {
   if (errno != EOPNOTSUPP || ::fstat(file, &found) != 0) return -1;
   return found.st_size >= static_cast<off_t>(size) ? 0 : ::ftruncate(file, static_cast<off_t>(size));
 }
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept {
   std::uint32_t now = highest.load();
@@ -115,11 +114,11 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
                   "this user may not write it; delete it if nobody uses it, or share it: install -m 660 -o root -g "
                   "GROUP /dev/null " +
                       file.string());
-  if (locks.file_ < 0) return failed(file, reason(errno));
+  if (locks.file_ < 0) return failed(file, hal::errno_text(errno));
   if (const std::string why = mistrust(locks.file_); !why.empty()) return failed(file, why);
-  if (grow(locks.file_, sizeof(Page)) != 0) return failed(file, reason(errno));
+  if (grow(locks.file_, sizeof(Page)) != 0) return failed(file, hal::errno_text(errno));
   void* memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, locks.file_, 0);
-  if (memory == MAP_FAILED) return failed(file, reason(errno));
+  if (memory == MAP_FAILED) return failed(file, hal::errno_text(errno));
   locks.page_ = static_cast<Page*>(memory);
   std::uint64_t layout = 0;
   if (!locks.page_->layout.compare_exchange_strong(layout, this_layout) && layout != this_layout)

@@ -87,7 +87,7 @@ class Domain {
     while (!shared_.stopping.load(std::memory_order_acquire) && !lost_.load(std::memory_order_relaxed)) period();
     if (!lost_.load(std::memory_order_relaxed) && count()) {
       if (paused_ > 1) end_pause();
-      store_counts(counted_);
+      store_counts();
     }
     static_cast<void>(counter_->arm(hal::no_limit, hal::no_limit));
     following_.raise();
@@ -156,10 +156,10 @@ class Domain {
     if (!std::exchange(counted_at_end_, false) && !count()) return;
     // What came before is nobody's
     if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
-    note_overshoot(counted_);
-    const Lines used = moved_since_begin(counted_);
+    const Lines used = moved_since_begin();
+    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
     begin_ = counted_;
-    store_counts(counted_);
+    store_counts();
     increment(periods_, planned);
     given_ = begin_period(used, planned + ended - 1);
     const Lines of_pause = pause();
@@ -198,7 +198,7 @@ class Domain {
       given_ = begin_period(0, static_cast<std::uint64_t>(begun));
     }
     allowed_ = given_;
-    store_counts(counted_);
+    store_counts();
   }
 
   bool count() noexcept {
@@ -231,8 +231,8 @@ class Domain {
   }
 
   /// Writes that are counted apart have the same budget as reads: what is nearer to it counts.
-  [[nodiscard]] Lines moved_since_begin(const hal::TrafficCount& counted) const noexcept {
-    return std::max(counted.reads - begin_.reads, counted.writes - begin_.writes);
+  [[nodiscard]] Lines moved_since_begin() const noexcept {
+    return std::max(counted_.reads - begin_.reads, counted_.writes - begin_.writes);
   }
   Lines writes_allowed(Lines lines) const noexcept {
     return !planned_.counter.writes || lines == policies::unlimited ? hal::no_limit : std::max<Lines>(lines, 1);
@@ -276,7 +276,7 @@ class Domain {
   /// All that was allowed is counted.
   void ask() noexcept {
     if (paused_ > 1) end_pause();
-    const Lines used = moved_since_begin(counted_);
+    const Lines used = moved_since_begin();
     using Kind = policies::BandwidthRegulator::Answer::Kind;
     const auto answer = used_up(used);
     switch (answer.kind) {
@@ -336,15 +336,9 @@ class Domain {
            !(planned_.always || shared_.in_force());
   }
 
-  /// What went beyond the allowance of the period that ended.
-  void note_overshoot(const hal::TrafficCount& counted) noexcept {
-    const Lines used = moved_since_begin(counted);
-    if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
-  }
-
-  void store_counts(const hal::TrafficCount& counted) noexcept {
-    reads_.store(counted.reads - base_.reads, std::memory_order_relaxed);
-    writes_.store(counted.writes - base_.writes, std::memory_order_relaxed);
+  void store_counts() noexcept {
+    reads_.store(counted_.reads - base_.reads, std::memory_order_relaxed);
+    writes_.store(counted_.writes - base_.writes, std::memory_order_relaxed);
   }
 
   void lose() noexcept {
@@ -450,18 +444,22 @@ class Running final : public Regulation {
   }
 
   Result<> join(unsigned core) override {
-    for (const auto& domain : domains_)
-      if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end())
-        return domain->counter().join();
-    return {};
+    Domain* domain = domain_of(core);
+    return domain == nullptr ? Result<>() : domain->counter().join();
   }
 
   void leave(unsigned core) noexcept override {
-    for (const auto& domain : domains_)
-      if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end()) domain->counter().leave();
+    if (Domain* domain = domain_of(core)) domain->counter().leave();
   }
 
  private:
+  /// Null where the core is not regulated.
+  [[nodiscard]] Domain* domain_of(unsigned core) const noexcept {
+    for (const auto& domain : domains_)
+      if (std::ranges::find(domain->planned().cores, core) != domain->planned().cores.end()) return domain.get();
+    return nullptr;
+  }
+
   static std::vector<policies::BandwidthDomain> domains_of(std::span<const RegulatedDomain> planned, Duration period) {
     std::vector<policies::BandwidthDomain> domains;
     for (const RegulatedDomain& each : planned)

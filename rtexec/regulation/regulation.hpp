@@ -10,7 +10,6 @@
 #include <rtexec/bandwidth_lock.hpp>
 #include <rtexec/report.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -47,9 +46,9 @@ struct RegulationSettings {
   policies::BandwidthRules rules;
   RegulateWhile regulate_while = RegulateWhile::always;
   int priority = 99; // FIFO, of the regulating threads
-  RegulationObserver observer;
+  RegulationObserver observer{};
   /// Empty: hal::open_counter
-  std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
+  std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter{};
 };
 
 class Regulation {

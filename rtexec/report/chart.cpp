@@ -1,12 +1,11 @@
 #include "rtexec/report/chart.hpp"
 
+#include "rtexec/report/table.hpp"
 #include "traces/report/svg.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iomanip>
-#include <sstream>
 
 namespace rtexec::report {
 namespace {
@@ -46,11 +45,7 @@ std::string stroke(std::size_t index) {
          style(index).dash + '"';
 }
 
-std::string number(double value) {
-  std::ostringstream out;
-  out << std::setprecision(4) << (value == 0 ? 0 : value);
-  return out.str();
-}
+std::string number(double value) { return significant(value == 0 ? 0 : value, 4); }
 
 /// What an axis spans, in whole steps.
 struct Axis {

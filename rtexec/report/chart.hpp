@@ -12,15 +12,15 @@ namespace rtexec::report {
 
 struct Curve {
   std::string name;
-  std::vector<double> values; // one for each category
-  bool right = false;         // by the right axis
+  std::vector<double> values{}; // one for each category
+  bool right = false;           // by the right axis
 };
 
 /// Panels of one picture share their axes' ranges.
 struct Panel {
-  std::string title, x_label, y_label, right_label; // right_label: empty where no curve is by the right axis
-  std::vector<std::string> categories;
-  std::vector<Curve> curves;
+  std::string title, x_label, y_label{}, right_label{}; // right_label: empty where no curve is by the right axis
+  std::vector<std::string> categories{};
+  std::vector<Curve> curves{};
   double reach = 0; // what the left axis spans at least, from 0 on
 };
 

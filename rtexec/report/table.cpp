@@ -36,4 +36,10 @@ std::string fixed(double value, int digits) {
   return std::strtod(text, nullptr) == 0 && text[0] == '-' ? text + 1 : text;
 }
 
+std::string significant(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
 } // namespace rtexec::report

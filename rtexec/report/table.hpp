@@ -21,5 +21,7 @@ class Table {
 
 /// With so many digits behind the point; never "-0".
 [[nodiscard]] std::string fixed(double value, int digits);
+/// With so many significant digits, or a power of ten where that is shorter.
+[[nodiscard]] std::string significant(double value, int digits);
 
 } // namespace rtexec::report

@@ -152,9 +152,7 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
     return pattern->jobs[job.task][job.number % choices];
   };
   options.execution = [limits = limits_, choice](JobId job, Part part) {
-    const Wcet& wcet = limits->wcets[job.task];
-    const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-    return most * choice(job).parts[static_cast<std::size_t>(part)] / 100;
+    return of(limits->wcets[job.task], part) * choice(job).parts[static_cast<std::size_t>(part)] / 100;
   };
   options.release_latency = [limits = limits_, choice](JobId job) {
     return limits->release_latency * choice(job).latency / 100;

@@ -1,12 +1,11 @@
 #include "rtexec/simulator/patterns.hpp"
 
+#include "config/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
-#include <random>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,10 +17,6 @@ using policies::JobId;
 
 constexpr Instant never = Instant::max();
 constexpr Duration longest_execution = std::chrono::hours(1); // as of a wcet
-
-Duration wcet_of(const Wcet& wcet, Part part) {
-  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-}
 
 /// One number out of several (splitmix64), so that what one job draws does not depend on who drew before.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
@@ -52,12 +47,6 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
   fields.push_back(line);
   return fields;
-}
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 /// Where the columns stand that are read.
@@ -108,7 +97,7 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
   for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
   return [wcets = std::move(wcets), least, seed](JobId job, Part part) {
     const double drawn = share(mixed(seed, job.task, job.number * 3 + static_cast<std::uint64_t>(part)));
-    const Duration most = wcet_of(wcets[job.task], part);
+    const Duration most = of(wcets[job.task], part);
     const Duration least_time = part_of(most, least);
     return least_time + part_of(most - least_time + Duration(1), drawn);
   };
@@ -135,8 +124,8 @@ Result<RecordedExecutions> read_executions(const std::filesystem::path& file, co
     const auto task = std::ranges::find(tasks.tasks, fields[columns->task], &Task::name);
     if (task == tasks.tasks.end()) continue;
     if (fields[columns->outcome] != "in-time" && fields[columns->outcome] != "late") continue;
-    const auto begin = number(fields[columns->begin]);
-    const auto end = number(fields[columns->end]);
+    const auto begin = config::number<Duration::rep>(fields[columns->begin]);
+    const auto end = config::number<Duration::rep>(fields[columns->end]);
     if (!begin || !end || *begin < 0 || *end < *begin)
       return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
     if (Duration(*end - *begin) > longest_execution)
@@ -154,7 +143,7 @@ ExecutionTime recorded_executions(const Plan& plan, RecordedExecutions recorded,
   std::vector<Wcet> wcets;
   for (const PlannedTask& task : plan.tasks) wcets.push_back(task.wcet);
   return [wcets = std::move(wcets), recorded = std::move(recorded), seed](JobId job, Part part) {
-    if (part != Part::device) return wcet_of(wcets[job.task], part);
+    if (part != Part::device) return of(wcets[job.task], part);
     const std::span of_task(recorded[job.task]);
     return of_task[(seed ? mixed(*seed, job.task, job.number) : job.number) % of_task.size()];
   };

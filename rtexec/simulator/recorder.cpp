@@ -6,19 +6,10 @@
 namespace rtexec::simulator {
 namespace {
 
-Duration& of(Wcet& wcet, Part part) {
-  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-}
-
 SwapReport swap_report(const Plan& plan, const Outcome& outcome) {
-  SwapReport report{.policy = plan.swap->policy,
-                    .store = "simulation",
-                    .fallback = {},
-                    .in = {},
-                    .out = {},
-                    .skipped = {},
-                    .dropped = {},
-                    .failure = {}};
+  SwapReport report;
+  report.policy = plan.swap->policy;
+  report.store = "simulation";
   for (const TaskStatistics& task : outcome.tasks) {
     report.in += plan.chunk * task.chunks_in;
     report.out += plan.chunk * task.chunks_out;

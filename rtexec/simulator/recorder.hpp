@@ -3,7 +3,6 @@
 
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
-#include <rtexec/executive.hpp>
 #include "rtexec/statistics/histogram.hpp"
 #include "rtexec/simulator/simulator.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "policies/overrun_handler.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <deque>
 #include <optional>
@@ -100,9 +99,7 @@ class Simulation {
   }
 
   Duration execution(std::uint32_t task, Part part) const {
-    if (options_.execution) return options_.execution(id(task), part);
-    const Wcet& wcet = plan_.tasks[task].wcet;
-    return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+    return options_.execution ? options_.execution(id(task), part) : of(plan_.tasks[task].wcet, part);
   }
 
   // ---- time ----

@@ -23,6 +23,10 @@
 namespace rtexec::simulator {
 
 enum class Part : std::uint8_t { before, device, after };
+/// The time of this part.
+[[nodiscard]] constexpr auto& of(auto& wcet, Part part) {
+  return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
+}
 
 /// One step of a job, for an observer.
 struct Step {

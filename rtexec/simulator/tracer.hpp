@@ -13,7 +13,6 @@
 #include "traces/recording/session.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace rtexec::simulator {

@@ -3,7 +3,6 @@
 #include "rtexec/simulator/patterns.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace rtexec::simulator {
 namespace {

@@ -1,10 +1,10 @@
 #include "rtexec/study/execution_times.hpp"
 
+#include "config/text.hpp"
 #include <rtexec/units.hpp>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -24,14 +24,10 @@ std::string printable(std::string text) {
 
 /// Nanoseconds, or with a unit; absent: neither, or no execution time.
 std::optional<double> parse_sample(const std::string& text) {
-  double time = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), time);
-  if (end != text.data() + text.size() || error != std::errc()) {
-    const auto with_unit = parse_duration(text);
-    if (!with_unit) return std::nullopt;
-    time = static_cast<double>(with_unit->count());
-  }
-  return std::isfinite(time) && time >= 0 ? std::optional(time) : std::nullopt;
+  auto time = config::number<double>(text);
+  if (!time)
+    if (const auto with_unit = parse_duration(text)) time = static_cast<double>(with_unit->count());
+  return time && std::isfinite(*time) && *time >= 0 ? time : std::nullopt;
 }
 
 } // namespace

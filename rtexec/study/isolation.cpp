@@ -113,12 +113,7 @@ IsolationModel make_tx2_model() {
                  .overshoot = Overshoot::carry}},
       .period = 1ms, // the scheduler's tick (3.3)
       .line = {64},  // 6.2.1.3
-      .kernel = {.cpu = 0us,
-                 .traffic = {},
-                 .memory_bound = 0,
-                 .device = 1288us,
-                 .device_traffic = moved_in(5, 1288us),
-                 .sensitivity = 0.139},
+      .kernel = {.device = 1288us, .device_traffic = moved_in(5, 1288us), .sensitivity = 0.139},
       .noise = tx2_noise(),
       .length = 10s,
       .frames = 8};
@@ -159,9 +154,7 @@ class ModelledPlant final : public IsolationPlant {
   }
 
   Result<Bandwidth> sweep(unsigned corunners) override {
-    return corunners_of(simulator::simulate_contention(
-        run_of({.cpu = 1s, .traffic = {}, .memory_bound = 0, .device = {}, .device_traffic = {}, .sensitivity = 0},
-               corunners, {})));
+    return corunners_of(simulator::simulate_contention(run_of({.cpu = 1s}, corunners, {})));
   }
 
   Result<std::vector<Duration>> executions(std::size_t count, BandwidthLimit limit) override {
@@ -178,8 +171,6 @@ class ModelledPlant final : public IsolationPlant {
     ContentionRun run{.memory = model_.memory,
                       .frame = frame,
                       .corunners = std::vector<unsigned>(corunners),
-                      .limit = {},
-                      .noise = {},
                       .frames = model_.frames,
                       .length = model_.length};
     std::iota(run.corunners.begin(), run.corunners.end(), 1U);
@@ -238,9 +229,9 @@ void summarise(IsolationRow& row, const IsolationRow& unlimited) {
 
 Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationStudy& study,
                                          const IsolationWorkload& workload, const std::function<bool()>& going_on) {
-  IsolationResult result{.workload = workload, .rows = {}};
-  for (const Bandwidth limit : study.limits) result.rows.push_back({.limit = limit, .measures = {}, .speedup = {}});
-  result.rows.push_back({.limit = {}, .measures = {}, .speedup = {}});
+  IsolationResult result{.workload = workload};
+  for (const Bandwidth limit : study.limits) result.rows.push_back({.limit = limit});
+  result.rows.push_back({.limit = {}});
   for (IsolationRow& row : result.rows)
     for (unsigned corunners = 0; corunners <= study.corunners; ++corunners) {
       const auto measured = plant.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit});
@@ -300,8 +291,7 @@ Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& stu
     if (!workload) return Unexpected(workload.error());
     workloads.push_back(std::move(*workload));
   }
-  Isolation isolation{
-      .name = plant.name(), .description = plant.description(), .sweeps = {}, .results = {}, .runs = {}};
+  Isolation isolation{.name = plant.name(), .description = plant.description()};
   for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
     const auto moved = plant.sweep(corunners);
     if (!moved) return Unexpected(moved.error());

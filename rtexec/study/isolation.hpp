@@ -91,7 +91,7 @@ struct IsolationModel {
 
 struct IsolationStudy {
   std::vector<std::string> workloads; // of the plant
-  std::vector<Bandwidth> limits;      // ascending; no limit is measured as well
+  std::vector<Bandwidth> limits{};    // ascending; no limit is measured as well
   unsigned corunners = 0;             // 0..corunners
   std::size_t runs = 0;               // executions with and without the limit; 0: none
   Bandwidth runs_limit{0};
@@ -100,15 +100,15 @@ struct IsolationStudy {
 /// One limit of one workload, over 0..n co-runners.
 struct IsolationRow {
   BandwidthLimit limit;
-  std::vector<IsolationMeasure> measures; // by co-runners
-  std::vector<double> speedup;            // percent, against no limit with as many co-runners
-  double mean = 0, variance = 0;          // of performance over co-runners (Figs. 27 and 29)
+  std::vector<IsolationMeasure> measures{}; // by co-runners
+  std::vector<double> speedup{};            // percent, against no limit with as many co-runners
+  double mean = 0, variance = 0;            // of performance over co-runners (Figs. 27 and 29)
 };
 
 struct IsolationResult {
   IsolationWorkload workload;
-  std::vector<IsolationRow> rows; // by limit, ascending; none last
-  std::size_t best = 0;           // the row whose mean is greatest
+  std::vector<IsolationRow> rows{}; // by limit, ascending; none last
+  std::size_t best = 0;             // the row whose mean is greatest
 };
 
 struct Spread {
@@ -125,9 +125,9 @@ struct IsolationRuns {
 
 struct Isolation {
   std::string name, description;
-  std::vector<Bandwidth> sweeps; // by co-runners, from 1 on
-  std::vector<IsolationResult> results;
-  std::optional<IsolationRuns> runs;
+  std::vector<Bandwidth> sweeps{}; // by co-runners, from 1 on
+  std::vector<IsolationResult> results{};
+  std::optional<IsolationRuns> runs{};
 };
 
 /// How many measurements that is: a call of `going_on` after each.

@@ -159,9 +159,7 @@ class MachinePlant final : public IsolationPlant {
     const regulation::RegulationSettings settings{
         .period = machine_.period,
         .rules = {.overshoot = thesis() ? Overshoot::forgive : Overshoot::carry},
-        .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works,
-        .observer = {},
-        .open_counter = {}};
+        .regulate_while = thesis() ? RegulateWhile::device_busy : RegulateWhile::device_works};
     auto regulation = machine_.regulate(*domains, settings, locks_);
     if (!regulation || !thesis()) return regulation;
     const auto joined = workload.call([&] { return (*regulation)->join(machine_.feeder); });
@@ -432,11 +430,15 @@ hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& boar
   return settings;
 }
 
+bool counts_feeder(const IsolationMachine& machine) {
+  return std::ranges::any_of(machine.counters,
+                             [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
+}
+
 /// For the thesis's mode. Not an error where it cannot be counted: that mode is then not there.
 void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
                            const regulation::RegulatedMachine& regulated) {
-  const auto there = [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); };
-  if (machine.device_on_cores || std::ranges::any_of(machine.counters, there)) return;
+  if (machine.device_on_cores || counts_feeder(machine)) return;
   auto found = find_counters(request.board, request.event, std::span(&machine.feeder, 1), regulated);
   if (found) machine.counters.push_back(std::move(found->choices.front()));
   else machine.notes.push_back("without mode thesis: " + found.error().what);
@@ -447,9 +449,7 @@ void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& re
 std::string_view name_of(MachineMode mode) { return mode == MachineMode::thesis ? "thesis" : "rtexec"; }
 
 std::vector<MachineMode> modes_of(const IsolationMachine& machine) {
-  const bool counted = std::ranges::any_of(
-      machine.counters, [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
-  if (machine.device_on_cores || !counted) return {MachineMode::rtexec};
+  if (machine.device_on_cores || !counts_feeder(machine)) return {MachineMode::rtexec};
   return {MachineMode::thesis, MachineMode::rtexec};
 }
 

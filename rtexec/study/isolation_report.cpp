@@ -4,7 +4,6 @@
 #include "rtexec/report/table.hpp"
 #include "rtexec/study/study.hpp"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -14,12 +13,6 @@ namespace {
 std::string signed_percent(double value) {
   const std::string text = report::fixed(value, 1);
   return value > 0 && text != "0.0" ? "+" + text : text;
-}
-
-std::string scientific(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
 }
 
 std::string corun(std::size_t count) { return count == 0 ? "solo" : "corun" + std::to_string(count); }
@@ -56,7 +49,7 @@ void print_workload(std::ostream& out, std::span<const Isolation> isolations, st
       cells.push_back(signed_percent(own.speedup.front()));
       if (most > 0) cells.push_back(signed_percent(own.speedup.back()));
       cells.push_back(report::fixed(own.mean, 3) + (row == each.results[index].best ? " *" : "  "));
-      cells.push_back(scientific(own.variance));
+      cells.push_back(report::significant(own.variance, 2));
       if (most > 0) cells.push_back(gigabytes(own.measures.back().corunners));
     }
     table.add(std::move(cells));
@@ -135,10 +128,7 @@ std::vector<std::string> categories(const IsolationResult& result) {
 report::Panel empty_panel(const Isolation& isolation, const IsolationResult& result) {
   return {.title = result.workload.title + ": " + isolation.name,
           .x_label = "limit of each core, MB/s",
-          .y_label = {},
-          .right_label = {},
-          .categories = categories(result),
-          .curves = {}};
+          .categories = categories(result)};
 }
 
 /// As Figs. 26 and 28.
@@ -146,7 +136,7 @@ report::Panel speedup_panel(const Isolation& isolation, const IsolationResult& r
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "speed-up in " + result.workload.unit + ", percent";
   for (std::size_t i = 0; i < result.rows.front().measures.size(); ++i) {
-    panel.curves.push_back({.name = corun(i), .values = {}});
+    panel.curves.push_back({.name = corun(i)});
     for (const IsolationRow& row : result.rows) panel.curves.back().values.push_back(row.speedup[i]);
   }
   return panel;
@@ -157,7 +147,7 @@ report::Panel mean_panel(const Isolation& isolation, const IsolationResult& resu
   report::Panel panel = empty_panel(isolation, result);
   panel.y_label = "mean of " + result.workload.unit;
   panel.right_label = "variance";
-  panel.curves = {{.name = "mean", .values = {}}, {.name = "variance", .values = {}, .right = true}};
+  panel.curves = {{.name = "mean"}, {.name = "variance", .right = true}};
   for (const IsolationRow& row : result.rows) {
     panel.curves[0].values.push_back(row.mean);
     panel.curves[1].values.push_back(row.variance);

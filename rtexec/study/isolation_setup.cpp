@@ -33,10 +33,8 @@ Result<Bandwidth> limit_of(const char* option, const std::string& text) {
 /// `runs`: where none are asked for.
 Result<IsolationStudy> study_of(const IsolationOptions& options, const IsolationPlant& plant, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
-                       .limits = {},
                        .corunners = options.corunners.value_or(plant.most_corunners()),
-                       .runs = options.runs.value_or(runs),
-                       .runs_limit = {}};
+                       .runs = options.runs.value_or(runs)};
   if (study.workloads.empty())
     for (const IsolationWorkload& each : plant.workloads()) study.workloads.push_back(each.name);
   for (const std::string& text : options.limits) {

@@ -2,6 +2,7 @@
 
 #include "config/names.hpp"
 #include "config/text.hpp"
+#include "hal/resources.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -16,8 +17,6 @@
 
 namespace rtexec::study {
 namespace {
-
-std::string error_text(int error) { return std::generic_category().message(error); }
 
 // ---- options ----
 
@@ -183,12 +182,12 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
   OutcomeFile opened(folder / "outcomes.csv");
   opened.file_.reset(std::fopen(opened.path_.c_str(), "ae"));
   if (!opened.file_)
-    return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + error_text(errno));
+    return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + hal::errno_text(errno));
   if (::flock(::fileno(opened.file_.get()), LOCK_EX | LOCK_NB) != 0)
     return fail(Errc::refused,
                 opened.path_.string() + ": error: " +
                     (errno == EWOULDBLOCK ? "another rtexec sweep works on it; wait for it, or name another folder"
-                                          : error_text(errno)));
+                                          : hal::errno_text(errno)));
   const auto whole = read(opened.path_, study, outcomes);
   if (!whole) return Unexpected(whole.error());
   std::filesystem::resize_file(opened.path_, *whole, error);
@@ -201,7 +200,7 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
 
 Result<> OutcomeFile::write(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return {};
-  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + error_text(errno) +
+  return fail(Errc::refused, path_.string() + ": error: cannot write it: " + hal::errno_text(errno) +
                                  "; what it holds is whole, and the same command goes on from there");
 }
 

@@ -1,8 +1,9 @@
 #include "rtexec/study/study.hpp"
 
+#include "rtexec/report/table.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 namespace rtexec::study {
@@ -71,11 +72,7 @@ std::string_view name_of(Axis axis) {
   return "high_resolution";
 }
 
-std::string text_of(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.15g", value);
-  return text;
-}
+std::string text_of(double value) { return report::significant(value, 15); }
 
 std::uint32_t proved(const Study& study, double value, std::size_t number) {
   const auto tasks = policies::generate(study.source, point_at(study, value), study.seed, number);

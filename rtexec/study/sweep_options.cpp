@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -25,11 +24,7 @@ std::pair<std::string, std::string> ends_of(const std::string& text) {
   return dots == text.npos ? std::pair(text, text) : std::pair(text.substr(0, dots), text.substr(dots + 2));
 }
 
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
+std::optional<double> number(std::string_view text) { return config::number<double>(text); }
 
 /// "7", "7..13", "0..70:10"
 Result<std::vector<double>> values_of(const std::string& option, const std::string& text) {

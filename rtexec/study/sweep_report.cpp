@@ -69,13 +69,10 @@ std::string chart(const Study& study, std::span<const Row> rows) {
   report::Panel panel{.title = title_of(study),
                       .x_label = label_of(study.axis),
                       .y_label = "sets proved, percent of " + std::to_string(study.sets),
-                      .right_label = {},
-                      .categories = {},
-                      .curves = {},
                       .reach = 100};
   for (const Row& row : rows) panel.categories.push_back(text_of(row.value));
   for (std::size_t i = 0; i < study.tests.size(); ++i) {
-    panel.curves.push_back({.name = std::string(study.tests[i].name), .values = {}});
+    panel.curves.push_back({.name = std::string(study.tests[i].name)});
     for (const Row& row : rows) panel.curves.back().values.push_back(row.percent[i]);
   }
   return report::svg({&panel, 1});
