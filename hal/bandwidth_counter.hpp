@@ -18,9 +18,7 @@
 #include <rtexec/units.hpp>
 #include "hal/machine.hpp"
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

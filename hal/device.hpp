@@ -46,6 +46,10 @@ struct DeviceCapabilities {
   bool mapping_faults = false;
   bool digest = false;               // digest() answers
   std::vector<std::string> findings; // one line per probe: what was tried, what came out, what it fell back to
+
+  void note(const std::string& tried, bool works, const char* otherwise) {
+    findings.push_back(tried + ": " + (works ? "works" : otherwise));
+  }
 };
 
 enum class EngineKind { compute, copy_in, copy_out };

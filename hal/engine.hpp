@@ -7,7 +7,6 @@
 #include "hal/thread.hpp"
 
 #include <cstddef>
-#include <utility>
 
 namespace rtexec::hal {
 

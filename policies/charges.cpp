@@ -4,7 +4,6 @@
 #include "policies/swap_charges.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace rtexec::policies {

@@ -6,7 +6,6 @@
 #include "policies/volume_search.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace rtexec::policies {
 namespace {

@@ -3,6 +3,7 @@
 #include "policies/swap_bounds.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace rtexec::policies {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "policies/arithmetic.hpp"
 
-#include <span>
 #include <vector>
 
 namespace rtexec::policies {

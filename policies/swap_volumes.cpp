@@ -10,7 +10,6 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <utility>
 
 namespace rtexec::policies {
 namespace {

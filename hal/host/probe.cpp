@@ -77,10 +77,6 @@ bool remaps_under_load(Bench& bench, Engine& compute) {
   return mapped && load.intact && *static_cast<volatile std::byte*>(bench.reading.base) == std::byte{0x17};
 }
 
-std::string finding(const char* tried, bool works, const char* otherwise) {
-  return std::string(tried) + ": " + (works ? "works" : otherwise);
-}
-
 } // namespace
 
 Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
@@ -93,16 +89,14 @@ Result<DeviceCapabilities> probe_host_memory(Engine& compute) {
   can.digest = true;
   can.mapping_faults = true;
   can.host_sees_window = files_reach_the_window(*bench);
-  can.findings = {
-      finding("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
-              "the write does not show: chunks cannot be copied through the pool window"),
-      finding("write through a read-only mapping is caught", can.read_only_mapping,
-              "it is not: constants are not protected"),
-      finding("100 remaps while the compute engine writes elsewhere", can.remap_under_load,
-              "memory was lost: mappings change only while the engine is idle"),
-      finding("a file is read straight into the pool window", can.host_sees_window,
-              "it is refused: files go by a buffer in between"),
-  };
+  can.note("one chunk at two addresses, written through one and read through the other", can.shared_mapping,
+           "the write does not show: chunks cannot be copied through the pool window");
+  can.note("write through a read-only mapping is caught", can.read_only_mapping,
+           "it is not: constants are not protected");
+  can.note("100 remaps while the compute engine writes elsewhere", can.remap_under_load,
+           "memory was lost: mappings change only while the engine is idle");
+  can.note("a file is read straight into the pool window", can.host_sees_window,
+           "it is refused: files go by a buffer in between");
   return can;
 }
 

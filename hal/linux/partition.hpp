@@ -5,7 +5,6 @@
 #include "hal/machine.hpp"
 
 #include <filesystem>
-#include <string>
 
 namespace rtexec::hal {
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <linux/io_uring.h>
 #include <linux/perf_event.h>

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <limits.h>
 #include <sys/mman.h>
 #include <unistd.h>

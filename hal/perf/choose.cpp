@@ -4,7 +4,6 @@
 #include "config/names.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace rtexec::hal {
 namespace {

@@ -6,7 +6,6 @@
 #include "hal/thread.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/mman.h>

@@ -1,7 +1,5 @@
 #include "traces/analysis/distribution.hpp"
 
-#include <algorithm>
-
 namespace rtexec::traces {
 void DistributionBuilder::add(Duration value, std::uint64_t job, Instant at) {
   const std::uint64_t ns = log_linear::counted(value);

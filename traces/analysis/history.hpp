@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <utility>
 #include <vector>
 
 namespace rtexec::traces {

@@ -1,7 +1,5 @@
 #include "traces/analysis/promise.hpp"
 
-#include <algorithm>
-
 namespace rtexec::traces {
 namespace {
 

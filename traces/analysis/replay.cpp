@@ -2,7 +2,6 @@
 
 #include "traces/events.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace rtexec::traces {

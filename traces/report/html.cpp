@@ -6,8 +6,6 @@
 #include "traces/report/page.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

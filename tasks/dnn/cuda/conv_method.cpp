@@ -4,7 +4,6 @@
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 
 #include <array>
-#include <cstdint>
 #include <vector>
 
 namespace rtexec::tasks::cuda {

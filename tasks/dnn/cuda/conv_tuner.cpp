@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <optional>
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -40,7 +39,6 @@ class Allocation {
     if (buffer_.device) (void)device_.free(buffer_);
   }
   [[nodiscard]] std::byte* address() const { return buffer_.device; }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(buffer_.size.count); }
 
  private:
   Allocation(hal::CudaDevice& device, const Buffer& buffer) : device_(device), buffer_(buffer) {}

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <bit>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace rtexec::tasks::cuda {

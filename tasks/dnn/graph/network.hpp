@@ -17,7 +17,6 @@
 #include <rtexec/workload.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <string>
 #include <system_error>
 #include <utility>

@@ -7,7 +7,6 @@
 #include "tasks/dnn/kernels/step.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace rtexec::tasks::kernels {

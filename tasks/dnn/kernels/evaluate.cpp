@@ -4,8 +4,6 @@
 #include "tasks/dnn/kernels/gemm.hpp"
 #include "tasks/dnn/kernels/step.hpp"
 
-#include <algorithm>
-
 namespace rtexec::tasks {
 namespace {
 

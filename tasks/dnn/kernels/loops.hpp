@@ -3,7 +3,6 @@
 
 #include "tasks/dnn/graph/graph.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

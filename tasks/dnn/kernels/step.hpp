@@ -4,10 +4,8 @@
 
 #include "tasks/dnn/graph/graph.hpp"
 
-#include <array>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 

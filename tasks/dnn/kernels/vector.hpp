@@ -3,7 +3,6 @@
 
 #include "tasks/dnn/kernels/vectorised.hpp"
 
-#include <cstddef>
 #include <cstring>
 
 namespace rtexec::tasks::kernels {

@@ -9,7 +9,6 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <new>
 
 namespace rtexec::tasks {
 namespace {

@@ -6,9 +6,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
