@@ -43,7 +43,7 @@ class Inference {
   [[nodiscard]] Result<std::unique_ptr<tasks::OutputDecoder>> decode() const;
 
  private:
-  Result<> bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
+  void bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
   std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;
