@@ -29,9 +29,7 @@ class Inference {
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  [[nodiscard]] tasks::Network& network() { return *network_; }
   [[nodiscard]] const tasks::Network& network() const { return *network_; }
-  [[nodiscard]] const tasks::Metadata& metadata() const { return metadata_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
   /// A picture or a tensor; empty: seeded noise.
