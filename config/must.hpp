@@ -4,6 +4,7 @@
 #include <rtexec/result.hpp>
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +20,21 @@ struct Failed {
 template <class T> T must(Result<T> result) {
   if (!result) throw Failed{std::move(result.error())};
   if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+/// The value of an option; the error names the option where its text is none.
+template <class T>
+T value_of(const std::string& option, const std::string& text, Result<T> (*parse)(std::string_view)) {
+  const auto value = parse(text);
+  if (!value) give_up(value.error().code, option + " " + text + ": " + value.error().what);
+  return *value;
+}
+
+/// What `work` returns, or the error that ended it.
+template <class Work> [[nodiscard]] Result<std::invoke_result_t<Work>> caught(Work work) {
+  try {
+    return work();
+  } catch (const Failed& failed) { return Unexpected(failed.error); }
 }
 
 } // namespace rtexec

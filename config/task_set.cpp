@@ -57,19 +57,19 @@ std::vector<Key<DeviceOptions>> device_keys() {
 /// "pinned" or "file:PATH".
 Type<SwapStore> store() {
   static constexpr std::string_view prefix = "file:";
-  Type<SwapStore> type{.name = "\"pinned\" or \"file:PATH\"", .read = {}, .write = {}, .problem = {}};
-  type.read = [](const Value& value) -> Read<SwapStore> {
-    const auto* text = std::get_if<std::string>(&value.content);
-    if (text != nullptr && *text == "pinned") return SwapStore{};
-    if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
-      return SwapStore{text->substr(prefix.size())};
-    return Unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
-  };
-  type.write = [](const SwapStore& store) {
-    return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string());
-  };
-  type.problem = [](const SwapStore& store) { return path().problem(store.file); };
-  return type;
+  return {.name = "\"pinned\" or \"file:PATH\"",
+          .read = [](const Value& value) -> Read<SwapStore> {
+            const auto* text = std::get_if<std::string>(&value.content);
+            if (text != nullptr && *text == "pinned") return SwapStore{};
+            if (text != nullptr && text->starts_with(prefix) && text->size() > prefix.size())
+              return SwapStore{text->substr(prefix.size())};
+            return Unexpected("not a store: write \"pinned\" for page-locked host memory, or \"file:PATH\"");
+          },
+          .write =
+              [](const SwapStore& store) {
+                return toml_string(store.file.empty() ? "pinned" : std::string(prefix) + store.file.string());
+              },
+          .problem = [](const SwapStore& store) { return path().problem(store.file); }};
 }
 
 std::vector<Key<SwapOptions>> swap_keys() {

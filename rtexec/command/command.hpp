@@ -9,7 +9,6 @@
 #include <CLI/App.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 
 namespace rtexec::command {
 
@@ -30,14 +29,6 @@ void add_top(CLI::App& program);
 /// Prints "rtexec: ..." on standard error and gives the exit code of the error. A command that cannot go on throws
 /// Failed, by must() or give_up(), and ends so.
 int report(const Error& error);
-
-/// The value of an option; bad_input names the option where its text is none.
-template <class T>
-T value_of(const std::string& option, const std::string& text, Result<T> (*parse)(std::string_view)) {
-  const auto value = parse(text);
-  if (!value) give_up(value.error().code, option + " " + text + ": " + value.error().what);
-  return *value;
-}
 
 /// Adds an option with a value, which help calls `type`.
 template <class Value>

@@ -34,16 +34,18 @@ const char* name(Finding::Grade grade) {
   return "?";
 }
 
+std::string first_line(const Error& error) { return error.what.substr(0, error.what.find('\n')); }
+
 /// An error's first line says what is, the others what to do.
 Finding absence(const Error& error, const Board& board, const std::string& subject, Finding::Grade grade) {
-  const std::size_t end = std::min(error.what.find('\n'), error.what.size());
-  std::string advice = error.what.substr(std::min(end + 1, error.what.size()));
+  const std::string state = first_line(error);
+  std::string advice = error.what.substr(std::min(state.size() + 1, error.what.size()));
   std::ranges::replace(advice, '\n', ' ');
   if (board.device == DeviceKind::cuda) {
     if (!advice.empty()) advice += ' ';
     advice += "Task sets for boards with device = \"cuda\" can be checked here, but not run.";
   }
-  return {.subject = subject, .grade = grade, .state = error.what.substr(0, end), .advice = advice};
+  return {.subject = subject, .grade = grade, .state = state, .advice = advice};
 }
 
 /// Opens the device of `board` and says what trying it found. `memory`: free on a GPU.
@@ -84,11 +86,7 @@ Finding probe_counter(const CounterFacts& facts, const std::string& event, unsig
   if (!found) return finding.state += found.error().what, finding;
   auto probed = hal::probe_counter(*found, facts.line, core, true);
   if (!probed) probed = hal::probe_counter(*found, facts.line, core, false);
-  if (!probed) {
-    const std::string& what = probed.error().what;
-    const std::size_t end = std::min(what.find('\n'), what.size());
-    return finding.state += what.substr(0, end), finding;
-  }
+  if (!probed) return finding.state += first_line(probed.error()), finding;
   finding.state += probed->what;
   if (!probed->counts) return finding;
   if (probed->overflows) finding.grade = Finding::Grade::ok;

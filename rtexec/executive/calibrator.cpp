@@ -1,5 +1,6 @@
 #include "rtexec/executive/calibrator.hpp"
 
+#include "config/must.hpp"
 #include "rtexec/executive/swap_observation.hpp"
 
 #include <algorithm>
@@ -30,33 +31,30 @@ class Calibrator {
   Calibrator(std::string board, const CalibrationOptions& options, const CalibrationProgress& progress)
       : board_(std::move(board)), options_(options), progress_(progress) {}
 
-  Result<Calibration> measure() {
-    if (const auto chosen = choose_chunks(); !chosen) return Unexpected(chosen.error());
+  Calibration measure() {
+    choose_chunks();
     for (const Bytes chunk : chunks_) wanted_ += volumes_of(chunk).size() + 1;
-    for (const Bytes chunk : chunks_)
-      if (const auto measured = measure_chunk(chunk); !measured) return Unexpected(measured.error());
+    for (const Bytes chunk : chunks_) measure_chunk(chunk);
     result_.chosen = cheapest();
     return std::move(result_);
   }
 
  private:
-  Result<> choose_chunks() {
-    const auto board = read_board(board_);
-    if (!board) return Unexpected(board.error());
-    volume_ = options_.volume.value_or(board->device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
-                                                                         : Bytes{std::uint64_t{1} << 30});
+  void choose_chunks() {
+    const Board board = must(read_board(board_));
+    volume_ = options_.volume.value_or(board.device == DeviceKind::host ? Bytes{std::uint64_t{128} << 20}
+                                                                        : Bytes{std::uint64_t{1} << 30});
     chunks_ = options_.chunks;
     if (chunks_.empty())
       for (Bytes chunk = smallest_chunk; chunk <= largest_chunk && chunk * 4 <= volume_; chunk = chunk * 2)
         chunks_.push_back(chunk);
     if (chunks_.empty())
-      return fail(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " +
-                                       to_string(smallest_chunk) + "; raise it, or say which chunk sizes to measure");
+      give_up(Errc::bad_input, "a volume of " + to_string(volume_) + " does not hold four chunks of " +
+                                   to_string(smallest_chunk) + "; raise it, or say which chunk sizes to measure");
     const auto too_large = std::ranges::find_if(chunks_, [&](Bytes chunk) { return chunk > volume_; });
     if (too_large != chunks_.end())
-      return fail(Errc::bad_input, "a chunk of " + to_string(*too_large) +
-                                       " is larger than the volume that is swapped, " + to_string(volume_));
-    return {};
+      give_up(Errc::bad_input, "a chunk of " + to_string(*too_large) + " is larger than the volume that is swapped, " +
+                                   to_string(volume_));
   }
 
   std::vector<std::uint32_t> volumes_of(Bytes chunk) const {
@@ -66,15 +64,14 @@ class Calibrator {
     return result;
   }
 
-  Result<> measure_chunk(Bytes chunk) {
+  void measure_chunk(Bytes chunk) {
     std::vector<Sample> in, out, whole;
     Duration per_chunk = first_guess;
     const auto counts = volumes_of(chunk);
     for (const std::uint32_t count : counts) {
-      const auto observed = observe(chunk, count, MemoryClass::state, per_chunk);
-      if (!observed) return Unexpected(observed.error());
+      const ObservedSwaps observed = observe(chunk, count, MemoryClass::state, per_chunk);
       Duration longest{0};
-      for (const ObservedSwap& job : observed->jobs) {
+      for (const ObservedSwap& job : observed.jobs) {
         // With what the other direction takes of a bus, or of a core: where both copy on one core, a chunk's slope is
         // that of in and out.
         in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
@@ -84,16 +81,14 @@ class Calibrator {
       }
       per_chunk = longest / count;
     }
-    const auto dropped = observe(chunk, counts.back(), MemoryClass::constant, per_chunk);
-    if (!dropped) return Unexpected(dropped.error());
+    const ObservedSwaps dropped = observe(chunk, counts.back(), MemoryClass::constant, per_chunk);
     double drop = 0;
-    for (const ObservedSwap& job : dropped->jobs) drop = std::max(drop, nanoseconds(job.out_busy) / counts.back());
+    for (const ObservedSwap& job : dropped.jobs) drop = std::max(drop, nanoseconds(job.out_busy) / counts.back());
     result_.chunks.push_back(charge(chunk, fit(in), fit(out), drop, whole));
-    return {};
   }
 
-  Result<ObservedSwaps> observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
-    if (!progress_(done_++, wanted_)) return fail(Errc::cancelled, "calibration was cancelled");
+  ObservedSwaps observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
+    if (!progress_(done_++, wanted_)) give_up(Errc::cancelled, "calibration was cancelled");
     SwapExperiment experiment{.board = board_,
                               .chunk = chunk,
                               .chunks = count,
@@ -104,8 +99,8 @@ class Calibrator {
                               .keep_awake = options_.keep_awake};
     if (options_.store == StoreKind::pageable) experiment.swap.policy = SwapPolicy::pageable;
     experiment.swap.store = SwapStore{.file = options_.file};
-    auto observed = observe_swaps(experiment);
-    if (observed) std::tie(result_.device, result_.store) = std::tie(observed->device, observed->store);
+    ObservedSwaps observed = must(observe_swaps(experiment));
+    std::tie(result_.device, result_.store) = std::tie(observed.device, observed.store);
     return observed;
   }
 
@@ -195,7 +190,7 @@ SwapFit fit(const std::vector<Sample>& samples) {
 
 Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
                               const CalibrationProgress& progress) {
-  return Calibrator(board, options, progress).measure();
+  return caught([&] { return Calibrator(board, options, progress).measure(); });
 }
 
 } // namespace rtexec::executive

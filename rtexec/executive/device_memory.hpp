@@ -74,7 +74,6 @@ class DeviceMemory {
   [[nodiscard]] SwapCounters counters() const;
   /// While nothing moves.
   void reset_counters() noexcept;
-  [[nodiscard]] Bytes chunk_size() const { return device_.chunk_size(); }
 
   /// Announce load() or save() of `transfer`, on the same thread and in the same order: the copy may begin. Each is
   /// announced.

@@ -1,5 +1,6 @@
 #include "rtexec/executive/profiler.hpp"
 
+#include "config/must.hpp"
 #include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/loaded_set.hpp"
@@ -53,106 +54,102 @@ std::uint64_t fewest_jobs(const Report& report) {
   return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
-Result<Tuned> tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
-  auto setup = make_setup();
-  if (!setup) return Unexpected(setup.error());
-  setup->tunings.emplace(); // those of an old profile do not count
-  auto set = load(tasks, *setup);
-  if (!set) return Unexpected(set.error());
-  auto device = set->open_device(set->tasks.device.capacity.value_or(set->board.capacity));
-  if (!device) return Unexpected(device.error());
-  Tuned tuned{.device = std::move(*device), .tunings = {}, .use_device = {}};
-  for (std::size_t i = 0; i < set->workloads.size(); ++i) {
-    const std::string& name = set->tasks.tasks[i].name;
-    auto lines = set->workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
+Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
+  Setup setup = must(make_setup());
+  setup.tunings.emplace(); // those of an old profile do not count
+  LoadedSet set = must(load(tasks, setup));
+  Tuned tuned{.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity))),
+              .tunings = {},
+              .use_device = {}};
+  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
+    const std::string& name = set.tasks.tasks[i].name;
+    auto lines = set.workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
       return !observer.tuning || observer.tuning(name, done, wanted);
     });
-    if (!lines) return fail(lines.error().code, "task '" + name + "': " + lines.error().what);
+    if (!lines) give_up(lines.error().code, "task '" + name + "': " + lines.error().what);
     tuned.tunings[name] = std::move(*lines);
-    tuned.use_device.push_back(set->workloads[i]->uses_device());
-    set->workloads[i].reset();
+    tuned.use_device.push_back(set.workloads[i]->uses_device());
+    set.workloads[i].reset();
   }
   return tuned;
 }
 
 /// A fault of the device, or of a job.
-Result<> check_faults(const Report& report) {
+void check_faults(const Report& report) {
   if (report.device_fault)
-    return fail(Errc::device_fault, "task '" + report.device_fault->task +
-                                        "': the device was lost while it was measured: " + report.device_fault->what);
+    give_up(Errc::device_fault, "task '" + report.device_fault->task +
+                                    "': the device was lost while it was measured: " + report.device_fault->what);
   for (const TaskReport& task : report.tasks)
-    if (task.failed > 0)
-      return fail(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
-  return {};
+    if (task.failed > 0) give_up(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
 }
 
-Result<> await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver& observer) {
+void await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver& observer) {
   for (;;) {
     executive.wait(std::chrono::milliseconds(100));
     const Report report = executive.progress();
     const std::uint64_t done = std::min(fewest_jobs(report), jobs);
-    if (observer.measuring && !observer.measuring(done, jobs)) return fail(Errc::cancelled, "measuring was cancelled");
-    if (const auto sound = check_faults(report); !sound) return sound;
-    if (done == jobs) return {};
+    if (observer.measuring && !observer.measuring(done, jobs)) give_up(Errc::cancelled, "measuring was cancelled");
+    check_faults(report);
+    if (done == jobs) return;
   }
 }
 
-Result<Executive> started(const TaskSet& tasks, Duration period, Result<Setup> setup, const Tuned& tuned) {
-  if (!setup) return Unexpected(setup.error());
-  setup->force = true;
-  setup->copy_beside = true;
-  setup->tunings = tuned.tunings;
-  auto executive = create(measured_at(tasks, period, tuned), std::move(*setup));
-  if (!executive) return executive;
-  if (const auto started = executive->start(); !started) return Unexpected(started.error());
+Executive started(const TaskSet& tasks, Duration period, Setup setup, const Tuned& tuned) {
+  setup.force = true;
+  setup.copy_beside = true;
+  setup.tunings = tuned.tunings;
+  Executive executive = must(create(measured_at(tasks, period, tuned), std::move(setup)));
+  must(executive.start());
   return executive;
 }
 
 /// What one job of each task asks of the busiest core, the device's among them, by the warm-up jobs before a
 /// run.
-Result<Duration> busiest(const TaskSet& tasks, Result<Setup> setup, const Tuned& tuned) {
-  auto executive = started(tasks, std::chrono::seconds(1), std::move(setup), tuned);
-  if (!executive) return Unexpected(executive.error());
-  const Report report = executive->stop();
+Duration busiest(const TaskSet& tasks, Setup setup, const Tuned& tuned) {
+  Executive executive = started(tasks, std::chrono::seconds(1), std::move(setup), tuned);
+  const Report report = executive.stop();
   Duration most{0};
   std::map<unsigned, Duration> cores;
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
     const Wcet& warm_up = report.tasks[i].warm_up;
     most += warm_up.device;
-    cores[executive->plan().tasks[i].core] += warm_up.before + warm_up.after;
+    cores[executive.plan().tasks[i].core] += warm_up.before + warm_up.after;
   }
   for (const auto& [core, time] : cores) most = std::max(most, time);
   return most;
 }
 
-} // namespace
-
-Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-                        const MakeSetup& make_setup) {
-  const auto tuned = tune(tasks, observer, make_setup);
-  if (!tuned) return Unexpected(tuned.error());
-  const auto round = busiest(tasks, make_setup(), *tuned);
-  if (!round) return Unexpected(round.error());
-  auto executive = started(tasks, std::max(shortest_period, with_margin(*round, 1 / busy)), make_setup(), *tuned);
-  if (!executive) return Unexpected(executive.error());
-  if (const auto ran = await_jobs(*executive, options.jobs, observer); !ran) return Unexpected(ran.error());
-  const Report report = executive->stop();
+Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+                 const MakeSetup& make_setup) {
+  const Tuned tuned = tune(tasks, observer, make_setup);
+  const Duration round = busiest(tasks, must(make_setup()), tuned);
+  Executive executive =
+      started(tasks, std::max(shortest_period, with_margin(round, 1 / busy)), must(make_setup()), tuned);
+  await_jobs(executive, options.jobs, observer);
+  const Report report = executive.stop();
 
   Profile profile{
       .file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,
-                               .workload = executive->fingerprints()[i],
+                               .workload = executive.fingerprints()[i],
                                .wcet = {.before = with_margin(task.observed.before, options.margin),
                                         .device = with_margin(task.observed.device, options.margin),
                                         .after = with_margin(task.observed.after, options.margin)},
                                .observed = task.observed,
                                .samples = task.completed,
                                .margin = options.margin,
-                               .tuning = tuned->tunings.at(task.name)});
+                               .tuning = tuned.tunings.at(task.name)});
   }
   return profile;
+}
+
+} // namespace
+
+Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+                        const MakeSetup& make_setup) {
+  return caught([&] { return measured(tasks, options, observer, make_setup); });
 }
 
 } // namespace rtexec::executive

@@ -1,5 +1,6 @@
 #include "rtexec/study/bandwidth_calibration.hpp"
 
+#include "config/must.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/study/rest.hpp"
 
@@ -18,7 +19,10 @@ Bandwidth rate(double bytes, Duration time) {
   return {static_cast<std::uint64_t>(bytes / std::chrono::duration<double>(time).count())};
 }
 
-constexpr const char* cancelled = "the calibration was cancelled";
+void check(const std::function<bool()>& going_on) {
+  if (!going_on()) give_up(Errc::cancelled, "the calibration was cancelled");
+}
+
 constexpr unsigned attempts = 3; // to find a core that is not busy with something else
 
 Bandwidth sum_of(std::span<const Bandwidth> values) {
@@ -33,44 +37,39 @@ class Calibrator {
  public:
   explicit Calibrator(const CalibratedCores& machine) : machine_(machine) {}
 
-  Result<CoreTraffic> alone(unsigned core) {
-    for (unsigned i = 0; i < attempts; ++i) {
-      auto traffic = measure_alone(core);
-      if (!traffic || moves(traffic->reported)) return traffic;
-    }
-    return fail_of_idle(core);
+  CoreTraffic alone(unsigned core) {
+    for (unsigned i = 0; i < attempts; ++i)
+      if (const CoreTraffic traffic = measure_alone(core); moves(traffic.reported)) return traffic;
+    give_up_idle(core);
   }
 
-  Result<Bandwidth> together(std::size_t count) {
-    std::optional<unsigned> idle;
+  Bandwidth together(std::size_t count) {
+    unsigned idle = 0;
     for (unsigned i = 0; i < attempts; ++i) {
-      const auto each = measure_together(count);
-      if (!each) return Unexpected(each.error());
-      const auto at = std::ranges::find_if_not(*each, moves);
-      if (at == each->end()) return sum_of(*each);
-      idle = machine_.cores[static_cast<std::size_t>(at - each->begin())];
+      const std::vector<Bandwidth> each = measure_together(count);
+      const auto at = std::ranges::find_if_not(each, moves);
+      if (at == each.end()) return sum_of(each);
+      idle = machine_.cores[static_cast<std::size_t>(at - each.begin())];
     }
-    return fail_of_idle(*idle);
+    give_up_idle(idle);
   }
 
  private:
-  Result<CoreTraffic> measure_alone(unsigned core) const {
-    const auto counter = open(core);
-    if (!counter) return Unexpected(counter.error());
-    auto generator = machine_.corun(core, hooks_of(counter->get()));
-    if (!generator) return Unexpected(generator.error());
-    if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
+  CoreTraffic measure_alone(unsigned core) const {
+    const auto counter = must(open(core));
+    const auto generator = must(machine_.corun(core, hooks_of(counter.get())));
+    rest(machine_.settling);
     const Instant begin = machine_.now();
-    const Bytes moved_before = (*generator)->moved();
-    const auto counted_before = count(counter->get());
-    if (!rest(machine_.length)) return fail(Errc::cancelled, cancelled);
-    const Bytes moved = (*generator)->moved() - moved_before;
-    const auto counted = count(counter->get());
+    const Bytes moved_before = generator->moved();
+    const auto counted_before = count(counter.get());
+    rest(machine_.length);
+    const Bytes moved = generator->moved() - moved_before;
+    const auto counted = count(counter.get());
     const Duration time = machine_.now() - begin;
     if (!counted_before || !counted)
-      return fail(Errc::io_error, "core " + std::to_string(core) + ": its counter cannot be read");
+      give_up(Errc::io_error, "core " + std::to_string(core) + ": its counter cannot be read");
     CoreTraffic traffic{.core = core, .reported = rate(static_cast<double>(moved.count), time), .counted = {}};
-    if (*counter == nullptr) return traffic;
+    if (counter == nullptr) return traffic;
     const std::uint64_t lines = *counted - *counted_before;
     traffic.counted = {
         .lines = lines,
@@ -79,19 +78,17 @@ class Calibrator {
   }
 
   /// By core.
-  Result<std::vector<Bandwidth>> measure_together(std::size_t count) const {
+  std::vector<Bandwidth> measure_together(std::size_t count) const {
     std::vector<std::unique_ptr<Corunner>> generators;
     for (const unsigned core : std::span(machine_.cores).first(count)) {
-      if (!machine_.going_on()) return fail(Errc::cancelled, cancelled);
-      auto generator = machine_.corun(core, {});
-      if (!generator) return Unexpected(generator.error());
-      generators.push_back(std::move(*generator));
+      check(machine_.going_on);
+      generators.push_back(must(machine_.corun(core, {})));
     }
-    if (!rest(machine_.settling)) return fail(Errc::cancelled, cancelled);
+    rest(machine_.settling);
     const Instant begin = machine_.now();
     std::vector<Bytes> before;
     for (const auto& each : generators) before.push_back(each->moved());
-    if (!rest(machine_.length)) return fail(Errc::cancelled, cancelled);
+    rest(machine_.length);
     std::vector<Bytes> moved;
     for (std::size_t i = 0; i < count; ++i) moved.push_back(generators[i]->moved() - before[i]);
     const Duration time = machine_.now() - begin;
@@ -100,14 +97,15 @@ class Calibrator {
     return reported;
   }
 
-  [[nodiscard]] bool rest(Duration length) const { return rest_while(machine_.going_on, machine_.rest, length); }
+  void rest(Duration length) const {
+    check([&] { return rest_while(machine_.going_on, machine_.rest, length); });
+  }
 
-  Unexpected<Error> fail_of_idle(unsigned core) const {
-    return fail(Errc::refused, "core " + std::to_string(core) +
-                                   ": a traffic generator moved less than 1MB/s there in " +
-                                   to_string(machine_.length) + ", " + std::to_string(attempts) +
-                                   " times: other programs keep this core busy. End them, leave the core out "
-                                   "(taskset), or measure for longer (--seconds)");
+  [[noreturn]] void give_up_idle(unsigned core) const {
+    give_up(Errc::refused, "core " + std::to_string(core) + ": a traffic generator moved less than 1MB/s there in " +
+                               to_string(machine_.length) + ", " + std::to_string(attempts) +
+                               " times: other programs keep this core busy. End them, leave the core out "
+                               "(taskset), or measure for longer (--seconds)");
   }
 
   const hal::CounterChoice* counter_of(unsigned core) const {
@@ -170,21 +168,19 @@ MemoryFacts BandwidthCalibration::facts() const {
 std::size_t count_measurements(const CalibratedCores& cores) { return 2 * cores.cores.size(); }
 
 Result<BandwidthCalibration> calibrate_bandwidth(const CalibratedCores& cores, const std::function<bool()>& going_on) {
-  Calibrator calibrator(cores);
-  BandwidthCalibration calibration;
-  for (const unsigned core : cores.cores) {
-    const auto traffic = calibrator.alone(core);
-    if (!traffic) return Unexpected(traffic.error());
-    calibration.alone.push_back(*traffic);
-    if (!going_on()) return fail(Errc::cancelled, cancelled);
-  }
-  for (std::size_t count = 1; count <= cores.cores.size(); ++count) {
-    const auto moved = calibrator.together(count);
-    if (!moved) return Unexpected(moved.error());
-    calibration.together.push_back(*moved);
-    if (!going_on()) return fail(Errc::cancelled, cancelled);
-  }
-  return calibration;
+  return caught([&] {
+    Calibrator calibrator(cores);
+    BandwidthCalibration calibration;
+    for (const unsigned core : cores.cores) {
+      calibration.alone.push_back(calibrator.alone(core));
+      check(going_on);
+    }
+    for (std::size_t count = 1; count <= cores.cores.size(); ++count) {
+      calibration.together.push_back(calibrator.together(count));
+      check(going_on);
+    }
+    return calibration;
+  });
 }
 
 BudgetProposal propose_budgets(const MemoryFacts& facts, std::size_t cores, std::optional<Bandwidth> demand) {

@@ -1,6 +1,7 @@
 #include "rtexec/study/inference.hpp"
 
 #include <rtexec/board.hpp>
+#include "config/must.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/executive/device_memory.hpp"
@@ -17,41 +18,36 @@ namespace rtexec::study {
 
 Result<Inference> Inference::load(const InferenceOptions& options,
                                   const std::function<void(std::size_t done, std::size_t of)>& tuning) {
-  const auto board = read_board(options.board);
-  if (!board) return Unexpected(board.error());
-  if (const std::string problem = executive::problem_of_precision(options.precision, *board); !problem.empty())
-    return fail(Errc::bad_input, problem);
-  auto graph = tasks::read_onnx(options.model);
-  if (!graph) return Unexpected(graph.error());
-  Inference inference;
-  inference.metadata_ = graph->metadata;
-  tasks::optimise(*graph);
-  auto network = tasks::make_network(*graph, board->device, options.precision);
-  if (!network) return fail(network.error().code, options.model + ": " + network.error().what);
-  if ((*network)->inputs().empty()) return fail(Errc::bad_input, options.model + ": the network has no input");
-  inference.network_ = std::move(*network);
-  if (const auto bound = inference.bind(*board, tuning); !bound) return Unexpected(bound.error());
-  return inference;
+  return caught([&] {
+    const Board board = must(read_board(options.board));
+    if (const std::string problem = executive::problem_of_precision(options.precision, board); !problem.empty())
+      give_up(Errc::bad_input, problem);
+    auto graph = must(tasks::read_onnx(options.model));
+    Inference inference;
+    inference.metadata_ = graph.metadata;
+    tasks::optimise(graph);
+    auto network = tasks::make_network(graph, board.device, options.precision);
+    if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
+    if ((*network)->inputs().empty()) give_up(Errc::bad_input, options.model + ": the network has no input");
+    inference.network_ = std::move(*network);
+    inference.bind(board, tuning);
+    return inference;
+  });
 }
 
-Result<> Inference::bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning) {
+void Inference::bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning) {
   // Tuning needs room beside what the network will take.
   const Bytes needed =
       round_up(network_->memory().constant, board.chunk) + round_up(network_->memory().scratch, board.chunk);
-  auto device = hal::open_device(board, tuning ? Bytes{0} : std::max(needed, board.chunk), board.chunk);
-  if (!device) return Unexpected(device.error());
-  device_ = std::move(*device);
-  if (tuning) {
-    const auto tuned = network_->tune(*device_, [&](std::size_t done, std::size_t of) {
+  device_ = must(hal::open_device(board, tuning ? Bytes{0} : std::max(needed, board.chunk), board.chunk));
+  if (tuning)
+    must(network_->tune(*device_, [&](std::size_t done, std::size_t of) {
       tuning(done, of);
       return true;
-    });
-    if (!tuned) return Unexpected(tuned.error());
-  }
+    }));
   const auto tenant = executive::resident_tenant(network_->memory(), network_->constants(), device_->chunk_size());
-  const auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
-  if (!memory) return Unexpected(memory.error());
-  return network_->bind(*device_, (*memory)->addresses().front());
+  const auto memory = must(executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {}));
+  must(network_->bind(*device_, memory->addresses().front()));
 }
 
 Result<> Inference::fetch_inputs(const std::filesystem::path& input) {

@@ -29,9 +29,7 @@ class Inference {
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  [[nodiscard]] tasks::Network& network() { return *network_; }
   [[nodiscard]] const tasks::Network& network() const { return *network_; }
-  [[nodiscard]] const tasks::Metadata& metadata() const { return metadata_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
   /// A picture or a tensor; empty: seeded noise.
@@ -43,7 +41,7 @@ class Inference {
   [[nodiscard]] Result<std::unique_ptr<tasks::OutputDecoder>> decode() const;
 
  private:
-  Result<> bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
+  void bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
   std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;

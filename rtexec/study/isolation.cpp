@@ -1,5 +1,6 @@
 #include "rtexec/study/isolation.hpp"
 
+#include "config/must.hpp"
 #include "config/text.hpp"
 
 #include <algorithm>
@@ -201,9 +202,11 @@ class ModelledPlant final : public IsolationPlant {
 
 // ---- the experiment ----
 
-constexpr std::string_view cancelled = "the experiment was cancelled";
+void check(const std::function<bool()>& going_on) {
+  if (!going_on()) give_up(Errc::cancelled, "the experiment was cancelled");
+}
 
-Result<IsolationWorkload> workload_named(const IsolationPlant& plant, const std::string& name) {
+IsolationWorkload workload_named(const IsolationPlant& plant, const std::string& name) {
   std::vector<std::string> names;
   for (IsolationWorkload& each : plant.workloads()) {
     if (each.name == name) return std::move(each);
@@ -211,9 +214,9 @@ Result<IsolationWorkload> workload_named(const IsolationPlant& plant, const std:
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto near = config::nearest(name, known);
-  return fail(Errc::bad_input,
-              "workload " + config::shortened(name) + ": there is none of this name; " +
-                  (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(known)));
+  give_up(Errc::bad_input,
+          "workload " + config::shortened(name) + ": there is none of this name; " +
+              (near ? "did you mean '" + std::string(*near) + "'?" : "use " + config::alternatives(known)));
 }
 
 void summarise(IsolationRow& row, const IsolationRow& unlimited) {
@@ -227,17 +230,16 @@ void summarise(IsolationRow& row, const IsolationRow& unlimited) {
     row.speedup.push_back(100 * (row.measures[i].performance / unlimited.measures[i].performance - 1));
 }
 
-Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationStudy& study,
-                                         const IsolationWorkload& workload, const std::function<bool()>& going_on) {
+IsolationResult measure_workload(IsolationPlant& plant, const IsolationStudy& study, const IsolationWorkload& workload,
+                                 const std::function<bool()>& going_on) {
   IsolationResult result{.workload = workload};
   for (const Bandwidth limit : study.limits) result.rows.push_back({.limit = limit});
   result.rows.push_back({.limit = {}});
   for (IsolationRow& row : result.rows)
     for (unsigned corunners = 0; corunners <= study.corunners; ++corunners) {
-      const auto measured = plant.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit});
-      if (!measured) return Unexpected(measured.error());
-      row.measures.push_back(*measured);
-      if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
+      row.measures.push_back(
+          must(plant.measure({.workload = workload.name, .corunners = corunners, .limit = row.limit})));
+      check(going_on);
     }
   for (IsolationRow& row : result.rows) summarise(row, result.rows.back());
   result.best =
@@ -245,24 +247,33 @@ Result<IsolationResult> measure_workload(IsolationPlant& plant, const IsolationS
   return result;
 }
 
-Result<IsolationRuns> measure_runs(IsolationPlant& plant, const IsolationStudy& study,
-                                   const std::function<bool()>& going_on) {
+IsolationRuns measure_runs(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
   IsolationRuns runs;
   runs.limit = study.runs_limit;
   for (const bool limited : {false, true}) {
-    auto lengths = plant.executions(study.runs, limited ? BandwidthLimit(study.runs_limit) : BandwidthLimit());
-    if (!lengths) return Unexpected(lengths.error());
-    (limited ? runs.spread_with : runs.spread_without) = spread_of(*lengths);
-    (limited ? runs.with : runs.without) = std::move(*lengths);
-    if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
+    auto lengths = must(plant.executions(study.runs, limited ? BandwidthLimit(study.runs_limit) : BandwidthLimit()));
+    (limited ? runs.spread_with : runs.spread_without) = spread_of(lengths);
+    (limited ? runs.with : runs.without) = std::move(lengths);
+    check(going_on);
   }
   return runs;
 }
 
-Result<> check(const IsolationPlant& plant, const IsolationStudy& study) {
-  if (study.corunners <= plant.most_corunners()) return {};
-  return fail(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
-                                   std::to_string(plant.most_corunners()));
+Isolation isolation_on(IsolationPlant& plant, const IsolationStudy& study, const std::function<bool()>& going_on) {
+  if (study.corunners > plant.most_corunners())
+    give_up(Errc::bad_input, std::to_string(study.corunners) + " co-runners: there are only cores for " +
+                                 std::to_string(plant.most_corunners()));
+  std::vector<IsolationWorkload> workloads;
+  for (const std::string& name : study.workloads) workloads.push_back(workload_named(plant, name));
+  Isolation isolation{.name = plant.name(), .description = plant.description()};
+  for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
+    isolation.sweeps.push_back(must(plant.sweep(corunners)));
+    check(going_on);
+  }
+  for (const IsolationWorkload& workload : workloads)
+    isolation.results.push_back(measure_workload(plant, study, workload, going_on));
+  if (study.runs > 0) isolation.runs = measure_runs(plant, study, going_on);
+  return isolation;
 }
 
 } // namespace
@@ -284,30 +295,7 @@ std::size_t count_measurements(const IsolationStudy& study) {
 
 Result<Isolation> run_isolation(IsolationPlant& plant, const IsolationStudy& study,
                                 const std::function<bool()>& going_on) {
-  if (const auto checked = check(plant, study); !checked) return Unexpected(checked.error());
-  std::vector<IsolationWorkload> workloads;
-  for (const std::string& name : study.workloads) {
-    auto workload = workload_named(plant, name);
-    if (!workload) return Unexpected(workload.error());
-    workloads.push_back(std::move(*workload));
-  }
-  Isolation isolation{.name = plant.name(), .description = plant.description()};
-  for (unsigned corunners = 1; corunners <= study.corunners; ++corunners) {
-    const auto moved = plant.sweep(corunners);
-    if (!moved) return Unexpected(moved.error());
-    isolation.sweeps.push_back(*moved);
-    if (!going_on()) return fail(Errc::cancelled, std::string(cancelled));
-  }
-  for (const IsolationWorkload& workload : workloads) {
-    auto result = measure_workload(plant, study, workload, going_on);
-    if (!result) return Unexpected(result.error());
-    isolation.results.push_back(std::move(*result));
-  }
-  if (study.runs == 0) return isolation;
-  auto runs = measure_runs(plant, study, going_on);
-  if (!runs) return Unexpected(runs.error());
-  isolation.runs = std::move(*runs);
-  return isolation;
+  return caught([&] { return isolation_on(plant, study, going_on); });
 }
 
 Spread spread_of(std::span<const Duration> lengths) {

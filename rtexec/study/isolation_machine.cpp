@@ -1,5 +1,6 @@
 #include "rtexec/study/isolation_machine.hpp"
 
+#include "config/must.hpp"
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
@@ -236,17 +237,20 @@ class MachinePlant final : public IsolationPlant {
 /// Placed, bound and executed as the executive does it.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
-  static Result<std::unique_ptr<DeviceWorkload>> make(const Board& board, const Task& task,
-                                                      const hal::ThreadSettings& thread) {
-    auto made = tasks::make_workload(task, board.device);
-    if (!made) return Unexpected(made.error());
-    std::unique_ptr<DeviceWorkload> own(new DeviceWorkload);
-    own->workload_ = std::move(*made);
-    if (const auto opened = own->open(board, thread); !opened) return Unexpected(opened.error());
+  /// Throws Failed.
+  DeviceWorkload(const Board& board, const Task& task, const hal::ThreadSettings& thread)
+      : workload_(must(tasks::make_workload(task, board.device))) {
+    const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
+                         round_up(workload_->memory().scratch, board.chunk) +
+                         round_up(workload_->memory().state, board.chunk);
+    device_ = must(hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk),
+                                    board.chunk));
+    must(device_->engine(hal::EngineKind::compute).configure(thread));
     if (task.workload == WorkloadKind::winograd && board.device == DeviceKind::cuda)
-      if (const auto tuned = own->workload_->tune(*own->device_, {}); !tuned) return Unexpected(tuned.error());
-    if (const auto bound = own->bind(); !bound) return Unexpected(bound.error());
-    return own;
+      must(workload_->tune(*device_, {}));
+    const auto tenant = executive::resident_tenant(workload_->memory(), workload_->constants(), device_->chunk_size());
+    memory_ = must(executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {}));
+    must(workload_->bind(*device_, memory_->addresses().front()));
   }
 
   Result<> run(BandwidthLocks& locks, const std::function<bool(Duration)>& more) override {
@@ -276,27 +280,6 @@ class DeviceWorkload final : public IsolatedWorkload {
   }
 
  private:
-  DeviceWorkload() = default;
-
-  Result<> open(const Board& board, const hal::ThreadSettings& thread) {
-    const Bytes needed = round_up(workload_->memory().constant, board.chunk) +
-                         round_up(workload_->memory().scratch, board.chunk) +
-                         round_up(workload_->memory().state, board.chunk);
-    auto device = hal::open_device(board, board.device == DeviceKind::cuda ? Bytes{0} : std::max(needed, board.chunk),
-                                   board.chunk);
-    if (!device) return Unexpected(device.error());
-    device_ = std::move(*device);
-    return device_->engine(hal::EngineKind::compute).configure(thread);
-  }
-
-  Result<> bind() {
-    const auto tenant = executive::resident_tenant(workload_->memory(), workload_->constants(), device_->chunk_size());
-    auto memory = executive::DeviceMemory::lay_out(*device_, {&tenant, 1}, {});
-    if (!memory) return Unexpected(memory.error());
-    memory_ = std::move(*memory);
-    return workload_->bind(*device_, memory_->addresses().front());
-  }
-
   Status run_job(BandwidthLocks& locks, Duration& execution) noexcept {
     if (const auto done = workload_->before(job_); !done) return done;
     {
@@ -339,7 +322,7 @@ class DeviceWorkloads {
     if (name == name_) return workload_.get();
     name_.clear();
     workload_.reset(); // its memory is needed
-    auto made = DeviceWorkload::make(board_, task_of(name), thread_);
+    auto made = caught([&] { return std::make_unique<DeviceWorkload>(board_, task_of(name), thread_); });
     if (!made) return fail(made.error().code, "workload " + name + ": " + made.error().what);
     workload_ = std::move(*made);
     name_ = name;
