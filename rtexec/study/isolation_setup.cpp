@@ -85,10 +85,12 @@ IsolationMachine machine_of(const IsolationOptions& options, std::function<bool(
                            .length = Duration(std::llround(options.seconds * 1e9)),
                            .going_on = std::move(going_on)};
   auto machine = isolation_machine(request);
-  if (machine || machine.error().code != Errc::refused) return must(std::move(machine));
-  give_up(Errc::refused, "experiment isolation: " + machine.error().what +
-                             "\n--event page-faults runs it with a stand-in (co-runners that touch pages), "
-                             "--simulate on the model of a Jetson TX2");
+  if (machine) return std::move(*machine);
+  const auto& [code, what] = machine.error();
+  if (code != Errc::refused) give_up(code, what);
+  give_up(code, "experiment isolation: " + what +
+                    "\n--event page-faults runs it with a stand-in (co-runners that touch pages), "
+                    "--simulate on the model of a Jetson TX2");
 }
 
 IsolationSetup measured(const IsolationOptions& options, std::function<bool()> going_on) {
