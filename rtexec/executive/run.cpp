@@ -87,6 +87,46 @@ Result<> Run::startable() const {
   return {};
 }
 
+Result<> Run::start_thread(const hal::ThreadSettings& settings, std::function<void()> body) {
+  auto thread = hal::Thread::start(settings, std::move(body));
+  if (!thread) return Unexpected(thread.error());
+  watched_.push_back({.name = settings.name, .scheduling = scheduling_of(settings), .kernel_id = thread->kernel_id()});
+  threads_.push_back(std::move(*thread));
+  return {};
+}
+
+Result<> Run::start_threads(const Placement& placement) {
+  std::vector<DeviceClient*> clients;
+  for (const auto& run : runs_) clients.push_back(run.get());
+  driver_ = std::make_unique<DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
+                                           DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
+                                                                 .observer = setup_.observe_transfers,
+                                                                 .bandwidth = bandwidth_.get(),
+                                                                 .failed =
+                                                                     [](void* self) noexcept {
+                                                                       auto& control = *static_cast<RunControl*>(self);
+                                                                       control.driver_failed.store(true);
+                                                                       control.over.raise();
+                                                                     },
+                                                                 .self = &control_});
+  if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    TaskRun& run = *runs_[i];
+    run.connect(*driver_);
+    if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
+    // The completion thread first: a release thread alone would wait for its warm-up for ever.
+    if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started)
+      return started;
+    if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
+      return run.no_releases(), started;
+  }
+  if (!setup_.on_miss) return {};
+  auto notifier = MissNotifier::start(setup_.on_miss, control_.missed, [this] { return take_miss(); });
+  if (!notifier) return Unexpected(notifier.error());
+  miss_notifier_ = std::move(*notifier);
+  return {};
+}
+
 Result<> Run::await_warm_up() {
   while (control_.warmed_up.load() < runs_.size()) {
     const std::uint32_t seen = control_.warm_up_ended.value();

@@ -195,7 +195,7 @@ EventDecoder::Class EventDecoder::make_class(const bt_event_class* type) {
   return {};
 }
 
-const Record& EventDecoder::decode(const bt_event* event, Instant time) {
+void EventDecoder::event(const bt_event* event, Instant time) {
   const bt_event_class* type = bt_event_borrow_class_const(event);
   if (type != last_type_) {
     auto known = classes_.find(type);
@@ -207,7 +207,14 @@ const Record& EventDecoder::decode(const bt_event* event, Instant time) {
   record_.kind = last_class_->kind;
   record_.time = time;
   if (last_class_->decode) (this->*last_class_->decode)(*last_class_, bt_event_borrow_payload_field_const(event));
-  return record_;
+  handler_.record(record_);
+}
+
+std::string EventDecoder::note() const {
+  std::string text;
+  for (const std::string& field : unknown_)
+    text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
+  return text;
 }
 
 } // namespace rtexec::traces

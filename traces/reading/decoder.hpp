@@ -2,7 +2,7 @@
 // run. The fields of each class of events are looked up once; an event then costs a call or two per field.
 #pragma once
 
-#include "traces/reading/reader.hpp"
+#include "traces/reading/merge.hpp"
 #include "traces/reading/setup_decoder.hpp"
 
 #include <babeltrace2/babeltrace.h>
@@ -15,15 +15,17 @@
 
 namespace rtexec::traces {
 
-class EventDecoder {
+class EventDecoder final : public EventSink {
  public:
-  /// Set-up events go to `setup`, which outlives it.
-  explicit EventDecoder(RunSetup& setup) : setup_(setup) {}
+  /// Set-up events go to `setup`; each event, that of no record too, to `handler`. Both outlive it.
+  EventDecoder(RunSetup& setup, RecordHandler& handler) : setup_(setup), handler_(handler) {}
 
-  /// The event as a record; RecordKind::other where it is none. Valid until the next call.
-  [[nodiscard]] const Record& decode(const bt_event* event, Instant time);
-  /// "job_end.executed": fields that the trace's version of an event does not have; they keep their defaults.
-  [[nodiscard]] const std::set<std::string>& unknown_fields() const { return unknown_; }
+  void event(const bt_event* event, Instant time) override;
+  void loss(const Loss& loss) override { handler_.loss(loss); }
+  [[nodiscard]] bool stops() const override { return handler_.stops(); }
+
+  /// What the version that recorded did not write, and so keeps its defaults; empty: nothing.
+  [[nodiscard]] std::string note() const;
 
   /// A part of a field (events.hpp) in one class of events.
   struct Part {
@@ -55,8 +57,9 @@ class EventDecoder {
   std::unordered_map<const bt_event_class*, Class> classes_;
   const bt_event_class* last_type_ = nullptr;
   const Class* last_class_ = nullptr;
-  std::set<std::string> unknown_;
+  std::set<std::string> unknown_; // "job_end.executed"
   Record record_;
+  RecordHandler& handler_;
 };
 
 } // namespace rtexec::traces

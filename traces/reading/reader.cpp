@@ -36,28 +36,6 @@ class EventReader final : public EventSink {
   const std::function<void(const RecordedEvent&)>& each_;
 };
 
-/// Each event as a record; the set-up's beside them.
-class RecordReader final : public EventSink {
- public:
-  RecordReader(RunSetup& setup, RecordHandler& handler) : decoder_(setup), handler_(handler) {}
-
-  void event(const bt_event* event, Instant time) override { handler_.record(decoder_.decode(event, time)); }
-  void loss(const Loss& loss) override { handler_.loss(loss); }
-  [[nodiscard]] bool stops() const override { return handler_.stops(); }
-
-  /// What the version that recorded did not write; empty: nothing.
-  [[nodiscard]] std::string note() const {
-    std::string text;
-    for (const std::string& field : decoder_.unknown_fields())
-      text += (text.empty() ? "recorded by an older version: not known are " : ", ") + field;
-    return text;
-  }
-
- private:
-  EventDecoder decoder_;
-  RecordHandler& handler_;
-};
-
 } // namespace
 
 RecordedEvent::RecordedEvent(const bt_event* event, Instant time) : event_(event), time_(time) {
@@ -84,10 +62,10 @@ std::optional<std::string_view> RecordedEvent::text(const char* field) const {
 }
 
 Result<ReadSummary> read_records(const fs::path& folder, RunSetup& setup, RecordHandler& handler) {
-  RecordReader reader(setup, handler);
-  auto summary = read_events(folder, reader);
+  EventDecoder decoder(setup, handler);
+  auto summary = read_events(folder, decoder);
   if (!summary) return summary;
-  if (const std::string note = reader.note(); !note.empty()) summary->notes.push_back(note);
+  if (const std::string note = decoder.note(); !note.empty()) summary->notes.push_back(note);
   return summary;
 }
 
