@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -12,96 +13,95 @@ namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Owns a file descriptor that is only read from: closing it can lose nothing.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
+/// A name for the kernel of what a descriptor stands for.
+std::string by_descriptor(const config::Descriptor& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
- private:
-  int fd_;
-};
-
-/// 0 or errno. The file's entry in its folder must reach the disk as well.
-int sync_folder(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  const Descriptor fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (fd.get() < 0) return errno;
-  // EINVAL: a file system that cannot sync folders
-  return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno;
+Unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
+  return fail(Errc::refused, path.string() + ": error: cannot write it: " + why);
 }
 
-/// Where symbolic links lead, to what is there or is not.
-std::filesystem::path target_of(std::filesystem::path path, std::error_code& error) {
-  constexpr int most = 40; // as the kernel follows
-  for (int links = 0; links < most; ++links) {
-    // What is not there is no error yet
-    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))) return error.clear(), path;
-    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
-    if (error) return path;
-    path = path.parent_path() / next; // an absolute one replaces the folder
-  }
-  error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
-  return path;
-}
-
-/// Gives a file that has no name one that begins with that of `path`; 0 or errno.
-int name_beside(const std::filesystem::path& path, int fd, std::filesystem::path& name) {
-  const std::string nameless = "/proc/self/fd/" + std::to_string(fd),
-                    stem = path.string() + "." + std::to_string(::getpid());
-  for (unsigned number = 0;; ++number) {
-    name = stem + "-" + std::to_string(number);
-    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
-    if (errno != EEXIST) return errno;
-  }
+/// Who may lead us elsewhere: root, ourselves, and whoever rules the folder in any case.
+bool trusted(const struct stat& link, const struct stat& folder) {
+  return link.st_uid == 0 || link.st_uid == ::geteuid() || link.st_uid == folder.st_uid;
 }
 
 } // namespace
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto found = std::filesystem::status(path, error);
-  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
-    return fail(Errc::bad_input,
-                path.string() + ": error: cannot write it: it is there already, and is no regular file");
-  const auto failed = [&path](const std::string& why) {
-    return fail(Errc::refused, path.string() + ": error: cannot write it: " + why);
-  };
-  const std::filesystem::path target = target_of(path, error);
-  if (error) return failed(error.message());
-  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  // Without a name, so that nothing is left of it whatever ends the program; not every file system can.
-  if (const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); unnamed >= 0)
-    return AtomicFile(target, {}, unnamed, std::filesystem::exists(found));
-  std::string temporary = target.string() + ".XXXXXX";
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return failed(error_text(errno));
-  return AtomicFile(target, temporary, fd, std::filesystem::exists(found));
+Result<AtomicFile::Target> AtomicFile::find(const std::filesystem::path& path) {
+  constexpr int most = 40; // links, as the kernel follows
+  std::filesystem::path at = path;
+  for (int links = 0; links < most; ++links) {
+    const std::filesystem::path in = at.has_parent_path() ? at.parent_path() : ".";
+    config::Descriptor folder(::open(in.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat of_folder {
+    }, found{};
+    if (folder.get() < 0 || ::fstat(folder.get(), &of_folder) != 0) return cannot_write(path, error_text(errno));
+    const std::string name = at.has_filename() ? at.filename().string() : ".";
+    if (::fstatat(folder.get(), name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) return cannot_write(path, error_text(errno));
+      return Target{at, std::move(folder), name, {}};
+    }
+    if (S_ISREG(found.st_mode))
+      return Target{at, std::move(folder), name, Old{found.st_mode & 0777, found.st_uid, found.st_gid}};
+    if (!S_ISLNK(found.st_mode))
+      return fail(Errc::bad_input,
+                  path.string() + ": error: cannot write it: it is there already, and is no regular file");
+    if (!trusted(found, of_folder))
+      return cannot_write(path, at.string() + " is a symbolic link of another user, in a folder that is not theirs");
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(by_descriptor(folder) + "/" + name, error);
+    if (error) return cannot_write(path, error.message());
+    at = at.parent_path() / next; // an absolute one replaces the folder
+  }
+  return cannot_write(path, error_text(ELOOP));
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces)
-    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd), replaces_(replaces) {}
+/// 0 or errno. Without a name, so that nothing is left of it whatever ends the program; not every file system can.
+int AtomicFile::open_temporary() {
+  file_ = config::Descriptor(::openat(target_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file_.get() >= 0) return 0;
+  std::string name = by_descriptor(target_.folder) + "/" + target_.name + ".XXXXXX";
+  file_ = config::Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (file_.get() < 0) return errno;
+  temporary_ = std::filesystem::path(name).filename().string();
+  return 0;
+}
 
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      fd_(std::exchange(other.fd_, -1)),
-      replaces_(other.replaces_) {}
+/// 0 or errno.
+int AtomicFile::name_temporary() {
+  const std::string stem = target_.name + "." + std::to_string(::getpid());
+  for (unsigned number = 0;; ++number) {
+    const std::string name = stem + "-" + std::to_string(number);
+    if (::linkat(AT_FDCWD, by_descriptor(file_).c_str(), target_.folder.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      return temporary_ = name, 0;
+    if (errno != EEXIST) return errno;
+  }
+}
+
+/// 0 or errno. The file's entry in its folder must reach the disk as well.
+int AtomicFile::sync_folder() const {
+  const config::Descriptor folder(::openat(target_.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return errno;
+  // EINVAL: a file system that cannot sync folders
+  return ::fsync(folder.get()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+  auto target = find(path);
+  if (!target) return Unexpected(target.error());
+  AtomicFile file(std::move(*target));
+  if (const int error = file.open_temporary()) return cannot_write(path, error_text(error));
+  return file;
+}
 
 AtomicFile::~AtomicFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str()); // best effort: a left-over does no harm
+  if (file_.get() >= 0 && !temporary_.empty())
+    (void)::unlinkat(target_.folder.get(), temporary_.c_str(), 0); // best effort: a left-over does no harm
 }
 
 Result<> AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failure(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
@@ -110,48 +110,59 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<> AtomicFile::commit() {
-  // mkostemp made it private to its owner; give it what the old one had, or what any other new file gets.
+  // It is its owner's alone until now; give it what the old one had, or what any other new file gets.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  mode_t mode = 0666 & ~mask;
-  if (struct stat old; replaces_ && ::stat(path_.c_str(), &old) == 0) {
-    mode = old.st_mode & 0777;
-    [[maybe_unused]] const int given = ::fchown(fd_, old.st_uid, old.st_gid); // only root may give files away
-  }
-  if (::fchmod(fd_, mode) != 0 || ::fsync(fd_) != 0) return failure(errno);
+  const std::optional<Old>& old = target_.old;
+  if (old) [[maybe_unused]]
+    const int given = ::fchown(file_.get(), old->owner, old->group); // only root may give files away
+  if (::fchmod(file_.get(), old ? old->mode : 0666 & ~mask) != 0 || ::fsync(file_.get()) != 0) return failure(errno);
   if (temporary_.empty())
-    if (const int error = name_beside(path_, fd_, temporary_)) return temporary_.clear(), failure(error);
-  if (::close(std::exchange(fd_, -1)) != 0) {
+    if (const int error = name_temporary()) return failure(error);
+  const int folder = target_.folder.get();
+  if (::close(file_.release()) != 0) {
     const int error = errno;
-    ::unlink(temporary_.c_str());
+    ::unlinkat(folder, temporary_.c_str(), 0);
     return failure(error);
   }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    return fail(Errc::refused, failure(error).error().what + "; what was to be written is in " + temporary_.string());
-  }
-  if (const int unsynced = sync_folder(path_))
+  if (::renameat(folder, temporary_.c_str(), folder, target_.name.c_str()) != 0)
+    return fail(Errc::refused, failure(errno).error().what + "; what was to be written is in " +
+                                   (target_.path.parent_path() / temporary_).string());
+  if (const int unsynced = sync_folder())
     return fail(Errc::refused,
-                path_.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
+                target_.path.string() + ": error: written, but its folder cannot be synced: " + error_text(unsynced));
   return {};
 }
 
 Unexpected<Error> AtomicFile::failure(int error) const {
-  return fail(Errc::refused, path_.string() + ": error: cannot write it" +
-                                 (replaces_ ? ", the old one stays as it was: " : ": ") + error_text(error));
+  return fail(Errc::refused, target_.path.string() + ": error: cannot write it" +
+                                 (target_.old ? ", the old one stays as it was: " : ": ") + error_text(error));
 }
 
 namespace config {
+namespace {
+
+/// Whether there is something in a pipe, or its writer has ended: waits for some seconds, since there may be none.
+bool has_come(int pipe) {
+  constexpr int longest = 5'000; // milliseconds
+  pollfd waited{.fd = pipe, .events = POLLIN, .revents = 0};
+  return ::poll(&waited, 1, longest) > 0;
+}
+
+} // namespace
 
 Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit) {
   const auto failed = [&](int error) {
     return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + error_text(error));
   };
-  const Descriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (fd.get() < 0) return failed(errno);
+  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat found {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return failed(errno);
   std::string content(limit + 1, '\0');
   std::size_t size = 0;
   while (size < content.size()) {
+    if (S_ISFIFO(found.st_mode) && !has_come(fd.get()))
+      return fail(Errc::bad_input, file.string() + ": error: cannot read it: it is a pipe from which nothing comes");
     const ssize_t n = ::read(fd.get(), content.data() + size, content.size() - size);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed(errno);

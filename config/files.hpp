@@ -2,29 +2,34 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include "config/descriptor.hpp"
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 namespace rtexec {
 
 /// A file without a name, or where the file system has none of these under a temporary one beside its own; commit()
 /// gives it its name, without that it is gone. Whatever fails, what stood under the name before stays as it was; what
 /// replaces it has its permissions, and its owner where that is allowed. A symbolic link is followed, also one to what
-/// is not there yet. Errors (refused) name the file and the reason.
+/// is not there yet, if it belongs to root, the caller or the owner of its folder: in a folder where everybody may write,
+/// a link of somebody else would choose which file of the caller's is replaced. Errors (refused) name the file and the
+/// reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path);
-  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile(AtomicFile&& other) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
   /// Open for writing; owned by this object.
-  [[nodiscard]] int descriptor() const { return fd_; }
+  [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
   /// Durable under its name when it returns; an existing file is replaced in one step. Where only that fails, the error
   /// names the file that has the content.
@@ -33,12 +38,28 @@ class AtomicFile {
   [[nodiscard]] Unexpected<Error> failure(int error) const;
 
  private:
-  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int fd, bool replaces);
+  /// What is replaced.
+  struct Old {
+    mode_t mode;
+    uid_t owner;
+    gid_t group;
+  };
+  /// Where a path leads.
+  struct Target {
+    std::filesystem::path path;
+    config::Descriptor folder;
+    std::string name; // in it
+    std::optional<Old> old;
+  };
+  [[nodiscard]] static Result<Target> find(const std::filesystem::path& path);
+  [[nodiscard]] int open_temporary();
+  [[nodiscard]] int name_temporary();
+  [[nodiscard]] int sync_folder() const;
+  explicit AtomicFile(Target target) : target_(std::move(target)) {}
 
-  std::filesystem::path path_;
-  std::filesystem::path temporary_; // empty: it has no name
-  int fd_ = -1;
-  bool replaces_ = false; // an older one
+  Target target_;
+  config::Descriptor file_;
+  std::string temporary_; // its name in the folder; empty: it has none
 };
 
 namespace config {

@@ -2,9 +2,13 @@
 #include "test/support/file_size_limit.hpp"
 #include "test/support/files.hpp"
 
+#include <array>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rtexec {
@@ -80,6 +84,83 @@ TEST(AtomicFile, WhatReplacesAFileHasItsPermissionsAndOwner) {
   ASSERT_EQ(::stat((folder / "secret").c_str(), &now), 0);
   EXPECT_EQ(now.st_uid, root ? other : ::geteuid());
   EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// In a folder like /tmp it would choose which file of root's is replaced.
+TEST(AtomicFile, FollowsNoLinkOfSomebodyElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give a link away";
+  const test::ScratchFolder folder;
+  constexpr uid_t other = 12345, third = 23456;
+  fs::create_directory(folder / "shared");
+  fs::permissions(folder / "shared", fs::perms::all | fs::perms::sticky_bit);
+  test::write_text(folder / "victim", "old");
+  const auto link = [&](const char* name, uid_t owner) {
+    fs::create_symlink(folder / "victim", folder / "shared" / name);
+    ASSERT_EQ(::lchown((folder / "shared" / name).c_str(), owner, owner), 0);
+  };
+  link("theirs", other);
+  const auto refused = config::replace_file(folder / "shared/theirs", "new");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::refused);
+  EXPECT_EQ(refused.error().what, (folder / "shared/theirs").string() +
+                                      ": error: cannot write it: " + (folder / "shared/theirs").string() +
+                                      " is a symbolic link of another user, in a folder that is not theirs");
+  fs::create_symlink("shared/theirs", folder / "ours"); // leads there
+  EXPECT_FALSE(config::replace_file(folder / "ours", "new"));
+  EXPECT_EQ(test::read_text(folder / "victim"), "old");
+  ASSERT_EQ(::chown((folder / "shared").c_str(), third, third), 0);
+  link("ruler's", third);
+  EXPECT_TRUE(config::replace_file(folder / "shared/ruler's", "new"));
+  EXPECT_EQ(test::read_text(folder / "victim"), "new");
+}
+
+TEST(AtomicFile, StaysPrivateWhereTheOldOneVanishedMeanwhile) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "secret", "old");
+  fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
+  auto file = AtomicFile::create(folder / "secret");
+  ASSERT_TRUE(file);
+  fs::remove(folder / "secret");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(fs::status(folder / "secret").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// Whoever replaces the folder by a link meanwhile leads nobody elsewhere.
+TEST(AtomicFile, IsWrittenInTheFolderThatWasOpened) {
+  const test::ScratchFolder folder;
+  fs::create_directory(folder / "first");
+  fs::create_directory(folder / "second");
+  auto file = AtomicFile::create(folder / "first/file");
+  ASSERT_TRUE(file);
+  fs::rename(folder / "first", folder / "moved");
+  fs::create_directory_symlink("second", folder / "first");
+  ASSERT_TRUE(file->commit());
+  EXPECT_TRUE(fs::exists(folder / "moved/file"));
+  EXPECT_TRUE(fs::is_empty(folder / "second"));
+}
+
+TEST(ReadFile, TakesWhatComesThroughAPipe) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  std::thread writer([end = pipe[1]] {
+    for (const char* part : {"first", " second"}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_GT(::write(end, part, std::strlen(part)), 0);
+    }
+    ::close(end);
+  });
+  EXPECT_EQ(config::read_file("/proc/self/fd/" + std::to_string(pipe[0]), 100).value(), "first second");
+  writer.join();
+  ::close(pipe[0]);
+}
+
+TEST(ReadFile, DoesNotWaitForEverForTheWriterOfAPipe) {
+  const test::ScratchFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const auto read = config::read_file(folder / "pipe", 10);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().what,
+            (folder / "pipe").string() + ": error: cannot read it: it is a pipe from which nothing comes");
 }
 
 TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {

@@ -1,6 +1,6 @@
 #include "traces/reading/packets.hpp"
 
-#include "traces/descriptor.hpp"
+#include "config/descriptor.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ class File {
   }
 
  private:
-  Descriptor descriptor_;
+  config::Descriptor descriptor_;
 };
 
 template <class T> T load(const unsigned char* from, bool big_endian) {

@@ -1,7 +1,7 @@
 #include "traces/reading/salvage.hpp"
 
 #include "config/text.hpp"
-#include "traces/descriptor.hpp"
+#include "config/descriptor.hpp"
 #include "traces/reading/packets.hpp"
 
 #include <fcntl.h>
@@ -121,8 +121,8 @@ bool write_sizes(int file, const Mend& mend) {
 }
 
 Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::path& target) {
-  const Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
-  const Descriptor to(::open(target.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const config::Descriptor from(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  const config::Descriptor to(::open(target.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (from.get() < 0 || to.get() < 0 || !copy_bytes(from.get(), to.get(), file.bytes) ||
       (file.mend && !write_sizes(to.get(), *file.mend)))
     return no_copy(source, target);

@@ -1,6 +1,6 @@
 #include "traces/recording/daemon.hpp"
 
-#include "traces/descriptor.hpp"
+#include "config/descriptor.hpp"
 #include "traces/recording/wait.hpp"
 
 #include <lttng/lttng.h>
@@ -53,7 +53,7 @@ std::filesystem::path runtime_folder() {
 
 /// The user's running daemon: the holder of its lock file, from its first steps to its last; 0 when there is none.
 pid_t running() {
-  const Descriptor file(::open((runtime_folder() / "lttng-sessiond.lck").c_str(), O_RDONLY | O_CLOEXEC));
+  const config::Descriptor file(::open((runtime_folder() / "lttng-sessiond.lck").c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
   lock.l_type = F_WRLCK;
   if (file.get() < 0 || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
@@ -139,8 +139,8 @@ Error no_start(int error) {
 Result<pid_t> spawn(int output) {
   std::array<int, 2> report{};
   if (::pipe2(report.data(), O_CLOEXEC) != 0) return Unexpected(no_start(errno));
-  Descriptor failed(report[0]), failure(report[1]);
-  Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  config::Descriptor failed(report[0]), failure(report[1]);
+  config::Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (input.get() < 0) return Unexpected(no_start(errno));
 
   std::string program = "lttng-sessiond", no_kernel = "--no-kernel";
@@ -201,7 +201,7 @@ Result<Daemon> Daemon::acquire() {
   if (auto ok = wait_for_others(); !ok) return Unexpected(ok.error());
   if (answers()) return Daemon(0);
 
-  Descriptor output(::memfd_create("lttng-sessiond", MFD_CLOEXEC));
+  config::Descriptor output(::memfd_create("lttng-sessiond", MFD_CLOEXEC));
   if (output.get() < 0) return Unexpected(no_start(errno));
   const auto child = spawn(output.get());
   if (!child) return Unexpected(child.error());

@@ -17,7 +17,7 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit) {
   const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, path.string() + ": " + why); };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); // a FIFO waits for nobody
   if (fd < 0) return refuse("cannot be opened: " + reason(errno));
   const hal::FileDescriptor file(fd);
   struct stat status {};

@@ -1,0 +1,29 @@
+// Owns a file descriptor of set-up code and tools. Where an error of closing it matters, it is taken out first.
+#pragma once
+
+#include <unistd.h>
+#include <utility>
+
+namespace rtexec::config {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {} // negative: none
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { reset(); }
+  [[nodiscard]] int get() const { return number_; }
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }
+  void reset() {
+    if (number_ >= 0) ::close(release());
+  }
+
+ private:
+  int number_ = -1;
+};
+
+} // namespace rtexec::config
