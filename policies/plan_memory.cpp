@@ -191,6 +191,8 @@ Result<SwapCost> cost_of(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
+  // Charges and searches take the dearest way out: a copy, where anything is copied.
+  cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }
 

@@ -39,6 +39,18 @@ for policy in serial pipelined; do
   expect 0 'theorem1 .not sound. +yes +0.99' "$rtexec" check "$second" --policy $policy
 done
 
+# Where dropping a chunk takes longer than copying it, that is what is charged.
+{
+  printf '[device]\ncapacity="16MiB"\n[device.swap_cost]\nin_per_chunk="50us"\nout_per_chunk="50us"\ndrop_per_chunk="200us"\nin_fixed="0ns"\nout_fixed="0ns"\n'
+  swapped() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="%s"\nswap_volume="%s"\nclass="%s"\ncore=%s\n' "$1" "$2" "$3" "$4" "$4" "$5" "$6"; }
+  for i in 1 2 3 4; do swapped "t$i" $((2350 + 50 * i))us 250us 8MiB constant $((i + 2)); done
+  swapped state 10s 100us 2MiB state 7
+} > dear-drop.toml
+expect 3 '200 us out, 200 us to be dropped' "$rtexec" check dear-drop.toml
+sed 's/drop_per_chunk="200us"/drop_per_chunk="50us"/' dear-drop.toml > cheap-drop.toml
+expect 0 'proved' "$rtexec" check cheap-drop.toml
+expect 0 'Every real-time deadline was kept' "$rtexec" simulate cheap-drop.toml --duration 2s
+
 # The events of a run, in virtual time.
 expect 4 'Trace: [0-9]+ events recorded, 0 lost' "$rtexec" simulate "$hole" --trace trace --json traced.json
 expect 0 '^True 0$' ask traced.json "d['trace']['events'] > 150, d['trace']['lost']"
