@@ -16,6 +16,7 @@ constexpr int scheduler_priority = 98;
 // Below the CPU parts of tasks: a host device's engines copy by themselves, for long
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
+constexpr int most_on_core = highest_task_priority - copy_priority; // real-time tasks, each above the copy engines
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
@@ -101,9 +102,9 @@ class Placer {
   /// Admission rests on a priority of its own for each task of a core.
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
-      if (is_real_time(i) && rank_on_core(i) >= highest_task_priority)
+      if (is_real_time(i) && rank_on_core(i) >= most_on_core)
         config::add_line(errors_, "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) +
-                                      " has more than " + std::to_string(highest_task_priority) +
+                                      " has more than " + std::to_string(most_on_core) +
                                       " real-time tasks, and the kernel no more priorities; move some to another core");
   }
 

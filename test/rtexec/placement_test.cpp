@@ -99,6 +99,19 @@ TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
   expect_ordinary(placed.completion[2]);
 }
 
+// Admission takes the copy engines to be less urgent than all CPU parts of their core.
+TEST_F(PlacementOf, TheLeastUrgentTaskIsMoreUrgentThanTheCopyEngines) {
+  constexpr std::size_t most = 89;
+  const Task task = synthetic("task", 10s, {.before = 1us, .device = 1us, .after = {}});
+  set.tasks.assign(most, task);
+  for (std::size_t i = 0; i < most; ++i) set.tasks[i].name = "task" + std::to_string(i);
+  const Placement placed = placement(ThreadPolicy::fifo);
+  if (refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
+  for (const auto& thread : placed.release) EXPECT_GT(thread.fifo_priority, placed.copy_in.fifo_priority);
+  set.tasks.push_back(task);
+  EXPECT_THROW(placement(ThreadPolicy::fifo), std::runtime_error);
+}
+
 TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   Board board = board_of();
   set.executive.threads = ThreadPolicy::fifo;
