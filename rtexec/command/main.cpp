@@ -4,8 +4,10 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace rtexec::command {
@@ -78,10 +80,20 @@ int run(int argc, char** argv) {
   return exit_code;
 }
 
+/// Files that are opened later must not get the numbers of standard streams that were closed: what is said would go
+/// into them. A stream of /dev/null cannot be written either, so that a closed output is told as before.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // the lowest number that is free
+}
+
 } // namespace
 } // namespace rtexec::command
 
 int main(int argc, char** argv) {
+  rtexec::command::occupy_standard_streams();
+  // Asks a run with a flight recorder for a snapshot, and must not end one without.
+  std::signal(SIGUSR1, SIG_IGN);
   // A reader of our output that goes away must not end a run: what could not be written is told at the end.
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -7,8 +7,10 @@
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 namespace rtexec::command {
@@ -60,7 +62,6 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
 }
 
 Outcome execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
-  const StopRequest stop([&executive] { executive.request_stop(); });
   recording.start();
   must(executive.start());
   for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
@@ -85,7 +86,12 @@ int run(const Options& options) {
                        .record_jobs = options.jobs.empty() ? 0 : most_records};
   if (recording.on_misses())
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
-  Executive executive = must(Executive::create(std::move(set), std::move(setup)));
+  std::optional<Executive> made; // lives for longer than what the signal's handler calls
+  std::atomic<Executive*> startable{nullptr};
+  const StopRequest stop([&startable] {
+    if (Executive* const asked = startable.load()) asked->request_stop();
+  });
+  Executive& executive = made.emplace(must(Executive::create(std::move(set), std::move(setup))));
 
   std::ostream& out = text_output(options.json);
   print_plan(out, executive.set(), executive.plan());
@@ -94,6 +100,8 @@ int run(const Options& options) {
   must(executive.startable());
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
+  startable.store(&executive);
+  if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
   const Outcome ended = execute(executive, recording, options, out);
   const auto written = write_json(json_file, to_json(ended.report));
   print_report(out, ended.report);

@@ -2,13 +2,24 @@
 
 #include <atomic>
 #include <cassert>
+#include <cstdint>
+#include <ctime>
 #include <utility>
 
 namespace rtexec::command {
 namespace {
 
+constexpr std::int64_t echo = 200; // milliseconds: whoever sends several signals at once asks once
+
 std::atomic<bool> requested{false};
+std::atomic<std::int64_t> requested_at{0};
 std::atomic<const StopRequest*> current{nullptr};
+
+std::int64_t milliseconds() {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
 
 bool ignored(int signal) {
   struct sigaction action {};
@@ -37,12 +48,17 @@ StopRequest::~StopRequest() {
 
 bool StopRequest::asked() const { return requested.load(std::memory_order_relaxed); }
 
-void StopRequest::handle(int) {
-  struct sigaction by_default {};
-  by_default.sa_handler = SIG_DFL;
-  for (const int signal : signals)
-    if (!ignored(signal)) ::sigaction(signal, &by_default, nullptr);
-  requested.store(true);
+void StopRequest::handle(int signal) {
+  const std::int64_t now = milliseconds();
+  if (requested.exchange(true)) {
+    if (now - requested_at.load() < echo) return;
+    struct sigaction by_default {};
+    by_default.sa_handler = SIG_DFL;
+    ::sigaction(signal, &by_default, nullptr);
+    (void)::raise(signal); // once this handler has returned
+    return;
+  }
+  requested_at.store(now);
   if (const StopRequest* request = current.load(); request != nullptr && request->on_request_) request->on_request_();
 }
 

@@ -7,8 +7,8 @@
 
 namespace rtexec::command {
 
-/// While it lives, the first of these signals is a request; a second one ends the program as it would have without.
-/// SIGHUP stays ignored where it was (nohup). One at a time.
+/// While it lives, the first of these signals is a request; one that comes 0.2 s later or more ends the program as it
+/// would have without. SIGHUP stays ignored where it was (nohup). One at a time.
 class StopRequest {
  public:
   /// `on_request` is called by the signal's handler, in any thread: it does what is async-signal-safe only.

@@ -210,6 +210,23 @@ for signal in INT TERM; do
   grep -q '"stopped_by": "request"' "$signal.json" || { echo "SIG$signal: no report"; bad=1; }
 done
 
+# Two at once are one request; SIGUSR1 is for flight recorders.
+"$rtexec" run long.toml --json echo.json >echo.log 2>&1 & pid=$!
+sleep 1.5; kill -USR1 $pid; sleep 0.1; kill -TERM $pid; kill -TERM $pid; wait $pid; status=$?
+[ $status = 0 ] || [ $status = 4 ] || { echo "two signals at once: exit $status"; cat echo.log; bad=1; }
+grep -q '"stopped_by": "request"' echo.json || { echo "two signals at once: no report"; bad=1; }
+
+# Closed standard streams: a trace is recorded all the same, and what cannot be said is told.
+"$rtexec" run good.toml --trace closed.trace --json closed.json <&- >closed.log 2>&1; status=$?
+[ $status = 0 ] || [ $status = 4 ] || { echo "without standard input: exit $status"; cat closed.log; bad=1; }
+grep -q '"events"' closed.json || { echo "without standard input: no trace"; bad=1; }
+"$rtexec" check good.toml >&- 2>closed.log; [ $? = 5 ] && grep -q 'standard output' closed.log || { echo "without standard output:"; cat closed.log; bad=1; }
+
+# A pipe that nobody writes to is told, and not waited for.
+mkfifo pipe.toml
+expect 2 'a pipe from which nothing comes' timeout 20 "$rtexec" check pipe.toml
+expect 2 'not a regular file' timeout 20 "$rtexec" infer pipe.toml
+
 # A second signal ends what does not come to an end after the first.
 "$rtexec" simulate good.toml --releases adversarial --attempts 3 --duration 600min >twice.log 2>&1 & pid=$!
 for ((i = 0; i < 300; i++)); do grep -q Verdict twice.log && break; sleep 0.1; done
