@@ -17,9 +17,9 @@ namespace rtexec {
 /// A file without a name, or where the file system has none of these under a temporary one beside its own; commit()
 /// gives it its name, without that it is gone. Whatever fails, what stood under the name before stays as it was; what
 /// replaces it has its permissions, and its owner where that is allowed. A symbolic link is followed, also one to what
-/// is not there yet, if it belongs to root, the caller or the owner of its folder: in a folder where everybody may write,
-/// a link of somebody else would choose which file of the caller's is replaced. Errors (refused) name the file and the
-/// reason.
+/// is not there yet, if it belongs to root, the caller or the owner of its folder: in a folder where everybody may
+/// write, a link of somebody else would choose which file of the caller's is replaced. Errors (refused) name the file
+/// and the reason.
 class AtomicFile {
  public:
   /// bad_input where `path` names something that is there and is no regular file (a folder, a device).
