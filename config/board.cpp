@@ -3,7 +3,6 @@
 
 #include "config/builtin_boards.hpp"
 #include "config/file_kinds.hpp"
-#include "config/files.hpp"
 #include "config/schema.hpp"
 
 #include <algorithm>
@@ -118,8 +117,7 @@ void check_rules(const Board& board, Report& report) {
 }
 
 Result<Board> read_board_file(const std::filesystem::path& file) {
-  const auto text = read_file(file, max_file_bytes);
-  return text ? parse_board(*text, file) : Unexpected(text.error());
+  return read_toml(file, Content::board, parse_board);
 }
 
 std::string not_found(std::string_view name, std::span<const BuiltinBoard> builtin) {

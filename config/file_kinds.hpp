@@ -3,6 +3,8 @@
 
 #include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
+#include "config/content.hpp"
+#include "config/files.hpp"
 #include "config/keys.hpp"
 #include "config/schema.hpp"
 
@@ -23,6 +25,17 @@ namespace rtexec::config {
 [[nodiscard]] std::span<const KeyDoc> profile_keys();
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
+
+/// The TOML file as `parse` reads it; what cannot be read as that may be known as another kind of file.
+template <class Parse>
+[[nodiscard]] auto read_toml(const std::filesystem::path& file, Content wanted, Parse parse)
+    -> decltype(parse(std::string_view(), file)) {
+  const auto text = read_file(file, max_file_bytes);
+  auto parsed = text ? parse(std::string_view(*text), file) : Unexpected(text.error());
+  if (!parsed)
+    if (auto error = mistaken(file, text ? *text : beginning_of(file), wanted)) return Unexpected(std::move(*error));
+  return parsed;
+}
 
 /// The costs of swapping: those of a board (SwapCost), and what a task set says instead (SwapCostOptions).
 template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {

@@ -1,5 +1,6 @@
 #include "config/files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <poll.h>
@@ -152,25 +153,30 @@ bool has_come(int pipe) {
 } // namespace
 
 Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit) {
-  const auto failed = [&](int error) {
-    return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + error_text(error));
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + why);
   };
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat found {};
-  if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return failed(errno);
-  std::string content(limit + 1, '\0');
-  std::size_t size = 0;
-  while (size < content.size()) {
-    if (S_ISFIFO(found.st_mode) && !has_come(fd.get()))
-      return fail(Errc::bad_input, file.string() + ": error: cannot read it: it is a pipe from which nothing comes");
+  if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return refuse(error_text(errno));
+  if (S_ISDIR(found.st_mode)) return refuse(error_text(EISDIR));
+  const bool is_pipe = S_ISFIFO(found.st_mode);
+  if (!is_pipe && !S_ISREG(found.st_mode)) return refuse("it is neither a file nor a pipe");
+  const std::size_t announced = is_pipe ? 0 : static_cast<std::size_t>(found.st_size);
+  std::string content(std::min(announced, limit) + 1, '\0'); // a byte more than there should be shows the end
+  for (std::size_t size = 0;;) {
+    if (std::max(size, announced) > limit)
+      return fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
+    if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);
+    if (is_pipe && !has_come(fd.get())) return refuse("it is a pipe from which nothing comes");
     const ssize_t n = ::read(fd.get(), content.data() + size, content.size() - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(errno);
-    if (n == 0) break;
+    if (n < 0) return refuse(error_text(errno));
     size += static_cast<std::size_t>(n);
+    if (n > 0) continue;
+    content.resize(size);
+    return content;
   }
-  content.resize(size);
-  return content;
 }
 
 Result<> replace_file(const std::filesystem::path& file, std::string_view content) {

@@ -64,7 +64,8 @@ class AtomicFile {
 
 namespace config {
 
-/// The content of `file`, of which at most `limit` + 1 bytes are read: enough to see that it is too large.
+/// The content of a regular file, or of a pipe, whose writer is waited for some seconds. bad_input: it cannot be read,
+/// or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
 
 /// Writes `content` through an AtomicFile.

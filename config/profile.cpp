@@ -74,8 +74,7 @@ Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path
 }
 
 Result<Profile> read_profile(const std::filesystem::path& file) {
-  const auto text = read_file(file, max_file_bytes);
-  return text ? parse_profile(*text, file) : Unexpected(text.error());
+  return read_toml(file, Content::profile, parse_profile);
 }
 
 Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file) {

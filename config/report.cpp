@@ -1,8 +1,14 @@
 #include "config/report.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace rtexec::config {
+namespace {
+
+constexpr std::size_t most_lines = 100; // of one message
+
+} // namespace
 
 Position Report::position(const Place& place) const {
   if (const auto found = positions_.find(place); found != positions_.end()) return found->second;
@@ -40,12 +46,13 @@ Result<> Report::result() const {
   std::vector<Line> sorted = lines_;
   std::ranges::stable_sort(sorted, {}, &Line::at);
   std::string all;
-  for (const Line& line : sorted) {
+  for (const Line& line : std::span(sorted).first(std::min(sorted.size(), most_lines))) {
     if (!all.empty()) all += '\n';
     if (!file_.empty())
       all += file_.string() + ":" + std::to_string(line.at.line) + ":" + std::to_string(line.at.column) + ": error: ";
     all += line.text;
   }
+  if (sorted.size() > most_lines) all += "\nand " + std::to_string(sorted.size() - most_lines) + " more";
   return fail(Errc::bad_input, all);
 }
 

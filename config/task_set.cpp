@@ -1,7 +1,6 @@
 // The keys of a task set, and the rules between their values.
 #include <rtexec/task_set.hpp>
 
-#include "config/files.hpp"
 #include "config/file_kinds.hpp"
 #include "config/schema.hpp"
 
@@ -146,6 +145,13 @@ std::vector<Key<CoreBudget>> core_budget_keys() {
                           &CoreBudget::budget)};
 }
 
+std::vector<Key<OutputOptions>> output_keys() {
+  using O = OutputOptions;
+  return {key<O>("trace", path(), "none", "run: folder of an LTTng trace, new or empty, as --trace", &O::trace),
+          key<O>("jobs", path(), "none", "run: CSV file with a line for each job, as --jobs", &O::jobs),
+          key<O>("json", path(), "none", "run: JSON file with the report, as --json", &O::json)};
+}
+
 /// A key of a CPU part's WCET. It is stored only beside a given wcet; complete_task() reports where there is none.
 Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
   return key<Task>(
@@ -224,7 +230,8 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
       key<Task>("precision", one_of<Precision>(),
                 "dnn on a GPU: arithmetic of its products; host devices compute in fp32", &Task::precision),
-      key<Task>("period", duration(shortest_period, longest_interval), required, "time between two releases",
+      key<Task>("period", period(shortest_period, longest_interval), required,
+                "time between two releases, or how often they come (\"30Hz\"): then rounded down to a whole nanosecond",
                 &Task::period),
       key<Task>("deadline", duration(1ns, longest_interval), "the period",
                 "relative to the release; at most the period", &Task::deadline),
@@ -295,6 +302,7 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>("swap", &TaskSet::swap, swap_keys()),
       table<TaskSet>("bandwidth", &TaskSet::bandwidth, bandwidth_keys()),
       list<TaskSet>("bandwidth.core", &TaskSet::core_budgets, unnamed, core_budget_keys(), as_read),
+      table<TaskSet>("output", &TaskSet::output, output_keys()),
       list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task),
   });
   return instance;
@@ -473,6 +481,7 @@ void resolve_paths(TaskSet& set) {
     resolve(set.executive.profile);
   }
   if (set.swap.store) resolve(set.swap.store->file);
+  for (std::filesystem::path* file : {&set.output.trace, &set.output.jobs, &set.output.json}) resolve(*file);
   for (Task& task : set.tasks) {
     resolve(task.model);
     resolve(task.library);
@@ -490,8 +499,7 @@ Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::pat
 }
 
 Result<TaskSet> read_task_set(const std::filesystem::path& file) {
-  const auto text = read_file(file, max_file_bytes);
-  return text ? parse_task_set(*text, file) : Unexpected(text.error());
+  return read_toml(file, Content::task_set, parse_task_set);
 }
 
 Result<> validate(const TaskSet& tasks) {

@@ -28,22 +28,46 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return current.back();
 }
 
+/// The character that `text` begins with, or none where that is no UTF-8; and how many bytes it takes.
+struct Character {
+  std::optional<char32_t> code;
+  std::size_t bytes = 1;
+};
+
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0)};
+  const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // what needs so many bytes
+  if (byte(0) < 0xc0 || byte(0) > 0xf7 || text.size() < bytes) return {};
+  char32_t code = byte(0) & (0xffu >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least[bytes] || surrogate || code > 0x10ffff) return {};
+  return {code, bytes};
+}
+
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
+std::string escape(char kind, int digits, unsigned code) {
+  char text[16];
+  std::snprintf(text, sizeof text, "\\%c%0*X", kind, digits, code);
+  return text;
+}
+
 } // namespace
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04X", static_cast<unsigned>(byte));
-      result += escape;
-    } else {
-      result += c;
-    }
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    if (code == U'"' || code == U'\\') result += '\\';
+    if (code && is_control(*code)) result += escape('u', 4, *code);
+    else result += text.substr(0, bytes);
+    text.remove_prefix(bytes);
   }
   return result;
 }
@@ -57,6 +81,22 @@ std::string shortened(std::string text, std::size_t limit) {
   text.resize(limit);
   return text + "...";
 }
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string result;
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    const std::string shown = !code               ? escape('x', 2, static_cast<unsigned char>(text[0]))
+                              : is_control(*code) ? escape('u', 4, *code)
+                                                  : std::string(text.substr(0, bytes));
+    if (result.size() + shown.size() > limit) return result + "...";
+    result += shown;
+    text.remove_prefix(bytes);
+  }
+  return result;
+}
+
+std::string quoted(std::string_view text, std::size_t limit) { return "'" + printable(text, limit) + "'"; }
 
 void add_line(std::string& text, std::string_view line) {
   if (!text.empty()) text += '\n';

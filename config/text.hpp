@@ -20,6 +20,12 @@ namespace rtexec::config {
 /// `text`, cut to at most `limit` bytes (never inside a UTF-8 sequence) and then marked with "...".
 [[nodiscard]] std::string shortened(std::string text, std::size_t limit = 80);
 
+/// `text` as it may go to a terminal: control characters as "\u001B", what is no UTF-8 as "\xFF", and "..." for what
+/// does not fit in `limit` bytes. All other text stays as it is.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 80);
+/// The same between single quotes: a name that others gave, in a message.
+[[nodiscard]] std::string quoted(std::string_view text, std::size_t limit = 80);
+
 /// Appends `line` on a line of its own.
 void add_line(std::string& text, std::string_view line);
 

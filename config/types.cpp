@@ -12,7 +12,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 
 std::string problem_of_text(const std::string& text) {
   if (text.empty()) return "an empty string";
-  if (std::ranges::any_of(text, is_control)) return "control characters are not accepted";
+  if (printable(text, text.size()) != text) return "control characters are not accepted";
   if (text.size() > max_text_bytes) return "longer than " + std::to_string(max_text_bytes) + " bytes";
   return {};
 }
@@ -126,6 +126,14 @@ Type<Duration> duration(Duration least, Duration most) {
               [=](const Duration& value) {
                 return detail::problem_of_range(least <= value && value <= most, to_string(least), to_string(most));
               }};
+}
+
+Type<Duration> period(Duration least, Duration most) {
+  Type<Duration> type = duration(least, most);
+  type.name = "duration or frequency, " + to_string(least) + " to " + to_string(most);
+  type.unit += "; Hz, kHz, mHz";
+  type.read = [](const Value& value) { return read_quantity(value, parse_period, "ms"); };
+  return type;
 }
 
 Type<Bytes> bytes() {

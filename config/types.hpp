@@ -46,6 +46,11 @@ inline constexpr unsigned last_core = 1023;                             // of a 
 [[nodiscard]] bool is_identifier(std::string_view name);
 [[nodiscard]] Type<std::filesystem::path> path();
 [[nodiscard]] Type<Duration> duration(Duration least, Duration most);
+/// A duration, or the frequency of what comes so often.
+[[nodiscard]] Type<Duration> period(Duration least, Duration most);
+/// "33ms", "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded down to a whole nanosecond: what is
+/// promised to jobs that come a little too often holds for those that come as often as was asked.
+[[nodiscard]] Result<Duration> parse_period(std::string_view text);
 [[nodiscard]] Type<Bytes> bytes();
 [[nodiscard]] Type<Bandwidth> bandwidth(Bandwidth least);
 /// At least one page, and whole pages.

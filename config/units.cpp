@@ -1,6 +1,7 @@
 #include <rtexec/units.hpp>
 
 #include "config/text.hpp"
+#include "config/types.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -22,6 +23,7 @@ struct Unit {
 // Ascending, so that a search from the end finds the largest that fits.
 constexpr Unit time_units[] = {
     {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
+constexpr Unit frequency_units[] = {{"nHz", 1}, {"mHz", 1'000'000}, {"Hz", 1'000'000'000}, {"kHz", 1'000'000'000'000}};
 constexpr Unit byte_units[] = {{"B", 1},
                                {"kB", 1'000},
                                {"KiB", 1ULL << 10},
@@ -36,7 +38,7 @@ constexpr Unit binary_units[] = {
 
 constexpr std::size_t max_fraction_digits = 18;
 constexpr std::uint64_t max_duration = std::numeric_limits<Duration::rep>::max();
-constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); // and nanohertz
 
 enum class Fraction { exact, rounded };
 
@@ -50,6 +52,7 @@ struct Quantity {
 };
 
 constexpr Quantity duration_quantity{"a duration", time_units, "", Fraction::exact, max_duration};
+constexpr Quantity frequency_quantity{"a frequency", frequency_units, "", Fraction::exact, max_bytes};
 constexpr Quantity bytes_quantity{"a size", byte_units, "", Fraction::rounded, max_bytes};
 constexpr Quantity bandwidth_quantity{"a bandwidth", byte_units, "/s", Fraction::rounded, max_bytes};
 
@@ -80,7 +83,6 @@ const Unit* find_unit(const Quantity& quantity, std::string_view text) {
 
 std::string unknown_unit(const Quantity& quantity, std::string_view text) {
   if (text.empty()) return "no unit " + use(quantity);
-  if (text.front() == ' ') return "a space between the number and its unit";
   return "unknown unit '" + config::shortened(config::escaped(text), 20) + "' " + use(quantity);
 }
 
@@ -96,6 +98,7 @@ Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string
     if (fraction_digits.empty()) return Unexpected("no digit after the point");
     while (fraction_digits.ends_with('0')) fraction_digits.remove_suffix(1);
   }
+  if (text.starts_with(' ')) text.remove_prefix(1); // as readable() writes it
   const Unit* unit = find_unit(quantity, text);
   if (unit == nullptr) return Unexpected(unknown_unit(quantity, text));
   if (fraction_digits.size() > max_fraction_digits) return Unexpected("more than 18 digits after the point");
@@ -175,6 +178,15 @@ std::string sign(Duration value) { return value.count() < 0 ? "-" : ""; }
 Result<Duration> parse_duration(std::string_view text) {
   return parse_as<Duration>(duration_quantity, text,
                             [](std::uint64_t n) { return Duration{static_cast<Duration::rep>(n)}; });
+}
+
+Result<Duration> config::parse_period(std::string_view text) {
+  if (!text.ends_with("Hz")) return parse_duration(text);
+  constexpr std::uint64_t second = 1'000'000'000, hertz = 1'000'000'000; // in nanoseconds, in nanohertz
+  const auto frequency = parse(frequency_quantity, text);
+  if (!frequency) return fail(Errc::bad_input, "not a frequency: " + frequency.error());
+  if (*frequency == 0) return fail(Errc::bad_input, "not a frequency: it is 0");
+  return Duration(static_cast<Duration::rep>(second * hertz / *frequency));
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {

@@ -64,5 +64,7 @@ enum class HostMemoryKind { page_locked, pageable };
 /// never overwritten. io_error.
 [[nodiscard]] Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_t chunks,
                                                                     const std::filesystem::path& file);
+/// Whether the file can be made, and room of `size` set aside for it; it is gone again. Errors as above.
+[[nodiscard]] Result<> try_file_store(const std::filesystem::path& file, Bytes size);
 
 } // namespace rtexec::hal

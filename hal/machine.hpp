@@ -22,12 +22,15 @@ struct Finding {
   enum class Grade {
     ok,
     note,    // costs latency or certainty; the executive runs
+    unknown, // may do so, and cannot be read
     missing, // what the executive asks for is refused: a run would be degraded
   };
   std::string subject; // "SCHED_FIFO", "memory lock", "RT throttling", "fair server", "isolated cores", ...
   Grade grade = Grade::ok;
   std::string state;  // what was found, with the value
   std::string advice; // what to change and how; empty when ok
+  /// Of disturbances(): what it is that disturbs, for a list of them: "real-time throttling"
+  std::string brief = {};
 };
 
 /// The governors that were in force before frequencies were locked; the destructor gives them back.
@@ -57,6 +60,8 @@ class Machine {
 
   /// Cores that are online and that this process may use, ascending. Never empty.
   [[nodiscard]] std::vector<unsigned> online_cores() const;
+  /// Cores that are online and that taskset, a cpuset or a container keeps from this process, ascending.
+  [[nodiscard]] std::vector<unsigned> withheld_cores() const;
   /// "/sys/..." under the root, last newline cut. `unsupported` where there is no such file, `refused` otherwise.
   [[nodiscard]] Result<std::string> read(const std::filesystem::path& path) const;
   /// In one write, and read back: `refused` when the file then reads differently.
@@ -65,8 +70,6 @@ class Machine {
   [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
   /// Minor and major page faults so far of a thread of this process; 0 when it has ended.
   [[nodiscard]] long page_faults(int kernel_id) const;
-  /// When a process began, in clock ticks since the machine's start; nothing when it has ended.
-  [[nodiscard]] std::optional<std::uint64_t> start_of(unsigned process) const;
 
   [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const {
     return root_ / path.relative_path();
@@ -76,6 +79,12 @@ class Machine {
   /// isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves everything as it was. What is
   /// tried, is tried on the machine that runs, whatever the root.
   [[nodiscard]] std::vector<Finding> probe() const;
+
+  /// The finding of probe() about locking all memory of a process.
+  [[nodiscard]] Finding memory_lock() const;
+  /// The findings of probe() about what stops or slows threads of any priority: hypervisor, firmware, kernel,
+  /// interrupts, clocks.
+  [[nodiscard]] std::vector<Finding> disturbances() const;
 
   /// What others may take from threads of FIFO priority on `core`: RT throttling, the fair server.
   [[nodiscard]] std::vector<Finding> real_time_limits(unsigned core) const;
@@ -88,6 +97,9 @@ class Machine {
   /// SCHED_DEADLINE threads can be pinned there. One at a time on a machine; what a killed process left behind is
   /// cleared first. v2: other programs leave these cores. v1: they may stay, but a real-time thread preempts them.
   [[nodiscard]] Result<std::unique_ptr<CpusetPartition>> partition(const std::vector<unsigned>& cores) const;
+  /// Removes the cpusets of a partition whose process was killed: nobody holds the lock that a partition is made under.
+  /// Does nothing where that cannot be known for certain. True when there were some. Errors: one could not be removed.
+  Result<bool> clear_left_over_partition() const;
 
  private:
   std::filesystem::path root_;

@@ -60,6 +60,7 @@ struct System {
   ssize_t (*pread)(int file, void* to, std::size_t size, off_t offset);
   ssize_t (*pwrite)(int file, const void* from, std::size_t size, off_t offset);
   int (*set_status_flags)(int file, int flags); // fcntl(F_SETFL)
+  int (*flock)(int file, int operation);
   int (*unlink)(const char* path);
   int (*close)(int file);
   int (*mkdir)(const char* path, mode_t mode);

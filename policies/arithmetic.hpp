@@ -32,15 +32,23 @@ struct Load {
   Nanos lines = 0; // of memory, that each job moves on a regulated core
 };
 
+/// a / b for b > 0. Below 2^53 floating-point division is exact enough, since no quotient is rounded up to the next
+/// integer: these are 1 / b apart at least. It takes a fraction of the time.
+[[nodiscard]] constexpr Nanos quotient(Nanos a, Nanos b) {
+  constexpr Nanos exact = Nanos{1} << 53;
+  if (a < 0 || a >= exact || b >= exact) return a / b;
+  return static_cast<Nanos>(static_cast<double>(a) / static_cast<double>(b));
+}
+
 /// Jobs of `load` that can become ready in a half-open window of length `window` >= 0: ceil((window + jitter) /
 /// period).
 [[nodiscard]] constexpr Wide jobs_in(const Load& load, Nanos window) {
-  return (window + load.jitter + load.period - 1) / load.period;
+  return quotient(window + load.jitter + load.period - 1, load.period);
 }
 
 /// The same in a closed window: floor((window + jitter) / period) + 1.
 [[nodiscard]] constexpr Wide jobs_in_closed(const Load& load, Nanos window) {
-  return (window + load.jitter) / load.period + 1;
+  return quotient(window + load.jitter, load.period) + 1;
 }
 
 /// Where an iteration towards a fixed point ended. Not settled: it passed its limit, or took too many steps; then the
@@ -54,9 +62,10 @@ struct FixedPoint {
 inline constexpr int most_steps = 200'000;
 
 /// The least fixed point of a non-decreasing `next` that is not below `from`; `from` must not exceed it.
-template <class Next> [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next) {
+template <class Next>
+[[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = most_steps) {
   Nanos value = from;
-  for (int step = 0; step < most_steps && value <= limit && value < unbounded; ++step) {
+  for (int step = 0; step < steps && value <= limit && value < unbounded; ++step) {
     const Wide following = next(value);
     if (following <= value) return {value, true};
     value = bounded(following);

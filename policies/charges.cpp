@@ -39,9 +39,27 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
          event_cost(set.board.context_switch).count();
 }
 
-/// The latest that a job's chunks are moved, after its release; a best-effort job may wait for them for long, but then
-/// none follows it sooner than a period.
-Nanos latest_move(const Task& task) { return (task.real_time() ? task.deadline : task.period).count(); }
+// ---- decisions of the scheduler ----
+
+/// Late best-effort jobs follow each other at once.
+bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
+
+/// In a window of w at most ceil((w + this) / T) jobs are decided upon. A best-effort job may be late, but then it is
+/// the only one of its task, and those that follow have releases a period apart; where it is abandoned, one has passed.
+Nanos latest_decision(const Task& task) {
+  if (task.real_time()) return task.deadline.count();
+  return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count();
+}
+
+/// On each job: its request and its end, and its withdrawal where it may be abandoned; under reservations always.
+Wide decisions_on_job(const Task& task, const ResolvedSet& set) {
+  if (!task.wcet->uses_device()) return 0;
+  const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
+  return reserved(set.tasks) || abandoned ? 3 : 2;
+}
+
+/// For each chunk that comes: on its end, and on that of the one that leaves for it.
+constexpr Wide decisions_on_chunk = 2;
 
 // ---- device parts ----
 
@@ -63,28 +81,27 @@ class DeviceCharges {
     return (pauses(set_) ? with_pauses(charged) : charged) + window_;
   }
 
-  /// Of moving chunks: begun like an execution, and interrupted by what else runs on its threads' core.
-  Nanos moving(Nanos time) const {
-    if (time == 0) return 0;
+  /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
+  /// core.
+  Nanos moving(std::size_t chunks, Nanos time) const {
+    if (chunks == 0) return 0;
     const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + window_);
-    return least_fixed_point(begun, unbounded,
-                             [&](Nanos window) {
-                               Wide work = begun;
-                               for (const Load& load : interruptions_) work += jobs_in(load, window) * load.cost;
-                               return work;
-                             })
-        .value;
+    const FixedPoint found = least_fixed_point(begun, unbounded, [&](Nanos window) {
+      Wide work = begun;
+      for (const Load& load : interruptions_) work += jobs_in(load, window) * load.cost;
+      return work;
+    });
+    return found.settled ? found.value : unbounded;
   }
 
  private:
-  /// CPU parts, and under reservations the scheduler's three events for each job, which otherwise are part of measured
-  /// costs.
+  /// CPU parts, and under reservations the scheduler's decisions on jobs, which otherwise are part of measured costs.
   Load interruption(const Task& task, unsigned core) const {
     const bool shared = task.real_time() && core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
-    const bool decided = reserved(set_.tasks) && task.wcet->uses_device();
-    const Nanos events = decided ? 3 * event_cost(set_.board.context_switch).count() : 0;
-    return {task.period.count(), events + parts, latest_move(task)};
+    const Wide decisions = reserved(set_.tasks) ? decisions_on_job(task, set_) : 0;
+    const Wide events = decisions * event_cost(set_.board.context_switch).count();
+    return {task.period.count(), bounded(events + parts), latest_decision(task)};
   }
 
   const ResolvedSet& set_;
@@ -94,7 +111,8 @@ class DeviceCharges {
 
 /// What a job takes on the device, all that moves with its charges.
 JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution, const DeviceCharges& charges) {
-  return {execution, charges.moving(swap.swap_in(chunks)), charges.moving(swap.swap_out(chunks)), chunks > 0};
+  return {execution, charges.moving(chunks, swap.swap_in(chunks)), charges.moving(chunks, swap.swap_out(chunks)),
+          chunks > 0};
 }
 
 /// Device part and load of one task, by the rule that moves its chunks.
@@ -107,7 +125,7 @@ struct SwappedPart {
 
 /// By the rules that swap in operations.
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
-  SwapBlocking blocking(rule, charges.moving(swap.uncharged(rule)));
+  SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
     blocking.add(job_times(swap, plan.tasks[i].swap_slots.size(), charges.execution(i), charges));
   return blocking;
@@ -115,9 +133,9 @@ SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& pla
 
 SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlocking& blocking, std::size_t chunks,
                          Nanos execution, const DeviceCharges& charges) {
-  if (rule == SwapRule::pipelined) return {.device = execution, .load = charges.moving(swap.load(chunks))};
+  if (rule == SwapRule::pipelined) return {.device = execution, .load = charges.moving(chunks, swap.load(chunks))};
   if (rule == SwapRule::demand_paging)
-    return {.device = bounded(Wide{execution} + charges.moving(swap.on_demand(chunks)))};
+    return {.device = bounded(Wide{execution} + charges.moving(chunks, swap.on_demand(chunks)))};
   const JobTimes job = job_times(swap, chunks, execution, charges);
   SwappedPart part{.device = job.serial(), .lead = job.out};
   if (rule == SwapRule::serial) part.blocking = blocking.all_by(job);
@@ -126,23 +144,25 @@ SwappedPart swapped_part(const SwapCharges& swap, SwapRule rule, const SwapBlock
 
 // ---- cores ----
 
-/// What deciding on chunks takes of the service core: two decisions for each that comes, for a task of its own or in
-/// the place of another's. Under reservations the scheduler has its own time.
-std::vector<CoreLoad> service_loads(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set) {
+/// What deciding on jobs and chunks takes of the service core; a chunk comes for a task of its own or in the place of
+/// another's. Under reservations the scheduler has its own time.
+std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
-  const Wide decisions = 2 * event_cost(set.board.context_switch).count();
+  const Wide decision = event_cost(set.board.context_switch).count();
   std::vector<CoreLoad> loads;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
-    const auto chunks = static_cast<Wide>(plan.tasks[i].swap_slots.size());
     const Task& task = set.tasks.tasks[i];
-    if (chunks == 0) continue;
-    // Late jobs follow each other at once
-    const bool endless = !task.real_time() && task.on_overrun == OnOverrun::catch_up;
-    loads.push_back({set.service_core,
-                     {task.period.count(), endless ? unbounded : bounded(chunks * decisions), latest_move(task)}});
+    const Wide decisions =
+        decisions_on_job(task, set) + decisions_on_chunk * static_cast<Wide>(plan.tasks[i].swap_slots.size());
+    if (decisions == 0) continue;
+    loads.push_back(
+        {set.service_core,
+         {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision), latest_decision(task)}});
   }
-  if (rule_of(plan.swap->policy) == SwapRule::rt_swap)
-    loads.push_back({set.service_core, {longest_time, bounded(static_cast<Wide>(swap.largest()) * decisions), 0}});
+  if (plan.swap && rule_of(plan.swap->policy) == SwapRule::rt_swap) {
+    const Wide decisions = decisions_on_chunk * static_cast<Wide>(SwapCharges(plan).largest());
+    loads.push_back({set.service_core, {longest_time, bounded(decisions * decision), 0}});
+  }
   return loads;
 }
 
@@ -213,7 +233,6 @@ SwapFacts facts_of(const SwapCharges& swap, const Plan& plan) {
 void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                   const DeviceCharges& charges, const SwapBlocking& blocking) {
   named.swap = facts_of(swap, plan);
-  named.set.service = service_loads(swap, plan, set);
   if (in_operations(named.swap->rule)) named.set.background = std::max(named.set.background, blocking.once());
   if (named.swap->rule == SwapRule::rt_swap) named.background.clear();
   if (!named.uses_device()) return; // what delays the device delays nobody
@@ -256,6 +275,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   named.order = plan.order;
   named.reserved = reserved(set.tasks);
   named.set.release_jitter = set.board.release_latency.count();
+  named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
   if (pauses(set)) named.set.device_delay = longest_pause;
   const auto part_of = [&](std::size_t index) -> SwappedPart {

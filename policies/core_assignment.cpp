@@ -1,6 +1,7 @@
 #include "policies/core_assignment.hpp"
 
 #include "policies/charges.hpp"
+#include "policies/core_windows.hpp"
 #include "policies/priorities.hpp"
 
 #include <algorithm>
@@ -57,6 +58,9 @@ class Packer {
           {.period = task.period.count(), .deadline = task.deadline.count(), .before = before, .after = after});
       shares_.push_back(static_cast<double>(before + after) / static_cast<double>(task.period.count()));
     }
+    chooses_ = std::ranges::any_of(tasks_.tasks, [](const Task& task) { return task.real_time() && !task.core; });
+    place_.resize(urgency_.size());
+    for (std::size_t k = 0; k < urgency_.size(); ++k) place_[urgency_[k]] = k;
     heaviest_first_ = urgency_;
     std::ranges::stable_sort(heaviest_first_, [&](std::size_t a, std::size_t b) {
       const bool first = tasks_.tasks[a].real_time();
@@ -67,6 +71,7 @@ class Packer {
   CoreAssignment pack(const Cores& cores, Fit fit, Turn turn) {
     placed_.assign(tasks_.tasks.size(), std::nullopt);
     load_.clear();
+    packed_.clear();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
       if (tasks_.tasks[i].core) place(i, *tasks_.tasks[i].core);
     for (const std::size_t i : turn == Turn::heaviest ? heaviest_first_ : urgency_)
@@ -79,9 +84,17 @@ class Packer {
   }
 
  private:
+  /// A core with what is there: real-time tasks, the most urgent first, and how long their parts take.
+  struct Packed {
+    std::vector<std::size_t> places; // in `urgency_`
+    std::vector<Nanos> windows;
+    bool fits = true; // all of them are in time
+  };
+
   void place(std::size_t task, unsigned core) {
     placed_[task] = core;
     load_[core] += shares_[task];
+    if (chooses_ && tasks_.tasks[task].real_time()) packed_[core] = with(task, core);
   }
 
   unsigned emptiest(std::span<const unsigned> cores) {
@@ -96,7 +109,7 @@ class Packer {
          {std::pair(std::size_t{0}, cores.preferred), std::pair(cores.preferred, cores.all.size())}) {
       std::vector<unsigned> fitting;
       for (std::size_t i = from; i < to; ++i)
-        if (fits(task, cores.all[i])) fitting.push_back(cores.all[i]);
+        if ((fit != Fit::first || fitting.empty()) && fits(task, cores.all[i])) fitting.push_back(cores.all[i]);
       if (fitting.empty()) continue;
       return fit == Fit::first ? fitting.front() : fit == Fit::emptiest ? emptiest(fitting) : fullest(fitting);
     }
@@ -104,21 +117,39 @@ class Packer {
   }
 
   /// The test `core N` of the tasks that are there, and this one.
-  bool fits(std::size_t task, unsigned core) {
-    StagedSet set = base_;
-    for (const std::size_t i : urgency_)
-      if (tasks_.tasks[i].real_time() && (i == task || placed_[i] == core)) set.tasks.push_back(parts_[i]);
-    return std::ranges::all_of(core_responses(set), &FixedPoint::settled);
+  bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
+
+  /// The core with one more task, which changes nothing for those above it. Where a task is late, no more is computed.
+  Packed with(std::size_t task, unsigned core) {
+    Packed packed = packed_[core];
+    const std::size_t own = place_[task];
+    const auto at = std::ranges::lower_bound(packed.places, own) - packed.places.begin();
+    packed.places.insert(packed.places.begin() + at, own);
+    packed.windows.insert(packed.windows.begin() + at, 0);
+    std::vector<Load> loads;
+    for (std::size_t k = 0; packed.fits && k < packed.places.size(); ++k) {
+      const StagedTask& part = parts_[urgency_[packed.places[k]]];
+      if (k >= static_cast<std::size_t>(at)) {
+        const FixedPoint found = core_window(base_, part, both_parts(part), loads, packed.windows[k]);
+        packed.windows[k] = found.value;
+        packed.fits = found.settled && base_.release_jitter + found.value <= part.deadline;
+      }
+      loads.push_back(load_of_both(base_, part));
+    }
+    return packed;
   }
 
   const TaskSet& tasks_;
   const std::vector<std::size_t> urgency_;
   std::vector<std::size_t> heaviest_first_;
+  std::vector<std::size_t> place_; // by task, in `urgency_`
   StagedSet base_;
   std::vector<StagedTask> parts_; // by task, all of one core
   std::vector<double> shares_;    // of a core
   std::vector<std::optional<unsigned>> placed_;
+  bool chooses_ = false; // a core for some real-time task
   std::map<unsigned, double> load_;
+  std::map<unsigned, Packed> packed_;
 };
 
 } // namespace

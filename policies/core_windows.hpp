@@ -23,18 +23,17 @@ struct CorePart {
 }
 
 /// Longest time from a part of `task` becoming ready to its end: its own work, and whatever `higher` brings meanwhile.
+/// It is known to be no shorter than `from`.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
-                                            std::span<const Load> higher) {
+                                            std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
-  return least_fixed_point(own.work, task.deadline, [&](Nanos window) {
+  return least_fixed_point(std::max(own.work, from), task.deadline, [&](Nanos window) {
     Wide work = own.work;
+    for (const Load& load : higher) work += jobs_in(load, window) * load.cost;
+    if (regulated == set.regulated.end()) return work;
     Wide lines = own.lines;
-    for (const Load& load : higher) {
-      const Wide jobs = jobs_in(load, window);
-      work += jobs * load.cost;
-      lines += jobs * load.lines;
-    }
-    return regulated == set.regulated.end() ? work : work + stalls(*regulated, lines, own.windows);
+    for (const Load& load : higher) lines += jobs_in(load, window) * load.lines;
+    return work + stalls(*regulated, lines, own.windows);
   });
 }
 
@@ -64,21 +63,20 @@ struct CorePart {
   return loads;
 }
 
+/// What a task brings to its core; its last part becomes ready by `device_done`.
+inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
+  if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
+  loads.push_back({task.period, task.before, set.release_jitter, task.lines_before});
+  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}), task.lines_after});
+}
+
 /// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their
 /// last parts become ready.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
-  for (std::size_t j = 0; j < task; ++j) {
-    const StagedTask& other = set.tasks[j];
-    if (other.core != set.tasks[task].core) continue;
-    if (!other.uses_device()) {
-      loads.push_back(load_of_both(set, other));
-      continue;
-    }
-    loads.push_back({other.period, other.before, set.release_jitter, other.lines_before});
-    loads.push_back({other.period, other.after, std::max(bounds[j].device_done, Nanos{0}), other.lines_after});
-  }
+  for (std::size_t j = 0; j < task; ++j)
+    if (set.tasks[j].core == set.tasks[task].core) add_loads(set, set.tasks[j], bounds[j].device_done, loads);
   return loads;
 }
 

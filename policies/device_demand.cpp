@@ -5,6 +5,12 @@
 namespace rtexec::policies {
 namespace {
 
+/// Steps of a walk, after which it looks ahead.
+constexpr int patience = 16;
+
+/// No sum of demand exceeds it.
+constexpr Wide any_demand = Wide{1} << 126;
+
 /// One sound way to charge the jobs of an interval that is shorter than `below`.
 struct Way {
   struct Charge {
@@ -85,6 +91,27 @@ class DeviceDemand {
     return *least;
   }
 
+  /// At least as long as a real-time job is ever pending without a break; `unbounded` where that is not soon found.
+  Nanos busy_period() const {
+    constexpr int few_steps = 1000;
+    const Way* way = lightest();
+    if (way == nullptr) return unbounded;
+    Wide first_jobs = way->background;
+    Nanos tail = 0;
+    for (const Way::Charge& charge : way->tasks) {
+      first_jobs += charge.cost;
+      tail = std::max(tail, charge.tail);
+    }
+    const auto work_in = [&](Nanos window) {
+      Wide work = way->background;
+      for (std::size_t i = 0; i < tasks_.size(); ++i)
+        work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * way->tasks[i].cost;
+      return work;
+    };
+    const FixedPoint found = least_fixed_point(bounded(first_jobs), unbounded, work_in, few_steps);
+    return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
+  }
+
   /// h(t') <= max(h(t), demand(t) + rise) for t' < t: what blocks before it is due may be longer than what it then
   /// demands.
   Nanos rise() const {
@@ -116,6 +143,21 @@ class DeviceDemand {
   }
 
  private:
+  /// Of the ways that hold for every interval, the one that takes least of the device; null: it is overloaded.
+  const Way* lightest() const {
+    const Way* lightest = nullptr;
+    Nanos least = 0;
+    for (const Way& way : ways_) {
+      if (way.below < unbounded) continue;
+      Utilisation utilisation;
+      for (std::size_t i = 0; i < tasks_.size(); ++i) utilisation.add(way.tasks[i].cost, tasks_[i].period);
+      if (!utilisation.below_one() || (lightest != nullptr && utilisation.per_second() >= least)) continue;
+      least = utilisation.per_second();
+      lightest = &way;
+    }
+    return lightest;
+  }
+
   std::span<const DemandTask> tasks_;
   std::vector<Way> ways_;
 };
@@ -127,6 +169,21 @@ Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
     if (task.deadline < bound)
       last = std::max(last, task.deadline + (bound - 1 - task.deadline) / task.period * task.period);
   return last;
+}
+
+/// The last first deadline before `bound`; 0: there is none.
+Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
+  Nanos last = 0;
+  for (const DemandTask& task : tasks)
+    if (task.deadline < bound) last = std::max(last, task.deadline);
+  return last;
+}
+
+/// No job ends later after the begin of an interval than `busy`, whatever is due in it.
+Demand within(Demand demand, Wide busy) {
+  demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
+  demand.demand = std::min(demand.demand, busy - demand.blocking);
+  return demand;
 }
 
 /// A device part that takes longer than its own deadline needs no search.
@@ -147,13 +204,20 @@ Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos inst
   return DeviceDemand(tasks, background, background_load).at(instant);
 }
 
+Nanos busy_period(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) {
+  return DeviceDemand(tasks, background, background_load).busy_period();
+}
+
 DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background, Nanos background_load) {
   DemandAnalysis analysis{.settled = tasks.empty(), .tightest = {}, .slack = {}};
   if (tasks.empty()) return analysis;
   const auto by_deadline = [](const DemandTask& a, const DemandTask& b) { return a.deadline < b.deadline; };
   const auto [first, last] = std::ranges::minmax(tasks, by_deadline);
   const DeviceDemand device(tasks, background, background_load);
-  analysis.tightest = device.at(last.deadline);
+  const Nanos found = device.busy_period();
+  const Wide busy = found < unbounded ? Wide{found} : any_demand; // not known, it says nothing of later instants
+  const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
+  analysis.tightest = at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
   const auto top = device.horizon(analysis.tightest.slack());
   if (!top) return analysis;
@@ -163,14 +227,15 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
     analysis.slack.assign(tasks.size(), late->slack());
     return analysis;
   }
-  const Wide highest = std::max<Wide>(*top, last.deadline);
-  if (highest > unbounded) return analysis;
+  const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + analysis.tightest.slack());
+  if (highest >= unbounded) return analysis;
 
   // With s the smallest slack found so far, and h' the most that h reaches up to t, t - h(t) >= s holds from h' + s up
-  // to t: continue below.
+  // to t: continue below. Where that leads no further, the next first deadline is looked at before its turn.
   const Nanos rise = device.rise();
-  Nanos below = static_cast<Nanos>(highest) + 1;
+  Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
+  Nanos ahead = unbounded;
   for (int step = 0; step < most_steps; ++step) {
     const Nanos instant = step_before(tasks, below);
     for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -179,10 +244,13 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos backgroun
       analysis.settled = true;
       return analysis;
     }
-    const Demand here = device.at(instant);
+    const Demand here = at(instant);
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
-    const Wide highest_before = here.demand + std::max(here.blocking, rise);
-    below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + analysis.tightest.slack()));
+    const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise), busy);
+    if (step % patience == patience - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
+    // What is as tight as that is not passed over.
+    const Nanos least = std::min(analysis.tightest.slack(), ahead + 1);
+    below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;
   }
   return analysis;

@@ -18,6 +18,7 @@ struct DemandTask {
   Nanos load = 0;     // o, beside the execution of another job (overlap.hpp); 0: never
   /// By a job due later, where nothing is loaded beside others; absent: its cost
   std::optional<Nanos> blocking{};
+  Nanos jitter = 0; // of the request, after the nominal release
 };
 
 /// h(t) = demand + blocking: what the device may have to do in an interval of length t, of jobs requested and due in
@@ -44,9 +45,17 @@ struct DemandAnalysis {
 [[nodiscard]] Demand demand_at(std::span<const DemandTask> tasks, Nanos background, Nanos instant,
                                Nanos background_load = 0);
 
+/// At least as long as a real-time job is ever pending without a break; `unbounded` where that is not soon found.
+[[nodiscard]] Nanos busy_period(std::span<const DemandTask> tasks, Nanos background, Nanos background_load);
+
+/// Whether h(t) never falls as t or a deadline grows shorter: no job blocks for longer than it demands once it is due.
+[[nodiscard]] inline bool blocks_no_longer_than_it_demands(const DemandTask& task) {
+  return task.blocking.value_or(task.cost) <= task.cost;
+}
+
 /// Examines every t, walking down as in QPA (Zhang, Burns: Schedulability analysis for real-time systems with EDF
-/// scheduling, 2009), but for the smallest slack instead of its sign. `background`: the longest device part of
-/// best-effort tasks, `background_load` their longest load.
+/// scheduling, 2009), but for the smallest slack instead of its sign; h(t) is at most the longest busy period.
+/// `background`: the longest device part of best-effort tasks, `background_load` their longest load.
 [[nodiscard]] DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, Nanos background,
                                             Nanos background_load = 0);
 

@@ -100,8 +100,9 @@ struct StageBounds {
 /// deadline.
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
-/// Of task `i` alone, if the tasks above it keep their deadlines.
-[[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i);
+/// Of task `i` alone, if the tasks above it keep their deadlines; a lower estimate where it does not keep its own.
+/// `above`: the bounds of the first so many tasks, as far as they are known; more are added where they are needed.
+[[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i, std::vector<StageBounds>& above);
 
 struct EdfBounds {
   /// Of all tasks; `ready` and `device_done` are the stage deadlines of the split

@@ -46,7 +46,7 @@ struct DeviceResponseFound {
 struct CoreResponseFound {
   Nanos parts = 0;
   bool settled = true;
-  bool service = false; // moving chunks takes of this core too
+  bool service = false; // the scheduler runs on this core too
 };
 /// End to end: the stages of the limiting task.
 struct StagesFound {

@@ -32,11 +32,13 @@ std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
   const auto real_time =
       std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
+  std::vector<StageBounds> above; // of the first so many tasks; it matters which are below them, and not their order
   for (auto level = real_time; level != urgency.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {
+      above.resize(std::min(above.size(), static_cast<std::size_t>(candidate - urgency.begin())));
       std::rotate(candidate, candidate + 1, level);
       const auto position = static_cast<std::size_t>(level - urgency.begin()) - 1;
-      const StageBounds bounds = static_priority_bound(charged(urgency), position);
+      const StageBounds bounds = static_priority_bound(charged(urgency), position, above);
       return bounds.settled && bounds.done <= tasks.tasks[urgency[position]].deadline.count();
     };
     for (auto candidate = level; candidate != urgency.begin();) {

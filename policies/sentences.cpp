@@ -192,7 +192,7 @@ class Sentences {
     const auto regulated = named_->regulated.find(*finding_.core);
     return {"the CPU parts of " + task_ + ", " + in_ms(found.parts) + " with their charges, end after " +
             at_least(found.settled) + sides() + " if the device takes no time" +
-            (found.service ? ", beside what moving chunks takes of this core" : "") +
+            (found.service ? ", beside what the scheduler's decisions take of this core" : "") +
             (regulated != named_->regulated.end() ? stalls(regulated->first, regulated->second) : "")};
   }
   Words operator()(const StagesFound& found) const {

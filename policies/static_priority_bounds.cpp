@@ -115,10 +115,17 @@ std::vector<FixedPoint> core_responses(const StagedSet& set) {
   return responses;
 }
 
-StageBounds static_priority_bound(const StagedSet& set, std::size_t i) {
+StageBounds static_priority_bound(const StagedSet& set, std::size_t i, std::vector<StageBounds>& above) {
   const std::vector<Overlap> overlaps = set.overlapped();
-  std::vector<StageBounds> above;
+  std::vector<StageBounds> earliest;
   for (std::size_t j = 0; j < i; ++j) {
+    const StagedTask& task = set.tasks[j];
+    const Nanos ready = std::min(set.release_jitter + task.before, task.deadline - task.on_device());
+    earliest.push_back({.ready = ready, .device_done = std::min(ready + task.on_device(), task.deadline - task.after)});
+  }
+  const StageBounds least = bounds_of(set, overlaps, i, earliest);
+  if (!least.settled || least.done > set.tasks[i].deadline) return least;
+  for (std::size_t j = above.size(); j < i; ++j) {
     StageBounds bounds = bounds_of(set, overlaps, j, above);
     const Nanos deadline = set.tasks[j].deadline;
     if (!bounds.settled || bounds.done > deadline)
@@ -129,7 +136,7 @@ StageBounds static_priority_bound(const StagedSet& set, std::size_t i) {
                 .settled = true};
     above.push_back(bounds);
   }
-  return bounds_of(set, overlaps, i, above);
+  return bounds_of(set, overlaps, i, std::span(above).first(i));
 }
 
 std::vector<StageBounds> static_priority_bounds(const StagedSet& set) {

@@ -73,17 +73,16 @@ std::uint32_t chunks_of(Bytes volume, Bytes chunk) {
 }
 
 /// What CPU parts leave of a deadline.
-Nanos device_deadline(const Task& task, const Board& board, Nanos execution) {
+Nanos device_deadline(const Task& task, const Board& board) {
   const Duration parts = task.wcet->before + task.wcet->after + 4 * board.context_switch + board.release_latency;
-  return std::max({Nanos{1}, execution, (task.deadline - parts).count()});
+  return std::max(Nanos{1}, (task.deadline - parts).count());
 }
 
 DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t index) {
   const Task& task = set.tasks.tasks[index];
-  const Nanos execution = (task.wcet->device + 2 * set.board.dispatch).count();
   DeviceTask result{.period = task.period.count(),
-                    .deadline = device_deadline(task, set.board, execution),
-                    .execution = execution,
+                    .deadline = device_deadline(task, set.board),
+                    .execution = (task.wcet->device + 2 * set.board.dispatch).count(),
                     .real_time = task.real_time()};
   if (!plan.swap) return result;
   const std::vector<SwapSlot> slots = candidates_of(plan, plan.tasks[index], set.tasks.swap.candidates);

@@ -77,9 +77,11 @@ Status HostDevice::digest(const std::byte* at, Bytes size, Digest& result) noexc
 
 Result<> HostDevice::pin(std::byte* begin, Bytes size) {
   if (auto possible = pinned_.check({begin, size.count}); !possible) return possible;
-  if (sys().mlock(begin, size.count) != 0)
-    return call_failed("page-locking " + readable(size) + " of host memory", errno,
+  if (sys().mlock(begin, size.count) != 0) {
+    const int error = errno;
+    return call_failed("page-locking " + readable(size) + " of host memory", error,
                        memory_lock_advice("all that is locked at once"));
+  }
   pinned_.add({begin, size.count});
   return {};
 }

@@ -1,35 +1,102 @@
 #include "hal/core_claim.hpp"
 
-#include <algorithm>
+#include "config/process.hpp"
+#include "hal/linux/lock_file.hpp"
+
 #include <cerrno>
-#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <fstream>
+#include <optional>
 #include <string>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rtexec::hal {
 
-Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores) {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path lock_of(const fs::path& folder, unsigned core) { return folder / ("core-" + std::to_string(core)); }
+fs::path holder_of(const fs::path& folder, unsigned core) {
+  return folder / ("core-" + std::to_string(core) + ".holder");
+}
+
+/// Who holds a core: what the file beside its lock says.
+struct Holder {
+  config::Process process;
+  uid_t user = 0; // whose file it is
+
+  static std::optional<Holder> read(const fs::path& file) {
+    Holder holder;
+    struct stat status {};
+    std::ifstream text(file);
+    if (!(text >> holder.process.number >> holder.process.start >> holder.process.name_space) ||
+        ::lstat(file.c_str(), &status) != 0)
+      return std::nullopt;
+    holder.user = status.st_uid;
+    return holder;
+  }
+  [[nodiscard]] std::string text() const {
+    return "process " + std::to_string(process.number) + (process.of_this_namespace() ? "" : " of another container") +
+           " of user " + std::to_string(user);
+  }
+};
+
+Result<> tell_holder(const fs::path& file) {
+  const FileDescriptor open(
+      sys().create(file.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH));
+  const auto self = config::Process::self();
+  const std::string text =
+      std::to_string(self.number) + " " + std::to_string(self.start) + " " + std::to_string(self.name_space) + "\n";
+  if (open.number() < 0 || ::fchmod(open.number(), 0644) != 0 ||
+      sys().write(open.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return call_failed("claiming a core: writing " + file.string(), errno);
+  return {};
+}
+
+} // namespace
+
+ClaimFolders ClaimFolders::of_this_user() {
+  if (::geteuid() == 0) return {.own = lock_folder, .of_root = {}};
+  return {.own = "/dev/shm/rtexec-" + std::to_string(::geteuid()), .of_root = lock_folder};
+}
+
+CoreClaim::Held::~Held() {
+  if (!holder_.empty()) sys().unlink(holder_.c_str()); // before the lock goes
+}
+
+Result<CoreClaim> CoreClaim::take(std::span<const unsigned> cores, const ClaimFolders& folders) {
   CoreClaim claim;
-  std::string held_by_others;
+  std::string who, held_by_others;
+  const auto note = [&](unsigned core, const std::optional<Holder>& holder) {
+    held_by_others += (held_by_others.empty() ? "" : ", ") + std::to_string(core);
+    if (who.empty() && holder && holder->process.alive()) who = ", " + holder->text() + ",";
+  };
+  if (!cores.empty())
+    if (const auto made = make_lock_folder(folders.own); !made) return Unexpected(made.error());
   for (const unsigned core : cores) {
-    FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (socket.number() < 0) return call_failed("claiming core " + std::to_string(core) + ": socket", errno);
-    // A name that begins with a zero byte is no file: the kernel forgets it with its last user.
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-    const std::string name = "rtexec-core-" + std::to_string(core);
-    std::ranges::copy(name, address.sun_path + 1);
-    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    if (::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0) {
-      if (errno != EADDRINUSE) return call_failed("claiming core " + std::to_string(core) + ": bind", errno);
-      held_by_others += (held_by_others.empty() ? "" : ", ") + std::to_string(core);
+    if (!folders.of_root.empty())
+      if (const auto root = Holder::read(holder_of(folders.of_root, core));
+          root && root->user == 0 && root->process.alive()) {
+        note(core, root);
+        continue;
+      }
+    const fs::path file = lock_of(folders.own, core), holder = holder_of(folders.own, core);
+    auto lock = lock_file(file);
+    if (!lock) return Unexpected(lock.error());
+    if (!*lock) {
+      note(core, Holder::read(holder));
+      continue;
     }
-    claim.held_.push_back(std::move(socket));
+    claim.held_.emplace_back(std::move(**lock), holder);
+    if (const auto told = tell_holder(holder); !told) return Unexpected(told.error());
   }
   if (!held_by_others.empty())
-    return fail(Errc::refused,
-                "another run of rtexec uses core " + held_by_others +
-                    ": neither would keep its promise.\nWait for it to end, or give the runs cores of their own.");
+    return fail(Errc::refused, "another run of rtexec" + who + " uses core " + held_by_others +
+                                   ": neither would keep its promise.\nWait for it to end, or give the runs cores of "
+                                   "their own.");
   return claim;
 }
 

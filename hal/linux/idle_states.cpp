@@ -1,5 +1,6 @@
 #include "hal/idle_states.hpp"
 
+#include "hal/linux/advice.hpp"
 #include "hal/system.hpp"
 
 #include <cerrno>
@@ -22,11 +23,12 @@ Result<ShallowIdle> ShallowIdle::hold() {
   ShallowIdle held;
   held.file_ = FileDescriptor(sys().open(control, O_RDWR | O_CLOEXEC));
   const int file = held.file_.number();
-  if (file < 0 && (errno == ENOENT || errno == ENODEV || errno == ENXIO))
+  const int error = errno;
+  if (file < 0 && (error == ENOENT || error == ENODEV || error == ENXIO))
     return fail(Errc::unsupported, std::string(control) + " does not exist");
   if (file < 0)
-    return call_failed(std::string("keeping cores out of deep idle states: opening ") + control, errno,
-                       "run as root, or give this user access to the file (a udev rule)");
+    return call_failed(std::string("keeping cores out of deep idle states: opening ") + control, error,
+                       idle_states_advice());
   const std::int32_t wanted = 0;
   if (sys().write(file, &wanted, sizeof wanted) != sizeof wanted)
     return call_failed(std::string("keeping cores out of deep idle states: writing ") + control, errno);

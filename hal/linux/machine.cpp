@@ -1,6 +1,7 @@
 #include "hal/machine.hpp"
 
 #include "config/text.hpp"
+#include "hal/linux/advice.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
@@ -47,6 +48,19 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 std::optional<std::uint64_t> stat_field(std::string_view stat, std::size_t number) {
   const auto fields = split(stat.substr(std::min(stat.rfind(')') + 1, stat.size())), ' '); // the first is empty
   return number - 2 < fields.size() ? config::number<std::uint64_t>(fields[number - 2]) : std::nullopt;
+}
+
+/// None where the text is no list.
+std::vector<unsigned> cores_in(const std::string& text) {
+  return parse_core_list(text).value_or(std::vector<unsigned>{});
+}
+
+std::vector<unsigned> all_cores(const Machine& machine) {
+  return cores_in(machine.read("/sys/devices/system/cpu/online").value_or("0"));
+}
+
+std::vector<unsigned> allowed_cores(const Machine& machine) {
+  return cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
 }
 
 } // namespace
@@ -98,13 +112,18 @@ std::optional<std::string> field(std::string_view text, std::string_view key) {
 Machine::Machine(std::filesystem::path root) : root_(std::move(root)) {}
 
 std::vector<unsigned> Machine::online_cores() const {
-  const auto cores_in = [](const std::string& text) { return parse_core_list(text).value_or(std::vector<unsigned>{}); };
-  const auto online = cores_in(read("/sys/devices/system/cpu/online").value_or("0"));
-  const auto allowed = cores_in(field(read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));
+  const auto online = all_cores(*this), allowed = allowed_cores(*this);
   std::vector<unsigned> usable;
   std::ranges::set_intersection(online, allowed, std::back_inserter(usable));
   if (!usable.empty()) return usable;
   return online.empty() ? std::vector<unsigned>{0} : online;
+}
+
+std::vector<unsigned> Machine::withheld_cores() const {
+  const auto online = all_cores(*this), usable = online_cores();
+  std::vector<unsigned> withheld;
+  std::ranges::set_difference(online, usable, std::back_inserter(withheld));
+  return withheld;
 }
 
 Result<std::string> Machine::read(const std::filesystem::path& path) const {
@@ -141,11 +160,6 @@ long Machine::page_faults(int kernel_id) const {
   return static_cast<long>(stat_field(*stat, 10).value_or(0) + stat_field(*stat, 12).value_or(0));
 }
 
-std::optional<std::uint64_t> Machine::start_of(unsigned process) const {
-  const auto stat = read("/proc/" + std::to_string(process) + "/stat");
-  return stat ? stat_field(*stat, 22) : std::nullopt;
-}
-
 Result<> Machine::write(const std::filesystem::path& path, std::string_view value) const {
   if (auto sent = send(path, value); !sent) return sent;
   const auto found = read(path);
@@ -172,7 +186,8 @@ Result<FrequencyLock> Machine::lock_frequency(std::span<const unsigned> cores) c
     if (*before == "performance") continue;
     lock.before_.push_back({under_root(folder / "scaling_governor"), *before});
     if (const auto written = write(folder / "scaling_governor", "performance"); !written)
-      return Unexpected(written.error());
+      return fail(written.error().code,
+                  written.error().what.substr(0, written.error().what.find('\n')) + '\n' + frequency_advice());
   }
   return lock;
 }

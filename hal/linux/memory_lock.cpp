@@ -29,8 +29,10 @@ Result<> check_fresh_mapping() {
 } // namespace
 
 Result<> lock_memory() {
-  if (sys().mlockall(MCL_CURRENT | MCL_FUTURE) != 0)
-    return call_failed("locking the memory of the process", errno, memory_lock_advice());
+  if (sys().mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    const int error = errno;
+    return call_failed("locking the memory of the process", error, memory_lock_advice());
+  }
   const auto status = Machine().read("/proc/self/status");
   if (!status) return Unexpected(status.error());
   const auto locked = field(*status, "VmLck:");

@@ -7,6 +7,8 @@
 // lasts.
 #include "hal/linux/partition.hpp"
 
+#include "hal/linux/advice.hpp"
+#include "hal/linux/lock_file.hpp"
 #include "hal/resources.hpp"
 #include "hal/system.hpp"
 
@@ -51,6 +53,8 @@ class Cpusets final : public CpusetPartition {
   Cpusets(const Cpusets&) = delete;
   Cpusets& operator=(const Cpusets&) = delete;
 
+  /// Until it is destroyed, no other process makes a partition or takes this one for left over.
+  void hold(FileDescriptor lock) { lock_ = std::move(lock); }
   Result<> build() { return mount_.version == 1 ? build_v1() : build_v2(); }
 
   Result<> add(int kernel_id, unsigned core) override {
@@ -76,6 +80,16 @@ class Cpusets final : public CpusetPartition {
       if (auto undone = step(); !undone && outcome) outcome = undone;
     }
     return outcome;
+  }
+
+  /// What a killed process found is not known: load is balanced as is the kernel's default.
+  Result<bool> clear() {
+    home_ = mount_.top;
+    auto left_over = clear_left_over();
+    if (!left_over || !*left_over || mount_.version != 1) return left_over;
+    if (auto balanced = machine_.write(mount_.top / "cpuset.sched_load_balance", "1"); !balanced)
+      return Unexpected(balanced.error());
+    return true;
   }
 
  private:
@@ -194,8 +208,7 @@ class Cpusets final : public CpusetPartition {
 
   Result<> make(const fs::path& where) {
     if (sys().mkdir(machine_.under_root(where).c_str(), 0755) != 0) {
-      return call_failed("making " + where.string(), errno,
-                         "Needs root, and a cgroup file system that is mounted read-write.");
+      return call_failed("making " + where.string(), errno, partition_advice());
     }
     undo_.push_back([this, where] { return remove(where); });
     return {};
@@ -226,7 +239,17 @@ class Cpusets final : public CpusetPartition {
   std::vector<unsigned> cores_;
   fs::path home_; // where threads go back to
   std::vector<std::function<Result<>()>> undo_;
+  FileDescriptor lock_;
 };
+
+/// Root's, under which a partition is made and kept; nothing where another process holds it. An error where there can
+/// be none: a machine without /run, another user.
+Result<std::optional<FileDescriptor>> partition_lock(const Machine& machine) {
+  const fs::path folder = machine.under_root(lock_folder);
+  if (!fs::is_directory(folder.parent_path())) return fail(Errc::unsupported, "there is no /run for locks");
+  if (const auto made = make_lock_folder(folder); !made) return Unexpected(made.error());
+  return lock_file(folder / "partition");
+}
 
 } // namespace
 
@@ -251,9 +274,22 @@ Result<CpusetMount> find_cpusets(const Machine& machine) {
 Result<std::unique_ptr<CpusetPartition>> Machine::partition(const std::vector<unsigned>& cores) const {
   auto mount = find_cpusets(*this);
   if (!mount) return Unexpected(mount.error());
+  auto lock = partition_lock(*this);
+  if (lock && !*lock)
+    return fail(Errc::refused, "Another run has a partition: one is made at a time.\nWait for it to end.");
   auto cpusets = std::make_unique<Cpusets>(*this, std::move(*mount), cores);
+  if (lock) cpusets->hold(std::move(**lock));
   if (auto built = cpusets->build(); !built) return Unexpected(built.error());
   return cpusets;
+}
+
+Result<bool> Machine::clear_left_over_partition() const {
+  auto mount = find_cpusets(*this);
+  if (!mount) return false;
+  auto lock = partition_lock(*this);
+  if (!lock || !*lock) return false;
+  Cpusets cpusets(*this, std::move(*mount), {});
+  return cpusets.clear();
 }
 
 } // namespace rtexec::hal

@@ -1,4 +1,4 @@
-// The parts of Machine::probe(): what is read from files, and what is tried.
+// The parts of Machine::probe(): what is read from files, and what is tried; and how findings are made.
 #pragma once
 
 #include "hal/machine.hpp"
@@ -11,14 +11,26 @@ namespace rtexec::hal {
 [[nodiscard]] inline Finding ok(std::string subject, std::string state) {
   return {std::move(subject), Finding::Grade::ok, std::move(state), {}};
 }
-[[nodiscard]] inline Finding note(std::string subject, std::string state, std::string advice) {
-  return {std::move(subject), Finding::Grade::note, std::move(state), std::move(advice)};
+[[nodiscard]] inline Finding note(std::string subject, std::string state, std::string advice, std::string brief = {}) {
+  return {std::move(subject), Finding::Grade::note, std::move(state), std::move(advice), std::move(brief)};
+}
+[[nodiscard]] inline Finding unknown(std::string subject, std::string state, std::string advice,
+                                     std::string brief = {}) {
+  return {std::move(subject), Finding::Grade::unknown, std::move(state), std::move(advice), std::move(brief)};
 }
 [[nodiscard]] inline Finding missing(std::string subject, std::string state, std::string advice) {
   return {std::move(subject), Finding::Grade::missing, std::move(state), std::move(advice)};
 }
 
-[[nodiscard]] std::vector<Finding> findings_by_trying(const Machine& machine);
+/// A refusal's first line is the state, the others are the advice.
+[[nodiscard]] inline Finding refused(std::string subject, const Error& error) {
+  const auto line = error.what.find('\n');
+  return missing(std::move(subject), error.what.substr(0, line),
+                 line == error.what.npos ? "" : error.what.substr(line + 1));
+}
+
+[[nodiscard]] Finding memory_lock();
+[[nodiscard]] std::vector<Finding> findings_by_trying();
 [[nodiscard]] std::vector<Finding> findings_by_reading(const Machine& machine);
 
 } // namespace rtexec::hal

@@ -1,8 +1,12 @@
 #include "hal/linux/partition.hpp"
 #include "hal/linux/probe.hpp"
 
+#include "hal/resources.hpp"
+#include "hal/system.hpp"
+
 #include <algorithm>
 #include <array>
+#include <fcntl.h>
 #include <span>
 #include <sstream>
 
@@ -28,7 +32,8 @@ Finding rt_throttling(const Machine& machine) {
               *runtime + " us of every " + *period +
                   " us for real-time threads; SCHED_DEADLINE is admitted within the same share",
               "sysctl -w kernel.sched_rt_runtime_us=-1 lifts it; a real-time thread that never sleeps then keeps its "
-              "core for good.");
+              "core for good.",
+              "real-time throttling");
 }
 
 bool kernel_has_fair_server(const Machine& machine) {
@@ -41,6 +46,7 @@ bool kernel_has_fair_server(const Machine& machine) {
 
 Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) {
   const char* subject = "fair server";
+  const char* brief = "the kernel's fair server";
   std::string taxed;
   bool found = false;
   for (const unsigned core : cores) {
@@ -53,11 +59,11 @@ Finding fair_server_of(std::span<const unsigned> cores, const Machine& machine) 
   if (found && taxed.empty()) return ok(subject, "off");
   if (found) {
     return note(subject, "ordinary threads may take from SCHED_FIFO, each period: " + taxed,
-                "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for the cores of real-time tasks.");
+                "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for the cores of real-time tasks.", brief);
   }
   if (!kernel_has_fair_server(machine)) return ok(subject, "not in this kernel (since 6.12)");
-  return note(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
-              std::string("As root: ") + mount_debugfs + ", and probe again.");
+  return unknown(subject, "cannot be read; by default it takes 50 ms of every second from SCHED_FIFO on a busy core",
+                 std::string("As root: ") + mount_debugfs + ", and probe again.", brief);
 }
 
 Finding fair_server(const Machine& machine) { return fair_server_of(machine.online_cores(), machine); }
@@ -73,6 +79,7 @@ Finding preemption(const Machine& machine) {
   const char* subject = "preemption";
   if (machine.read("/sys/kernel/realtime").value_or("0") == "1") return ok(subject, "PREEMPT_RT");
   const char* advice = "A PREEMPT_RT kernel bounds latencies (Debian: linux-image-rt-amd64 or -arm64).";
+  const char* brief = "a kernel without PREEMPT_RT";
   const auto model = machine.read("/sys/kernel/debug/sched/preempt");
   if (model) {
     const std::string in_force = chosen(*model);
@@ -80,7 +87,8 @@ Finding preemption(const Machine& machine) {
                 in_force == "full"
                     ? advice
                     : std::string(advice) +
-                          " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full.");
+                          " Until then: echo full > /sys/kernel/debug/sched/preempt, or boot with preempt=full.",
+                brief);
   }
   const std::string version = machine.read("/proc/version").value_or("");
   const auto flavour = version.find("PREEMPT");
@@ -89,7 +97,7 @@ Finding preemption(const Machine& machine) {
   return note(
       subject,
       state == "PREEMPT_DYNAMIC" ? state + " (the model in force cannot be read: " + mount_debugfs + ")" : state,
-      std::string(advice) + " Until then: boot with preempt=full.");
+      std::string(advice) + " Until then: boot with preempt=full.", brief);
 }
 
 Finding isolated_cores(const Machine& machine) {
@@ -100,12 +108,14 @@ Finding isolated_cores(const Machine& machine) {
       "isolated: " + (isolated.empty() ? "none" : isolated) + "; tickless: " + (is_tickless ? tickless : "none");
   if (!isolated.empty() && is_tickless) return ok("isolated cores", state);
   auto cores = machine.online_cores();
-  if (cores.size() < 2) return note("isolated cores", state, "A single core cannot be isolated.");
+  const char* brief = "cores that are not isolated";
+  if (cores.size() < 2) return note("isolated cores", state, "A single core cannot be isolated.", brief);
   cores.erase(cores.begin());
   const std::string list = core_list(cores);
   return note("isolated cores", state,
               "Boot with isolcpus=managed_irq,domain," + list + " nohz_full=" + list + " rcu_nocbs=" + list +
-                  " to keep other work off the cores of real-time tasks.");
+                  " to keep other work off the cores of real-time tasks.",
+              brief);
 }
 
 Finding frequency(const Machine& machine) {
@@ -120,8 +130,8 @@ Finding frequency(const Machine& machine) {
       others += (others.empty() ? "core " : ", core ") + std::to_string(core) + ": " + *governor;
   }
   if (!found)
-    return note("frequency", "no cpufreq here: firmware or a hypervisor decides",
-                "Fix the frequency in the firmware or on the host, where it matters.");
+    return unknown("frequency", "no cpufreq here: firmware or a hypervisor decides",
+                   "Fix the frequency in the firmware or on the host, where it matters.", "the cores' frequency");
   if (others.empty()) return ok("frequency", "governor performance on every core");
   return note("frequency", others,
               "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor (as root), else WCETs vary "
@@ -137,10 +147,10 @@ Finding cpusets(const Machine& machine) {
   const bool unbalanced =
       mount->version == 1 && machine.read(mount->top / "cpuset.sched_load_balance").value_or("1") == "0";
   if (!unbalanced) return ok("cpusets", state);
-  return note("cpusets",
-              state + "; the top does not balance load: a partition is in force, or was left by a killed process",
-              "If none is in use: rmdir " + (mount->top / "rtexec-*").string() + "; echo 1 > " +
-                  (mount->top / "cpuset.sched_load_balance").string());
+  return note(
+      "cpusets", state + "; the top does not balance load: a partition is in force, or was left by a killed process",
+      "The next run clears what a killed one left. By hand, if none is in use: rmdir " +
+          (mount->top / "rtexec-*").string() + "; echo 1 > " + (mount->top / "cpuset.sched_load_balance").string());
 }
 
 Finding swap(const Machine& machine) {
@@ -169,7 +179,8 @@ Finding smt(const Machine& machine) {
   std::string state = "on; siblings:";
   for (const auto& group : groups) state += " {" + group + "}";
   return note("SMT", state,
-              "echo off > /sys/devices/system/cpu/smt/control, or leave the siblings of real-time cores idle.");
+              "echo off > /sys/devices/system/cpu/smt/control, or leave the siblings of real-time cores idle.",
+              "work on SMT siblings");
 }
 
 Finding clock_source(const Machine& machine) {
@@ -182,12 +193,46 @@ Finding clock_source(const Machine& machine) {
               "tsc=reliable where the TSC is sound.");
 }
 
-Finding hypervisor(const Machine& machine) {
+/// How long the host kept the cores from this machine since it started, all cores together.
+std::optional<Duration> stolen(const Machine& machine) {
+  std::istringstream line(field(machine.read("/proc/stat").value_or(""), "cpu ").value_or(""));
+  std::int64_t ticks = 0;
+  for (int column = 0; column < 8; ++column) // user nice system idle iowait irq softirq steal
+    if (!(line >> ticks)) return std::nullopt;
+  return std::chrono::milliseconds(ticks * 10); // ticks of USER_HZ, 100 a second everywhere
+}
+
+bool virtual_machine(const Machine& machine) {
   const std::string cpuinfo = machine.read("/proc/cpuinfo").value_or("");
   const std::string flags = " " + field(cpuinfo, "flags").value_or("") + " ";
-  if (flags.find(" hypervisor ") == flags.npos) return ok("hypervisor", "none shows");
-  return note("hypervisor", "this is a virtual machine: the host may stop it for milliseconds",
-              "Pin the virtual cores on the host, or measure on the board itself.");
+  return flags.find(" hypervisor ") != flags.npos;
+}
+
+Finding hypervisor(const Machine& machine) {
+  if (!virtual_machine(machine)) return ok("hypervisor", "none shows");
+  const auto taken = stolen(machine);
+  const std::string steal = taken ? ", which took " + readable(*taken) + " so far" : "";
+  return note("hypervisor", "this is a virtual machine: the host may stop it for milliseconds" + steal,
+              "Pin the virtual cores on the host, or measure on the board itself.",
+              "a virtual machine's host" + (taken ? " (took " + readable(*taken) + " so far)" : ""));
+}
+
+/// Firmware that stops all cores of x86 without the kernel's knowledge; MSR_SMI_COUNT counts how often.
+Finding system_management(const Machine& machine) {
+  const char* subject = "SMIs";
+  const std::string vendor = field(machine.read("/proc/cpuinfo").value_or(""), "vendor_id").value_or("");
+  if (virtual_machine(machine)) return ok(subject, "the host's, if any");
+  if (vendor.find("GenuineIntel") == vendor.npos) return ok(subject, "no core here counts any");
+  constexpr off_t smi_count = 0x34;
+  const FileDescriptor file(sys().open(machine.under_root("/dev/cpu/0/msr").c_str(), O_RDONLY | O_CLOEXEC));
+  std::uint64_t count = 0;
+  if (file.number() < 0 || sys().pread(file.number(), &count, sizeof count, smi_count) != sizeof count)
+    return unknown(subject, "cannot be read: the firmware may stop all cores, and nothing tells",
+                   "As root: modprobe msr, and probe again.", "SMIs of the firmware");
+  if (count == 0) return ok(subject, "none since the start");
+  return note(subject, std::to_string(count) + " since the start: the firmware stops all cores",
+              "Turn off power capping, USB legacy support and the like in the firmware's setup.",
+              "SMIs of the firmware (" + std::to_string(count) + " so far)");
 }
 
 } // namespace
@@ -195,9 +240,20 @@ Finding hypervisor(const Machine& machine) {
 std::vector<Finding> findings_by_reading(const Machine& machine) {
   std::vector<Finding> findings;
   for (const auto look : {cores, rt_throttling, fair_server, preemption, isolated_cores, frequency, cpusets, swap,
-                          transparent_hugepages, smt, clock_source, hypervisor}) {
+                          transparent_hugepages, smt, clock_source, hypervisor, system_management}) {
     findings.push_back(look(machine));
   }
+  return findings;
+}
+
+Finding Machine::memory_lock() const { return hal::memory_lock(); }
+
+std::vector<Finding> Machine::disturbances() const {
+  std::vector<Finding> findings;
+  for (const auto look :
+       {hypervisor, system_management, rt_throttling, fair_server, preemption, isolated_cores, frequency, smt})
+    if (Finding found = look(*this); found.grade == Finding::Grade::ok || !found.brief.empty())
+      findings.push_back(std::move(found));
   return findings;
 }
 
@@ -206,7 +262,7 @@ std::vector<Finding> Machine::real_time_limits(unsigned core) const {
 }
 
 std::vector<Finding> Machine::probe() const {
-  auto findings = findings_by_trying(*this);
+  auto findings = findings_by_trying();
   for (auto& finding : findings_by_reading(*this)) findings.push_back(std::move(finding));
   return findings;
 }

@@ -1,11 +1,12 @@
+#include "hal/idle_states.hpp"
 #include "hal/linux/advice.hpp"
 #include "hal/linux/probe.hpp"
 #include "hal/resources.hpp"
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <linux/capability.h>
 #include <linux/io_uring.h>
 #include <linux/perf_event.h>
 #include <sstream>
@@ -17,13 +18,6 @@
 
 namespace rtexec::hal {
 namespace {
-
-/// A refusal's first line is the state, the others are the advice.
-Finding refused(std::string subject, const Error& error) {
-  const auto line = error.what.find('\n');
-  return missing(std::move(subject), error.what.substr(0, line),
-                 line == error.what.npos ? "" : error.what.substr(line + 1));
-}
 
 Finding fifo() {
   ThreadSettings settings;
@@ -42,26 +36,9 @@ Finding deadline() {
   return thread ? ok("SCHED_DEADLINE", "allowed") : refused("SCHED_DEADLINE", thread.error());
 }
 
-bool has_capability(const Machine& machine, unsigned number) {
-  const std::string text = field(machine.read("/proc/self/status").value_or(""), "CapEff:").value_or("");
-  std::uint64_t mask = 0;
-  std::from_chars(text.data(), text.data() + text.size(), mask, 16);
-  return (mask >> number & 1) != 0;
-}
-
 bool can_lock_a_page() {
   const auto page = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the probe of locked memory");
   return page && sys().mlock(page->base(), page->size().count) == 0; // unlocked when it is unmapped
-}
-
-Finding memory_lock(const Machine& machine) {
-  constexpr unsigned ipc_lock = 14;
-  rlimit limit{};
-  const bool unlimited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
-  if (!can_lock_a_page()) return missing("memory lock", "locking a page is refused", memory_lock_advice());
-  if (has_capability(machine, ipc_lock)) return ok("memory lock", "allowed without limit (CAP_IPC_LOCK)");
-  if (unlimited) return ok("memory lock", "allowed without limit (RLIMIT_MEMLOCK)");
-  return missing("memory lock", "limited to " + readable(Bytes{limit.rlim_cur}), memory_lock_advice());
 }
 
 struct Counted {
@@ -87,22 +64,19 @@ Counted count_event(std::uint32_t type, std::uint64_t config) {
   return counted;
 }
 
-std::string perf_advice(const Machine& machine, int error) {
+std::string perf_advice(int error) {
   if (error == ENOENT || error == EOPNOTSUPP)
     return "The core shows no counter (a virtual machine without a PMU?): nothing counts its memory traffic, and "
            "budgets of memory bandwidth are in force only by an "
            "event that [bandwidth] event names and that counts here, such as page-faults, a stand-in.";
-  return "Needs CAP_PERFMON, or kernel.perf_event_paranoid at most 1 (now " +
-         machine.read("/proc/sys/kernel/perf_event_paranoid").value_or("absent") +
-         "); containers also block perf_event_open by seccomp.";
+  return counter_advice(1);
 }
 
-Finding hardware_counters(const Machine& machine) {
+Finding hardware_counters() {
   const char* subject = "hardware counters";
   const Counted instructions = count_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
   if (instructions.error != 0)
-    return note(subject, "cannot be opened: " + errno_text(instructions.error),
-                perf_advice(machine, instructions.error));
+    return note(subject, "cannot be opened: " + errno_text(instructions.error), perf_advice(instructions.error));
   const std::string state =
       std::to_string(instructions.count) + " instructions counted over a loop of at least 1000000";
   if (instructions.count >= 1'000'000) return ok(subject, state);
@@ -110,13 +84,20 @@ Finding hardware_counters(const Machine& machine) {
               "Another user may hold the PMU (the NMI watchdog: kernel.nmi_watchdog=0), or an emulator has none.");
 }
 
-Finding software_counters(const Machine& machine) {
+Finding software_counters() {
   const Counted clock = count_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
   if (clock.error != 0)
-    return note("software counters", "cannot be opened: " + errno_text(clock.error), perf_advice(machine, clock.error));
+    return note("software counters", "cannot be opened: " + errno_text(clock.error), perf_advice(clock.error));
   if (clock.count == 0)
     return note("software counters", "open, but do not count", "Run without the sandbox that emulates them.");
   return ok("software counters", "open and count");
+}
+
+Finding idle_states() {
+  const char* subject = "idle states";
+  const auto held = ShallowIdle::hold();
+  if (held) return ok(subject, "deep ones can be held off");
+  return held.error().code == Errc::unsupported ? ok(subject, held.error().what) : refused(subject, held.error());
 }
 
 Finding io_uring() {
@@ -158,13 +139,23 @@ Finding lttng() {
 
 } // namespace
 
-std::vector<Finding> findings_by_trying(const Machine& machine) {
+Finding memory_lock() {
+  rlimit limit{};
+  const bool unlimited = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+  if (!can_lock_a_page()) return missing("memory lock", "locking a page is refused", memory_lock_advice());
+  if (has_capability(CAP_IPC_LOCK)) return ok("memory lock", "allowed without limit (CAP_IPC_LOCK)");
+  if (unlimited) return ok("memory lock", "allowed without limit (RLIMIT_MEMLOCK)");
+  return missing("memory lock", "limited to " + readable(Bytes{limit.rlim_cur}), memory_lock_advice());
+}
+
+std::vector<Finding> findings_by_trying() {
   return {fifo(),
           deadline(),
-          memory_lock(machine),
+          memory_lock(),
+          idle_states(),
           timer_resolution(),
-          hardware_counters(machine),
-          software_counters(machine),
+          hardware_counters(),
+          software_counters(),
           io_uring(),
           lttng()};
 }

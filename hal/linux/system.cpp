@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -66,6 +67,7 @@ constexpr System real{
     .pwrite = [](int file, const void* from, std::size_t size,
                  off_t offset) { return ::pwrite(file, from, size, offset); },
     .set_status_flags = [](int file, int flags) { return ::fcntl(file, F_SETFL, flags); },
+    .flock = [](int file, int operation) { return ::flock(file, operation); },
     .unlink = [](const char* path) { return ::unlink(path); },
     .close = [](int file) { return ::close(file); },
     .mkdir = [](const char* path, mode_t mode) { return ::mkdir(path, mode); },

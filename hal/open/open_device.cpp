@@ -2,22 +2,10 @@
 
 #include "hal/cuda/cuda_device.hpp"
 #include "hal/host/host_device.hpp"
-
-#include <charconv>
+#include "hal/open/available_memory.hpp"
 
 namespace rtexec::hal {
 namespace {
-
-Result<Bytes> available_memory(const Machine& machine) {
-  const auto meminfo = machine.read("/proc/meminfo");
-  if (!meminfo) return Unexpected(meminfo.error());
-  const std::string text = field(*meminfo, "MemAvailable:").value_or("");
-  std::uint64_t kib = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), kib).ec != std::errc()) {
-    return fail(Errc::unsupported, "/proc/meminfo has no MemAvailable: the kernel is older than 3.14.");
-  }
-  return Bytes{kib * 1024};
-}
 
 Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Machine& machine) {
   const auto available = available_memory(machine);

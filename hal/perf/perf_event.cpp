@@ -1,5 +1,6 @@
 #include "hal/perf/perf_event.hpp"
 
+#include "hal/linux/advice.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
@@ -33,11 +34,7 @@ Unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> cor
   const std::string what = "counting " + event.name + (core ? " on core " + std::to_string(*core) : " of a thread");
   switch (error) {
   case EACCES:
-  case EPERM:
-    return call_failed(what, error,
-                       "Needs root, CAP_PERFMON, or kernel.perf_event_paranoid of at most " +
-                           std::string(core ? "0" : "2") +
-                           " (`sysctl kernel.perf_event_paranoid`); containers also block perf_event_open by seccomp.");
+  case EPERM: return call_failed(what, error, counter_advice(core ? 0 : 2));
   case ENOENT:
   case EOPNOTSUPP:
   case ENXIO:

@@ -282,4 +282,9 @@ Result<std::unique_ptr<BackingStore>> open_file_store(Device& device, std::size_
   return store;
 }
 
+Result<> try_file_store(const std::filesystem::path& file, Bytes size) {
+  const auto made = make_file(file, size);
+  return made ? Result<>() : Unexpected(made.error());
+}
+
 } // namespace rtexec::hal

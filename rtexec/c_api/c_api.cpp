@@ -132,7 +132,7 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   return result;
 }
 
-rtexec_plan handle_of(const Plan& plan) { return {plan, to_json(plan).dump(2)}; }
+rtexec_plan handle_of(const ResolvedSet& set, const Plan& plan) { return {plan, to_json(set, plan).dump(2)}; }
 
 void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
   if (options.jobs == 0) give_up(Errc::bad_input, "jobs = 0: at least one job of each task must be measured");
@@ -156,8 +156,8 @@ void rtexec_task_set_free(rtexec_task_set* set) { delete set; }
 
 rtexec_plan* rtexec_plan_of(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
   return pointer(error, [&] {
-    return new rtexec_plan(
-        handle_of(must(plan(set->set, this_machine(), must(setup_of(setup, set->set)).workloads)).plan));
+    const PlannedSet planned = must(plan(set->set, this_machine(), must(setup_of(setup, set->set)).workloads));
+    return new rtexec_plan(handle_of(planned, planned.plan));
   });
 }
 
@@ -173,7 +173,7 @@ rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup
 rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {
   return pointer(error, [&] {
     Executive created = must(Executive::create(set->set, must(setup_of(setup, set->set))));
-    rtexec_plan plan = handle_of(created.plan());
+    rtexec_plan plan = handle_of(created.set(), created.plan());
     return new rtexec_executive{std::move(created), std::move(plan), {}, {}};
   });
 }

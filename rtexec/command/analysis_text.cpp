@@ -1,6 +1,7 @@
 #include "rtexec/command/analysis_text.hpp"
 
 #include "rtexec/command/text.hpp"
+#include "traces/report/names.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,12 +33,23 @@ std::string verdict_of_replay(const traces::ReplayAnalysis& replay) {
          " actions, all as recorded" + (replay.complete ? "" : ", as far as the recording goes");
 }
 
+/// What ran, where and when, as far as the recording tells.
+std::string origin_of(const Analysis& analysis) {
+  const traces::RunSetup& run = analysis.setup;
+  std::string text = run.task_set.empty() ? "" : "task set " + run.task_set;
+  for (const std::string& part : {analysis.host, run.simulated ? std::string() : run.machine,
+                                  analysis.began ? traces::date_and_time(*analysis.began) : std::string()})
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
 void print_head(std::ostream& out, const Analysis& analysis) {
   std::uint64_t jobs = 0;
   for (const TaskAnalysis& task : analysis.tasks) jobs += task.released;
   out << analysis.folder << ": " << readable(analysis.to - analysis.from)
       << (analysis.setup.simulated ? " of a simulated run, " : ", ") << analysis.events << " events, "
       << analysis.lost_events << " lost\n";
+  if (const std::string origin = origin_of(analysis); !origin.empty()) out << "Of: " << origin << '\n';
   for (const std::string& note : analysis.notes) out << "Note: " << note << '\n';
   if (!analysis.ended) out << "Note: the end of the run is not in the recording\n";
   for (const TaskAnalysis& task : analysis.tasks)
@@ -45,6 +57,7 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   for (const std::string& line : analysis.setup.degraded) out << "Degraded: " << line << '\n';
   out << "Deadlines: " << analysis.misses << " of " << jobs << " jobs missed theirs\n";
   if (jobs == 0) out << "Promises: no job was observed\n";
+  else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";
   else if (analysis.breaches.empty()) out << "Promises: nothing that was observed breaks one\n";
   for (const traces::Breach& breach : analysis.breaches) out << "BREACH: " << breach.text << '\n';
   out << verdict_of_replay(analysis.replay) << '\n';
@@ -67,7 +80,7 @@ void print_responses(std::ostream& out, const Analysis& analysis) {
 
 void print_stages(std::ostream& out, const Analysis& analysis) {
   out << "\nExecution times (CPU parts: CPU time)\n";
-  Table table({"task", "part", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max", "in job", "WCET"});
+  Table table({"task", "part", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max", "in job", "WCET"}, {0, 1});
   for (const TaskAnalysis& task : analysis.tasks)
     for (const StageAnalysis& stage : task.stages) {
       if (&stage == &response(task) || (stage.times.max == Duration(0) && stage.configured == Duration(0))) continue;
@@ -139,7 +152,8 @@ std::string why_refused(const Pwcet& pwcet) {
 void print_tails(std::ostream& out, const Analysis& analysis) {
   std::map<std::string, std::string> refused; // reasons, and whom they are of
   Table table({"task", "part", "samples", "longest", "exceeded with at most", "probability", "peaks over threshold",
-               "block maxima"});
+               "block maxima"},
+              {0, 1});
   std::size_t rows = 0;
   for (const TaskAnalysis& task : analysis.tasks)
     for (const StageAnalysis& stage : task.stages) {
@@ -163,7 +177,7 @@ void print_tails(std::ostream& out, const Analysis& analysis) {
 
 void print_tests(std::ostream& out, const std::vector<traces::ApplicabilityTest>& tests) {
   if (tests.empty()) return;
-  Table table({"test", "of", "statistic", "p", "", "rule"});
+  Table table({"test", "of", "statistic", "p", "", "rule"}, {0, 1, 4, 5});
   for (const auto& test : tests)
     table.add({test.name, test.property, probability(test.statistic), probability(test.p_value),
                test.holds ? "holds" : "FAILS", test.rule});

@@ -28,6 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using traces::Analysis;
 
+constexpr const char *jobs_file = "jobs.csv", *summary_file = "summary.csv"; // in the folder of --csv
+
 struct Options {
   std::string input;
   std::string html, svg, csv, perfetto, toml, json;
@@ -102,8 +104,8 @@ OutputFile csv_file(const Options& options, const char* name) {
 class Streams {
  public:
   explicit Streams(const Options& options)
-      : jobs_(csv_file(options, "jobs.csv")),
-        summary_(csv_file(options, "summary.csv")),
+      : jobs_(csv_file(options, jobs_file)),
+        summary_(csv_file(options, summary_file)),
         perfetto_(must(OutputFile::open(options.perfetto))) {
     if (jobs_) csv_ = std::make_unique<JobsToCsv>(jobs_.stream());
     if (perfetto_) bars_ = std::make_unique<BarsToPerfetto>(perfetto_.stream());
@@ -199,6 +201,31 @@ int analyze_samples(const Options& options) {
   return estimated(pwcet) ? 0 : exit_code(Errc::not_proved);
 }
 
+/// Of what is analyzed: `input` itself, or in a folder of it that holds metadata, or below one.
+bool is_recorded(const fs::path& file, const fs::path& input) {
+  std::error_code error;
+  const fs::path top = fs::canonical(input, error);
+  fs::path folder = fs::canonical(file, error);
+  if (error || std::ranges::mismatch(top, folder).in1 != top.end()) return false;
+  if (folder == top) return true;
+  while (folder != top) {
+    folder = folder.parent_path();
+    if (fs::exists(folder / "metadata", error)) return true;
+  }
+  return false;
+}
+
+/// No option may replace what the recording consists of.
+void check_outputs(const Options& options) {
+  std::vector<fs::path> outputs{options.html, options.svg, options.perfetto, options.toml, options.json};
+  if (!options.csv.empty())
+    for (const char* name : {jobs_file, summary_file}) outputs.push_back(fs::path(options.csv) / name);
+  for (const fs::path& output : outputs)
+    if (is_recorded(output, options.input))
+      give_up(Errc::bad_input, output.string() + ": error: cannot write it: it is of what is analyzed, " +
+                                   options.input + "; name another file");
+}
+
 /// An option that would do nothing here is an error.
 void check_options(const Options& options, bool samples) {
   const std::vector<std::pair<std::string, const std::string&>> of_traces{
@@ -217,6 +244,7 @@ int analyze(const Options& options) {
   std::error_code ignored;
   const bool samples = !fs::is_directory(options.input, ignored);
   check_options(options, samples);
+  check_outputs(options);
   return samples ? analyze_samples(options) : analyze_trace(options);
 }
 
@@ -244,6 +272,7 @@ void add_analyze(CLI::App& program, int& exit_code) {
                    "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "
                    "file with one execution time a line")
       ->required()
+      ->type_name("PATH")
       ->check(CLI::ExistingPath);
   option(*command, "--html", options->html, "FILE",
          "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <tuple>
@@ -46,6 +47,14 @@ executive::CalibrationOptions calibration_of(const Options& options) {
   return result;
 }
 
+void print(std::ostream& out, const executive::CalibrationEstimate& estimate) {
+  out << "a first estimate: a chunk of " << readable(estimate.chunk) << " takes " << readable(estimate.in) << " in and "
+      << readable(estimate.out) << " out; to measure " << estimate.sizes
+      << (estimate.sizes == 1 ? " chunk size" : " chunk sizes") << " in " << estimate.runs << " runs will take about "
+      << report::rough(estimate.takes) << (estimate.sizes == 1 ? "" : " (--chunk SIZE measures one alone)")
+      << std::endl;
+}
+
 void calibrate(const Options& options) {
   const auto wanted = calibration_of(options);
   OutputFile json_file = must(OutputFile::open(options.json));
@@ -54,10 +63,14 @@ void calibrate(const Options& options) {
   if (target.board != options.board)
     out << "measures the board of " << target.output.string() << ", which is there already\n";
   const StopRequest stop;
-  Progress progress(out, &stop);
-  const auto measured = must(executive::calibrate(target.board, wanted, [&](std::size_t done, std::size_t of) {
-    return progress("calibrating", done, of, "runs");
-  }));
+  Progress progress(&stop);
+  const executive::CalibrationObserver observer{
+      .estimated = [&out](const executive::CalibrationEstimate& estimate) { print(out, estimate); },
+      .measuring =
+          [&](std::size_t done, std::size_t of, std::optional<Duration> left) {
+            return left ? progress("calibrating", done, of, "runs", left) : !stop.asked();
+          }};
+  const auto measured = must(executive::calibrate(target.board, wanted, observer));
   std::vector<SwapCost> costs;
   for (const auto& each : measured.chunks) costs.push_back(each.cost);
   const auto text = must(with_measured_costs(target.toml, measured.chosen, costs));
@@ -76,16 +89,19 @@ void add_calibrate(CLI::App& program) {
                                          "Measure what swapping costs on a board, or (bandwidth) what its memory "
                                          "gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
-  command->add_option("board", options->board, "A board by name or path")->capture_default_str();
+  option(*command, "board", options->board, "BOARD", "A board by name or path")->capture_default_str();
   option(*command, "-o,--output", options->output, "FILE.toml",
          "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
          "file that is there already is "
          "what is measured, and keeps all that was not measured anew");
-  option(*command, "--chunk", options->chunks, "BYTES",
-         "Chunk sizes to measure (default: powers of two from 2MiB to 256MiB)");
+  option(*command, "--chunk", options->chunks, "BYTES,...",
+         "Measure these chunk sizes, or one alone (default: powers of two from 2MiB to 256MiB of which four fit "
+         "into the volume)")
+      ->delimiter(',')
+      ->allow_extra_args(false); // what follows may be the board
   option(*command, "--volume", options->volume, "BYTES",
          "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
-  command->add_option("--store", options->store, "Where chunks go: pinned, pageable or file:PATH")
+  option(*command, "--store", options->store, "STORE", "Where chunks go: pinned, pageable or file:PATH")
       ->capture_default_str();
   option(*command, "--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
       ->capture_default_str()

@@ -1,6 +1,7 @@
 #include "rtexec/command/calibrate_bandwidth.hpp"
 
 #include "config/board_writer.hpp"
+#include "hal/core_claim.hpp"
 #include <rtexec/board.hpp>
 #include "rtexec/command/board_target.hpp"
 #include "rtexec/command/command.hpp"
@@ -50,8 +51,8 @@ study::CalibratedCores cores_of(const Options& options, const study::Counting& c
   return machine;
 }
 
-BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequest& stop, std::ostream& out) {
-  Progress progress(out, &stop);
+BandwidthCalibration measure(const study::CalibratedCores& cores, const StopRequest& stop) {
+  Progress progress(&stop);
   std::size_t done = 0;
   return must(study::calibrate_bandwidth(
       cores, [&] { return progress("measuring", ++done, count_measurements(cores), "cases"); }));
@@ -64,7 +65,7 @@ void calibrate_stand_in(const Options& options, const study::Counting& counting,
     give_up(Errc::bad_input, "--event " + options.event + ": is no memory traffic, and so nothing is written to " +
                                  options.output + ": leave out -o");
   std::ostream& out = text_output(options.json);
-  const auto measured = measure(cores, stop, out);
+  const auto measured = measure(cores, stop);
   print(out, measured, counting);
   must(write_json(json_file, to_json(measured, counting, {}, "")));
 }
@@ -73,7 +74,7 @@ void calibrate_memory(const Options& options, const study::Counting& counting, c
                       std::optional<Bandwidth> demand, const StopRequest& stop, OutputFile& json_file) {
   auto target = board_target(options.board, options.output);
   std::ostream& out = text_output(options.json);
-  const auto measured = measure(cores, stop, out);
+  const auto measured = measure(cores, stop);
   const MemoryFacts facts = measured.facts();
   const auto text = must(with_memory(target.toml, facts));
   must(target.file.write(text));
@@ -94,6 +95,7 @@ void calibrate(const Options& options) {
   const auto machine = regulation::regulated(this_machine());
   const auto counted = counting(options, board, machine);
   const auto cores = cores_of(options, counted, machine.online, stop);
+  const auto claim = must(hal::CoreClaim::take(cores.cores));
   if (counted.stand_in()) calibrate_stand_in(options, counted, cores, stop, json_file);
   else calibrate_memory(options, counted, cores, demand, stop, json_file);
 }
@@ -106,7 +108,7 @@ CLI::App* add_calibrate_bandwidth(CLI::App& calibrating) {
                                  "Measure what memory bandwidth one core and all cores reach, hold counters against "
                                  "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
-  command->add_option("board", options->board, "A board by name or path")->capture_default_str();
+  option(*command, "board", options->board, "BOARD", "A board by name or path")->capture_default_str();
   option(*command, "-o,--output", options->output, "FILE.toml",
          "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
   option(*command, "--event", options->event, "EVENT",

@@ -1,19 +1,17 @@
-#include "config/names.hpp"
 #include "config/profile.hpp"
-#include "config/resolve.hpp"
-#include "policies/admission.hpp"
 #include "policies/comparison.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/headroom.hpp"
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/verdict.hpp"
+#include "rtexec/executive/needs.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
-#include <utility>
 #include <vector>
 
 namespace rtexec::command {
@@ -27,34 +25,8 @@ struct Options {
   std::string json;
   std::vector<std::string> tests;
   bool headroom = false;
+  bool explain = false;
 };
-
-/// A core that the machine does not have is worth a word, and run refuses it there.
-void note_absent_cores(std::ostream& out, const PlannedSet& planned) {
-  const auto& there = planned.machine.cores;
-  std::string absent;
-  for (const PlannedTask& task : planned.plan.tasks)
-    if (std::ranges::find(there, task.core) == there.end())
-      absent += (absent.empty() ? "" : ", ") + std::to_string(task.core) + " for task '" + task.name + "'";
-  if (absent.empty()) return;
-  out << "Note: " << (planned.machine.here ? "this machine" : "that machine") << " has no core " << absent
-      << ": run refuses the set " << (planned.machine.here ? "here" : "there") << '\n';
-}
-
-/// Where the set is not proved, whether it would be with another rule to swap by.
-void note_other_policies(std::ostream& out, const PlannedSet& planned) {
-  const Plan& plan = planned.plan;
-  if (plan.proved || !plan.swap) return;
-  std::vector<MemoryDemand> memory;
-  for (const PlannedTask& task : plan.tasks) memory.push_back(task.memory);
-  for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial}) {
-    TaskSet other = planned.tasks;
-    if (policy == std::exchange(other.swap.policy, policy)) continue;
-    const ResolvedSet set = resolve(std::move(other), planned.board, planned.machine);
-    if (const auto better = policies::make_plan(set, memory); better && better->proved)
-      out << "Note: it is proved with [swap] policy = \"" << spelling(policy) << "\"\n";
-  }
-}
 
 /// Execution times of a profile, also for tasks of which the set gives them.
 void take_wcets(TaskSet& set, const std::filesystem::path& file) {
@@ -80,18 +52,21 @@ int check(const Options& options) {
     std::erase_if(comparison, [&](const TestVerdict& test) {
       return std::ranges::find(options.tests, test.name()) == options.tests.end();
     });
-  print_plan(out, planned, planned.plan);
-  print_comparison(out, comparison);
-  note_other_policies(out, planned);
-  note_absent_cores(out, planned);
-  nlohmann::json told = to_json(planned.plan, comparison);
+  print_verdict_and_way(out, planned);
+  if (options.explain) print_plan(out, planned, planned.plan);
+  if (options.explain || !options.tests.empty()) print_comparison(out, comparison);
+  else out << "Every test with its formula and numbers: --explain\n";
+  nlohmann::json told = to_json(planned, planned.plan, comparison);
+  const auto lacks = executive::degradations(executive::absent_cores(planned, planned.plan));
+  told["machine_lacks"] = lacks;
   if (options.headroom) {
-    const policies::Sensitivity room = find_headroom(planned, out);
+    const policies::Sensitivity room = find_headroom(planned);
     print_headroom(out, room);
     told["headroom"] = to_json(room);
   }
   must(write_json(json_file, told));
-  return planned.plan.proved ? 0 : exit_code(Errc::not_proved);
+  if (!planned.plan.proved) return exit_code(Errc::not_proved);
+  return lacks.empty() ? 0 : exit_code(Errc::refused);
 }
 
 } // namespace
@@ -108,6 +83,7 @@ void add_check(CLI::App& program, int& exit_code) {
          "Which tests of the device alone to show beside the verdict (default: all for the order)")
       ->delimiter(',')
       ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}));
+  command->add_flag("--explain", options->explain, "Also every test with its formula and numbers, and the whole plan");
   command->add_flag("--headroom", options->headroom,
                     "Also by how much execution times, periods, device memory and copies may change, or must");
   command->callback([options, &exit_code] { exit_code = check(*options); });

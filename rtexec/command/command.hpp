@@ -22,12 +22,14 @@ void add_calibrate(CLI::App& program);
 void add_model(CLI::App& program);
 void add_infer(CLI::App& program);
 void add_config(CLI::App& program);
-void add_probe(CLI::App& program);
+void add_probe(CLI::App& program, int& exit_code);
 void add_analyze(CLI::App& program, int& exit_code);
 void add_top(CLI::App& program);
+/// Of all that is added to the program.
+void add_completion(CLI::App& program);
 
-/// Prints "rtexec: ..." on standard error and gives the exit code of the error. A command that cannot go on throws
-/// Failed, by must() or give_up(), and ends so.
+/// Prints "rtexec: ..." on standard error, without control characters that came from files, and gives the exit code of
+/// the error. A command that cannot go on throws Failed, by must() or give_up(), and ends so.
 int report(const Error& error);
 
 /// Adds an option with a value, which help calls `type`.

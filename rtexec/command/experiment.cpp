@@ -23,8 +23,8 @@ struct Options {
   std::string json;
 };
 
-std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& stop, std::ostream& out) {
-  Progress progress(out, &stop);
+std::vector<Isolation> measure(const IsolationSetup& setup, const StopRequest& stop) {
+  Progress progress(&stop);
   const std::size_t wanted = count_measurements(setup.study) * setup.plants.size();
   std::size_t done = 0;
   std::vector<Isolation> isolations;
@@ -50,7 +50,7 @@ void isolation(const Options& options) {
   if (folder.error()) give_up(Errc::refused, options.folder + ": cannot make this folder: " + folder.error().message());
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
-  const auto isolations = measure(setup, stop, out);
+  const auto isolations = measure(setup, stop);
   print(out, setup, isolations);
   save(options.folder, isolations, out);
   must(write_json(json_file, to_json(setup, isolations)));

@@ -16,6 +16,7 @@ using traces::GanttLane;
 GanttRecorder::GanttRecorder(const TaskSet& tasks, const Plan& plan, Instant from, Instant to)
     : tasks_(tasks), plan_(plan), jobs_(tasks.tasks.size()) {
   seen_.title = "a simulated run";
+  if (!tasks.file.empty()) seen_.title += " of " + tasks.file.filename().string();
   seen_.from = from;
   seen_.to = to;
   name_lanes();

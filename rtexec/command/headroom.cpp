@@ -61,8 +61,8 @@ json by_task(const Sensitivity& room, const std::optional<Edge<Factor>>& all,
 
 } // namespace
 
-Sensitivity find_headroom(const PlannedSet& planned, std::ostream& out) {
-  Progress progress(out);
+Sensitivity find_headroom(const PlannedSet& planned) {
+  Progress progress;
   const auto begin = std::chrono::steady_clock::now();
   bool shown = false;
   return policies::sensitivity(planned, planned.plan, [&](std::size_t done, std::size_t all) {

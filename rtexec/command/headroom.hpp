@@ -10,8 +10,8 @@
 
 namespace rtexec::command {
 
-/// Tells `out` how far it is, where that takes long.
-[[nodiscard]] policies::Sensitivity find_headroom(const PlannedSet& planned, std::ostream& out);
+/// Shows how far it is, where that takes long.
+[[nodiscard]] policies::Sensitivity find_headroom(const PlannedSet& planned);
 
 void print_headroom(std::ostream& out, const policies::Sensitivity& room);
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,7 +18,7 @@ using study::Inference;
 
 struct Options {
   study::InferenceOptions network;
-  std::string input;
+  std::vector<std::string> inputs;
   std::string output;
   std::string precision = std::string(spelling(Precision::fp32));
   bool tune = false;
@@ -29,6 +30,12 @@ std::vector<std::string> precisions() {
   std::vector<std::string> known;
   for (const Spelling<Precision>& each : spellings<Precision>()) known.emplace_back(each.text);
   return known;
+}
+
+/// Of a folder that is to be made; "out.v2/" is one too.
+bool looks_like_a_file(const std::filesystem::path& output) {
+  std::error_code error;
+  return output.has_extension() && !std::filesystem::is_directory(output, error);
 }
 
 /// Of one of precisions().
@@ -54,21 +61,27 @@ void write(const Inference& inference, const tasks::OutputDecoder* decoder, cons
         Errc::bad_input,
         options.network.model +
             " does not say what its outputs mean (rtexec.task in its metadata): write them as tensors with -o FOLDER");
-  must(write_picture(inference, *decoder, options.input, options.output));
+  must(write_picture(inference, *decoder, inference.files().front(), options.output));
   out << "wrote " << options.output << '\n';
 }
 
 void infer(const Options& options) {
-  if (asks_for_picture(options) && options.input.empty())
+  if (asks_for_picture(options) && options.inputs.empty())
     give_up(Errc::bad_input,
             "-o " + options.output + " draws on the picture that the network is given: give one behind the model");
+  if (!asks_for_picture(options) && looks_like_a_file(options.output))
+    give_up(Errc::bad_input, "-o " + options.output +
+                                 ": outputs are written as NAME.npy into a folder: name one, and end it with a '/' "
+                                 "where its name has a point; FILE.png is the picture with what was recognised");
   OutputFile json_file = must(OutputFile::open(options.json));
   std::ostream& out = text_output(options.json);
   auto inference = load(options, out);
-  must(inference.fetch_inputs(options.input));
+  for (const std::string& note : inference.notes()) out << "Note: " << note << '\n';
+  must(inference.fetch_inputs(options.inputs));
   const auto times = must(inference.run(options.repeat));
   const auto decoder = must(inference.decode());
   if (decoder) study::print(out, *decoder);
+  else study::print_values(out, inference);
   write(inference, decoder.get(), options, out);
   study::print(out, times);
   must(write_json(json_file, to_json(inference, decoder.get(), times)));
@@ -80,8 +93,8 @@ void add_infer(CLI::App& program) {
   auto* command = program.add_subcommand("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
   option(*command, "model", options->network.model, "MODEL.onnx", "The network")->required();
-  option(*command, "input", options->input, "INPUT",
-         "A picture (JPEG, PNG) or a tensor (.npy); without it, seeded noise");
+  option(*command, "input", options->inputs, "INPUT",
+         "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
   option(*command, "-o,--output", options->output, "OUT",
          "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
   option(*command, "--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")

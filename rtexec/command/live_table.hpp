@@ -2,14 +2,21 @@
 #pragma once
 
 #include <rtexec/executive.hpp>
+#include "rtexec/report/columns.hpp"
 
+#include <cstddef>
 #include <iosfwd>
+#include <optional>
 
 namespace rtexec::command {
 
 class LiveTable {
  public:
-  LiveTable(std::ostream& out, bool terminal) : out_(out), terminal_(terminal) {}
+  explicit LiveTable(std::ostream& out);
+  /// What is written next begins on a line of its own.
+  ~LiveTable();
+  LiveTable(const LiveTable&) = delete;
+  LiveTable& operator=(const LiveTable&) = delete;
 
   /// How long to wait between two shows.
   [[nodiscard]] Duration interval() const {
@@ -19,8 +26,8 @@ class LiveTable {
 
  private:
   std::ostream& out_;
-  bool terminal_;
-  std::size_t lines_ = 0; // of the last table, to be drawn over
+  std::optional<report::Room> terminal_; // as large as it was for the last table
+  std::size_t lines_ = 0;                // of the last table, none of them wider than the terminal
 };
 
 } // namespace rtexec::command

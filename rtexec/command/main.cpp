@@ -1,4 +1,6 @@
 #include "rtexec/command/command.hpp"
+#include "rtexec/command/help.hpp"
+#include "rtexec/command/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -14,8 +16,19 @@ namespace rtexec::command {
 namespace {
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 promised or kept, 2 bad input, 3 not proved, 4 a deadline or a bound was missed, 5 the machine "
-    "refused.";
+    "Exit codes:\n"
+    "  0  promised, or kept\n"
+    "  2  bad input\n"
+    "  3  not proved\n"
+    "  4  a deadline or a bound was missed\n"
+    "  5  the machine refused, or a measurement was interrupted\n";
+constexpr const char* environment =
+    "Environment:\n"
+    "  NO_COLOR  where it is set, terminals get no colours\n"
+    "  TERM      \"dumb\": they get no bars and no tables that are drawn over either\n";
+constexpr const char* files =
+    "Files:\n"
+    "  /dev/shm/rtexec.PID.NUMBER  what a run shows to rtexec top\n";
 
 /// What the help of a command ends with.
 struct Example {
@@ -38,14 +51,16 @@ const Example examples[] = {
     {{"model"}, "rtexec model resnet50 --size 224 -o resnet50.onnx"},
     {{"infer"}, "rtexec infer yolov3-tiny.onnx street.jpg -o boxes.png"},
     {{"config"}, "rtexec config board"},
-    {{"probe"}, "rtexec probe --board h200"},
+    {{"probe"}, "rtexec probe robot.toml"},
+    {{"completion"}, "rtexec completion bash > ~/.local/share/bash-completion/completions/rtexec"},
+    {{"help"}, "rtexec help calibrate bandwidth"},
 };
 
 void add_examples(CLI::App& program) {
   for (const auto& [path, line] : examples) {
     CLI::App* command = &program;
     for (const char* name : path) command = command->get_subcommand(name);
-    command->footer(std::string("Examples:\n  $ ") + line + "\n\n" + exit_codes);
+    command->footer(std::string("Examples:\n  $ ") + line + "\n\n" + exit_codes + "\n" + environment);
   }
 }
 
@@ -56,8 +71,8 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", std::string("rtexec ") + RTEXEC_VERSION);
   program.set_help_all_flag("--help-all", "Print the help of all subcommands and exit");
   program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
-  program.footer(exit_codes);
+  program.formatter(help_formatter());
+  program.footer(std::string(exit_codes) + "\n" + environment + "\n" + files);
   add_check(program, exit_code);
   add_run(program, exit_code);
   add_analyze(program, exit_code);
@@ -70,12 +85,19 @@ int run(int argc, char** argv) {
   add_model(program);
   add_infer(program);
   add_config(program);
-  add_probe(program);
+  add_probe(program, exit_code);
+  add_completion(program);
+  add_help(program);
   add_examples(program);
+  if (argc < 2) {
+    std::cerr << program.help();
+    return rtexec::exit_code(Errc::bad_input);
+  }
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : rtexec::exit_code(Errc::bad_input);
+    if (error.get_exit_code() == 0) return program.exit(error); // help was asked for
+    return report(Error{Errc::bad_input, problem(program, error)});
   } catch (const Failed& failed) { return report(failed.error); }
   return exit_code;
 }
@@ -92,17 +114,17 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   rtexec::command::occupy_standard_streams();
+  rtexec::command::colour_terminals();
   // Asks a run with a flight recorder for a snapshot, and must not end one without.
   std::signal(SIGUSR1, SIG_IGN);
   // A reader of our output that goes away must not end a run: what could not be written is told at the end.
   std::signal(SIGPIPE, SIG_IGN);
+  // Nor must a limit of the size of files: a write beyond it is an error, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int exit_code = rtexec::command::run(argc, argv);
     if (std::cout.flush() || exit_code != 0) return exit_code;
     std::fputs("rtexec: standard output could not be written\n", stderr);
     return rtexec::exit_code(rtexec::Errc::refused);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rtexec: %s\n", error.what());
-    return rtexec::exit_code(rtexec::Errc::refused);
-  }
+  } catch (const std::exception& error) { return rtexec::command::report({rtexec::Errc::refused, error.what()}); }
 }

@@ -19,7 +19,7 @@ struct Options {
 };
 
 void list_models(const Options& options, OutputFile& json_file) {
-  Table table({"model", "size", "classes", ""});
+  Table table({"model", "size", "classes", ""}, {0, 3});
   nlohmann::json json = nlohmann::json::array();
   for (const tasks::ModelInfo& model : tasks::models()) {
     table.add({std::string(model.name), std::to_string(model.size), std::to_string(model.classes),
@@ -48,7 +48,7 @@ void add_model(CLI::App& program) {
   auto* command = program.add_subcommand(
       "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
-  option(*command, "name", options->name, "NAME", "The network");
+  option(*command, "name", options->name, "NETWORK", "The network");
   option(*command, "-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
   option(*command, "--size", options->model.size, "PIXELS", "Height and width of the input in pixels")
       ->check(CLI::Range(1, 4096));

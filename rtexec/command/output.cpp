@@ -1,3 +1,4 @@
+#include "config/text.hpp"
 #include "rtexec/command/command.hpp"
 
 #include <iostream>
@@ -8,8 +9,11 @@ namespace rtexec::command {
 
 int report(const Error& error) {
   std::cout.flush();
+  constexpr std::size_t longest = 4000, most = 200; // bytes of a line, lines
   std::istringstream lines(error.what);
-  for (std::string line; std::getline(lines, line);) std::cerr << "rtexec: " << line << '\n';
+  std::string line;
+  for (std::size_t shown = 0; shown < most && std::getline(lines, line); ++shown)
+    std::cerr << "rtexec: " << config::printable(line, longest) << '\n';
   return exit_code(error.code);
 }
 

@@ -1,14 +1,18 @@
+#include "config/text.hpp"
 #include "hal/bandwidth_counter.hpp"
 #include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/executive/needs.hpp"
 #include "rtexec/json/machine.hpp"
 #include <rtexec/planning.hpp>
+#include "traces/recording/lttng_session.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -20,6 +24,7 @@ namespace {
 using hal::Finding;
 
 struct Options {
+  std::string tasks;
   std::string root = "/";
   std::string board; // empty: any GPU
   std::string json;
@@ -29,6 +34,7 @@ const char* name(Finding::Grade grade) {
   switch (grade) {
   case Finding::Grade::ok: return "ok";
   case Finding::Grade::note: return "note";
+  case Finding::Grade::unknown: return "unknown";
   case Finding::Grade::missing: return "missing";
   }
   return "?";
@@ -125,45 +131,100 @@ std::vector<Finding> probe_board(const std::string& name, Bytes& memory) {
   return findings;
 }
 
-void probe(const Options& options) {
-  OutputFile json_file = must(OutputFile::open(options.json));
-  std::ostream& out = text_output(options.json);
-  nlohmann::json json = nlohmann::json::array();
-  auto findings = hal::Machine(options.root).probe();
-  MachineFacts machine = this_machine();
-  const auto board = probe_board(options.board, machine.device_memory);
-  findings.insert(findings.end(), board.begin(), board.end());
+void print(std::ostream& out, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     out << "[" << name(finding.grade) << "] " << finding.subject << ": " << finding.state << '\n';
-    if (!finding.advice.empty()) out << "    " << finding.advice << '\n';
+    for (const auto line : config::parts(finding.advice, '\n')) out << "    " << line << '\n';
+  }
+}
+
+nlohmann::json to_json(const std::vector<Finding>& findings, const MachineFacts& machine) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Finding& finding : findings)
     json.push_back({{"subject", finding.subject},
                     {"grade", name(finding.grade)},
                     {"state", finding.state},
                     {"advice", finding.advice}});
-  }
   json.push_back({{"subject", "machine"},
                   {"grade", name(Finding::Grade::ok)},
                   {"state", machine.name},
                   {"advice", ""},
-                  {"machine", to_json(machine)}}); // for --machine of check and simulate
-  must(write_json(json_file, json));
+                  {"machine", rtexec::to_json(machine)}}); // for --machine of check and simulate
+  return json;
+}
+
+Finding finding_of(const executive::Need& need) {
+  return {.subject = need.subject,
+          .grade = need.refused ? Finding::Grade::missing : Finding::Grade::ok,
+          .state = need.state,
+          .advice = need.advice};
+}
+
+/// All that a run of the set would be told; where it cannot even be planned, what does not depend on it.
+std::vector<Finding> findings_for(const Result<std::vector<executive::Need>>& needs) {
+  std::vector<Finding> findings;
+  if (needs) std::ranges::transform(*needs, std::back_inserter(findings), finding_of);
+  for (const Finding& finding : hal::Machine().probe())
+    if (finding.subject == "LTTng" || (!needs && finding.grade == Finding::Grade::missing)) findings.push_back(finding);
+  return findings;
+}
+
+/// The machine's refusals before those of the set itself.
+int exit_code_of(const std::vector<executive::Need>& needs) {
+  int status = 0;
+  for (const executive::Need& need : needs)
+    if (need.refused && status != exit_code(Errc::refused)) status = exit_code(*need.refused);
+  return status;
+}
+
+int probe_for(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::ostream& out = text_output(options.json);
+  auto set = read_task_set(options.tasks);
+  const auto needs = set ? executive::find_needs(std::move(*set)) : Unexpected(set.error());
+  const auto findings = findings_for(needs);
+  print(out, findings);
+  must(write_json(json_file, to_json(findings, this_machine())));
+  const int status = exit_code_of(must(needs));
+  out << (status == 0 ? "Nothing is missing: rtexec run " : "Not as it is: rtexec run ") << options.tasks << '\n';
+  return status;
+}
+
+int probe_machine(const Options& options) {
+  OutputFile json_file = must(OutputFile::open(options.json));
+  auto findings = hal::Machine(options.root).probe();
+  for (const std::string& session : traces::left_over_sessions())
+    findings.push_back(
+        {"LTTng session", Finding::Grade::note, session + ": its run was killed", "The next traced run ends it."});
+  MachineFacts machine = this_machine();
+  const auto board = probe_board(options.board, machine.device_memory);
+  findings.insert(findings.end(), board.begin(), board.end());
+  print(text_output(options.json), findings);
+  must(write_json(json_file, to_json(findings, machine)));
+  return 0;
 }
 
 } // namespace
 
-void add_probe(CLI::App& program) {
+void add_probe(CLI::App& program, int& exit_code) {
   auto* command =
       program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
+  auto* tasks = option(*command, "task-set", options->tasks, "FILE.toml",
+                       "Say instead all that a run of this set needs and this machine lacks, with the lines that mend "
+                       "it; exits with 5 where something is missing");
   option(*command, "--root", options->root, "DIR",
          "Folder that stands in for / when files under /sys and /proc are read")
-      ->check(CLI::ExistingDirectory);
+      ->check(CLI::ExistingDirectory)
+      ->excludes(tasks);
   option(*command, "--board", options->board, "BOARD",
          "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
          "it, any NVIDIA GPU, and "
-         "cache misses");
+         "cache misses")
+      ->excludes(tasks);
   add_json_option(*command, options->json);
-  command->callback([options] { probe(*options); });
+  command->callback(
+      [options, &exit_code] { exit_code = options->tasks.empty() ? probe_machine(*options) : probe_for(*options); });
 }
 
 } // namespace rtexec::command

@@ -23,7 +23,8 @@ struct Options {
   std::string json;
 };
 
-void print(std::ostream& out, const Profile& profile, const std::filesystem::path& file) {
+void print(std::ostream& out, const Profile& profile, std::uint64_t asked, const std::filesystem::path& file) {
+  out << "Measured until each task had ended " << asked << " jobs; all jobs that ended by then count:\n";
   Table table({"task", "jobs", "longest before", "device", "after", "wcet before", "device", "after"});
   for (const ProfileEntry& entry : profile.entries)
     table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before),
@@ -42,7 +43,7 @@ void profile(const Options& options) {
   const StopRequest stop;
 
   std::ostream& out = text_output(options.json);
-  Progress progress(out, &stop);
+  Progress progress(&stop);
   const ProfileObserver observer{
       .tuning = [&](const std::string& task, std::size_t done,
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
@@ -51,7 +52,7 @@ void profile(const Options& options) {
   const auto measured = must(rtexec::profile(set, options.profile, observer));
   const auto toml = must(profile_toml(measured, file));
   must(profile_file.write(toml));
-  print(out, measured, file);
+  print(out, measured, options.profile.jobs, file);
 
   nlohmann::json entries = nlohmann::json::array();
   for (const ProfileEntry& entry : measured.entries)
@@ -61,8 +62,11 @@ void profile(const Options& options) {
                        {"tuning", entry.tuning},
                        {"wcet", to_json(entry.wcet)},
                        {"observed", to_json(entry.observed)}});
-  const nlohmann::json json = {
-      {"machine", measured.machine}, {"device", measured.device}, {"file", file.string()}, {"tasks", entries}};
+  const nlohmann::json json = {{"machine", measured.machine},
+                               {"device", measured.device},
+                               {"file", file.string()},
+                               {"jobs_asked", options.profile.jobs},
+                               {"tasks", entries}};
   must(write_json(json_file, json));
 }
 
@@ -75,7 +79,8 @@ void add_profile(CLI::App& program) {
   add_task_set(*command, options->set);
   option(*command, "-o,--output", options->output, "FILE.toml",
          "The profile (default: the one that the task set names)");
-  option(*command, "--jobs", options->profile.jobs, "N", "Jobs of each task")
+  option(*command, "--jobs", options->profile.jobs, "N",
+         "Jobs of each task, at least: all tasks run until the rarest has ended so many, and all that ended count")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
   option(*command, "--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")

@@ -1,23 +1,52 @@
 #include "rtexec/command/progress.hpp"
 
+#include "hal/thread.hpp"
+#include "rtexec/command/terminal.hpp"
+
 #include <algorithm>
 #include <iostream>
-#include <unistd.h>
+#include <utility>
 
 namespace rtexec::command {
 
-Progress::Progress(std::ostream& out, const StopRequest* stop)
-    : out_(out), stop_(stop), terminal_(&out == &std::cout && ::isatty(STDOUT_FILENO) != 0) {}
+namespace {
 
-bool Progress::operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit) {
-  const std::uint64_t tenth = 10 * done / std::max<std::uint64_t>(wanted, 1);
-  const std::string line = what + ": " + std::to_string(done) + " of " + std::to_string(wanted) + " " + unit;
-  if (terminal_) out_ << "\r[" << std::string(tenth, '#') << std::string(10 - tenth, '.') << "] " << line << std::flush;
-  else if (tenth != shown_ || what != what_) out_ << line << std::endl;
-  shown_ = tenth;
-  what_ = what;
-  if (terminal_ && done == wanted) out_ << '\n';
+constexpr std::size_t beside = 3; // columns: the terminal's "^C" stays on the line, and so does the cursor
+
+} // namespace
+
+Progress::Progress(const StopRequest* stop) : stop_(stop) {}
+
+Progress::~Progress() {
+  if (!drawn_) return;
+  draw(); // over what was typed: "^C"
+  std::cerr << std::endl;
+}
+
+bool Progress::operator()(const std::string& what, std::uint64_t done, std::uint64_t wanted, const std::string& unit,
+                          std::optional<Duration> left) {
+  const std::uint64_t tenth = std::min<std::uint64_t>(10 * done / std::max<std::uint64_t>(wanted, 1), 10);
+  const bool new_tenth = std::exchange(shown_, tenth) != tenth;
+  const bool new_work = std::exchange(what_, what) != what;
+  if (new_work) pace_ = {};
+  std::string line = what + ": " + std::to_string(done) + " of " + std::to_string(wanted) + " " + unit;
+  if (!left) left = pace_(hal::now(), done, wanted);
+  if (left && done < wanted) line += ", " + report::rough(*left) + " left";
+  if (terminal_of(std::cerr)) {
+    bar_ = "[" + std::string(tenth, '#') + std::string(10 - tenth, '.') + "] " + line;
+    drawn_ = done < wanted;
+    draw();
+    if (!drawn_) std::cerr << std::endl;
+  } else if (new_tenth || new_work) {
+    std::cerr << line << std::endl;
+  }
   return stop_ == nullptr || !stop_->asked();
+}
+
+void Progress::draw() const {
+  if (const auto terminal = terminal_of(std::cerr))
+    std::cerr << '\r' << report::cut(bar_, terminal->columns - std::min(terminal->columns, beside)) << "\033[K"
+              << std::flush;
 }
 
 } // namespace rtexec::command

@@ -5,13 +5,14 @@
 #include "rtexec/command/stop_request.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/verdict.hpp"
+#include "rtexec/executive/setup.hpp"
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <unistd.h>
 
 namespace rtexec::command {
 
@@ -21,6 +22,7 @@ struct Options {
   TaskSetFile set;
   std::string duration;
   std::string trace;
+  std::string trace_limit;
   std::string flight_recorder;
   std::string json;
   std::string jobs;
@@ -61,29 +63,52 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-Outcome execute(Executive& executive, RunRecording& recording, const Options& options, std::ostream& out) {
-  recording.start();
+/// Where a run may do without what the machine does not give, its verdict depends on what that is.
+bool told_before_start(const Executive& executive) {
+  return !executive.plan().proved || !executive.set().tasks.executive.allow_degraded;
+}
+
+Outcome execute(Executive& executive, RunRecording& recording, std::ostream& out) {
   must(executive.start());
-  for (const std::string& line : executive.degraded()) out << "Degraded, the promise does not hold: " << line << '\n';
+  if (!told_before_start(executive)) print_verdict(out, executive.set(), executive.plan(), executive.degraded());
   if (const auto swap = executive.progress().swap) print_fallback(out, *swap);
 
-  LiveTable table(out, options.json != "-" && ::isatty(STDOUT_FILENO) != 0);
-  while (!executive.wait(table.interval())) table.show(executive.progress(), executive.set().tasks.executive.duration);
+  {
+    LiveTable table(out);
+    const auto duration = executive.set().tasks.executive.duration;
+    while (!executive.wait(table.interval())) table.show(executive.progress(), duration);
+  }
   Outcome outcome{.report = executive.stop(), .trace = {}};
   outcome.trace = recording.end(outcome.report);
   return outcome;
 }
 
-int run(const Options& options) {
+/// The command line comes first, and a flight recorder stands in for a trace.
+void complete(Options& options, const OutputOptions& asked) {
+  if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
+  if (options.jobs.empty()) options.jobs = asked.jobs;
+  if (options.json.empty()) options.json = asked.json;
+}
+
+int run(Options options) {
+  TaskSet set = read(options.set);
+  complete(options, set.output);
   if (options.trace_layers && options.trace.empty() && options.flight_recorder.empty())
     give_up(Errc::bad_input, "--trace-layers: nothing is recorded: add --trace DIR or --flight-recorder DIR");
-  TaskSet set = read(options.set);
+  if (options.json == "-" && options.jobs == "-")
+    give_up(Errc::bad_input, "--json - and --jobs - both take standard output: give one of them a file");
   if (!options.duration.empty()) set.executive.duration = value_of("--duration", options.duration, parse_duration);
-  RunRecording recording(
-      {.trace = options.trace, .flight_recorder = options.flight_recorder, .layers = options.trace_layers});
-  ExecutiveSetup setup{.force = options.force,
-                       .trace_layers = options.trace_layers,
-                       .record_jobs = options.jobs.empty() ? 0 : most_records};
+  std::optional<Bytes> limit;
+  if (!options.trace_limit.empty()) limit = value_of("--trace-limit", options.trace_limit, parse_bytes);
+  RunRecording recording({.trace = options.trace,
+                          .flight_recorder = options.flight_recorder,
+                          .layers = options.trace_layers,
+                          .limit = limit});
+  executive::Setup setup;
+  setup.force = options.force;
+  setup.trace_layers = options.trace_layers;
+  setup.record_jobs = options.jobs.empty() ? 0 : most_records;
+  setup.record = [&recording] { return recording.start(); };
   if (recording.on_misses())
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
   std::optional<Executive> made; // lives for longer than what the signal's handler calls
@@ -91,10 +116,10 @@ int run(const Options& options) {
   const StopRequest stop([&startable] {
     if (Executive* const asked = startable.load()) asked->request_stop();
   });
-  Executive& executive = made.emplace(must(Executive::create(std::move(set), std::move(setup))));
+  Executive& executive = made.emplace(must(executive::create(std::move(set), std::move(setup))));
 
-  std::ostream& out = text_output(options.json);
-  print_plan(out, executive.set(), executive.plan());
+  std::ostream& out = text_output(options.jobs == "-" ? options.jobs : options.json);
+  if (told_before_start(executive)) print_verdict(out, executive.set(), executive.plan());
   out << std::endl;
   // Refused before anything is recorded or written.
   must(executive.startable());
@@ -102,7 +127,7 @@ int run(const Options& options) {
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   startable.store(&executive);
   if (stop.asked()) give_up(Errc::cancelled, "ended by a signal before its start: nothing was run");
-  const Outcome ended = execute(executive, recording, options, out);
+  const Outcome ended = execute(executive, recording, out);
   const auto written = write_json(json_file, to_json(ended.report));
   print_report(out, ended.report);
   int status = 0;
@@ -122,6 +147,9 @@ void add_run(CLI::App& program, int& exit_code) {
   option(*command, "--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
   auto* trace =
       option(*command, "--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
+  option(*command, "--trace-limit", options->trace_limit, "SIZE",
+         "Keep the latest events of --trace: at most so much on disk (\"1GiB\"), whatever the length of the run")
+      ->needs(trace);
   option(*command, "--flight-recorder", options->flight_recorder, "DIR",
          "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
          "when a deadline is missed, "
@@ -129,7 +157,7 @@ void add_run(CLI::App& program, int& exit_code) {
       ->excludes(trace);
   command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
   option(*command, "--jobs", options->jobs, "FILE.csv",
-         "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv");
+         "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
   command->add_flag("--force", options->force, "Run although the deadlines are not promised");
   add_json_option(*command, options->json);
   command->callback([options, &exit_code] { exit_code = run(*options); });

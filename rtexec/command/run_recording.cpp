@@ -1,7 +1,5 @@
 #include "rtexec/command/run_recording.hpp"
 
-#include "config/must.hpp"
-
 #include <atomic>
 #include <string>
 #include <utility>
@@ -15,14 +13,19 @@ std::atomic<traces::FlightRecorder*> signalled{nullptr};
 
 RunRecording::~RunRecording() { restore_signal(); }
 
-void RunRecording::start() {
+Result<> RunRecording::start() {
   if (on_misses()) return start_flight_recorder();
-  if (!options_.trace.empty())
-    session_.emplace(must(traces::Session::start(options_.trace, {.layers = options_.layers})));
+  if (options_.trace.empty()) return {};
+  auto session = traces::Session::start(options_.trace, {.layers = options_.layers, .limit = options_.limit});
+  if (!session) return Unexpected(session.error());
+  session_.emplace(std::move(*session));
+  return {};
 }
 
-void RunRecording::start_flight_recorder() {
-  recorder_.emplace(must(traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers})));
+Result<> RunRecording::start_flight_recorder() {
+  auto recorder = traces::FlightRecorder::start(options_.flight_recorder, {.layers = options_.layers});
+  if (!recorder) return Unexpected(recorder.error());
+  recorder_.emplace(std::move(*recorder));
   signalled.store(&*recorder_);
   struct sigaction action {};
   action.sa_flags = SA_RESTART;
@@ -30,6 +33,7 @@ void RunRecording::start_flight_recorder() {
     if (traces::FlightRecorder* target = signalled.load()) target->take_for_signal();
   };
   handles_signal_ = ::sigaction(SIGUSR1, &action, &old_action_) == 0;
+  return {};
 }
 
 void RunRecording::restore_signal() {

@@ -16,6 +16,7 @@ struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
   std::filesystem::path flight_recorder; // empty: none; not beside a trace
   bool layers = false;
+  std::optional<Bytes> limit = {}; // of the trace on disk
 };
 
 class RunRecording {
@@ -25,8 +26,8 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// Before the executive starts. With a flight recorder SIGUSR1 asks for a snapshot from here on. Throws Failed.
-  void start();
+  /// executive::Setup::record. With a flight recorder SIGUSR1 asks for a snapshot from here on.
+  [[nodiscard]] Result<> start();
   /// Asks for a snapshot. ExecutiveSetup::on_miss; any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
@@ -34,7 +35,7 @@ class RunRecording {
   [[nodiscard]] Result<> end(Report& report);
 
  private:
-  void start_flight_recorder();
+  [[nodiscard]] Result<> start_flight_recorder();
   void restore_signal();
 
   RunRecordingOptions options_;

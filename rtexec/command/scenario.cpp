@@ -49,14 +49,13 @@ Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Dur
   return scenario;
 }
 
-Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration,
-                    std::ostream& out) {
+Scenario worst_case(const ScenarioOptions& options, const PlannedSet& planned, std::optional<Duration> duration) {
   if (options.execution != "wcet" && options.execution != "uniform")
     give_up(Errc::bad_input,
             "--execution " + options.execution +
                 ": --releases adversarial chooses executions itself: use wcet, or uniform where they may be shorter");
   const StopRequest stop;
-  Progress progress(out, &stop);
+  Progress progress(&stop);
   const simulator::Search search{.attempts = options.attempts,
                                  .seed = options.seed.value_or(default_seed),
                                  .early = options.execution == "uniform",
@@ -77,9 +76,9 @@ std::optional<Duration> duration_of(const std::string& option, const std::string
   return text.empty() ? std::nullopt : std::optional(value_of(option, text, parse_duration));
 }
 
-Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out) {
+Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned) {
   const auto given = duration_of("--duration", options.duration);
-  if (options.releases == "adversarial") return worst_case(options, planned, given, out);
+  if (options.releases == "adversarial") return worst_case(options, planned, given);
   return as_asked(options, planned, given.value_or(planned.tasks.executive.duration.value_or(default_duration)));
 }
 

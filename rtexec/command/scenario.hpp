@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -29,8 +28,8 @@ struct Scenario {
   std::optional<simulator::WorstCase> worst; // of a search
 };
 
-/// Shows on `out` how far a search is. bad_input: options that do not go together, a file of executions that is none.
-[[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned, std::ostream& out);
+/// Shows how far a search is. bad_input: options that do not go together, a file of executions that is none.
+[[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned);
 
 /// Of an option; absent where it is not given.
 [[nodiscard]] std::optional<Duration> duration_of(const std::string& option, const std::string& text);

@@ -1,10 +1,11 @@
 #include "rtexec/command/screen.hpp"
 
+#include "rtexec/command/terminal.hpp"
+
 #include <array>
 #include <iostream>
 #include <poll.h>
 #include <sstream>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -21,11 +22,6 @@ sigset_t watched() {
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH}) sigaddset(&signals, signal);
   return signals;
-}
-
-std::size_t rows() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
 } // namespace
@@ -56,11 +52,13 @@ void Screen::leave() {
   if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &modes_);
 }
 
+report::Room Screen::room() { return terminal_of(std::cout).value_or(report::Room{.columns = 80, .lines = 24}); }
+
 void Screen::show(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::cout << "\033[H";
-  for (std::size_t left = rows(); left > 0 && std::getline(lines, line); --left)
+  for (std::size_t left = room().lines; left > 0 && std::getline(lines, line); --left)
     std::cout << line << "\033[K" << (left > 1 ? "\r\n" : "");
   std::cout << "\033[J" << std::flush;
 }

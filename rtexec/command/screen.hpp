@@ -5,6 +5,7 @@
 
 #include <rtexec/units.hpp>
 #include "hal/resources.hpp"
+#include "rtexec/report/columns.hpp"
 
 #include <csignal>
 #include <string>
@@ -19,6 +20,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
+  [[nodiscard]] static report::Room room();
   /// As much of the text as has room.
   void show(const std::string& text);
 

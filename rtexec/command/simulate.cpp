@@ -6,6 +6,8 @@
 #include "rtexec/command/scenario.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/verdict.hpp"
+#include "rtexec/json/machine.hpp"
 #include "rtexec/simulator/recorder.hpp"
 #include "rtexec/simulator/tracer.hpp"
 #include "traces/report/gantt_svg.hpp"
@@ -112,8 +114,8 @@ int simulate(const Options& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   OutputFile gantt_file = must(OutputFile::open(options.gantt));
   std::ostream& out = text_output(options.json);
-  print_plan(out, planned, plan);
-  Scenario scenario = scenario_of(options.scenario, planned, out);
+  print_verdict(out, planned, plan);
+  Scenario scenario = scenario_of(options.scenario, planned);
   auto gantt = gantt_of(options, scenario, plan);
 
   simulator::Recorder recorder(scenario.tasks, plan);
@@ -135,6 +137,7 @@ int simulate(const Options& options) {
   print_report(out, result);
   nlohmann::json json = rtexec::to_json(result);
   json["verdict"] = plan.proved ? "proved" : "not proved";
+  json["conditions"] = rtexec::to_json(conditions(planned, plan));
   json["worst_case"] = scenario.worst ? to_json(options, *scenario.worst) : nlohmann::json(nullptr);
   must(write_json(json_file, json));
   return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);

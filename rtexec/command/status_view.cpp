@@ -17,10 +17,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char* bold = "\033[1m";
-constexpr const char* red = "\033[31m";
-constexpr const char* plain = "\033[0m";
-
 double share(Duration part, Duration whole) {
   return whole > Duration(0) ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
 }
@@ -59,64 +55,100 @@ const char* sorted(TaskOrder order) {
   std::unreachable();
 }
 
-/// What is told of the run beside its tasks.
-void print_run(std::ostream& out, const Snapshot& snapshot, unsigned process) {
+bool promised(const RunStatus& run) { return run.proved != 0 && run.degraded.text().empty(); }
+
+std::string promise(const RunStatus& run) {
+  if (promised(run)) return "promised";
+  return run.proved == 0 ? "not proved, nothing is promised" : "degraded, nothing is promised";
+}
+
+struct Paragraph {
+  Tone tone;
+  std::string text;
+};
+
+/// What is told of the run above its tasks, by importance.
+std::vector<Paragraph> above(const Snapshot& snapshot, unsigned process) {
   const RunStatus& run = snapshot.run;
   const std::string file = run.task_set.text(), policy = run.swap_policy.text();
-  out << (file.empty() ? "A task set without a file" : file) << ", process " << process << ": " << readable(run.elapsed)
-      << (run.planned > Duration(0) ? " of " + readable(run.planned) : "") << ", "
-      << (run.proved != 0 ? "promised" : "not proved, nothing is promised") << '\n';
-  out << "Device " << run.device.text() << ": " << percent(device_share(snapshot)) << " busy, " << readable(run.used)
-      << " in use, demand " << readable(run.demand) << ", capacity " << readable(run.capacity) << "; order "
-      << run.order.text() << "; core " << run.compute_core << " computes, core " << run.service_core << " schedules\n";
+  std::vector<Paragraph> result;
+  result.push_back({promised(run) ? Tone::good : Tone::warning,
+                    (file.empty() ? "A task set without a file" : file) + ", process " + std::to_string(process) +
+                        ": " + readable(run.elapsed) +
+                        (run.planned > Duration(0) ? " of " + readable(run.planned) : "") + ", " + promise(run)});
+  std::istringstream degraded(run.degraded.text());
+  for (std::string line; std::getline(degraded, line);)
+    result.push_back({Tone::warning, "Degraded, the promise does not hold: " + line});
+  result.push_back({Tone::plain, "Device " + run.device.text() + ": " + percent(device_share(snapshot)) + " busy, " +
+                                     readable(run.used) + " in use, demand " + readable(run.demand) + ", capacity " +
+                                     readable(run.capacity) + "; order " + run.order.text() + "; core " +
+                                     std::to_string(run.compute_core) + " computes, core " +
+                                     std::to_string(run.service_core) + " schedules"});
   if (!policy.empty())
-    out << "Swapped (" << policy << "): " << readable(run.swapped.in) << " in, " << readable(run.swapped.out)
-        << " out; " << readable(per_second(run.swapped_recently.in, run.recently)) << "/s in, "
-        << readable(per_second(run.swapped_recently.out, run.recently)) << "/s out\n";
+    result.push_back({Tone::plain, "Swapped (" + policy + "): " + readable(run.swapped.in) + " in, " +
+                                       readable(run.swapped.out) + " out; " +
+                                       readable(per_second(run.swapped_recently.in, run.recently)) + "/s in, " +
+                                       readable(per_second(run.swapped_recently.out, run.recently)) + "/s out"});
+  return result;
 }
+
+std::string below(const RunStatus& run, TaskOrder order) {
+  return std::string("Tasks ") + sorted(order) + "; response: the longest; recent figures and shares: of the last " +
+         readable(run.recently);
+}
+
+/// Whole where they have room, else a line of each, as many as have room.
+std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::Room room) {
+  std::vector<Paragraph> whole, cut;
+  for (const Paragraph& each : paragraphs) {
+    for (std::string& line : report::wrapped(each.text, room.columns)) whole.push_back({each.tone, std::move(line)});
+    if (cut.size() < room.lines) cut.push_back({each.tone, report::cut(each.text, room.columns)});
+  }
+  return whole.size() <= room.lines ? whole : cut;
+}
+
+/// By importance: a narrow terminal shows those on the left.
+struct Column {
+  const char* title;
+  std::string (*cell)(const TaskStatus&, const RunStatus&);
+};
+constexpr Column task_columns[] = {
+    {"task", [](const TaskStatus& task, const RunStatus&) { return task.name.text(); }},
+    {"missed", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.total.missed); }},
+    {"response", [](const TaskStatus& task, const RunStatus&) { return readable(task.max_response); }},
+    {"deadline", [](const TaskStatus& task, const RunStatus&) { return readable(task.deadline); }},
+    {"max/deadline", [](const TaskStatus& task, const RunStatus&) { return bar(task.max_response, task.deadline); }},
+    {"now", [](const TaskStatus& task, const RunStatus&) { return std::string(executive::describe(task.state)); }},
+    {"bound", [](const TaskStatus& task,
+                 const RunStatus&) { return task.bound > Duration(0) ? readable(task.bound) : std::string("-"); }},
+    {"last", [](const TaskStatus& task, const RunStatus&) { return readable(task.last_response); }},
+    {"p50", [](const TaskStatus& task, const RunStatus&) { return readable(task.p50_response); }},
+    {"p99", [](const TaskStatus& task, const RunStatus&) { return readable(task.p99_response); }},
+    {"released", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.released); }},
+    {"completed", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.completed); }},
+    {"skipped", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.skipped); }},
+    {"aborted", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.aborted); }},
+    {"failed", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.failed); }},
+    {"device use",
+     [](const TaskStatus& task, const RunStatus& run) { return percent(share(task.recent.on_device, run.recently)); }},
+    {"core", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.core); }},
+    {"core use",
+     [](const TaskStatus& task, const RunStatus& run) { return percent(share(task.recent.on_core, run.recently)); }},
+    {"missed recently", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.recent.missed); }},
+    {"released late by", [](const TaskStatus& task, const RunStatus&) { return readable(task.max_release_latency); }},
+    {"period", [](const TaskStatus& task, const RunStatus&) { return readable(task.period); }},
+};
 
 Table table_of(const std::vector<TaskStatus>& tasks, const RunStatus& run) {
-  const auto count = [](std::uint64_t number) { return std::to_string(number); };
-  Table table({"task",         "now",     "released", "completed",  "missed",
-               "recently",     "skipped", "aborted",  "failed",     "response last",
-               "p50",          "p99",     "max",      "bound",      "deadline",
-               "max/deadline", "core",    "core use", "device use", "released late by",
-               "period"});
-  for (const TaskStatus& task : tasks)
-    table.add({task.name.text(),
-               executive::describe(task.state),
-               count(task.released),
-               count(task.completed),
-               count(task.total.missed),
-               count(task.recent.missed),
-               count(task.skipped),
-               count(task.aborted),
-               count(task.failed),
-               readable(task.last_response),
-               readable(task.p50_response),
-               readable(task.p99_response),
-               readable(task.max_response),
-               task.bound > Duration(0) ? readable(task.bound) : "-",
-               readable(task.deadline),
-               bar(task.max_response, task.deadline),
-               count(task.core),
-               percent(share(task.recent.on_core, run.recently)),
-               percent(share(task.recent.on_device, run.recently)),
-               readable(task.max_release_latency),
-               readable(task.period)});
+  std::vector<std::string> titles;
+  for (const Column& column : task_columns) titles.emplace_back(column.title);
+  Table table(std::move(titles));
+  for (const TaskStatus& task : tasks) {
+    std::vector<std::string> cells;
+    for (const Column& column : task_columns) cells.push_back(column.cell(task, run));
+    table.add(std::move(cells), task.total.missed > 0 ? Tone::bad : Tone::plain);
+  }
   return table;
-}
-
-/// The header in bold, and tasks that missed in red. Whole lines, since the table counts what it pads.
-std::string coloured(const std::string& table, const std::vector<TaskStatus>& tasks) {
-  std::istringstream lines(table);
-  std::ostringstream out;
-  std::string line;
-  std::getline(lines, line);
-  out << bold << line << plain << '\n';
-  for (std::size_t i = 0; i < tasks.size() && std::getline(lines, line); ++i)
-    out << (tasks[i].total.missed > 0 ? red + line + plain : line) << '\n';
-  return out.str();
 }
 
 json activity(const executive::TaskActivity& activity, Duration over) {
@@ -163,16 +195,17 @@ TaskOrder next(TaskOrder order) {
   return order == TaskOrder::by_device ? TaskOrder::as_listed : static_cast<TaskOrder>(static_cast<int>(order) + 1);
 }
 
-std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, bool colours) {
+std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, report::Room room, bool colours) {
   const RunStatus& run = snapshot.run;
   const std::vector<TaskStatus> tasks = ordered(snapshot, order);
-  std::ostringstream out, table;
-  print_run(out, snapshot, process);
-  table_of(tasks, run).print(table);
-  out << (colours ? coloured(table.str(), tasks) : table.str());
-  out << "Recent figures and shares are of the last " << readable(run.recently) << "; tasks " << sorted(order) << '\n';
-  std::istringstream degraded(run.degraded.text());
-  for (std::string line; std::getline(degraded, line);) out << "Degraded, the promise does not hold: " << line << '\n';
+  room.lines = std::max<std::size_t>(room.lines, 4); // a line of each, and two of the table
+  const std::size_t table = std::min(tasks.size() + 1, room.lines / 2 + 1);
+  const auto head = fitted(above(snapshot, process), {.columns = room.columns, .lines = room.lines - table - 1});
+  std::ostringstream out;
+  report::use_colours(out, colours);
+  for (const auto& [tone, line] : head) out << Toned{tone, line} << '\n';
+  table_of(tasks, run).print(out, {.columns = room.columns, .lines = room.lines - head.size() - 1});
+  out << report::cut(below(run, order), room.columns) << '\n';
   return out.str();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rtexec/executive/status_page.hpp"
+#include "rtexec/report/columns.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,8 +12,9 @@ namespace rtexec::command {
 enum class TaskOrder { as_listed, by_misses, by_closeness, by_device };
 [[nodiscard]] TaskOrder next(TaskOrder order);
 
-/// Lines; `colours` where they are wanted.
-[[nodiscard]] std::string view(const executive::Snapshot& snapshot, unsigned process, TaskOrder order, bool colours);
+/// Lines that have room, with colours or without.
+[[nodiscard]] std::string view(const executive::Snapshot& snapshot, unsigned process, TaskOrder order,
+                               report::Room room, bool colours);
 
 /// Durations are integers in nanoseconds (_ns), sizes in bytes (_bytes), shares are of one.
 [[nodiscard]] nlohmann::json to_json(const executive::Snapshot& snapshot, unsigned process);

@@ -6,6 +6,7 @@
 #include "rtexec/study/outcome_file.hpp"
 #include "rtexec/study/presets.hpp"
 #include "rtexec/study/sweep_options.hpp"
+#include "rtexec/study/sweep_parts.hpp"
 #include "rtexec/study/sweep_report.hpp"
 
 #include <CLI/CLI.hpp>
@@ -26,40 +27,40 @@ struct Options {
   study::SweepOptions study;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::string folder;
+  std::string part;
+  std::vector<std::filesystem::path> parts;
   std::string json;
 };
 
-/// Until all is known, or an error.
-void work_out(const Options& options, const Study& study, study::Outcomes& outcomes,
+/// Until all of `part` is known, or an error.
+void work_out(const Options& options, const Study& study, const study::Part& part, study::Outcomes& outcomes,
               std::optional<study::OutcomeFile>& file, std::ostream& out) {
   const StopRequest stop;
-  Progress progress(out, &stop);
-  std::size_t done = outcomes.count_known();
-  if (done > 0) out << options.folder << " has " << done << " of " << outcomes.size() << " sets already\n";
+  Progress progress(&stop);
+  const std::size_t size = part.size(study.sets) * study.values.size();
+  std::size_t done = outcomes.count_known(part);
+  if (done > 0) out << options.folder << " has " << done << " of " << size << " sets already\n";
   Result<> written;
   bool wanted = true;
-  study::work_out(study, outcomes, options.jobs, [&](std::span<const std::size_t> items) {
-    if (file && written) written = file->add(study, outcomes, items);
-    done += items.size();
-    wanted = progress("proving", done, outcomes.size(), "sets");
-    return wanted && written.has_value();
-  });
+  study::work_out(
+      study, outcomes, options.jobs,
+      [&](std::span<const std::size_t> items) {
+        if (file && written) written = file->add(study, outcomes, items);
+        done += items.size();
+        wanted = progress("proving", done, size, "sets");
+        return wanted && written.has_value();
+      },
+      part);
   must(written);
-  if (done == outcomes.size()) return;
+  if (done == size) return;
   const std::string kept =
       options.folder.empty() ? "with -o FOLDER what is done would be kept" : "the same command goes on from there";
-  give_up(Errc::cancelled, "the sweep was cancelled after " + std::to_string(done) + " of " +
-                               std::to_string(outcomes.size()) + " sets; " + kept);
+  give_up(Errc::cancelled,
+          "the sweep was cancelled after " + std::to_string(done) + " of " + std::to_string(size) + " sets; " + kept);
 }
 
-void sweep(const Options& options) {
-  const auto study = must(study_of(options.study));
+void conclude(const Options& options, const Study& study, const study::Outcomes& outcomes, OutputFile& json_file) {
   std::ostream& out = text_output(options.json);
-  study::Outcomes outcomes(study.values.size(), study.sets);
-  std::optional<study::OutcomeFile> file;
-  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, outcomes));
-  OutputFile json_file = must(OutputFile::open(options.json));
-  work_out(options, study, outcomes, file, out);
   const std::vector<study::Row> rows = study::rows_of(study, outcomes);
   print(out, study, rows);
   if (!options.folder.empty()) {
@@ -67,6 +68,48 @@ void sweep(const Options& options) {
     out << "wrote results.csv, results.svg and outcomes.csv (each set) to " << options.folder << '\n';
   }
   must(write_json(json_file, to_json(study, rows)));
+}
+
+/// Leaves in the folder what merge() puts together.
+void sweep_part(const Options& options, const Study& study) {
+  const study::Part part = value_of("--shard", options.part, study::parse_part);
+  if (options.folder.empty()) give_up(Errc::bad_input, "--shard " + options.part + ": give -o FOLDER, for this part");
+  std::ostream& out = text_output(options.json);
+  study::Outcomes outcomes(study.values.size(), study.sets);
+  std::optional file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  must(study::write_part(options.folder, part, options.study));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, part, outcomes, file, out);
+  out << "part " << options.part << " is in " << options.folder << "; rtexec sweep --merge FOLDER... -o FOLDER puts "
+      << part.of << " together\n";
+  must(write_json(
+      json_file,
+      {{"part", part.number}, {"parts", part.of}, {"sets", outcomes.count_known(part)}, {"folder", options.folder}}));
+}
+
+void merge(const Options& options) {
+  const auto [study, parts] = must(study::put_together(options.parts));
+  study::Outcomes known(study.values.size(), study.sets);
+  std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, known));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  std::vector<std::size_t> missing;
+  for (std::size_t item = 0; item < known.size(); ++item)
+    if (!known.known(item)) missing.push_back(item);
+  if (file) must(file->add(study, parts, missing));
+  conclude(options, study, parts, json_file);
+}
+
+void sweep(const Options& options) {
+  if (!options.parts.empty()) return merge(options);
+  const auto study = must(study_of(options.study));
+  if (!options.part.empty()) return sweep_part(options, study);
+  study::Outcomes outcomes(study.values.size(), study.sets);
+  std::optional<study::OutcomeFile> file;
+  if (!options.folder.empty()) file = must(study::OutcomeFile::open(options.folder, study, outcomes));
+  OutputFile json_file = must(OutputFile::open(options.json));
+  work_out(options, study, {}, outcomes, file, text_output(options.json));
+  conclude(options, study, outcomes, json_file);
 }
 
 std::vector<std::string> preset_names() {
@@ -142,8 +185,19 @@ void add_sweep(CLI::App& program) {
   option(*command, "-o,--output", options->folder, "FOLDER",
          "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
          "was stopped goes on from it, and may get more sets or rows");
+  option(*command, "--shard", options->part, "K/N",
+         "Work out part K of N alone, each on a machine of its own, and leave it in FOLDER for --merge");
+  const std::vector<CLI::Option*> of_a_study = command->get_options(
+      [](const CLI::Option* each) { return !each->check_name("--help") && !each->check_name("--output"); });
+  option(*command, "--merge", options->parts, "FOLDER...",
+         "Put the parts in these folders together: what one machine would have made");
   add_json_option(*command, options->json);
-  command->callback([options] { sweep(*options); });
+  command->callback([options, of_a_study] {
+    for (const CLI::Option* each : of_a_study)
+      if (!options->parts.empty() && each->count() > 0)
+        give_up(Errc::bad_input, "--merge with " + each->get_name() + ": leave that out, the parts have their options");
+    sweep(*options);
+  });
 }
 
 } // namespace rtexec::command

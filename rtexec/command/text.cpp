@@ -48,7 +48,7 @@ void print_swap(std::ostream& out, const SwapReport& swap) {
       << " out; not copied out: " << readable(swap.dropped) << " constant, " << readable(swap.skipped) << " unchanged; "
       << swap.operations << " operations, by " << swap.store << '\n';
   print_fallback(out, swap);
-  if (!swap.failure.empty()) out << "THE STORE FAILED: " << swap.failure << '\n';
+  if (!swap.failure.empty()) out << Toned{Tone::bad, "THE STORE FAILED"} << ": " << swap.failure << '\n';
 }
 
 void print_snapshots(std::ostream& out, const FlightReport& flight) {
@@ -118,11 +118,10 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   for (const TestVerdict& test : plan.tests())
     out << "Test " << test.name() << ": " << (test.proved ? "proved" : "not proved") << "\n  " << test.inequality
         << "\n  " << test.explanation << '\n';
-  out << "Verdict: " << (plan.proved ? "proved: every real-time deadline will be kept" : "not proved") << "\n";
 }
 
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests) {
-  out << "The device alone, by each test with the volumes that suit it best (the verdict above decides)\n";
+  out << "The device alone, by each test with the volumes that suit it best (end-to-end decides)\n";
   Table table({"test", "proved", "left", "right", "at L", "demand", "blocking", "by", "limits", "swapped"});
   const auto side = [](const TestVerdict& test, std::int64_t value) {
     return std::holds_alternative<ShareBound>(test.bound) ? report::fixed(static_cast<double>(value) * 1e-9, 4)
@@ -149,11 +148,16 @@ void print_report(std::ostream& out, const Report& report) {
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
                "deadlines"});
   for (const TaskReport& task : report.tasks)
-    table.add({task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
-               readable(task.response.min), readable(task.response.mean), readable(task.response.p99),
-               readable(task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline),
-               on_time(task)});
+    table.add(
+        {task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
+         readable(task.response.min), readable(task.response.mean), readable(task.response.p99),
+         readable(task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline), on_time(task)},
+        task.missed > 0 ? Tone::bad : Tone::plain);
   table.print(out);
+  for (const TaskReport& task : report.tasks)
+    if (task.unfinished > 0)
+      out << "Cut off by the end of the run, and missed only if the deadline had passed: " << task.unfinished
+          << (task.unfinished == 1 ? " job" : " jobs") << " of task '" << task.name << "'\n";
   long faults = 0;
   for (const ThreadReport& thread : report.threads) faults += thread.page_faults;
   if (!report.threads.empty())
@@ -161,26 +165,28 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
-  for (const std::string& line : report.degraded) out << "Degraded: " << line << '\n';
+  for (const std::string& line : report.degraded) out << Toned{Tone::warning, "Degraded"} << ": " << line << '\n';
   if (report.status_page && !report.status_page->failure.empty())
     out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);
   if (report.trace) out << "Trace: " << report.trace->events << " events recorded, " << report.trace->lost << " lost\n";
   for (const TaskReport& task : report.tasks)
     if (task.failed > 0)
-      out << "JOBS FAILED: " << task.failed << " of task '" << task.name
+      out << Toned{Tone::bad, "JOBS FAILED"} << ": " << task.failed << " of task '" << task.name
           << "', the last one by: " << name(*task.failure) << '\n';
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
-      out << "A BOUND WAS BROKEN: task '" << task.name << "' responded in " << readable(task.response.max)
-          << ", promised were " << readable(*task.bound)
+      out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "
+          << readable(task.response.max) << ", promised were " << readable(*task.bound)
           << ": an execution time, or what the machine took away, is larger than the plan knows (rtexec profile, "
              "rtexec probe)\n";
   if (report.device_fault)
-    out << "THE DEVICE WAS LOST in job " << report.device_fault->job << " of task '" << report.device_fault->task
-        << "', which ended the run: " << report.device_fault->what
+    out << Toned{Tone::bad, "THE DEVICE WAS LOST"} << " in job " << report.device_fault->job << " of task '"
+        << report.device_fault->task << "', which ended the run: " << report.device_fault->what
         << "\n  Jobs after it failed. Only a new run can use the device again.\n";
-  out << (report.deadlines_kept() ? "Every real-time deadline was kept.\n" : "A DEADLINE WAS MISSED.\n");
+  out << (report.deadlines_kept() ? Toned{Tone::good, "Every real-time deadline was kept."}
+                                  : Toned{Tone::bad, "A DEADLINE WAS MISSED."})
+      << '\n';
 }
 
 std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }

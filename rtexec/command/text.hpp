@@ -11,10 +11,13 @@
 namespace rtexec::command {
 
 using report::Table;
+using report::Tone;
+using report::Toned;
 
 /// A response time against its deadline, ten cells wide.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);
 
+/// All of it, and every test with its formula and numbers.
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
 /// What each test of the device alone says, side by side.
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);

@@ -1,15 +1,14 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/screen.hpp"
 #include "rtexec/command/status_view.hpp"
+#include "rtexec/command/terminal.hpp"
 #include "rtexec/command/text.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unistd.h>
 
 namespace rtexec::command {
 
@@ -79,6 +78,13 @@ std::string end_of(const Snapshot& snapshot, bool is_last) {
   return is_last ? "The run's process is gone, without a report." : "";
 }
 
+/// All of it, as wide as the terminal where there is one.
+void print_view(std::ostream& out, const Snapshot& snapshot, unsigned process, TaskOrder order) {
+  report::Room room;
+  if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;
+  out << view(snapshot, process, order, room, report::has_colours(out));
+}
+
 /// Shows a run until it ends or the user wants no more.
 class Viewer {
  public:
@@ -90,24 +96,31 @@ class Viewer {
     {
       Screen screen;
       for (bool quit = false; !quit && (end = update()).empty();) {
-        screen.show(view(snapshot_, page_.owner().process, order_, colours_) + keys);
+        report::Room room = Screen::room();
+        --room.lines; // of the keys
+        screen.show(view(snapshot_, page_.owner().process, order_, room, report::has_colours(std::cout)) + keys);
         quit = !stays(screen);
       }
     }
-    if (!end.empty()) std::cout << view(snapshot_, page_.owner().process, order_, colours_) << end << std::endl;
+    if (!end.empty()) print(end);
   }
 
   /// Elsewhere: one after the other.
   void list() {
     for (;;) {
       const std::string end = update();
-      std::cout << view(snapshot_, page_.owner().process, order_, false) << end << std::endl;
+      print(end);
       if (!end.empty() || !std::cout) return;
       hal::sleep_until(hal::now() + interval_);
     }
   }
 
  private:
+  void print(const std::string& end) const {
+    print_view(std::cout, snapshot_, page_.owner().process, order_);
+    std::cout << end << std::endl;
+  }
+
   static constexpr const char* keys = "q: quit, s: sort\n";
 
   /// How the run ended, if it did.
@@ -128,7 +141,6 @@ class Viewer {
   Duration interval_;
   Snapshot snapshot_;
   TaskOrder order_ = TaskOrder::as_listed;
-  bool colours_ = std::getenv("NO_COLOR") == nullptr || *std::getenv("NO_COLOR") == '\0';
 };
 
 void show_once(const StatusPage& page, const Options& options) {
@@ -136,8 +148,9 @@ void show_once(const StatusPage& page, const Options& options) {
   const bool is_last = page.is_last();
   const Snapshot snapshot = must(page.read());
   const std::string end = end_of(snapshot, is_last);
-  text_output(options.json) << view(snapshot, page.owner().process, TaskOrder::as_listed, false) << end
-                            << (end.empty() ? "" : "\n");
+  std::ostream& out = text_output(options.json);
+  print_view(out, snapshot, page.owner().process, TaskOrder::as_listed);
+  if (!end.empty()) out << end << '\n';
   must(write_json(json_file, to_json(snapshot, page.owner().process)));
 }
 
@@ -148,7 +161,7 @@ void top(const Options& options) {
   const StatusPage page = choose(options.which);
   if (options.once) return show_once(page, options);
   Viewer viewer(page, interval);
-  if (::isatty(STDOUT_FILENO) != 0) viewer.watch();
+  if (terminal_of(std::cout)) viewer.watch();
   else viewer.list();
 }
 

@@ -41,7 +41,7 @@ policies::BandwidthLoop::Settings loop_settings(const TaskSet& tasks, const Boar
 Unexpected<Error> refusal(std::span<const std::string> degraded) {
   std::string lines;
   for (const std::string& each : degraded) config::add_line(lines, each);
-  return fail(Errc::refused, lines + "\n[executive] allow_degraded = true runs all the same");
+  return fail(Errc::refused, lines);
 }
 
 /// A core that is held is no other run's. Where another run has it already, it is not regulated, if the set does not
@@ -84,19 +84,24 @@ BandwidthControl::BandwidthControl(BandwidthLocks locks, const ResolvedSet& set,
 
 BandwidthControl::~BandwidthControl() = default;
 
-Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const ResolvedSet& set, const RegulatedRun& run) {
+Result<regulation::RegulationPlan> BandwidthControl::plan(const ResolvedSet& set, const RegulatedRun& run) {
   const TaskSet& tasks = set.tasks;
-  if (!tasks.regulated()) return nullptr;
   const std::vector<unsigned> serving(run.serving.begin(), run.serving.end());
   auto plan = regulation::plan_regulation(tasks, set.board, serving, regulation::regulated(set.machine));
   if (!plan) return Unexpected(plan.error());
   if (!run.proved) plan->degraded.clear();
   if (!plan->degraded.empty() && !tasks.executive.allow_degraded) return refusal(plan->degraded);
-  auto claims = claim_cores(*plan, run.claimed);
+  return std::move(*plan);
+}
+
+Result<std::unique_ptr<BandwidthControl>> BandwidthControl::start(const ResolvedSet& set, const RegulatedRun& run,
+                                                                  regulation::RegulationPlan plan) {
+  const TaskSet& tasks = set.tasks;
+  auto claims = claim_cores(plan, run.claimed);
   if (!claims) return Unexpected(claims.error());
   auto locks = BandwidthLocks::open();
   if (!locks) return Unexpected(locks.error());
-  std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), set, std::move(*plan)));
+  std::unique_ptr<BandwidthControl> control(new BandwidthControl(std::move(*locks), set, std::move(plan)));
   regulation::RegulationSettings settings{.period = tasks.bandwidth.period,
                                           .rules = {.reclaim = tasks.bandwidth.reclaim,
                                                     .sharing = tasks.bandwidth.sharing,

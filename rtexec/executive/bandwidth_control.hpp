@@ -26,10 +26,13 @@ struct RegulatedRun {
 
 class BandwidthControl {
  public:
-  /// Nothing where the set limits nothing. Claims the cores that it may hold. Errors: those of plan_regulation() and
-  /// Regulation::start(); refused: what was proved need not hold here (and no allow_degraded), or another run has a
-  /// core that the set gives a budget.
-  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run);
+  /// Of a set that limits anything. Errors: those of plan_regulation(); refused: what was proved need not hold here
+  /// (and no allow_degraded).
+  [[nodiscard]] static Result<regulation::RegulationPlan> plan(const ResolvedSet& set, const RegulatedRun& run);
+  /// Claims the cores that it may hold. Errors: those of Regulation::start(); refused: another run has a core that the
+  /// set gives a budget.
+  [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run,
+                                                                       regulation::RegulationPlan plan);
   ~BandwidthControl();
 
   // Any thread; neither blocks nor allocates. Nested.

@@ -1,11 +1,13 @@
 #include "rtexec/executive/calibrator.hpp"
 
 #include "config/must.hpp"
+#include "hal/thread.hpp"
 #include "rtexec/executive/swap_observation.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 namespace rtexec::executive {
@@ -19,6 +21,7 @@ constexpr Bytes smallest_chunk{std::uint64_t{2} << 20};
 constexpr Bytes largest_chunk{std::uint64_t{256} << 20};
 constexpr Duration shortest_turn = 4ms;
 constexpr Duration first_guess = 50ms; // of one chunk
+constexpr unsigned few_jobs = 3;
 
 double nanoseconds(Duration time) { return static_cast<double>(time.count()); }
 
@@ -28,13 +31,15 @@ Duration charged(double ns, double margin) {
 
 class Calibrator {
  public:
-  Calibrator(std::string board, const CalibrationOptions& options, const CalibrationProgress& progress)
-      : board_(std::move(board)), options_(options), progress_(progress) {}
+  Calibrator(std::string board, const CalibrationOptions& options, const CalibrationObserver& observer)
+      : board_(std::move(board)), options_(options), observer_(observer) {}
 
   Calibration measure() {
     choose_chunks();
     for (const Bytes chunk : chunks_) wanted_ += volumes_of(chunk).size() + 1;
+    estimate();
     for (const Bytes chunk : chunks_) measure_chunk(chunk);
+    ask();
     result_.chosen = cheapest();
     return std::move(result_);
   }
@@ -64,6 +69,52 @@ class Calibrator {
     return result;
   }
 
+  /// How long it will take, from a short run of the first chunk size.
+  void estimate() {
+    const Bytes chunk = chunks_.front();
+    SwapExperiment experiment = experiment_of(chunk, 1, MemoryClass::state, first_guess);
+    experiment.jobs = few_jobs;
+    const Instant begin = hal::now();
+    const ObservedSwaps observed = run(experiment);
+    const Duration beside = hal::now() - begin - length(experiment);
+    CalibrationEstimate estimate{.chunk = chunk, .sizes = chunks_.size()};
+    Duration longest{0};
+    for (const ObservedSwap& job : observed.jobs) {
+      estimate.in = std::max(estimate.in, job.in);
+      estimate.out = std::max(estimate.out, job.out);
+      longest = std::max(longest, job.whole);
+    }
+    for (const Bytes each : chunks_) {
+      const double times = static_cast<double>(each.count) / static_cast<double>(chunk.count);
+      const Duration per_chunk = charged(nanoseconds(longest), times);
+      const auto counts = volumes_of(each);
+      const auto expect = [&](std::uint32_t count, Duration guess) {
+        expected_.push_back(beside + length(experiment_of(each, count, MemoryClass::state, guess)));
+      };
+      for (const std::uint32_t count : counts) expect(count, count == counts.front() ? first_guess : per_chunk);
+      expect(counts.back(), per_chunk); // of constants
+    }
+    estimate.runs = wanted_;
+    estimate.takes = std::accumulate(expected_.begin(), expected_.end(), Duration{0});
+    began_ = hal::now();
+    if (observer_.estimated) observer_.estimated(estimate);
+  }
+
+  /// As expected, as far as that held so far.
+  std::optional<Duration> left() const {
+    if (expected_.empty()) return std::nullopt;
+    const auto next = expected_.begin() + static_cast<std::ptrdiff_t>(done_);
+    const double before = nanoseconds(std::accumulate(expected_.begin(), next, Duration{0}));
+    const double rest = nanoseconds(std::accumulate(next, expected_.end(), Duration{0}));
+    const double scale = done_ > 0 ? nanoseconds(run_began_ - began_) / before : 1;
+    return std::max(Duration{0}, charged(rest, scale) - (hal::now() - run_began_));
+  }
+
+  bool asked() const { return !observer_.measuring || observer_.measuring(done_, wanted_, left()); }
+  void ask() const {
+    if (!asked()) give_up(Errc::cancelled, "the measurement was cancelled");
+  }
+
   void measure_chunk(Bytes chunk) {
     std::vector<Sample> in, out, whole;
     Duration per_chunk = first_guess;
@@ -87,8 +138,7 @@ class Calibrator {
     result_.chunks.push_back(charge(chunk, fit(in), fit(out), drop, whole));
   }
 
-  ObservedSwaps observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
-    if (!progress_(done_++, wanted_)) give_up(Errc::cancelled, "calibration was cancelled");
+  SwapExperiment experiment_of(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) const {
     SwapExperiment experiment{.board = board_,
                               .chunk = chunk,
                               .chunks = count,
@@ -96,11 +146,23 @@ class Calibrator {
                               .jobs = options_.jobs,
                               .turn = shortest_turn + 3 * per_chunk * count,
                               .swap = {},
-                              .keep_awake = options_.keep_awake};
+                              .keep_awake = options_.keep_awake,
+                              .going_on = [this] { return asked(); }};
     if (options_.store == StoreKind::pageable) experiment.swap.policy = SwapPolicy::pageable;
     experiment.swap.store = SwapStore{.file = options_.file};
-    ObservedSwaps observed = must(observe_swaps(experiment));
+    return experiment;
+  }
+
+  ObservedSwaps run(const SwapExperiment& experiment) {
+    run_began_ = hal::now();
+    ask();
+    return must(observe_swaps(experiment));
+  }
+
+  ObservedSwaps observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
+    ObservedSwaps observed = run(experiment_of(chunk, count, kind, per_chunk));
     std::tie(result_.device, result_.store) = std::tie(observed.device, observed.store);
+    ++done_;
     return observed;
   }
 
@@ -150,10 +212,12 @@ class Calibrator {
 
   std::string board_;
   const CalibrationOptions& options_;
-  const CalibrationProgress& progress_;
+  const CalibrationObserver& observer_;
   std::vector<Bytes> chunks_;
   Bytes volume_;
-  std::size_t done_ = 0, wanted_ = 0;
+  std::vector<Duration> expected_;    // of each run
+  std::size_t done_ = 0, wanted_ = 0; // runs
+  Instant began_{}, run_began_{};
   Calibration result_;
 };
 
@@ -189,8 +253,8 @@ SwapFit fit(const std::vector<Sample>& samples) {
 }
 
 Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
-                              const CalibrationProgress& progress) {
-  return caught([&] { return Calibrator(board, options, progress).measure(); });
+                              const CalibrationObserver& observer) {
+  return caught([&] { return Calibrator(board, options, observer).measure(); });
 }
 
 } // namespace rtexec::executive

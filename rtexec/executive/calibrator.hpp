@@ -51,11 +51,23 @@ struct Calibration {
   Bytes chosen; // the chunk size under which volumes of 64 MiB, 300 MiB and 1 GiB cost least
 };
 
-/// False stops.
-using CalibrationProgress = std::function<bool(std::size_t done, std::size_t wanted)>;
+/// Of a short run before all others, without a margin.
+struct CalibrationEstimate {
+  Bytes chunk;
+  Duration in{0}, out{0};          // the longest
+  std::size_t sizes = 0, runs = 0; // that will be measured
+  Duration takes{0};
+};
+
+/// Either may be empty.
+struct CalibrationObserver {
+  std::function<void(const CalibrationEstimate& estimate)> estimated;
+  /// Before each run, now and then in it, and after the last one; `left` once there is an estimate. False stops.
+  std::function<bool(std::size_t done, std::size_t wanted, std::optional<Duration> left)> measuring;
+};
 
 [[nodiscard]] Result<Calibration> calibrate(const std::string& board, const CalibrationOptions& options,
-                                            const CalibrationProgress& progress);
+                                            const CalibrationObserver& observer);
 
 /// Least squares; residual and r_squared of the same points.
 struct Sample {

@@ -1,6 +1,5 @@
 #include "rtexec/executive/placement.hpp"
 
-#include "config/text.hpp"
 #include "policies/reservations.hpp"
 
 #include <algorithm>
@@ -27,47 +26,50 @@ class Placer {
   Placer(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine)
       : set_(set), tasks_(set.tasks), board_(set.board), plan_(plan), machine_(machine), online_(set.machine.cores) {}
 
-  Result<Placement> place() {
+  Placement place() {
     const bool separate = choose_cores();
     choose_policy();
     if (policy_ == ThreadPolicy::deadline) make_partition();
     if (policy_ == ThreadPolicy::fifo) check_priorities();
+    const std::string core = "core " + std::to_string(compute_core_);
     if (!separate)
-      lacks("core " + std::to_string(compute_core_) +
-                " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
-            "give the tasks another core, or set compute_core in the board's file");
+      lacks("compute core",
+            core + " runs the compute engine and CPU parts of tasks: they delay each other beyond the plan",
+            "Give the tasks another core, or set compute_core in the board's file.");
     if (compute_core_ == service_core_ && starves())
-      lacks("core " + std::to_string(compute_core_) +
-                " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond the "
-                "plan",
-            "give them different cores: compute_core and service_core in the board's file");
-    if (!errors_.empty()) return fail(Errc::refused, errors_);
+      lacks("service core",
+            core +
+                " runs the compute engine beside the scheduler and the copy engines: they delay each other beyond "
+                "the plan",
+            "Give them different cores: compute_core and service_core in the board's file.");
     set_service_threads();
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) set_task_threads(i);
     return std::move(placement_);
   }
 
  private:
-  /// What the machine cannot give: an error, or with allow_degraded a line of the report.
-  void lacks(const std::string& what, const std::string& advice) {
-    if (tasks_.executive.allow_degraded) placement_.degraded.push_back(what);
-    else config::add_line(errors_, what + "\n  " + advice + ", or accept it with allow_degraded = true in [executive]");
+  void lacks(const std::string& subject, const std::string& state, const std::string& advice) {
+    placement_.needs.push_back({.subject = subject, .state = state, .refused = Errc::refused, .advice = advice});
   }
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
 
   /// True when the compute engine shares its core with no task.
   bool choose_cores() {
-    compute_core_ = set_.compute_core;
-    service_core_ = set_.service_core;
-    for (unsigned* core : {&compute_core_, &service_core_})
-      if (!is_online(*core)) *core = fallback(*core, "board '" + board_.name + "'");
-    bool separate = true;
-    for (const PlannedTask& task : plan_.tasks) {
-      cores_.push_back(is_online(task.core) ? task.core : fallback(task.core, "task '" + task.name + "'"));
-      separate = separate && cores_.back() != compute_core_;
-    }
-    return separate;
+    placement_.needs = absent_cores(set_, plan_);
+    const auto usable = [this](unsigned core) { return is_online(core) ? core : online_.front(); };
+    compute_core_ = usable(set_.compute_core);
+    service_core_ = usable(set_.service_core);
+    for (const PlannedTask& task : plan_.tasks) cores_.push_back(usable(task.core));
+    if (placement_.needs.empty())
+      placement_.needs.push_back(given("cores", hal::core_list(used_cores()) + " are there"));
+    return std::ranges::find(cores_, compute_core_) == cores_.end();
+  }
+
+  std::vector<unsigned> used_cores() const {
+    std::set<unsigned> used(cores_.begin(), cores_.end());
+    used.insert({compute_core_, service_core_});
+    return {used.begin(), used.end()};
   }
 
   /// Whether the compute engine, beside them, leaves too little to the scheduler or the copy engines.
@@ -76,47 +78,48 @@ class Placer {
     return plan_.swap && (board_.device == DeviceKind::host || tasks_.device.completion == Completion::spin);
   }
 
-  unsigned fallback(unsigned core, const std::string& who) {
-    std::string available;
-    for (const unsigned each : online_) available += (available.empty() ? "" : ", ") + std::to_string(each);
-    lacks(who + " asks for core " + std::to_string(core) + ", which is not there for this process (cores: " +
-              available + "); core " + std::to_string(online_.front()) + " is used instead",
-          "choose one of these cores");
-    return online_.front();
-  }
-
   /// What the plan is made for, if the machine gives it.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
-    const std::string& refusal = planned == ThreadPolicy::deadline ? set_.machine.no_deadline : set_.machine.no_fifo;
-    if (refusal.empty()) policy_ = planned;
-    else
-      lacks("threads run under SCHED_OTHER, without real-time priority: " + refusal,
-            "run `rtexec probe` for what to change");
+    const bool reserved = planned == ThreadPolicy::deadline;
+    const std::string name = reserved ? "SCHED_DEADLINE" : "SCHED_FIFO";
+    const std::string& refusal = reserved ? set_.machine.no_deadline : set_.machine.no_fifo;
+    if (refusal.empty()) {
+      policy_ = planned;
+      placement_.needs.push_back(given(name, "allowed"));
+    } else {
+      placement_.needs.push_back(refused(name, {Errc::refused, refusal}));
+      placement_.needs.back().instead = "threads run under SCHED_OTHER, without real-time priority";
+    }
     if (policy_ == ThreadPolicy::deadline && hal::tick() > Duration(policies::longest_tick))
-      lacks("the kernel enforces reservations every " + to_string(hal::tick()) + "; the plan holds for " +
+      lacks("kernel tick",
+            "the kernel enforces reservations every " + to_string(hal::tick()) + "; the plan holds for " +
                 to_string(Duration(policies::longest_tick)),
-            "use a kernel with CONFIG_HZ of 250 or more");
+            "Use a kernel with CONFIG_HZ of 250 or more.");
   }
 
   /// Admission rests on a priority of its own for each task of a core.
   void check_priorities() {
-    for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
-      if (is_real_time(i) && rank_on_core(i) >= most_on_core)
-        config::add_line(errors_, "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) +
-                                      " has more than " + std::to_string(most_on_core) +
-                                      " real-time tasks, and the kernel no more priorities; move some to another core");
+    for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) {
+      if (!is_real_time(i) || rank_on_core(i) < most_on_core) continue;
+      lacks("priorities",
+            "task '" + tasks_.tasks[i].name + "': core " + std::to_string(cores_[i]) + " has more than " +
+                std::to_string(most_on_core) + " real-time tasks, and the kernel no more priorities",
+            "Move some to another core.");
+      placement_.needs.back().indispensable = true;
+    }
   }
 
   bool is_real_time(std::size_t index) const { return tasks_.tasks[index].criticality == Criticality::real_time; }
 
   void make_partition() {
-    std::set<unsigned> used(cores_.begin(), cores_.end());
-    used.insert({compute_core_, service_core_});
-    auto partition = machine_.partition(std::vector<unsigned>(used.begin(), used.end()));
-    if (partition) return void(placement_.partition = std::move(*partition));
-    lacks("SCHED_DEADLINE threads are not pinned to their cores: " + partition.error().what,
-          "run `rtexec probe` for what to change");
+    auto partition = machine_.partition(used_cores());
+    if (partition) {
+      placement_.partition = std::move(*partition);
+      return placement_.needs.push_back(given("cpusets", "each core is a partition of its own"));
+    }
+    placement_.needs.push_back(refused("cpusets", partition.error()));
+    placement_.needs.back().instead = "SCHED_DEADLINE threads are not pinned to their cores";
   }
 
   /// Without a reservation, SCHED_OTHER where the others are SCHED_DEADLINE.
@@ -172,12 +175,11 @@ class Placer {
   unsigned compute_core_ = 0, service_core_ = 0;
   std::vector<unsigned> cores_; // by task
   Placement placement_;
-  std::string errors_;
 };
 
 } // namespace
 
-Result<Placement> place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine) {
+Placement place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine) {
   return Placer(set, plan, machine).place();
 }
 

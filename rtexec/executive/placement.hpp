@@ -1,15 +1,15 @@
-// Which thread of a run executes where and how: cores, FIFO priorities or SCHED_DEADLINE reservations, and what the
-// machine could not give.
+// Which thread of a run executes where and how: cores, FIFO priorities or SCHED_DEADLINE reservations, and what of it
+// the machine gives.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
 #include "hal/machine.hpp"
+#include "rtexec/executive/needs.hpp"
 #include "hal/thread.hpp"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace rtexec::executive {
@@ -21,12 +21,12 @@ struct Placement {
   std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: keeps each core's reservations to itself
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
   std::vector<hal::ThreadSettings> release, completion; // by task
-  std::vector<std::string> degraded;
+  std::vector<Need> needs;
 };
 
 /// Settings for the class that `plan` was made for: reservations as planned, or FIFO priorities. Where the machine
-/// refuses that class, or lacks a core: refused, or with allow_degraded what is left, each lack named in `degraded`.
-[[nodiscard]] Result<Placement> place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine);
+/// refuses that class, or lacks a core: what is left, and the need is refused.
+[[nodiscard]] Placement place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine);
 
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 

@@ -97,6 +97,7 @@ void await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver&
 Executive started(const TaskSet& tasks, Duration period, Setup setup, const Tuned& tuned) {
   setup.force = true;
   setup.copy_beside = true;
+  setup.exclusive = true;
   setup.tunings = tuned.tunings;
   Executive executive = must(create(measured_at(tasks, period, tuned), std::move(setup)));
   must(executive.start());

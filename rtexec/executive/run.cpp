@@ -43,24 +43,21 @@ Run::~Run() {
 Result<> Run::start() {
   if (const auto fit = startable(); !fit) return fit;
   if (device_ || final_report_) return fail(Errc::bad_input, "an executive runs once: create another one");
-  if (const auto locked = accept(hal::lock_memory()); !locked) return locked;
-  if (auto idle = hal::ShallowIdle::hold()) shallow_idle_ = std::move(*idle);
-  else if (idle.error().code != Errc::unsupported)
-    if (const auto accepted = accept(Unexpected(idle.error())); !accepted) return accepted;
-  auto placement = place_threads(set_, plan_, hal::Machine());
-  if (!placement) return Unexpected(placement.error());
-  partition_ = std::move(placement->partition);
-  if (const auto claimed = claim_cores(*placement); !claimed) return claimed;
-  if (const auto kept = accept(keep_awake(*placement)); !kept) return kept;
-  degraded_.insert(degraded_.end(), placement->degraded.begin(), placement->degraded.end());
-  if (const auto opened = open_device(*placement); !opened) return opened;
-  if (const auto regulated = regulate(*placement); !regulated) return regulated;
+  Placement placement;
+  if (const auto taken = take_machine(placement); !taken) return taken;
+  if (setup_.record)
+    if (const auto recording = setup_.record(); !recording) return recording;
+  if (const auto ready = fit_out_device(placement); !ready) return ready;
+  if (const auto regulated = regulate(placement); !regulated) return regulated;
   record_plan();
-  record_probes(*placement);
-  if (const auto started = start_threads(*placement); !started) return started;
+  record_probes(placement);
+  if (const auto started = start_threads(placement); !started) return started;
   if (const auto warm = await_warm_up(); !warm) return warm;
   if (const auto noted = note_memory(); !noted) return noted;
-  for (Watched& thread : watched_) thread.faults_at_start = hal::Machine().page_faults(thread.kernel_id);
+  for (Watched& thread : watched_) {
+    thread.faults_at_start = hal::Machine().page_faults(thread.kernel_id);
+    basis_.add(thread.name, thread.kernel_id);
+  }
   memory_->reset_counters();
   driver_->record();
   publish();
@@ -132,11 +129,11 @@ Result<> Run::await_warm_up() {
     const std::uint32_t seen = control_.warm_up_ended.value();
     if (control_.warmed_up.load() < runs_.size()) control_.warm_up_ended.wait(seen);
   }
-  if (control_.unregulated.load())
-    if (const auto accepted = accept(
-            fail(Errc::refused, "memory traffic of a task's thread cannot be counted, and so its budget not kept"));
-        !accepted)
-      return accepted;
+  if (control_.unregulated.load()) {
+    const char* uncounted = "memory traffic of a task's thread cannot be counted, and so its budget not kept";
+    if (!set_.tasks.executive.allow_degraded) return fail(Errc::refused, uncounted);
+    degraded_.emplace_back(uncounted);
+  }
   const std::string nothing = " the job that rehearses it before the start; nothing was released";
   if (device_failed())
     return fail(Errc::device_fault,
@@ -180,6 +177,7 @@ Report Run::stop() {
   // Threads are asked for their page faults while they live; the statistics of the tasks are complete once they have
   // ended.
   device_failed();
+  if (started_) basis_.look(std::max(Duration(0), hal::now() - *started_));
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
   end_threads();
@@ -226,13 +224,6 @@ bool Run::device_failed() {
                                     .what = fault ? fault->what : "the device was lost before this job"};
   traces::device_fault({.task = suspect->index(), .number = device_fault_->job}, device_fault_->what.c_str());
   return true;
-}
-
-/// What the machine refused is an error, or with allow_degraded a line of the report.
-Result<> Run::accept(Result<> outcome) {
-  if (outcome || !set_.tasks.executive.allow_degraded) return outcome;
-  degraded_.push_back(outcome.error().what);
-  return {};
 }
 
 std::optional<Miss> Run::take_miss() noexcept {

@@ -7,6 +7,7 @@
 #include "hal/idle_states.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/bandwidth_control.hpp"
+#include "rtexec/executive/basis_watch.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/loaded_set.hpp"
@@ -31,6 +32,9 @@ class Run {
 
   Result<> start();
   Result<> startable() const;
+  /// Takes all that the set needs of the machine, also what comes after a refusal: one look tells all. Before start(),
+  /// which does this by itself.
+  std::vector<Need> ask(Placement& placement);
   bool wait(std::optional<Duration> at_most);
   Instant planned_end() const;
   Report report() const;
@@ -54,11 +58,19 @@ class Run {
     long faults_at_start = 0;
   };
 
-  Result<> accept(Result<> outcome);
-  Result<> claim_cores(const Placement& placement);
-  Result<> keep_awake(const Placement& placement);
+  Need ask_for_cores(const Placement& placement);
+  Need ask_for_frequency(const Placement& placement);
+  Need ask_for_idle_states();
+  std::optional<Need> ask_for_awake_cores(const Placement& placement);
+  std::optional<Need> ask_for_budgets(const Placement& placement);
+  std::optional<Need> ask_for_store() const;
+  Need ask_for_device();
+  std::optional<Need> ask_for_room() const;
+  Result<> take_machine(Placement& placement);
+  RegulatedRun regulated(const Placement& placement) const;
   Result<> regulate(const Placement& placement);
-  Result<> open_device(const Placement& placement);
+  Need ask_for_host_memory() const;
+  Result<> fit_out_device(const Placement& placement);
   Result<> prepare_engines();
   Result<> fill_device();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
@@ -71,7 +83,7 @@ class Run {
   void record_probes(const Placement& placement) const;
   void publish();
   Snapshot first_snapshot() const;
-  void show(Snapshot& snapshot) const;
+  void show(Snapshot& snapshot);
   std::optional<Miss> take_miss() noexcept;
   void end_threads() noexcept;
 
@@ -82,13 +94,15 @@ class Run {
   std::unique_ptr<hal::CpusetPartition> partition_;
   hal::KeepAwake awake_;
   std::unique_ptr<hal::Device> device_;
-  policies::DeviceScheduler scheduler_{plan_}; // until the driver takes it
+  policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
+  std::optional<regulation::RegulationPlan> budgets_; // of a set that has any, once they are given
   std::unique_ptr<BandwidthControl> bandwidth_;
   std::unique_ptr<DeviceMemory> memory_;
   std::vector<std::unique_ptr<TaskRun>> runs_;
   std::unique_ptr<DeviceDriver> driver_;
-  std::vector<hal::Thread> threads_;            // scheduler first, then two for each task
-  std::vector<Watched> watched_;                // these, and the device's engines
+  std::vector<hal::Thread> threads_; // scheduler first, then two for each task
+  std::vector<Watched> watched_;
+  BasisWatch basis_;                            // these, and the device's engines
   std::unique_ptr<MissNotifier> miss_notifier_; // where anyone listens
   std::optional<Instant> started_;              // of the grid
   std::optional<DeviceReport> device_report_;

@@ -1,8 +1,13 @@
 #include "rtexec/executive/run.hpp"
 
+#include "hal/open/available_memory.hpp"
+#include "hal/resources.hpp"
 #include "traces/emit.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <sys/mman.h>
 
 namespace rtexec::executive {
 
@@ -34,59 +39,164 @@ std::set<unsigned> cores_of_jobs(const Placement& placement) {
   return cores;
 }
 
+Need indispensable(Need need) {
+  need.indispensable = true;
+  return need;
+}
+
 } // namespace
 
-/// Takes the cores of the run for itself, at their full frequency.
-Result<> Run::claim_cores(const Placement& placement) {
-  const std::set<unsigned> cores = cores_of_jobs(placement);
-  const std::vector<unsigned> used(cores.begin(), cores.end());
-  auto claim = hal::CoreClaim::take(used);
-  if (claim) claim_ = std::move(*claim);
-  else if (const auto accepted = accept(Unexpected(claim.error())); !accepted) return accepted;
-  auto frequency = hal::Machine().lock_frequency(used);
-  if (!frequency) return accept(Unexpected(frequency.error()));
-  frequency_ = std::move(*frequency);
+std::vector<Need> Run::ask(Placement& placement) {
+  std::vector<Need> needs;
+  static_cast<void>(hal::Machine().clear_left_over_partition()); // what cannot be removed is told by `rtexec probe`
+  const auto locked = hal::lock_memory();
+  needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
+  needs.push_back(ask_for_idle_states());
+  placement = place_threads(set_, plan_, hal::Machine());
+  std::ranges::move(placement.needs, std::back_inserter(needs));
+  partition_ = std::move(placement.partition);
+  needs.push_back(ask_for_cores(placement));
+  needs.push_back(ask_for_frequency(placement));
+  for (auto& need : {ask_for_awake_cores(placement), ask_for_budgets(placement), ask_for_store()})
+    if (need) needs.push_back(*need);
+  needs.push_back(ask_for_host_memory());
+  needs.push_back(ask_for_device());
+  if (const auto room = ask_for_room()) needs.push_back(*room);
+  return needs;
+}
+
+Result<> Run::take_machine(Placement& placement) {
+  const std::vector<Need> needs = ask(placement);
+  const bool allow_degraded = set_.tasks.executive.allow_degraded;
+  if (const auto refusal = refusal_of(needs, allow_degraded); !refusal) return refusal;
+  degraded_ = degradations(needs);
   return {};
 }
 
+Need Run::ask_for_idle_states() {
+  auto idle = hal::ShallowIdle::hold();
+  if (!idle && idle.error().code != Errc::unsupported) return refused("idle states", idle.error());
+  if (!idle) return given("idle states", idle.error().what);
+  shallow_idle_ = std::move(*idle);
+  return given("idle states", "deep ones are held off");
+}
+
+Need Run::ask_for_cores(const Placement& placement) {
+  const std::set<unsigned> cores = cores_of_jobs(placement);
+  const std::vector<unsigned> used(cores.begin(), cores.end());
+  auto claim = hal::CoreClaim::take(used);
+  if (!claim) {
+    Need need = refused("free cores", claim.error());
+    need.indispensable = setup_.exclusive;
+    return need;
+  }
+  claim_ = std::move(*claim);
+  return given("free cores", used.empty() ? "no thread is pinned" : "no other run uses core " + hal::core_list(used));
+}
+
+Need Run::ask_for_frequency(const Placement& placement) {
+  const std::set<unsigned> cores = cores_of_jobs(placement);
+  auto frequency = hal::Machine().lock_frequency(std::vector<unsigned>(cores.begin(), cores.end()));
+  if (!frequency) return refused("frequency", frequency.error());
+  frequency_ = std::move(*frequency);
+  return given("frequency", "locked, where the kernel decides it");
+}
+
 /// Where the set asks for it: the cores of every thread that a job passes through.
-Result<> Run::keep_awake(const Placement& placement) {
-  if (!set_.tasks.executive.keep_awake) return {};
+std::optional<Need> Run::ask_for_awake_cores(const Placement& placement) {
+  if (!set_.tasks.executive.keep_awake) return std::nullopt;
   std::set<unsigned> cores = cores_of_jobs(placement);
   add_core(cores, placement.scheduler);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
-  if (!awake) return Unexpected(awake.error());
+  if (!awake) return refused("keep_awake", awake.error());
   awake_ = std::move(*awake);
-  return {};
+  return given("keep_awake", "cores are kept from idling");
+}
+
+RegulatedRun Run::regulated(const Placement& placement) const {
+  return {.serving = serving_cores(placement, set_.tasks.tasks),
+          .claimed = cores_of_jobs(placement),
+          .proved = plan_.proved};
 }
 
 /// A machine that cannot count runs without it only where the set allows it; one that is asked for the impossible does
 /// not run.
+std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
+  if (!set_.tasks.regulated()) return std::nullopt;
+  auto budgets = BandwidthControl::plan(set_, regulated(placement));
+  if (!budgets) {
+    Need need = refused("memory bandwidth", budgets.error());
+    need.indispensable = budgets.error().code == Errc::bad_input;
+    need.instead = "no memory bandwidth budget is in force";
+    return need;
+  }
+  budgets_ = std::move(*budgets);
+  const std::size_t domains = budgets_->domains.size();
+  return given("memory bandwidth",
+               domains == 0 ? "no core is regulated" : std::to_string(domains) + " budgets can be kept");
+}
+
+/// Room in the store's file system, where the tasks' memory goes to a file.
+std::optional<Need> Run::ask_for_store() const {
+  if (!plan_.swap || plan_.swap->store.empty() || setup_.open_store) return std::nullopt;
+  Bytes size;
+  for (const PlannedTask& task : plan_.tasks) size += task.swap_volume;
+  const std::string subject = "store";
+  if (const auto room = hal::try_file_store(plan_.swap->store, size); !room)
+    return indispensable(refused(subject, room.error()));
+  return given(subject, plan_.swap->store.string() + " has room for " + readable(size));
+}
+
+/// Before any is taken: where a control group's limit is met, the kernel ends the process without a word.
+Need Run::ask_for_host_memory() const {
+  Bytes needed;
+  if (set_.board.device == DeviceKind::host && !setup_.open_device) needed = plan_.demand;
+  if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store)
+    for (const PlannedTask& task : plan_.tasks) needed += task.swap_volume;
+  const auto available = hal::check_available_memory(needed, "the tasks' memory on this machine", hal::Machine());
+  if (!available) return indispensable(refused("host memory", available.error()));
+  return given("host memory", "there is room for " + readable(needed));
+}
+
+Need Run::ask_for_device() {
+  auto device = set_.open_device(plan_.capacity);
+  if (!device) return indispensable(refused("device", device.error()));
+  device_ = std::move(*device);
+  if (!set_.measured_on || *set_.measured_on == device_->name())
+    return given("device", device_->name() + ", " + readable(device_->capacity()));
+  return indispensable(
+      refused("device", {Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" +
+                                            *set_.measured_on + "', and this one is '" + device_->name() +
+                                            "': its execution times and its tuning do not hold here\nRun `rtexec "
+                                            "profile " +
+                                            set_.tasks.file.string() + "` on this machine."}));
+}
+
+/// Where locked memory is limited: for what is still to come, stacks and the copies of the tasks' memory.
+std::optional<Need> Run::ask_for_room() const {
+  constexpr Bytes stacks_of_task{3 << 20}, stacks_of_services{16 << 20};
+  const Bytes ahead = plan_.separate + stacks_of_task * plan_.tasks.size() + stacks_of_services;
+  const auto room = hal::Mapping::anonymous(round_up(ahead, hal::page_size()), PROT_NONE, 0, "what the run will lock");
+  if (room) return std::nullopt;
+  Need need = refused("locked memory", room.error());
+  if (const hal::Finding limit = hal::Machine().memory_lock(); !limit.advice.empty()) need.advice = limit.advice;
+  return need;
+}
+
 Result<> Run::regulate(const Placement& placement) {
-  const RegulatedRun run{.serving = serving_cores(placement, set_.tasks.tasks),
-                         .claimed = cores_of_jobs(placement),
-                         .proved = plan_.proved};
-  auto control = BandwidthControl::start(set_, run);
-  if (!control && (control.error().code == Errc::bad_input || !set_.tasks.executive.allow_degraded))
-    return Unexpected(control.error());
+  if (!budgets_) return {};
+  auto control = BandwidthControl::start(set_, regulated(placement), std::move(*budgets_));
+  if (!control && !set_.tasks.executive.allow_degraded) return Unexpected(control.error());
   if (!control) {
     degraded_.push_back("no memory bandwidth budget is in force: " + control.error().what);
     return {};
   }
   bandwidth_ = std::move(*control);
-  if (bandwidth_) degraded_.insert(degraded_.end(), bandwidth_->degraded().begin(), bandwidth_->degraded().end());
+  degraded_.insert(degraded_.end(), bandwidth_->degraded().begin(), bandwidth_->degraded().end());
   return {};
 }
 
-Result<> Run::open_device(const Placement& placement) {
-  auto device = set_.open_device(plan_.capacity);
-  if (!device) return Unexpected(device.error());
-  device_ = std::move(*device);
-  if (set_.measured_on && *set_.measured_on != device_->name())
-    return fail(Errc::refused, set_.tasks.executive.profile.string() + " was measured on device '" + *set_.measured_on +
-                                   "', and this one is '" + device_->name() +
-                                   "': its execution times and its tuning do not hold here; run `rtexec profile " +
-                                   set_.tasks.file.string() + "` on this machine");
+Result<> Run::fit_out_device(const Placement& placement) {
   const std::pair<hal::EngineKind, const hal::ThreadSettings&> engines[] = {
       {hal::EngineKind::compute, placement.compute},
       {hal::EngineKind::copy_in, placement.copy_in},

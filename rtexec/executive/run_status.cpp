@@ -19,6 +19,7 @@ void record_regulation(const BandwidthReport& regulation) {
 } // namespace
 
 void Run::record_plan() {
+  traces::task_set(set_.tasks.file.c_str());
   traces::plan(plan_);
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
     traces::task_info(i, set_.tasks.tasks[i], plan_.tasks[i]);
@@ -85,10 +86,11 @@ Snapshot Run::first_snapshot() const {
 }
 
 /// What changes. On the publisher's thread: reads atomics, and what was settled before the start; allocates nothing.
-void Run::show(Snapshot& snapshot) const {
+void Run::show(Snapshot& snapshot) {
   RunStatus& run = snapshot.run;
   const Duration start(control_.start.load(std::memory_order_acquire));
   run.elapsed = start == Duration(0) ? start : std::max(Duration(0), hal::now().time_since_epoch() - start);
+  basis_.look(run.elapsed);
   if (plan_.swap) {
     const SwapCounters moved = memory_->counters();
     run.swapped = {.in = plan_.chunk * moved.loads, .out = plan_.chunk * moved.saves};
@@ -120,6 +122,8 @@ Report Run::report() const {
   const Instant now = hal::now();
   report.elapsed = started_ ? std::max(Duration(0), now - *started_) : Duration(0);
   report.degraded = degraded_;
+  const auto changes = basis_.changes();
+  report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
   report.device = device_report_;
   report.device_fault = device_fault_;
   report.swap = swap_report();

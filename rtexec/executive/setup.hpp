@@ -29,6 +29,8 @@ struct TransferObserver {
 };
 
 struct Setup : ExecutiveSetup {
+  /// Begins a recording: called by start() once the machine has given all that is needed, before anything is emitted.
+  std::function<Result<>()> record;
   /// A device of one's own; where empty, the board's is opened.
   OpenDevice open_device;
   /// A backing store of one's own; where empty, the one that the task set names.
@@ -36,6 +38,8 @@ struct Setup : ExecutiveSetup {
   /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
   /// beside copies.
   bool copy_beside = false;
+  /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
+  bool exclusive = false;
   TransferObserver observe_transfers;
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;

@@ -1,5 +1,6 @@
 #include "rtexec/executive/status_page.hpp"
 
+#include "config/process.hpp"
 #include "hal/digest.hpp"
 #include "hal/machine.hpp"
 #include "hal/system.hpp"
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <fcntl.h>
 #include <optional>
+#include <sstream>
 #include <sys/stat.h>
 #include <type_traits>
 #include <unistd.h>
@@ -64,18 +66,13 @@ std::uint64_t digest_of(std::span<const std::uint64_t> words) {
   return digest;
 }
 
-std::uint64_t own_namespace() {
-  struct stat status {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
-}
-
 PageOwner this_process() {
-  const auto process = static_cast<std::uint32_t>(::getpid());
+  const auto self = config::Process::self();
   return {.magic = magic,
           .version = version,
-          .process = process,
-          .process_start = hal::Machine().start_of(process).value_or(0),
-          .process_namespace = own_namespace()};
+          .process = self.number,
+          .process_start = self.start,
+          .process_namespace = self.name_space};
 }
 
 Unexpected<Error> damaged(const std::filesystem::path& file, const std::string& why) {
@@ -118,9 +115,30 @@ Expected<Snapshot, std::string> decode(const hal::FileDescriptor& file) {
   std::span<const std::byte> from = std::as_bytes(std::span(words)).subspan(sizeof(PageHeader));
   take(from, bytes_of(snapshot.run));
   take(from, std::as_writable_bytes(std::span(snapshot.tasks)));
-  const auto possible = [](const TaskStatus& task) { return task.state <= TaskState::on_device; };
-  if (!std::ranges::all_of(snapshot.tasks, possible)) return Unexpected("a task is in a state that there is not");
   return snapshot;
+}
+
+bool possible(const Snapshot& snapshot) {
+  return std::ranges::all_of(snapshot.tasks, [](const TaskStatus& task) { return task.state <= TaskState::on_device; });
+}
+
+/// As which user a process writes files; nothing when it has ended.
+std::optional<uid_t> user_of(std::uint32_t process) {
+  const auto status = hal::Machine().read("/proc/" + std::to_string(process) + "/status");
+  const auto users = hal::field(status.value_or(""), "Uid:");
+  std::istringstream words(users.value_or(""));
+  uid_t real = 0, effective = 0, saved = 0, of_files = 0;
+  return words >> real >> effective >> saved >> of_files ? std::optional(of_files) : std::nullopt;
+}
+
+/// Why a page that `user` wrote is not the process's that it names; empty: it is, or that one has ended. Of a process
+/// in another namespace the user is not known: then only root's pages and one's own are believed.
+std::string foreign(const PageOwner& owner, uid_t user) {
+  const bool known = owner.identity().of_this_namespace();
+  const auto of_process = known ? user_of(owner.process) : std::nullopt;
+  if (known ? !of_process || *of_process == user : user == 0 || user == ::geteuid()) return {};
+  return "it was written by user " + std::to_string(user) + ", and process " + std::to_string(owner.process) +
+         (known ? " is user " + std::to_string(*of_process) + "'s" : " is of another container");
 }
 
 } // namespace
@@ -271,9 +289,8 @@ void StatusPublisher::write() noexcept {
 
 // ---- reading ----
 
-bool PageOwner::alive() const {
-  if (process_namespace != own_namespace()) return true;
-  return hal::Machine().start_of(process) == process_start;
+config::Process PageOwner::identity() const {
+  return {.number = process, .start = process_start, .name_space = process_namespace};
 }
 
 Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
@@ -296,6 +313,8 @@ Result<StatusPage> StatusPage::open(const std::filesystem::path& file) {
                                        std::to_string(header->owner.version) + ", and this program reads version " +
                                        std::to_string(version) + "\n  use the rtexec that process " +
                                        std::to_string(header->owner.process) + " runs");
+  if (const std::string why = foreign(header->owner, status.st_uid); !why.empty())
+    return fail(Errc::refused, "the status page " + file.string() + " is not believed: " + why);
   return StatusPage(file, std::move(descriptor), header->owner);
 }
 
@@ -304,7 +323,8 @@ Result<Snapshot> StatusPage::read() const {
   for (int tries = 0; tries < most_tries; ++tries) {
     const bool last = is_last();
     auto snapshot = decode(open_);
-    if (snapshot) return std::move(*snapshot);
+    if (snapshot && possible(*snapshot)) return std::move(*snapshot);
+    if (snapshot) return damaged(file_, "a task is in a state that there is not");
     problem = std::move(snapshot.error());
     if (last) break; // nobody will mend it
     hal::sleep_until(hal::now() + retry_after);
@@ -315,7 +335,7 @@ Result<Snapshot> StatusPage::read() const {
 bool StatusPage::is_last() const {
   struct stat status {};
   const bool removed = ::fstat(open_.number(), &status) == 0 && status.st_nlink == 0;
-  return removed || !owner_.alive();
+  return removed || !owner_.identity().alive();
 }
 
 std::vector<std::filesystem::path> status_pages(const std::filesystem::path& folder) {
@@ -323,7 +343,9 @@ std::vector<std::filesystem::path> status_pages(const std::filesystem::path& fol
   std::error_code error;
   const std::filesystem::directory_iterator end;
   for (auto entry = std::filesystem::directory_iterator(folder, error); !error && entry != end; entry.increment(error))
-    if (entry->path().filename().string().starts_with(file_prefix)) pages.push_back(entry->path());
+    if (std::error_code gone; entry->path().filename().string().starts_with(file_prefix) &&
+                              std::filesystem::is_regular_file(entry->symlink_status(gone)))
+      pages.push_back(entry->path());
   std::ranges::sort(pages);
   return pages;
 }
@@ -334,7 +356,7 @@ std::vector<std::filesystem::path> remove_stale_pages(const std::filesystem::pat
     const hal::FileDescriptor descriptor(hal::sys().open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     if (descriptor.number() < 0) continue;
     const auto header = read_header(descriptor);
-    if (!header || header->owner.magic != magic || header->owner.alive()) continue;
+    if (!header || header->owner.magic != magic || header->owner.identity().alive()) continue;
     if (hal::sys().unlink(file.c_str()) == 0) removed.push_back(file);
   }
   return removed;

@@ -13,6 +13,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
+#include "config/process.hpp"
 #include "hal/resources.hpp"
 #include "hal/thread.hpp"
 
@@ -149,15 +150,14 @@ struct PageOwner {
   /// In clock ticks since the machine's start: tells apart processes that had the same number
   std::uint64_t process_start = 0;
   std::uint64_t process_namespace = 0; // in which `process` is its number; 0: unknown
-  /// Of a process in another namespace than ours this is not known, and taken for granted.
-  [[nodiscard]] bool alive() const;
+  [[nodiscard]] config::Process identity() const;
 };
 
 /// Reads the page of one run, which may be another process's.
 class StatusPage {
  public:
-  /// refused: it is not there, or somebody else's; unsupported: of another version; corrupted: damaged, or no page at
-  /// all.
+  /// refused: it is not there, somebody else's, or not its process's; unsupported: of another version; corrupted:
+  /// damaged, or no page at all.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
   /// As it was last written. Tries again for two seconds while it is written. corrupted: it stays damaged, or its
@@ -176,7 +176,8 @@ class StatusPage {
   PageOwner owner_;
 };
 
-/// The pages in a folder, whatever their state, in the order of their names. Empty where there is no such folder.
+/// The pages in a folder, whatever their state, in the order of their names; links are none. Empty where there is no
+/// such folder.
 [[nodiscard]] std::vector<std::filesystem::path> status_pages(const std::filesystem::path& folder);
 
 /// Removes pages whose process has ended, of any version; returns those that it could remove.

@@ -15,7 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration between_questions = 250ms;
 constexpr std::size_t tasks_in_turn = 3; // two fit: every other job of this rotation finds nothing of its own
+
+std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 
 /// A task that swaps `size` bytes and computes nothing, and notes when it asked for the device and when it got it.
 class Idler final : public Workload {
@@ -148,14 +151,19 @@ std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& t
 
 } // namespace
 
+Duration length(const SwapExperiment& experiment) {
+  return experiment.turn * static_cast<Duration::rep>(rounds_of(experiment) * tasks_in_turn);
+}
+
 Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment) {
-  const std::size_t rounds = experiment.jobs * 2 / tasks_in_turn + 2;
+  const std::size_t rounds = rounds_of(experiment);
   Recorder recorder(rounds * tasks_in_turn * 2 * experiment.chunks + std::size_t{64} * experiment.chunks);
   Times times;
   TaskSet set = turns(experiment);
-  set.executive.duration = experiment.turn * static_cast<Duration::rep>(rounds * tasks_in_turn);
+  set.executive.duration = length(experiment);
   Setup setup;
   setup.force = true;
+  setup.exclusive = true;
   setup.observe_transfers = recorder.observer();
   for (std::size_t i = 0; i < tasks_in_turn; ++i) {
     times[i] = std::make_shared<std::vector<Idler::Times>>(rounds + 8);
@@ -165,7 +173,8 @@ Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment) {
   auto executive = create(std::move(set), std::move(setup));
   if (!executive) return Unexpected(executive.error());
   if (const auto started = executive->start(); !started) return Unexpected(started.error());
-  executive->wait();
+  while (!executive->wait(between_questions))
+    if (experiment.going_on && !experiment.going_on()) return fail(Errc::cancelled, "the measurement was cancelled");
   const Report report = executive->stop();
   ObservedSwaps observed{.device = report.device->name,
                          .store = report.swap->store,

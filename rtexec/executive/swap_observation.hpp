@@ -6,6 +6,7 @@
 #include <rtexec/task_set.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,12 @@ struct SwapExperiment {
   unsigned jobs = 30;                    // that swap all of their chunks, about
   Duration turn{0};                      // from one job to the next: longer than a job takes
   SwapOptions swap;
-  bool keep_awake = false; // the run's cores
+  bool keep_awake = false;             // the run's cores
+  std::function<bool()> going_on = {}; // asked now and then while it runs; false stops
 };
+
+/// How long the jobs take, without what comes before the first one and after the last.
+[[nodiscard]] Duration length(const SwapExperiment& experiment);
 
 /// Of one job that exchanged all of its chunks.
 struct ObservedSwap {
@@ -38,7 +43,8 @@ struct ObservedSwaps {
 };
 
 /// Takes twice the chunks of a job from the device, and three times from the store. Errors: as those of Executive;
-/// refused where no job swapped.
+/// refused where no job swapped;
+/// cancelled where it was not to go on.
 [[nodiscard]] Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment);
 
 } // namespace rtexec::executive

@@ -1,6 +1,8 @@
 #include "rtexec/json/json.hpp"
 
 #include "config/names.hpp"
+#include "rtexec/json/machine.hpp"
+#include <rtexec/planning.hpp>
 
 namespace rtexec {
 
@@ -210,6 +212,12 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
             {"capacity_bytes", plan.capacity.count},
             {"chunk_bytes", plan.chunk.count},
             {"separate_bytes", plan.separate.count}}}};
+}
+
+json to_json(const ResolvedSet& set, const Plan& plan, const std::vector<TestVerdict>& comparison) {
+  json result = to_json(plan, comparison);
+  result["conditions"] = to_json(conditions(set, plan));
+  return result;
 }
 
 json to_json(const Report& report) {

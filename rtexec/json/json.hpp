@@ -12,6 +12,9 @@ namespace rtexec {
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 /// `comparison`: other tests, told beside the plan's own where those have other names.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
+/// With what the verdict supposes, and what is known of it.
+[[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,
+                                     const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 
 } // namespace rtexec

@@ -5,8 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <vector>
+
 namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const MachineFacts& machine);
+[[nodiscard]] nlohmann::json to_json(const std::vector<Condition>& conditions);
 
 } // namespace rtexec

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <ranges>
 
 namespace rtexec::report {
 namespace {
@@ -14,12 +16,12 @@ using traces::SvgPath;
 using traces::SvgPoint;
 using traces::SvgWriter;
 
-constexpr double left = 70, top = 56, panel_width = 400, height = 320, right = 80, bottom = 60, legend = 150,
-                 legend_line = 20;
+constexpr double left = 70, top = 64, panel_width = 400, height = 320, right = 80, bottom = 76, legend = 150,
+                 legend_line = 18, between_curves = 3;
 constexpr double wide = 900;
 constexpr std::size_t columns = 450, most_ticks = 16; // of an envelope; of a panel
 constexpr double ticks = 6;
-constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}";
+constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}.s{font-size:10px}";
 constexpr const char* frame = "stroke=\"#222\"";
 constexpr const char* middle = "text-anchor=\"middle\"";
 
@@ -99,7 +101,7 @@ struct Place {
 
 void draw_axes(SvgWriter& page, const Panel& panel, const Place& place, const Axis& axis, const Axis& right_axis) {
   const double x0 = place.x0, width = place.width;
-  page.text(x0, 34, panel.title);
+  page.text(x0, 24, panel.title);
   draw_vertical(page, axis, x0, x0 + width, true);
   if (!panel.right_label.empty()) draw_vertical(page, right_axis, x0, x0 + width, false);
   draw_frame(page, x0, width);
@@ -111,21 +113,78 @@ void draw_axes(SvgWriter& page, const Panel& panel, const Place& place, const Ax
   if (!panel.right_label.empty()) page.turned_text(x0 + width + 66, top + height / 2, panel.right_label);
 }
 
-void draw_curve(SvgWriter& page, const Panel& panel, const Place& place, const Axis& axis, std::size_t index) {
+/// How high each point of each curve is drawn. Where curves meet, each is a little above the one before it.
+struct Heights {
+  std::vector<std::vector<double>> of_curve; // by curve and category
+  bool raised = false;                       // some are not where their value is
+
+  Heights(const Panel& panel, const Axis& axis, const Axis& right_axis) {
+    for (const Curve& curve : panel.curves)
+      std::ranges::transform(curve.values, std::back_inserter(of_curve.emplace_back()),
+                             [&](double value) { return (curve.right ? right_axis : axis).y(value); });
+    for (std::size_t category = 0; category < panel.categories.size(); ++category) separate(category);
+  }
+
+ private:
+  void separate(std::size_t category) {
+    std::vector<double*> points;
+    for (auto& curve : of_curve)
+      if (category < curve.size()) points.push_back(&curve[category]);
+    std::ranges::stable_sort(points, [](const double* a, const double* b) { return *a > *b; });
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      const double highest = *points[i - 1] - between_curves;
+      if (*points[i] <= highest) continue;
+      *points[i] = highest;
+      raised = true;
+    }
+  }
+};
+
+void draw_curve(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights, std::size_t index) {
   const Curve& curve = panel.curves[index];
   std::vector<SvgPoint> points;
-  for (std::size_t i = 0; i < curve.values.size(); ++i) points.push_back({place.x(i), axis.y(curve.values[i])});
+  for (std::size_t i = 0; i < curve.values.size(); ++i) points.push_back({place.x(i), heights.of_curve[index][i]});
   page.polyline(points, stroke(index));
   for (std::size_t i = 0; i < points.size(); ++i)
-    page.circle(points[i].x, points[i].y, 3, std::string("fill=\"") + style(index).colour + '"',
+    page.circle(points[i].x, points[i].y, 2.5, std::string("fill=\"") + style(index).colour + '"',
                 curve.name + ", " + panel.categories[i] + ": " + number(curve.values[i]));
 }
 
+void draw_curves(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights) {
+  for (std::size_t index = 0; index < panel.curves.size(); ++index) draw_curve(page, panel, place, heights, index);
+  if (heights.raised)
+    page.text(place.x0, top + height + 62, "Curves that meet are drawn beside one another; points tell their values.",
+              "class=\"s\"");
+}
+
+void draw_name(SvgWriter& page, const Panel& panel, std::size_t index, double x, double y) {
+  page.line(x, y, x + 24, y, stroke(index));
+  page.text(x + 30, y + 4, panel.curves[index].name);
+}
+
 void draw_legend(SvgWriter& page, const Panel& panel, double x) {
-  for (std::size_t index = 0; index < panel.curves.size(); ++index) {
-    const double y = top + 10 + legend_line * static_cast<double>(index);
-    page.line(x, y, x + 24, y, stroke(index));
-    page.text(x + 30, y + 4, panel.curves[index].name);
+  for (std::size_t index = 0; index < panel.curves.size(); ++index)
+    draw_name(page, panel, index, x, top + 10 + legend_line * static_cast<double>(index));
+}
+
+/// Each curve's name as near to its end as the others leave room, and a line that leads there.
+void draw_names_at_ends(SvgWriter& page, const Panel& panel, const Place& place, const Heights& heights, double x) {
+  struct Name {
+    std::size_t curve;
+    double end, y;
+  };
+  std::vector<Name> names;
+  for (std::size_t i = 0; i < panel.curves.size(); ++i)
+    if (!heights.of_curve[i].empty()) names.push_back({i, heights.of_curve[i].back(), heights.of_curve[i].back()});
+  std::ranges::stable_sort(names, {}, &Name::end);
+  double free = top; // from here downwards
+  for (Name& name : names) free = (name.y = std::max(name.y, free)) + legend_line;
+  free = top + height; // and from here upwards
+  for (Name& name : names | std::views::reverse) free = (name.y = std::min(name.y, free)) - legend_line;
+  for (const Name& name : names) {
+    page.line(place.x(place.categories - 1) + 6, name.end, x - 4, name.y,
+              std::string("stroke-width=\"0.7\" stroke=\"") + style(name.curve).colour + '"');
+    draw_name(page, panel, name.curve, x, name.y);
   }
 }
 
@@ -172,11 +231,14 @@ std::string svg(std::span<const Panel> panels) {
   SvgWriter page(each * static_cast<double>(panels.size()) + legend, top + height + bottom, css);
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const Place place{each * static_cast<double>(i) + left, width, panels[i].categories.size()};
+    const Heights heights(panels[i], axis, right_axis);
     draw_axes(page, panels[i], place, axis, right_axis);
-    for (std::size_t curve = 0; curve < panels[i].curves.size(); ++curve)
-      draw_curve(page, panels[i], place, panels[i].curves[curve].right ? right_axis : axis, curve);
+    draw_curves(page, panels[i], place, heights);
+    if (i + 1 < panels.size()) continue;
+    const double end = each * static_cast<double>(panels.size());
+    if (panels[i].right_label.empty()) draw_names_at_ends(page, panels[i], place, heights, end - 50);
+    else draw_legend(page, panels[i], end);
   }
-  if (!panels.empty()) draw_legend(page, panels.front(), each * static_cast<double>(panels.size()));
   return page.finish();
 }
 
@@ -184,7 +246,7 @@ std::string envelope_svg(const std::string& title, std::span<const Runs> runs) {
   const Extent extent(runs);
   const Axis axis = Axis::over(std::min(extent.least, extent.most), extent.most);
   SvgWriter page(left + wide + 2 * legend, top + height + bottom, css);
-  page.text(left, 34, title);
+  page.text(left, 24, title);
   draw_vertical(page, axis, left, left + wide, true);
   for (std::size_t index = 0; index < runs.size(); ++index)
     if (!runs[index].lengths.empty())

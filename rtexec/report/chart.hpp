@@ -16,7 +16,7 @@ struct Curve {
   bool right = false;           // by the right axis
 };
 
-/// Panels of one picture share their axes' ranges.
+/// Panels of one picture share their axes' ranges, and the names of their curves.
 struct Panel {
   std::string title, x_label, y_label{}, right_label{}; // right_label: empty where no curve is by the right axis
   std::vector<std::string> categories{};

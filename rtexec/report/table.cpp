@@ -8,26 +8,58 @@
 namespace rtexec::report {
 namespace {
 
-/// Width on a terminal: bytes of UTF-8 that begin a character.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; }));
-}
+/// Of the first column, where not all have room.
+std::size_t narrow(std::size_t columns) { return std::max<std::size_t>(8, columns / 4); }
 
 } // namespace
 
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> widths(rows_.front().cells.size(), 0);
+  for (const Row& row : rows_)
+    for (std::size_t i = 0; i < row.cells.size(); ++i) widths[i] = std::max(widths[i], columns(row.cells[i]));
+  return widths;
+}
+
 void Table::print(std::ostream& out, std::string_view indent) const {
-  std::vector<std::size_t> widths(rows_.front().size(), 0);
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  for (const auto& row : rows_) {
-    out << indent;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string fill(widths[i] - width(row[i]), ' ');
-      out << (i == 0 ? row[i] + fill : "  " + fill + row[i]);
+  const auto widths = this->widths();
+  const auto is_text = [this](std::size_t column) { return std::ranges::find(texts_, column) != texts_.end(); };
+  for (const Row& row : rows_) {
+    std::string line(indent);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string fill(widths[i] - columns(row.cells[i]), ' ');
+      line += (i == 0 ? "" : "  ") + (is_text(i) ? row.cells[i] + fill : fill + row.cells[i]);
     }
-    out << '\n';
+    if (is_text(row.cells.size() - 1) && row.cells.size() > 1) line.resize(line.find_last_not_of(' ') + 1);
+    out << Toned{row.tone, line} << '\n';
   }
+  if (left_out_ > 0) out << indent << "... and " << left_out_ << " more\n";
+}
+
+void Table::print(std::ostream& out, Room room) const {
+  if (room.lines > 0) fitted(room).print(out, margin);
+}
+
+Table Table::fitted(Room room) const {
+  Table result = *this;
+  const auto wide = [&] {
+    std::size_t sum = margin.size();
+    for (const std::size_t width : result.widths()) sum += width + 2;
+    return sum - 2 > room.columns;
+  };
+  if (wide())
+    for (Row& row : result.rows_) row.cells.front() = cut(row.cells.front(), narrow(room.columns));
+  while (result.rows_.front().cells.size() > 1 && wide())
+    for (Row& row : result.rows_) row.cells.pop_back();
+  result.cut_rows(room.lines);
+  return result;
+}
+
+void Table::cut_rows(std::size_t lines) {
+  if (rows_.size() <= lines) return;
+  std::stable_partition(rows_.begin() + 1, rows_.end(), [](const Row& row) { return row.tone == Tone::bad; });
+  const std::size_t kept = std::max<std::size_t>(lines, 2) - 1; // with the header; the last line counts the others
+  left_out_ = lines > 1 ? rows_.size() - kept : 0;
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(kept), rows_.end());
 }
 
 std::string fixed(double value, int digits) {

@@ -1,6 +1,10 @@
 // Tables and numbers as text for people.
 #pragma once
 
+#include "rtexec/report/columns.hpp"
+#include "rtexec/report/tone.hpp"
+
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -8,15 +12,32 @@
 
 namespace rtexec::report {
 
-/// A table with a header line; columns are as wide as their widest cell, the first is left-aligned.
+/// A table with a header line; columns are as wide as their widest cell, those of `texts` are left-aligned.
 class Table {
+  static constexpr std::string_view margin = "  ";
+
  public:
-  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  void print(std::ostream& out, std::string_view indent = "  ") const;
+  explicit Table(std::vector<std::string> header, std::vector<std::size_t> texts = {0}) : texts_(std::move(texts)) {
+    add(std::move(header), Tone::head);
+  }
+  void add(std::vector<std::string> row, Tone tone = Tone::plain) { rows_.push_back({std::move(row), tone}); }
+  void print(std::ostream& out, std::string_view indent = margin) const;
+  /// What has room: columns from the left, of which the first is cut before others are left out; rows from the top,
+  /// bad ones before all others, and how many more there are.
+  void print(std::ostream& out, Room room) const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;
+  struct Row {
+    std::vector<std::string> cells;
+    Tone tone;
+  };
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+  [[nodiscard]] Table fitted(Room room) const;
+  void cut_rows(std::size_t lines);
+
+  std::vector<std::size_t> texts_;
+  std::vector<Row> rows_;    // the header first
+  std::size_t left_out_ = 0; // rows
 };
 
 /// With so many digits behind the point; never "-0".

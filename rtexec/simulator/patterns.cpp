@@ -1,11 +1,12 @@
 #include "rtexec/simulator/patterns.hpp"
 
+#include "config/files.hpp"
 #include "config/text.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@ namespace {
 using policies::JobId;
 
 constexpr Instant never = Instant::max();
+constexpr std::size_t max_record_bytes = std::size_t{1} << 30;
 constexpr Duration longest_execution = std::chrono::hours(1); // as of a wcet
 
 /// One number out of several (splitmix64), so that what one job draws does not depend on who drew before.
@@ -104,11 +106,11 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
 }
 
 Result<RecordedExecutions> read_executions(const std::filesystem::path& file, const TaskSet& tasks) {
-  std::ifstream in(file);
+  auto content = config::read_file(file, max_record_bytes);
+  if (!content) return Unexpected(content.error());
+  std::istringstream in(std::move(*content));
   std::string line;
-  if (!std::getline(in, line))
-    return fail(Errc::bad_input,
-                file.string() + ": cannot be read, or is empty; `rtexec run --jobs FILE.csv` writes such a file");
+  std::getline(in, line);
   const auto columns = columns_of(line);
   if (!columns)
     return fail(Errc::bad_input, file.string() +

@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -38,7 +39,7 @@ class Simulation {
     const Instant horizon = Instant{} + options_.horizon;
     while (!over_) {
       const Instant next = next_instant();
-      if (next > horizon) break;
+      if (next > horizon || !goes_on(horizon)) break;
       now_ = std::max(now_, next); // a late release's nominal instant is past
       step();
     }
@@ -76,13 +77,27 @@ class Simulation {
     std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
-    Instant ends_at = never;
+    Instant ends_at = never; // the part, or what the supply gives it
+    std::unique_ptr<CoreSupply> supply{};
   };
 
   std::size_t core_index(unsigned number) {
     auto core = std::ranges::find(cores_, number, &Core::number);
-    if (core == cores_.end()) core = cores_.insert(cores_.end(), Core{.number = number, .ready = {}, .running = {}});
+    if (core == cores_.end()) {
+      core =
+          cores_.insert(cores_.end(), Core{.number = number, .ready = {}, .running = {}, .supply = supply_of(number)});
+      dispatch(*core);
+    }
     return static_cast<std::size_t>(core - cores_.begin());
+  }
+
+  /// Null: by static priority.
+  std::unique_ptr<CoreSupply> supply_of(unsigned core) const {
+    if (std::ranges::any_of(plan_.tasks, [](const PlannedTask& task) { return task.before_reservation.has_value(); }))
+      return std::make_unique<ReservedCore>(plan_.tasks, options_.neighbours, core);
+    const auto regulated = std::ranges::find(options_.regulated, core, &CoreRegulation::core);
+    if (regulated == options_.regulated.end()) return nullptr;
+    return std::make_unique<RegulatedCore>(*regulated, plan_.tasks.size());
   }
 
   JobId id(std::uint32_t task) const { return {task, runs_[task].job}; }
@@ -113,6 +128,13 @@ class Simulation {
     return next;
   }
 
+  /// Whether something is to come by then beside what goes on in cores without a part.
+  bool goes_on(Instant horizon) const {
+    return std::min(device_ends_at_, next_timer_) <= horizon ||
+           std::ranges::any_of(engines_, [](const CopyEngine& engine) { return !engine.queue.empty(); }) ||
+           std::ranges::any_of(cores_, [](const Core& core) { return !core.ready.empty(); });
+  }
+
   /// Sets `release_at_` or `ready_at_` of a task.
   void set_timer(std::vector<Instant>& timers, std::uint32_t task, Instant at) {
     timers_changed_ = timers_changed_ || timers[task] != at;
@@ -128,7 +150,11 @@ class Simulation {
   bool end_core_parts() {
     bool any = false;
     for (Core& core : cores_)
-      if (core.ends_at <= now_) end_core_part(core), any = true;
+      if (core.ends_at <= now_) {
+        if (core.running && core.resumed + runs_[*core.running].remaining <= now_) end_core_part(core);
+        else dispatch(core);
+        any = true;
+      }
     return any;
   }
 
@@ -248,19 +274,29 @@ class Simulation {
     core.ready.insert(std::ranges::upper_bound(core.ready, plan_.tasks[task].core_rank, {},
                                                [&](std::uint32_t each) { return plan_.tasks[each].core_rank; }),
                       task);
+    if (core.supply) core.supply->wake_up(task, part == Part::after, now_);
     dispatch(core);
   }
 
-  /// Gives the core to its most urgent ready part.
-  void dispatch(Core& core) {
-    const auto chosen = core.ready.empty() ? std::nullopt : std::optional(core.ready.front());
-    if (chosen == core.running) return;
-    if (core.running) runs_[*core.running].remaining -= now_ - core.resumed;
+  /// Counts the time since it was looked at.
+  void settle(Core& core) const {
     observe_core(core);
-    core.running = chosen;
+    if (core.supply) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
+  }
+
+  /// Gives the core to its most urgent ready part, or to whom its supply says.
+  void dispatch(Core& core) {
+    const auto most_urgent = core.ready.empty() ? std::nullopt : std::optional(core.ready.front());
+    if (!core.supply && most_urgent == core.running) return;
+    if (core.running) runs_[*core.running].remaining -= now_ - core.resumed;
+    settle(core);
+    const auto chosen = core.supply ? core.supply->choose(core.ready, now_) : most_urgent;
+    const auto before = std::exchange(core.running, chosen);
     core.ends_at = chosen ? now_ + runs_[*chosen].remaining : never;
-    if (chosen && options_.observe_dispatch) options_.observe_dispatch(id(*chosen), core.number, now_);
+    if (core.supply) core.ends_at = std::min(core.ends_at, core.supply->changes_at(now_));
+    if (chosen && chosen != before && options_.observe_dispatch)
+      options_.observe_dispatch(id(*chosen), core.number, now_);
   }
 
   void end_core_part(Core& core) {
@@ -268,8 +304,8 @@ class Simulation {
     TaskRun& run = runs_[task];
     const bool first = run.phase == Phase::before;
     run.phase = Phase::queued;
-    observe_core(core);
-    core.ready.erase(core.ready.begin());
+    settle(core);
+    std::erase(core.ready, task);
     core.running.reset();
     core.ends_at = never;
     if (first && !run.abandoned && !plan_.tasks[task].wcet.uses_device()) {

@@ -1,7 +1,7 @@
 // Runs a plan in virtual time: the same DeviceScheduler and OverrunHandler as the executive, under simulated cores
-// (preemptive, static priority by core rank, tasks pinned) and a simulated device with one or two copy engines, as the
-// plan says: two copy one way each, one copies both ways, and each serves its transfers in the order of their actions.
-// Deterministic: the same inputs give the same run.
+// (preemptive, tasks pinned; static priority by core rank, or the plan's reservations) and a simulated device with one
+// or two copy engines, as the plan says: two copy one way each, one copies both ways, and each serves its transfers in
+// the order of their actions. Deterministic: the same inputs give the same run.
 //
 // Costs that a machine adds (switches, dispatch) are not simulated; give them as part of the execution times.
 // At one instant parts on cores end first, then transfers (in before out), then the part on the device, then jobs are
@@ -13,6 +13,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
+#include "rtexec/simulator/core_supply.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -77,6 +78,8 @@ struct Options {
   /// How long it takes instead of what is planned for it
   std::function<Duration(const policies::Action&, Duration planned)> transfer;
   std::function<bool(const policies::Action&)> transfer_fails; // asked at its end
+  std::vector<Neighbour> neighbours{};                         // where the plan has reservations
+  std::vector<CoreRegulation> regulated{};                     // otherwise
   std::function<void(const Step&)> observe;
   std::function<void(const Stretch&)> observe_core; // when the stretch has ended, or the run
   /// A part gets its core; it may lose it at the same instant

@@ -21,6 +21,7 @@ template <class First, class Second> auto then(First first, Second second) {
 Tracer::Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session)
     : tasks_(tasks), plan_(plan), session_(session), room_(session.events_at_once()), progress_(plan.tasks.size()) {
   traces::run_begin(RTEXEC_VERSION, "simulation", true, Instant{});
+  traces::task_set(tasks_.file.c_str());
   if (plan_.swap) traces::swap_plan(*plan_.swap, "simulation");
   traces::plan(plan_);
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) traces::task_info(i, tasks_.tasks[i], plan_.tasks[i]);

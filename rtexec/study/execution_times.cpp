@@ -1,26 +1,21 @@
 #include "rtexec/study/execution_times.hpp"
 
+#include "config/files.hpp"
 #include "config/text.hpp"
 #include <rtexec/units.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <utility>
 
 namespace rtexec::study {
 
 namespace {
 
-/// What a terminal does not take for text is a question mark.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
-  return text;
-}
+constexpr std::size_t max_file_bytes = std::size_t{1} << 30;
 
 /// Nanoseconds, or with a unit; absent: neither, or no execution time.
 std::optional<double> parse_sample(const std::string& text) {
@@ -34,8 +29,9 @@ std::optional<double> parse_sample(const std::string& text) {
 
 Result<std::vector<double>> read_execution_times(const std::filesystem::path& path) {
   const std::string file = path.string();
-  std::ifstream in(path);
-  if (!in) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
+  auto content = config::read_file(path, max_file_bytes);
+  if (!content) return Unexpected(content.error());
+  std::istringstream in(std::move(*content));
   std::vector<double> samples;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -47,11 +43,10 @@ Result<std::vector<double>> read_execution_times(const std::filesystem::path& pa
     if (!time)
       return fail(Errc::bad_input,
                   file + ", line " + std::to_string(number) +
-                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not '" +
-                      printable(line.substr(0, 40)) + "'");
+                      ": write an execution time a line, in nanoseconds or with a unit (\"1.5ms\"), not " +
+                      config::quoted(line, 40));
     samples.push_back(*time);
   }
-  if (in.bad()) return fail(Errc::bad_input, file + ": cannot be read: " + std::strerror(errno));
   return samples;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rtexec/board.hpp>
 #include "config/must.hpp"
+#include "config/text.hpp"
 #include "hal/open/open_device.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/executive/device_memory.hpp"
@@ -13,8 +14,49 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace rtexec::study {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Ports = std::span<const tasks::Network::Port>;
+
+std::string names_of(Ports inputs) {
+  std::string names;
+  for (const auto& input : inputs) names += (names.empty() ? "" : ", ") + config::quoted(input.name);
+  return names;
+}
+
+/// Whose file `given` is, as NAME=FILE.
+const tasks::Network::Port* named_in(const std::string& given, Ports inputs) {
+  const tasks::Network::Port* named = nullptr; // a name may have a '=' in it, and begin with another one
+  for (const auto& input : inputs)
+    if (given.starts_with(input.name + "=") && (named == nullptr || named->name.size() < input.name.size()))
+      named = &input;
+  return named;
+}
+
+Result<std::vector<fs::path>> files_of(Ports inputs, std::span<const std::string> given) {
+  std::vector<fs::path> files(inputs.size());
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::bad_input, why + "; give a file for each input as NAME=FILE: " + names_of(inputs));
+  };
+  for (const std::string& each : given) {
+    const auto* input = named_in(each, inputs);
+    if (input == nullptr && inputs.size() > 1)
+      return refuse(each + ": the network has " + std::to_string(inputs.size()) + " inputs");
+    fs::path& file = input == nullptr ? files.front() : files[static_cast<std::size_t>(input - inputs.data())];
+    if (!file.empty()) return refuse(each + ": that input has a file already");
+    file = input == nullptr ? each : each.substr(input->name.size() + 1);
+  }
+  for (std::size_t i = 0; i < inputs.size() && !given.empty(); ++i)
+    if (files[i].empty()) return refuse("input " + config::quoted(inputs[i].name) + " has no file");
+  return files;
+}
+
+} // namespace
 
 Result<Inference> Inference::load(const InferenceOptions& options,
                                   const std::function<void(std::size_t done, std::size_t of)>& tuning) {
@@ -25,6 +67,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
     auto graph = must(tasks::read_onnx(options.model));
     Inference inference;
     inference.metadata_ = graph.metadata;
+    inference.notes_ = graph.notes;
     tasks::optimise(graph);
     auto network = tasks::make_network(graph, board.device, options.precision);
     if (!network) give_up(network.error().code, options.model + ": " + network.error().what);
@@ -50,15 +93,19 @@ void Inference::bind(const Board& board, const std::function<void(std::size_t do
   must(network_->bind(*device_, memory->addresses().front()));
 }
 
-Result<> Inference::fetch_inputs(const std::filesystem::path& input) {
+Result<> Inference::fetch_inputs(std::span<const std::string> given) {
   const auto normalization = tasks::normalization_of(metadata_);
   if (!normalization) return Unexpected(normalization.error());
-  for (const auto& port : network_->inputs()) {
-    const auto source = tasks::make_input(input, port.shape, *normalization);
+  auto files = files_of(network_->inputs(), given);
+  if (!files) return Unexpected(files.error());
+  files_ = std::move(*files);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const auto& port = network_->inputs()[i];
+    const auto source = tasks::make_input(files_[i], port.shape, *normalization);
     if (!source) return Unexpected(source.error());
     if (const auto fetched = (*source)->fetch(0, port.buffer); !fetched)
-      return fail(fetched.error(),
-                  "input '" + port.name + "': " + input.string() + " could not be fetched: " + name(fetched.error()));
+      return fail(fetched.error(), "input " + config::quoted(port.name) + ": " + files_[i].string() +
+                                       " could not be fetched: " + name(fetched.error()));
   }
   return {};
 }

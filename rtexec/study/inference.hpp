@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,18 @@ class Inference {
   [[nodiscard]] const tasks::Network& network() const { return *network_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// A picture or a tensor; empty: seeded noise.
-  [[nodiscard]] Result<> fetch_inputs(const std::filesystem::path& input);
+  /// Pictures or tensors: FILE for the only input, or NAME=FILE for each; none: seeded noise.
+  [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given);
   /// Executes `repeat` times on the compute engine, one right after the other: the time of each, ascending. Repeated
   /// executions begin with one that is not counted, as the executive warms up.
   [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
   /// What the outputs mean; null where the network does not say.
   [[nodiscard]] Result<std::unique_ptr<tasks::OutputDecoder>> decode() const;
+
+  /// What the model leaves open, and how it was taken.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Of each input, in the network's order; empty: noise.
+  [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
 
  private:
   void bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning);
@@ -46,6 +52,8 @@ class Inference {
   std::unique_ptr<hal::Device> device_; // outlives the network
   std::unique_ptr<tasks::Network> network_;
   tasks::Metadata metadata_;
+  std::vector<std::string> notes_;
+  std::vector<std::filesystem::path> files_;
 };
 
 } // namespace rtexec::study

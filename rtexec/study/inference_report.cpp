@@ -1,5 +1,6 @@
 #include "rtexec/study/inference_report.hpp"
 
+#include "config/text.hpp"
 #include "rtexec/report/table.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -22,11 +24,26 @@ Duration percentile(const std::vector<Duration>& times, double share) {
   return times[std::clamp<std::size_t>(rank, 1, times.size()) - 1];
 }
 
-/// File names made of an output's name: what a file name cannot hold becomes '_'.
+/// File names made of an output's name: what a file name cannot hold, or a terminal does not show, becomes '_'.
 std::string file_name(std::string name) {
   std::ranges::replace_if(
-      name, [](char c) { return c == '/' || c == '\0'; }, '_');
+      name, [](unsigned char c) { return c == '/' || c < 0x20 || c == 0x7f; }, '_');
   return name + ".npy";
+}
+
+struct Values {
+  double min, mean, max; // nan where one of them is
+};
+
+/// Of an output, which has elements.
+Values values_of(const tasks::Network::Port& output) {
+  Values values{std::numeric_limits<double>::infinity(), 0, -std::numeric_limits<double>::infinity()};
+  for (const double value : output.buffer) {
+    values.min = std::min(value, values.min);
+    values.max = std::max(value, values.max);
+    values.mean += value / static_cast<double>(output.buffer.size());
+  }
+  return std::isnan(values.mean) ? Values{values.mean, values.mean, values.mean} : values;
 }
 
 /// Boxes in pixels of the picture that was put into the network.
@@ -48,7 +65,7 @@ Result<> write_outputs(const Inference& inference, const fs::path& folder, std::
   for (const auto& port : inference.network().outputs()) {
     const fs::path file = folder / file_name(port.name);
     if (const auto written = tasks::write_npy(file, port.shape, port.buffer); !written) return written;
-    out << "wrote " << file.string() << " (" << tasks::to_string(port.shape) << ")\n";
+    out << "wrote " << config::printable(file.string(), 1000) << " (" << tasks::to_string(port.shape) << ")\n";
   }
   return {};
 }
@@ -74,6 +91,22 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
   table.print(out);
 }
 
+void print_values(std::ostream& out, const Inference& inference) {
+  constexpr std::size_t most_shown = 8;
+  constexpr int digits = 4;
+  report::Table table({"output", "shape", "min", "mean", "max", "values"});
+  for (const auto& port : inference.network().outputs()) {
+    const Values values = values_of(port);
+    std::string first;
+    for (const float value : port.buffer.first(std::min(port.buffer.size(), most_shown)))
+      first += (first.empty() ? "" : " ") + report::significant(static_cast<double>(value), digits);
+    table.add({config::printable(port.name), tasks::to_string(port.shape), report::significant(values.min, digits),
+               report::significant(values.mean, digits), report::significant(values.max, digits),
+               first + (port.buffer.size() > most_shown ? " ..." : "")});
+  }
+  table.print(out);
+}
+
 void print(std::ostream& out, const std::vector<Duration>& times) {
   out << "executed in " << readable(times[times.size() / 2]);
   if (times.size() > 1)
@@ -86,7 +119,11 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
                        const std::vector<Duration>& times) {
   nlohmann::json outputs = nlohmann::json::array(), boxes = nlohmann::json::array(), classes = nlohmann::json::array();
   for (const auto& port : inference.network().outputs())
-    outputs.push_back({{"name", port.name}, {"shape", port.shape}});
+    outputs.push_back({{"name", port.name},
+                       {"shape", port.shape},
+                       {"min", values_of(port).min},
+                       {"mean", values_of(port).mean},
+                       {"max", values_of(port).max}});
   if (decoder != nullptr) {
     for (const tasks::Box& box : decoder->boxes())
       boxes.push_back({{"class", box.label},
@@ -99,6 +136,7 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
       classes.push_back({{"class", ranked.label}, {"score", ranked.score}});
   }
   return {{"outputs", outputs},
+          {"notes", inference.notes()},
           {"boxes", boxes},
           {"classes", classes},
           {"device", inference.device()},

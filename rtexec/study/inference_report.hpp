@@ -12,6 +12,8 @@ namespace rtexec::study {
 
 /// Boxes and classes.
 void print(std::ostream& out, const tasks::OutputDecoder& decoder);
+/// Of each output, where nothing says what it means: its range, and its first values.
+void print_values(std::ostream& out, const Inference& inference);
 /// `times`: ascending.
 void print(std::ostream& out, const std::vector<Duration>& times);
 /// `decoder`: null where outputs have no meaning.

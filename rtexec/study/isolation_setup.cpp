@@ -3,6 +3,7 @@
 #include <rtexec/board.hpp>
 #include "config/must.hpp"
 #include "config/text.hpp"
+#include "hal/core_claim.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/study/isolation_machine.hpp"
 
@@ -21,7 +22,15 @@ constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;
+  hal::CoreClaim claim;
 };
+
+/// Of the core that feeds the device and those of the co-runners.
+hal::CoreClaim claim_of(const IsolationMachine& machine) {
+  std::vector<unsigned> cores = machine.corunners;
+  cores.push_back(machine.feeder);
+  return must(hal::CoreClaim::take(cores));
+}
 
 Bandwidth limit_of(const std::string& option, const std::string& text) {
   const Bandwidth limit = value_of(option, text, parse_bandwidth);
@@ -95,7 +104,8 @@ IsolationMachine machine_of(const IsolationOptions& options, std::function<bool(
 
 IsolationSetup measured(const IsolationOptions& options, std::function<bool()> going_on) {
   IsolationMachine machine = machine_of(options, std::move(going_on));
-  const auto floor = std::make_shared<Machine>(std::move(machine), must(BandwidthLocks::open()));
+  auto claim = claim_of(machine);
+  const auto floor = std::make_shared<Machine>(std::move(machine), must(BandwidthLocks::open()), std::move(claim));
   const auto offered = modes_of(floor->machine);
   std::vector<std::string_view> names;
   for (const MachineMode mode : offered) names.push_back(name_of(mode));

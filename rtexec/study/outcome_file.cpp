@@ -198,6 +198,11 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
   return opened;
 }
 
+Result<> read_outcomes(const std::filesystem::path& folder, const Study& study, Outcomes& outcomes) {
+  const auto whole = read(folder / "outcomes.csv", study, outcomes);
+  return whole ? Result<>() : Unexpected(whole.error());
+}
+
 Result<> OutcomeFile::write(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return {};
   return fail(Errc::refused, path_.string() + ": error: cannot write it: " + hal::errno_text(errno) +

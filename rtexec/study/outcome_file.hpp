@@ -36,4 +36,7 @@ class OutcomeFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
+/// Reads what FOLDER/outcomes.csv has of the study into `outcomes`. bad_input: as of OutcomeFile::open().
+[[nodiscard]] Result<> read_outcomes(const std::filesystem::path& folder, const Study& study, Outcomes& outcomes);
+
 } // namespace rtexec::study

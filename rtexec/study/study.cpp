@@ -83,18 +83,18 @@ std::uint32_t proved(const Study& study, double value, std::size_t number) {
   return mask;
 }
 
-std::size_t Outcomes::count_known() const {
+std::size_t Outcomes::count_known(const Part& part) const {
   std::size_t count = 0;
   for (std::size_t item = 0; item < size_; ++item)
-    if (known(item)) ++count;
+    if (part.has(item % sets_) && known(item)) ++count;
   return count;
 }
 
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
-              const std::function<bool(std::span<const std::size_t>)>& finished) {
+              const std::function<bool(std::span<const std::size_t>)>& finished, const Part& part) {
   std::vector<std::size_t> left;
   for (std::size_t item = 0; item < outcomes.size(); ++item)
-    if (!outcomes.known(item)) left.push_back(item);
+    if (part.has(item % outcomes.sets()) && !outcomes.known(item)) left.push_back(item);
   std::atomic<std::size_t> next{0};
   const auto work = [&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {

@@ -53,6 +53,15 @@ struct Study {
 /// Which tests prove the set of this number at `value` of the axis: bit i for `study.tests[i]`.
 [[nodiscard]] std::uint32_t proved(const Study& study, double value, std::size_t number);
 
+/// Of the sets of each row: every `of`th, so that parts take about equally long.
+struct Part {
+  std::size_t number = 1; // from 1
+  std::size_t of = 1;
+  [[nodiscard]] bool has(std::size_t set) const { return set % of == number - 1; }
+  [[nodiscard]] std::size_t size(std::size_t sets) const { return (sets + of - number) / of; }
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
 /// By row and set: which tests proved it, where that is known. One thread writes each.
 class Outcomes {
  public:
@@ -69,7 +78,8 @@ class Outcomes {
     return masks_[item].load(std::memory_order_acquire) & ~done;
   }
   void set(std::size_t item, std::uint32_t mask) { masks_[item].store(mask | done, std::memory_order_release); }
-  [[nodiscard]] std::size_t count_known() const;
+  /// Of `part`.
+  [[nodiscard]] std::size_t count_known(const Part& part = {}) const;
 
  private:
   static constexpr std::uint32_t done = std::uint32_t{1} << 31;
@@ -77,12 +87,12 @@ class Outcomes {
   std::unique_ptr<std::atomic<std::uint32_t>[]> masks_;
 };
 
-/// Works out what is not known yet, by `threads` threads. Now and then, and at the end, the calling thread hands over
-/// what came since, in order
+/// Works out what of `part` is not known yet, by `threads` threads. Now and then, and at the end, the calling thread
+/// hands over what came since, in order
 /// (`finished`, which may be empty: items), until everything is done or `finished` returns false; what threads had
 /// begun then is handed over too.
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
-              const std::function<bool(std::span<const std::size_t> items)>& finished);
+              const std::function<bool(std::span<const std::size_t> items)>& finished, const Part& part = {});
 
 struct Row {
   double value = 0;

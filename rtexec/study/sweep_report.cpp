@@ -72,7 +72,8 @@ std::string chart(const Study& study, std::span<const Row> rows) {
                       .reach = 100};
   for (const Row& row : rows) panel.categories.push_back(text_of(row.value));
   for (std::size_t i = 0; i < study.tests.size(); ++i) {
-    panel.curves.push_back({.name = std::string(study.tests[i].name)});
+    const bool sound = study.tests[i].test != policies::DeviceTest::theorem1;
+    panel.curves.push_back({.name = std::string(study.tests[i].name) + (sound ? "" : " (not sound)")});
     for (const Row& row : rows) panel.curves.back().values.push_back(row.percent[i]);
   }
   return report::svg({&panel, 1});

@@ -8,6 +8,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <chrono>
 #include <random>
 #include <string>
 
@@ -97,6 +99,54 @@ BENCHMARK(make_plan)
     ->Args({16, 1})
     ->Args({64, 0})
     ->Unit(benchmark::kMicrosecond);
+
+/// At the edge: CPU parts and device are nearly full, and deadlines short; where `free`, tasks name no core.
+Prepared crowded(std::int64_t n, Order order, bool free, std::uint64_t seed) {
+  Prepared set;
+  set.tasks.executive.order = order;
+  set.tasks.executive.threads = ThreadPolicy::fifo;
+  set.board.capacity = set.board.chunk = Bytes{4096};
+  set.board.memory_policies = {MemoryPolicy::device};
+  std::mt19937_64 random(seed);
+  const auto draw = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  for (std::int64_t i = 0; i < n; ++i) {
+    Task& task = set.tasks.tasks.emplace_back();
+    task.name = "t" + std::to_string(i);
+    const double period = draw(0.1, 4.0) * 1e7 * static_cast<double>(n);
+    task.period = Duration(static_cast<std::int64_t>(period));
+    task.deadline = Duration(static_cast<std::int64_t>(period * draw(0.5, 1)));
+    if (!free) task.core = static_cast<unsigned>(i % 4);
+    const auto part = [&](double share) {
+      return Duration(static_cast<std::int64_t>(period * share * draw(0, 2) / static_cast<double>(n)));
+    };
+    task.wcet = Wcet{part(1.2), part(0.9), part(1.2)};
+  }
+  set.memory.resize(set.tasks.tasks.size());
+  return set;
+}
+
+/// Plans that are hard to find, most of them refused: the mean, and the longest of one.
+void make_crowded_plan(benchmark::State& state) {
+  std::vector<Prepared> sets;
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    sets.push_back(crowded(state.range(0), order_of(state), state.range(2) != 0, seed));
+  std::size_t next = 0, proved = 0, examined = 0;
+  double longest = 0;
+  for (auto _ : state) {
+    const Prepared& set = sets[next++ % sets.size()];
+    const auto begin = std::chrono::steady_clock::now();
+    proved += policies::make_plan(test::resolved(set.tasks, set.board, {0, 1, 2, 3}), set.memory)->proved;
+    longest =
+        std::max(longest, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    ++examined;
+  }
+  state.counters["proved"] = static_cast<double>(proved) / static_cast<double>(examined);
+  state.counters["longest_ms"] = longest;
+}
+BENCHMARK(make_crowded_plan)
+    ->ArgNames({"tasks", "static_priority", "free"})
+    ->ArgsProduct({{64, 500}, {0, 1}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
 
 // ---- sets that swap ----
 

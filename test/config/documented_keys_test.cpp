@@ -90,6 +90,7 @@ std::vector<Document> variants(FileKind kind) {
                {"candidates", "'largest-first'"},
                {"skip_unchanged", "true"},
                {"verify", "true"}}},
+             {"[output]", {{"trace", "'t'"}, {"jobs", "'j.csv'"}, {"json", "'r.json'"}}},
              {"[bandwidth]",
               {{"period", "'1ms'"},
                {"best_effort", "'100MB/s'"},

@@ -163,6 +163,17 @@ TEST(ReadFile, DoesNotWaitForEverForTheWriterOfAPipe) {
             (folder / "pipe").string() + ": error: cannot read it: it is a pipe from which nothing comes");
 }
 
+TEST(ReadFile, RefusesWhatIsTooLargeOrHasNoEnd) {
+  const test::ScratchFolder folder;
+  test::write_text(folder / "file", "four");
+  EXPECT_EQ(config::read_file(folder / "file", 4).value(), "four");
+  EXPECT_EQ(config::read_file(folder / "file", 3).error().what,
+            (folder / "file").string() + ": error: larger than 3 bytes");
+  EXPECT_EQ(config::read_file("/dev/zero", 100).error().what,
+            "/dev/zero: error: cannot read it: it is neither a file nor a pipe");
+  EXPECT_EQ(config::read_file("/proc/self/comm", 100).value().back(), '\n') << "a file that announces no size";
+}
+
 TEST(AtomicFile, TellsOfAnOldOneOnlyWhereOneIs) {
   const test::ScratchFolder folder;
   test::write_text(folder / "old", "old");

@@ -66,6 +66,9 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(set.swap.candidates, SwapCandidates::largest_first);
   EXPECT_TRUE(set.swap.skip_unchanged);
   EXPECT_TRUE(set.swap.verify);
+  EXPECT_EQ(set.output.trace, good / "runs/trace");
+  EXPECT_EQ(set.output.jobs, good / "runs/jobs.csv");
+  EXPECT_EQ(set.output.json, good / "runs/report.json");
   ASSERT_EQ(set.tasks.size(), 4u);
   const Task& front = set.tasks[0];
   EXPECT_EQ(front.name, "Front_camera-1.0");
@@ -207,6 +210,14 @@ TEST(TaskSetFile, ThatMayNotBeReadSaysSo) {
 
 TEST(TaskSetFile, WithNotUtf8IsRefused) {
   EXPECT_THAT(problem(parse_task_set("board = \"\xff\"\n", "x.toml")), HasSubstr("x.toml:1:"));
+}
+
+TEST(TaskSetFile, AMessageNamesAtMostAHundredMistakes) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i) + " = 1\n";
+  const std::string message = problem(parse_task_set(text, "x.toml"));
+  EXPECT_EQ(std::ranges::count(message, '\n'), 100);
+  EXPECT_THAT(message, testing::EndsWith("\nand 4901 more")); // there is no task either
 }
 
 /// As deep as one line allows, in a header, a key, and inline tables: the parser and our copy recurse once for each.

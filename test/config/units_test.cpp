@@ -1,3 +1,4 @@
+#include "config/types.hpp"
 #include <rtexec/units.hpp>
 #include "test/support/result.hpp"
 
@@ -55,10 +56,61 @@ TEST(Durations, ThatAreNoneSayWhy) {
   EXPECT_EQ(problem(parse_duration("-1ms")), "not a duration: it is negative");
   EXPECT_EQ(problem(parse_duration("0.5ns")), "not a duration: not a whole number of ns");
   EXPECT_EQ(problem(parse_duration("1.0000000000000000001s")), "not a duration: more than 18 digits after the point");
-  for (const char* text : {"", "ms", ".5s", "5.s", "+5s", " 5s", "5 s", "5s ", "1e3s", "1,5s", "0x5s", "5", "5S",
-                           "5sec", "inf", "nan", "5ms5us"})
+  for (const char* text : {"",     "ms",   ".5s",  "5.s",  "+5s", " 5s", "5  s", "5s ", "5 . s", "5\ts",  "5 ",
+                           "30Hz", "1e3s", "1,5s", "0x5s", "5",   "5S",  "5sec", "inf", "nan",   "5ms5us"})
     EXPECT_FALSE(parse_duration(text)) << text;
   EXPECT_FALSE(parse_duration(std::string_view("5ms\0", 4)));
+}
+
+TEST(Durations, SizesAndBandwidthsAreReadAsTablesPrintThem) {
+  EXPECT_EQ(duration("500 ms"), 500ms);
+  EXPECT_EQ(bytes("1.5 GiB"), 3ULL << 29);
+  EXPECT_EQ(parse_bandwidth("100 MB/s")->bytes_per_second, 100'000'000u);
+  EXPECT_FALSE(parse_bandwidth("100 MB /s"));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 5'000; ++i) {
+    const std::uint64_t n = random() >> (random() % 63 + 1);
+    const Duration time{static_cast<Duration::rep>(n)};
+    EXPECT_TRUE(parse_duration(readable(time))) << readable(time);
+    EXPECT_TRUE(parse_bytes(readable(Bytes{n}))) << readable(Bytes{n});
+    for (std::string text : {to_string(time), to_string(Bytes{n}), to_string(Bandwidth{n})}) {
+      text.insert(text.find_first_not_of("0123456789."), " ");
+      if (text.ends_with("/s")) EXPECT_EQ(parse_bandwidth(text).value(), Bandwidth{n}) << text;
+      else if (text.ends_with('B')) EXPECT_EQ(parse_bytes(text).value(), Bytes{n}) << text;
+      else EXPECT_EQ(parse_duration(text).value(), time) << text;
+    }
+  }
+}
+
+TEST(Periods, AreDurationsOrTheInverseOfFrequencies) {
+  const auto period = [](const char* text) { return config::parse_period(text).value_or(Duration::min()); };
+  EXPECT_EQ(period("33ms"), 33ms);
+  EXPECT_EQ(period("50Hz"), 20ms);
+  EXPECT_EQ(period("1 kHz"), 1ms);
+  EXPECT_EQ(period("500mHz"), 2s);
+  EXPECT_EQ(period("30Hz"), 33'333'333ns);
+  EXPECT_EQ(period("60Hz"), 16'666'666ns); // not ...667
+  EXPECT_EQ(period("29.97Hz"), 33'366'700ns);
+  EXPECT_EQ(period("0.5 Hz"), 2s);
+  EXPECT_EQ(problem(config::parse_period("0Hz")), "not a frequency: it is 0");
+  EXPECT_THAT(problem(config::parse_period("Hz")), HasSubstr("not a frequency: no number"));
+  EXPECT_THAT(problem(config::parse_period("5MHz")), HasSubstr("unknown unit 'MHz' (use nHz, mHz, Hz or kHz)"));
+  EXPECT_THAT(problem(config::parse_period("0.0000000001Hz")), HasSubstr("not a whole number of nHz"));
+  EXPECT_THAT(problem(config::parse_period("5x")), HasSubstr("not a duration"));
+}
+
+TEST(Periods, OfFrequenciesAreTheLongestThatComeNoLessOften) {
+  std::mt19937_64 random(2);
+  __extension__ typedef unsigned __int128 Wide;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t nanohertz = std::max<std::uint64_t>(random() >> (random() % 63 + 1), 1);
+    const auto period = config::parse_period(std::to_string(nanohertz) + "nHz");
+    ASSERT_TRUE(period);
+    constexpr Wide one = 1'000'000'000'000'000'000; // a second times a hertz
+    const auto ns = static_cast<Wide>(period->count());
+    EXPECT_LE(ns * nanohertz, one) << nanohertz;
+    EXPECT_GT((ns + 1) * nanohertz, one) << nanohertz;
+  }
 }
 
 TEST(Sizes, AreReadInEveryUnit) {

@@ -1,3 +1,4 @@
+#include "hal/open/available_memory.hpp"
 #include "hal/open/open_device.hpp"
 #include "test/hal/device_rules.hpp"
 #include "test/hal/failing_system.hpp"
@@ -335,6 +336,37 @@ TEST(OpenDevice, RefusesMoreThanTheBoardOrTheMachineHas) {
                     "MemAvailable"));
   EXPECT_TRUE(open_device(board_of(page * 100), page * 16, page, Completion::block, small));
   EXPECT_TRUE(fails(open_device(board_of(page * 8), page * 4, Bytes{1000}), Errc::bad_input, "page size"));
+}
+
+TEST(AvailableMemory, IsWhatTheMachineAndEachControlGroupLeave) {
+  const ScratchFolder root;
+  write_text(root / "/proc/meminfo", "MemAvailable: 1000 kB\n");
+  const auto refusal = [&](std::uint64_t pages) {
+    const auto checked = check_available_memory(page * pages, "the tasks", Machine(root.path()));
+    return checked ? std::string() : checked.error().what;
+  };
+  const auto group = [&](const std::string& files, const std::string& limit, const std::string& used) {
+    const bool first = files.starts_with("/sys/fs/cgroup/memory/");
+    write_text(root / (files + (first ? "/memory.limit_in_bytes" : "/memory.max")), limit + "\n");
+    write_text(root / (files + (first ? "/memory.usage_in_bytes" : "/memory.current")), used + "\n");
+  };
+  EXPECT_EQ(refusal(100), "");
+  EXPECT_NE(refusal(251).find("(MemAvailable in /proc/meminfo)"), std::string::npos) << refusal(251);
+  write_text(root / "/proc/self/cgroup", "9:name=systemd:/a\n4:memory:/old/one\n0::/a/b\n");
+  EXPECT_EQ(refusal(100), "");
+  group("/sys/fs/cgroup/a/b", "max", "4096");
+  EXPECT_EQ(refusal(100), "");
+  group("/sys/fs/cgroup/a", "81920", "40960"); // of the group above
+  EXPECT_NE(refusal(11).find(
+                "the tasks: 44.0 KiB are needed, 40.0 KiB are available to this process (/sys/fs/cgroup/a/memory.max)"),
+            std::string::npos)
+      << refusal(11);
+  EXPECT_EQ(refusal(10), "");
+  write_text(root / "/sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 8192\nactive_file 1\n");
+  EXPECT_EQ(refusal(12), "");
+  EXPECT_NE(refusal(13), "");
+  group("/sys/fs/cgroup/memory/old/one", "4096", "8192"); // lowered below what is used
+  EXPECT_NE(refusal(1).find("/sys/fs/cgroup/memory/old/one/memory.limit_in_bytes"), std::string::npos) << refusal(1);
 }
 
 TEST(OpenDevice, NeedsToKnowWhatIsAvailable) {

@@ -35,18 +35,13 @@ TEST(Field, FindsTheLineOfAKey) {
   EXPECT_EQ(field("A:\t1", "B:"), std::nullopt);
 }
 
-TEST(Machine, CountsPageFaultsOfThreadsAndSaysWhenProcessesBegan) {
+TEST(Machine, CountsPageFaultsOfThreads) {
   const ScratchFolder root;
   const std::string stat = "7 (a) b) S 1 7 7 0 -1 4194304 120 5 3 9 1 2 0 0 -2 0 1 0 4711 0\n";
   write_text(root / "/proc/self/task/7/stat", stat);
-  write_text(root / "/proc/7/stat", stat);
-  write_text(root / "/proc/8/stat", "8 (cut");
   const Machine machine(root.path());
   EXPECT_EQ(machine.page_faults(7), 123);
   EXPECT_EQ(machine.page_faults(9), 0);
-  EXPECT_EQ(machine.start_of(7), 4711u);
-  EXPECT_EQ(machine.start_of(8), std::nullopt);
-  EXPECT_EQ(machine.start_of(9), std::nullopt);
   EXPECT_GT(Machine().page_faults(::gettid()), 0);
 }
 
@@ -135,6 +130,14 @@ TEST(Machine, OnlineCoresAreThoseThatThisProcessMayUse) {
   EXPECT_THAT(machine.online_cores(), ElementsAre(2, 3, 5));
 }
 
+TEST(Machine, CoresThatAreKeptFromThisProcessAreToldApart) {
+  const ScratchFolder root;
+  write_text(root / "/sys/devices/system/cpu/online", "0-3\n");
+  write_text(root / "/proc/self/status", "Name:\tx\nCpus_allowed_list:\t1,3\n");
+  EXPECT_THAT(Machine(root.path()).online_cores(), ElementsAre(1, 3));
+  EXPECT_THAT(Machine(root.path()).withheld_cores(), ElementsAre(0, 2));
+}
+
 TEST(Machine, OnlineCoresAgreeWithTheKernel) {
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(::getpid(), sizeof allowed, &allowed), 0);
@@ -214,6 +217,37 @@ TEST(Probe, ATunedBoardHasNothingToChange) {
   EXPECT_EQ(find(findings, "cpusets").state, "cgroup v1 at /sys/fs/cgroup/cpuset");
 }
 
+TEST(Probe, WhatDisturbsRealTimeThreadsIsNamedInBrief) {
+  for (const auto& finding : recorded("tuned-board").disturbances())
+    EXPECT_EQ(finding.grade, Grade::ok) << finding.subject << ": " << finding.state;
+  std::string briefs;
+  for (const auto& finding : recorded("server").disturbances()) briefs += finding.brief + "\n";
+  for (const char* brief : {"a virtual machine's host", "real-time throttling", "the kernel's fair server",
+                            "a kernel without PREEMPT_RT", "cores that are not isolated", "SMT siblings"})
+    EXPECT_THAT(briefs, HasSubstr(brief));
+}
+
+TEST(Probe, TheHostsStealIsTold) {
+  const ScratchFolder root;
+  write_text(root / "/proc/cpuinfo", "flags\t\t: fpu hypervisor\n");
+  write_text(root / "/proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 1 2 3 4 5 6 7 250 0 0\n");
+  EXPECT_THAT(find(Machine(root.path()).probe(), "hypervisor").state, HasSubstr("which took 2.50 s so far"));
+}
+
+TEST(Probe, SystemManagementInterruptsAreCounted) {
+  const ScratchFolder root;
+  write_text(root / "/proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu\n");
+  const auto smis = [&] { return find(Machine(root.path()).probe(), "SMIs"); };
+  EXPECT_EQ(smis().grade, Grade::unknown);
+  EXPECT_THAT(smis().advice, HasSubstr("modprobe msr"));
+  const std::string before(0x34, '\xff');
+  write_text(root / "/dev/cpu/0/msr", before + std::string(8, '\0'));
+  EXPECT_EQ(smis().grade, Grade::ok);
+  write_text(root / "/dev/cpu/0/msr", before + '\x03' + std::string(7, '\0'));
+  EXPECT_EQ(smis().grade, Grade::note);
+  EXPECT_EQ(smis().brief, "SMIs of the firmware (3 so far)");
+}
+
 TEST(Probe, WhatAKilledProcessLeftBehindIsFound) {
   const ScratchFolder root;
   write_text(root / "/proc/mounts", "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n");
@@ -235,7 +269,8 @@ TEST(Probe, SaysWhyARealTimeClassIsRefused) {
     const auto found = find(findings, subject);
     EXPECT_EQ(found.grade, Grade::missing);
     EXPECT_THAT(found.state, HasSubstr("Operation not permitted"));
-    EXPECT_THAT(found.advice, HasSubstr("setcap cap_sys_nice"));
+    EXPECT_THAT(found.advice, testing::AnyOf(HasSubstr("setcap cap_sys_nice"), HasSubstr("sched_rt_runtime_us=-1"),
+                                             HasSubstr("which is here")));
   }
 }
 

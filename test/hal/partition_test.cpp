@@ -80,6 +80,25 @@ TEST(PartitionV1, WhatAKilledProcessLeftIsClearedAndBalanceRestored) {
   EXPECT_EQ(fake.snapshot(), clean);
 }
 
+/// Where a partition's lock goes.
+void make_lock_folder(const FakeCgroups& fake) {
+  std::filesystem::create_directories(fake.root() / "run/rtexec");
+  std::filesystem::permissions(fake.root() / "run/rtexec", std::filesystem::perms(0755));
+}
+
+TEST(PartitionV1, WhatAKilledProcessLeftIsClearedByWhoMakesNone) {
+  FakeCgroups fake(1);
+  make_lock_folder(fake);
+  const Machine machine(fake.root());
+  EXPECT_EQ(machine.clear_left_over_partition().value_or(true), false);
+  const auto clean = fake.snapshot();
+  fake.make_group("rtexec-core2");
+  fake.make_group("rtexec-rest");
+  fake.write("cpuset.sched_load_balance", "0");
+  EXPECT_EQ(machine.clear_left_over_partition().value_or(false), true);
+  EXPECT_EQ(fake.snapshot(), clean);
+}
+
 TEST(PartitionV2, GivesEachCoreAPartitionRootWithThreads) {
   FakeCgroups fake(2);
   const auto partition = make(fake, {1, 3});
@@ -141,6 +160,23 @@ TEST_P(BothVersions, WhicheverStepFailsEverythingIsUndone) {
     EXPECT_EQ(fake.snapshot(), before) << "step " << nth;
   }
   EXPECT_GE(failures, 8);
+}
+
+TEST_P(BothVersions, APartitionInUseIsNotLeftOverEvenWithoutThreads) {
+  FakeCgroups fake(GetParam());
+  make_lock_folder(fake);
+  const auto partition = make(fake, {1});
+  ASSERT_TRUE(partition) << problem(partition);
+  EXPECT_EQ(Machine(fake.root()).clear_left_over_partition().value_or(true), false);
+  EXPECT_TRUE(fake.has("rtexec-core1"));
+  EXPECT_TRUE(fails(make(fake, {2}), Errc::refused, "Another run has a partition"));
+}
+
+TEST_P(BothVersions, WithoutALockNothingIsTakenForLeftOver) {
+  FakeCgroups fake(GetParam());
+  fake.make_group("rtexec-core2");
+  EXPECT_EQ(Machine(fake.root()).clear_left_over_partition().value_or(true), false);
+  EXPECT_TRUE(fake.has("rtexec-core2"));
 }
 
 TEST_P(BothVersions, ItsEndRestoresEverything) {

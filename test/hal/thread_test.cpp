@@ -2,10 +2,12 @@
 #include "test/hal/support.hpp"
 #include "test/support/sanitized.hpp"
 
+#include "hal/linux/advice.hpp"
 #include "hal/machine.hpp"
 
 #include <fstream>
 #include <gmock/gmock.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -254,8 +256,10 @@ TEST(ThreadFaults, EachCallThatFailsIsReportedAndNothingLeaks) {
   expect_start_fails<&System::sched_getaffinity>(EINVAL, "reading back pinning");
   expect_start_fails<&System::sched_setattr>(
       EPERM, "setting SCHED_FIFO 20 for thread \"full\" failed: Operation not permitted");
-  expect_start_fails<&System::sched_setattr>(EPERM, "setcap cap_sys_nice");
-  expect_start_fails<&System::sched_setattr>(EPERM, "ulimit -r 20");
+  // Who may is told of the kernel's groups, who may not of limits and capabilities.
+  const bool may = has_capability(CAP_SYS_NICE);
+  expect_start_fails<&System::sched_setattr>(EPERM, may ? "kernel.sched_rt_runtime_us=-1" : "setcap cap_sys_nice");
+  expect_start_fails<&System::sched_setattr>(EPERM, may ? "cpu.rt_runtime_us" : "/etc/security/limits.d/");
 }
 
 TEST(ThreadFaults, ReservationsThatAreRefusedSayWhatToChange) {
@@ -329,7 +333,7 @@ TEST(LockMemory, ARefusalSaysWhatToChange) {
   const auto locked = lock_memory();
   EXPECT_TRUE(fails(locked, Errc::refused, "locking the memory of the process failed: Operation not permitted"));
   EXPECT_TRUE(fails(locked, Errc::refused, "CAP_IPC_LOCK"));
-  EXPECT_TRUE(fails(locked, Errc::refused, "ulimit -l unlimited"));
+  EXPECT_TRUE(fails(locked, Errc::refused, "memlock unlimited' >> /etc/security/limits.d/rtexec.conf"));
 }
 
 TEST(LockMemory, ANoOpIsNoticed) {

@@ -85,6 +85,27 @@ TEST_F(Priorities, ExplicitOnesMustBeGiven) {
 
 // ---- tests ----
 
+/// Every millisecond, and every four minutes: no interval matters that is longer than the device is ever busy.
+TEST(Demand, PeriodsMayBeFarApart) {
+  const TaskSet set = set_of({task_of("often", milliseconds(1), device_only(microseconds(100)), 0),
+                              task_of("rare", std::chrono::minutes(4), device_only(microseconds(500)), 1)});
+  const Plan plan = plan_of(set).value();
+  EXPECT_TRUE(plan.proved) << plan.end_to_end.explanation;
+  const Duration core_parts(2); // a nanosecond each
+  EXPECT_EQ(plan.tasks[0].response_bound, microseconds(600) + core_parts);
+  EXPECT_EQ(plan.tasks[1].response_bound, microseconds(600) + core_parts);
+}
+
+/// The device is busy for 2 x 2.5 + 2 ms and 2 ms more: "often" is released every 10 ms, and asks up to 4 ms later.
+TEST(Demand, ABusyPeriodHoldsJobsThatWereReleasedBeforeIt) {
+  const Wcet wcet{milliseconds(1), microseconds(2500), milliseconds(1)};
+  const TaskSet set = set_of({task_of("often", milliseconds(10), {milliseconds(4), milliseconds(2), {}}, 0),
+                              task_of("rare", milliseconds(500), wcet, 1), task_of("too", milliseconds(500), wcet, 2)});
+  const Plan plan = plan_of(set).value();
+  EXPECT_TRUE(plan.proved) << plan.end_to_end.explanation;
+  for (const std::size_t rare : {1U, 2U}) EXPECT_EQ(plan.tasks[rare].response_bound, milliseconds(1 + 5 + 2 * 2 + 1));
+}
+
 class BothOrders : public testing::TestWithParam<Order> {
  protected:
   static std::string device_test() { return GetParam() == Order::edf ? "demand" : "rta"; }

@@ -2,8 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace rtexec::policies {
 namespace {
+
+TEST(Quotient, IsThatOfIntegers) {
+  std::mt19937_64 random(1);
+  for (int run = 0; run < 1'000'000; ++run) {
+    const Nanos b = static_cast<Nanos>(random() >> (8 + random() % 55)) + 1;
+    const Nanos multiple = b * static_cast<Nanos>(random() % static_cast<std::uint64_t>((Nanos{1} << 56) / b + 1));
+    for (const Nanos a : {multiple - 1, multiple, multiple + 1, static_cast<Nanos>(random() >> 8)})
+      ASSERT_EQ(quotient(a, b), a / b) << a << " / " << b;
+  }
+}
 
 TEST(LeastFixedPoint, EndsSoonWhereThereIsNone) {
   int steps = 0;

@@ -86,8 +86,8 @@ TEST(DeviceTests, TheTightestPlaceIsTold) {
   EXPECT_EQ(demand.slack, 50 * ms);
   EXPECT_EQ(demand.limiting, 0u);
   EXPECT_TRUE(demand.blocker == 1u || demand.blocker == 2u);
-  EXPECT_EQ(demand.responses, (std::vector<Nanos>{50 * ms, 128 * ms, 128 * ms}))
-      << "24 + 20 twice, 10 four times: at 400 ms";
+  EXPECT_EQ(demand.responses, (std::vector<Nanos>{50 * ms, 98 * ms, 98 * ms}))
+      << "10 + 44 twice: the device is free for once after that";
 }
 
 TEST(DeviceTests, BakerImpliesDemand) {
@@ -144,6 +144,20 @@ TEST(Comparison, NamesAndSides) {
   ASSERT_EQ(others.size(), 2u);
   EXPECT_EQ(others[0].name(), "rta");
   EXPECT_EQ(others[1].responses, (std::vector<Duration>{50ms, 50ms}));
+}
+
+TEST(Comparison, NoSoundTestProvesWhatLastsLongerThanItMay) {
+  for (const Order order : {Order::edf, Order::static_priority})
+    for (const Wcet wcet : {Wcet{.device = 19'900us}, Wcet{4ms, 15ms, 2ms}}) {
+      const TaskSet set = test::set_of({test::task_of("late", 20ms, wcet)}, order);
+      Board board = test::board_of();
+      board.dispatch = 60us;
+      const ResolvedSet resolved = test::resolved(set, board);
+      const Plan plan = make_plan(resolved, std::vector<MemoryDemand>(1)).value();
+      EXPECT_FALSE(plan.proved);
+      for (const TestVerdict& verdict : compare_device_tests(plan, resolved))
+        EXPECT_FALSE(verdict.sound() && verdict.proved) << verdict.name();
+    }
 }
 
 // ---- searched priorities ----

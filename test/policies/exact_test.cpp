@@ -112,6 +112,29 @@ TEST(Exact, DemandAcceptsExactlyWhatNeverMisses) {
   EXPECT_GT(refused, 80);
 }
 
+/// The device is never free before the last instant that can be looked at, and the demand is too much after it.
+TEST(Exact, WhatIsBusyForLongerThanCanBeLookedAtIsNotProved) {
+  const std::vector<DemandTask> tasks = {{24190129165580455, 24190129165580455, 12820768457757641},
+                                         {18757939826436558, 18563453429462680, 4672602810765346},
+                                         {25920046421406137, 25920046421406137, 5725738254488418}};
+  const Nanos background = 2700936898394732;
+  const Nanos late = 266091420821385005;
+  Wide demand = background;
+  for (const DemandTask& task : tasks) demand += ((late - task.deadline) / task.period + 1) * task.cost;
+  ASSERT_GT(late, unbounded);
+  ASSERT_GT(demand, late);
+  EXPECT_FALSE(analyse_demand(tasks, background).proved());
+}
+
+/// The longest time in which the device is never free, by trying all.
+Nanos busy_period(const std::vector<DemandTask>& tasks, Nanos background) {
+  for (Nanos length = 1;; ++length) {
+    Nanos work = background;
+    for (const DemandTask& task : tasks) work += (length + task.period - 1) / task.period * task.cost;
+    if (work <= length) return length;
+  }
+}
+
 /// The slack that the walk finds, against every instant looked at.
 TEST(Exact, SlackIsTheSmallestOverAllInstants) {
   std::mt19937 random(13);
@@ -133,10 +156,11 @@ TEST(Exact, SlackIsTheSmallestOverAllInstants) {
         std::ranges::any_of(tasks, [](const DemandTask& task) { return task.cost > task.deadline; }))
       continue;
     ++settled;
+    const Nanos busy = busy_period(tasks, background);
     std::vector<Nanos> slack(tasks.size(), unbounded);
     Nanos least = unbounded;
     for (Nanos t = 1; t < 20'000; ++t) {
-      const Nanos here = demand_at(tasks, background, t).slack();
+      const Nanos here = std::max(demand_at(tasks, background, t).slack(), t - busy);
       for (std::size_t i = 0; i < tasks.size(); ++i)
         if (t >= tasks[i].deadline) slack[i] = std::min(slack[i], here);
       if (std::ranges::any_of(tasks, [&](const DemandTask& task) { return task.deadline <= t; }))

@@ -81,6 +81,28 @@ inline bool baker(const DeviceSet& set, const Costs& costs) {
   return true;
 }
 
+/// The longest time in which jobs of the first `count` tasks are pending, after a blocking; nothing: too long.
+inline std::optional<Time> busy_period(const DeviceSet& set, const Costs& costs, std::size_t count, Time blocked) {
+  Time length = 1;
+  for (Time before = 0; before != length;) {
+    before = length;
+    length = blocked;
+    for (std::size_t j = 0; j < count; ++j)
+      if (set.tasks[j].real_time)
+        length += (before + set.tasks[j].period - 1) / set.tasks[j].period * costs.all(set, j);
+    if (length > 1'000'000'000) return std::nullopt;
+  }
+  return length;
+}
+
+/// After whatever best-effort tasks and moving chunks leave behind.
+inline std::optional<Time> longest_busy_period(const DeviceSet& set, const Costs& costs) {
+  Time blocked = 0;
+  for (std::size_t i = 0; i < set.tasks.size(); ++i)
+    if (!set.tasks[i].real_time) blocked = std::max(blocked, costs.block[i]);
+  return busy_period(set, costs, set.tasks.size(), blocked + costs.once);
+}
+
 inline bool demand(const DeviceSet& set, const Costs& costs, const SerialFaults& faults) {
   double use = 0, work = static_cast<double>(costs.once);
   Time last = 0;
@@ -95,6 +117,7 @@ inline bool demand(const DeviceSet& set, const Costs& costs, const SerialFaults&
   }
   if (use > 0.9999) return false;
   last = std::max(last, static_cast<Time>(work / (1 - use)) + 1);
+  if (const auto busy = longest_busy_period(set, costs)) last = std::min(last, *busy - 1);
   for (const DeviceTask& k : set.tasks)
     for (Time length = k.deadline; k.real_time && length <= last; length += k.period) {
       Time blocked = 0, sum = costs.once;
@@ -134,16 +157,9 @@ inline std::optional<Time> response(const DeviceSet& set, const Costs& costs, st
     most = std::max(most, start - lead + costs.all(set, i) - q * task.period);
     if (most > task.deadline) return std::nullopt;
     if (faults.first_job) return most;
-    Time length = 1;
-    for (Time before = 0; before != length;) {
-      before = length;
-      length = blocked;
-      for (std::size_t j = 0; j <= i; ++j)
-        if (set.tasks[j].real_time)
-          length += (before + set.tasks[j].period - 1) / set.tasks[j].period * costs.all(set, j);
-      if (length > 1'000'000'000) return std::nullopt;
-    }
-    if ((q + 1) * task.period >= length) return most;
+    const auto length = busy_period(set, costs, i + 1, blocked);
+    if (!length) return std::nullopt;
+    if ((q + 1) * task.period >= *length) return most;
   }
 }
 

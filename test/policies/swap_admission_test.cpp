@@ -115,6 +115,16 @@ TEST(SwapCharges, ALoadIsDispatchedLikeAnExecution) {
   EXPECT_EQ(named.set.tasks[0].load, 49 * ms + 100'000);
   EXPECT_EQ(named.set.tasks[0].device, 10 * ms + 200'000);
 }
+TEST(SwapCharges, WhatMovesForNothingIsDispatchedAllTheSame) {
+  Board board = board_of();
+  board.dispatch = 100us;
+  for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial, SwapPolicy::lru}) {
+    Assigned pair = assigned(policy);
+    pair.plan.swap->cost = {};
+    EXPECT_GE(charged(pair, board).set.tasks[0].on_device(), 10 * ms + 3 * 100'000)
+        << "two for the execution, one for what moves";
+  }
+}
 TEST(SwapCharges, ATaskWithoutSwapSlotsHasNoLoad) {
   for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::rt_swap, SwapPolicy::lru}) {
     Assigned pair = assigned(policy);
@@ -181,7 +191,7 @@ TEST(SwapCharges, DecidingOnChunksTakesTheServiceCore) {
   EXPECT_EQ(named.set.service[0].core, 8u);
   EXPECT_EQ(named.set.service[0].load.period, 100 * ms);
   EXPECT_EQ(named.set.service[0].load.jitter, 100 * ms);
-  EXPECT_EQ(named.set.service[0].load.cost, 4 * 2 * event);
+  EXPECT_EQ(named.set.service[0].load.cost, (2 + 4 * 2) * event) << "the job's request and its end, and its chunks";
 
   const NamedSet exchanged = charged(assigned(SwapPolicy::rt_swap), board);
   ASSERT_EQ(exchanged.set.service.size(), 3u);
@@ -197,6 +207,16 @@ TEST(SwapCharges, CpuPartsOnTheServiceCoreStretchLoads) {
   EXPECT_EQ(load(), apart);
   board.service_core = set.tasks.tasks[1].core;
   EXPECT_GE(load(), apart + 7 * ms);
+}
+
+TEST(SwapCharges, ALoadThatCpuPartsStretchTooFarToTellHasNoBound) {
+  Assigned set = assigned(SwapPolicy::pipelined);
+  Task& busy = set.tasks.tasks[1];
+  busy.period = busy.deadline = 100s;
+  busy.wcet->before = 100s - 100us;
+  Board board = board_of();
+  board.service_core = busy.core;
+  EXPECT_EQ(charged(set, board).set.tasks.front().load, unbounded) << "a million jobs later it may end";
 }
 
 /// Three tasks with two chunks each: there is room for two of them.
@@ -224,10 +244,10 @@ TEST(SwapAdmission, CpuPartsOnTheServiceCoreWaitForDecisionsOnChunks) {
   const Duration apart = window();
   trio.board.service_core = 0;
   EXPECT_GE(window(), apart + 3 * 2 * 2 * 5us);
-  EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("moving chunks"));
-  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, Not(HasSubstr("moving chunks")));
+  EXPECT_THAT(test_named(trio.plan(), "core 0").explanation, HasSubstr("the scheduler's decisions"));
+  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, Not(HasSubstr("the scheduler's decisions")));
   trio.board.service_core = 1;
-  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("moving chunks"));
+  EXPECT_THAT(test_named(trio.plan(), "core 1").explanation, HasSubstr("the scheduler's decisions"));
 }
 
 TEST(SwapAdmission, ABestEffortTaskThatNeverRestsLeavesNothingOfTheServiceCore) {

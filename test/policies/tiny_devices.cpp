@@ -23,8 +23,7 @@ DeviceSet random_set(std::mt19937_64& random, const DeviceWay& way) {
       .tasks = {}, .overflow = 0, .copy_engines = way.copy_engines, .rule = policies::rule_of(way.policy), .cost = {}};
   set.cost.in_per_chunk = Duration(draw(random, 0, 3) == 0 ? 0 : draw(random, 1, 2));
   set.cost.out_per_chunk = Duration(draw(random, 0, 3) == 0 ? 0 : draw(random, 1, 2));
-  set.cost.drop_per_chunk =
-      Duration(draw(random, 0, static_cast<int>(std::min<Nanos>(1, set.cost.out_per_chunk.count()))));
+  set.cost.drop_per_chunk = Duration(draw(random, 0, draw(random, 0, 3) == 0 ? 2 : 1));
   if (draw(random, 0, 4) == 0) set.cost.in_fixed = Duration(1);
   if (draw(random, 0, 4) == 0) set.cost.out_fixed = Duration(1);
   const int n = draw(random, 0, 3) == 0 ? 2 : 3;
@@ -89,7 +88,9 @@ std::optional<TinyPromise> random_tiny(std::mt19937_64& random, const DeviceWay&
       task.deadline = std::clamp<Nanos>(task.deadline * eighths / 8, 1, task.period);
       if (task.period > longest_period) return std::nullopt;
     }
-    const policies::DeviceVerdict verdict = policies::test_device(set, way.test, way.order, volumes);
+    DeviceSet charged = set; // as plans have it: a copy out costs no less than a drop
+    charged.cost.out_per_chunk = std::max(set.cost.out_per_chunk, set.cost.drop_per_chunk);
+    const policies::DeviceVerdict verdict = policies::test_device(charged, way.test, way.order, volumes);
     if (verdict.proved) return promise_of(set, way, verdict, early);
   }
 }

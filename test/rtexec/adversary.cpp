@@ -1,5 +1,6 @@
 #include "test/rtexec/adversary.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace rtexec::test {
@@ -14,13 +15,21 @@ int sets_to_try(int otherwise) {
 
 SwapCost random_cost(simulator::Random& random, Bytes chunk) {
   using simulator::chance, simulator::draw;
+  const auto some = [&](int percent, std::int64_t most) {
+    return Duration(chance(random, percent) ? draw(random, 1, most) : 0);
+  };
   SwapCost cost;
-  cost.in_per_chunk = Duration(draw(random, 1, 6));
-  cost.out_per_chunk = Duration(draw(random, 1, 6));
-  cost.drop_per_chunk = Duration(draw(random, 0, 1));
-  if (chance(random, 25)) cost.in_fixed = Duration(draw(random, 1, 4));
-  if (chance(random, 25)) cost.out_fixed = Duration(draw(random, 1, 4));
+  cost.in_per_chunk = some(85, 6);
+  cost.out_per_chunk = some(85, 6);
+  cost.drop_per_chunk = some(60, chance(random, 70) ? 1 : 8);
+  cost.in_fixed = some(25, chance(random, 80) ? 4 : 30);
+  cost.out_fixed = some(25, chance(random, 80) ? 4 : 30);
   cost.chunk = chunk;
+  return cost;
+}
+
+SwapCost charged(SwapCost cost) {
+  cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }
 

@@ -11,8 +11,10 @@ namespace rtexec::test {
 /// RTEXEC_SOUNDNESS_SETS, where that is set.
 [[nodiscard]] int sets_to_try(int otherwise);
 
-/// Of a chunk, in nanoseconds of one digit.
+/// Of a chunk, in nanoseconds: each cost free of the others, and often 0.
 [[nodiscard]] SwapCost random_cost(simulator::Random& random, Bytes chunk = {});
+/// What plans charge for it: a copy out no less than a drop.
+[[nodiscard]] SwapCost charged(SwapCost cost);
 
 [[nodiscard]] std::string describe(const simulator::Claim& claim);
 [[nodiscard]] std::string describe(const simulator::Claim& claim, const simulator::BrokenBound& broken);

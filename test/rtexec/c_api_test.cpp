@@ -109,6 +109,7 @@ TEST(CApi, PlansWithoutRunning) {
   EXPECT_TRUE(rtexec_plan_proved(plan.get()));
   const auto json = nlohmann::json::parse(rtexec_plan_json(plan.get()));
   EXPECT_EQ(json["verdict"], "proved");
+  EXPECT_EQ(json["conditions"][0]["supposed"], "execution times hold");
   EXPECT_EQ(json["tasks"][0]["memory"]["state_bytes"], 100);
   EXPECT_EQ(own.made, 1);
   EXPECT_EQ(own.ended, 1);

@@ -62,11 +62,8 @@ CalibrationOptions small_volume() {
 }
 
 TEST(Calibration, OfTheHostDeviceGivesABoard) {
-  std::size_t calls = 0;
-  const auto measured =
-      calibrate("host", small_volume(), [&](std::size_t done, std::size_t wanted) { return ++calls, done < wanted; });
+  const auto measured = calibrate("host", small_volume(), {});
   ASSERT_TRUE(measured) << test::problem(measured);
-  EXPECT_EQ(calls, 3u); // one and four chunks of state, four of constants
   EXPECT_EQ(measured->device, "host");
   EXPECT_EQ(measured->chosen, Bytes{2 << 20});
   ASSERT_EQ(measured->chunks.size(), 1u);
@@ -91,24 +88,55 @@ TEST(Calibration, OfTheHostDeviceGivesABoard) {
   EXPECT_EQ(board->swap_costs.front().out_fixed, cost.out_fixed);
 }
 
+TEST(Calibration, TellsBeforehandHowLongItWillTakeAndThenHowLongStill) {
+  std::vector<CalibrationEstimate> estimates;
+  std::size_t last = 0, wanted = 0;
+  bool known = true;
+  const CalibrationObserver observer{
+      .estimated = [&](const CalibrationEstimate& estimate) { estimates.push_back(estimate); },
+      .measuring =
+          [&](std::size_t done, std::size_t of, std::optional<Duration> left) {
+            known &= left.has_value() == !estimates.empty() && done >= last && done <= of;
+            if (done == of) known &= left == Duration{0};
+            last = done;
+            wanted = of;
+            return true;
+          }};
+  ASSERT_TRUE(calibrate("host", small_volume(), observer));
+  EXPECT_TRUE(known);
+  EXPECT_EQ(wanted, 3u); // one and four chunks of state, four of constants
+  EXPECT_EQ(last, wanted);
+  ASSERT_EQ(estimates.size(), 1u);
+  EXPECT_EQ(estimates.front().chunk, Bytes{2 << 20});
+  EXPECT_EQ(std::pair(estimates.front().sizes, estimates.front().runs), std::pair(std::size_t{1}, std::size_t{3}));
+  EXPECT_GT(std::min(estimates.front().in, estimates.front().out), Duration{0});
+  EXPECT_GT(estimates.front().takes, std::chrono::seconds(1)); // 15 turns of 154 ms alone
+}
+
 TEST(Calibration, StopsWhenItIsTold) {
-  EXPECT_TRUE(test::fails(calibrate("host", small_volume(), [](std::size_t, std::size_t) { return false; }),
-                          Errc::cancelled, "cancelled"));
+  EXPECT_TRUE(
+      test::fails(calibrate("host", small_volume(), {.estimated = {}, .measuring = [](auto...) { return false; }}),
+                  Errc::cancelled, "cancelled"));
+}
+
+TEST(Calibration, StopsWithinARun) {
+  int questions = 0; // of the first run: one before it
+  const CalibrationObserver observer{.estimated = {}, .measuring = [&](auto...) { return ++questions < 3; }};
+  EXPECT_TRUE(test::fails(calibrate("host", small_volume(), observer), Errc::cancelled, "cancelled"));
+  EXPECT_EQ(questions, 3);
 }
 
 TEST(Calibration, RefusesAChunkThatTheVolumeDoesNotHold) {
   CalibrationOptions options = small_volume();
   options.chunks = {Bytes{16 << 20}};
-  EXPECT_TRUE(
-      test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "16MiB"));
+  EXPECT_TRUE(test::fails(calibrate("host", options, {}), Errc::bad_input, "16MiB"));
 }
 
 TEST(Calibration, RefusesAVolumeThatHoldsNoSizeOfItsOwnChoice) {
   CalibrationOptions options = small_volume();
   options.chunks.clear();
   options.volume = Bytes{4 << 20};
-  EXPECT_TRUE(
-      test::fails(calibrate("host", options, [](std::size_t, std::size_t) { return true; }), Errc::bad_input, "4MiB"));
+  EXPECT_TRUE(test::fails(calibrate("host", options, {}), Errc::bad_input, "4MiB"));
 }
 
 } // namespace

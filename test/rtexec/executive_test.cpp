@@ -7,12 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 
 namespace rtexec {
 namespace {
 
 using namespace test;
+using testing::AllOf;
 using testing::HasSubstr;
 
 TaskSet three_tasks(Duration duration) {
@@ -181,6 +183,72 @@ TEST(Executive, ReleasesThatNeverGotTheCoreAreMissed) {
     GTEST_SKIP() << "without real-time priorities nobody starves: " << report.degraded.front();
   EXPECT_GE(report.tasks[1].missed, 5u);
   EXPECT_FALSE(report.deadlines_kept());
+}
+
+/// The thread of a task's first part.
+ThreadReport thread_of(const Report& report, const std::string& task) {
+  const auto thread = std::ranges::find(report.threads, task, &ThreadReport::name);
+  if (thread == report.threads.end()) throw std::runtime_error("no thread " + task);
+  return *thread;
+}
+
+TEST(Executive, AThreadThatSomebodyGaveAnotherClassIsReported) {
+  Executive executive = created(three_tasks(10s));
+  ASSERT_TRUE(executive.start());
+  const auto before = executive.progress().degraded;
+  const ThreadReport thread = thread_of(executive.progress(), "middle");
+  const sched_param normal{};
+  ASSERT_EQ(::sched_setscheduler(thread.kernel_id, SCHED_OTHER, &normal), 0);
+  const Report report = executive.stop();
+  if (thread.scheduling.kind == SchedulingClass::Kind::other) GTEST_SKIP() << "it had no other class before";
+  ASSERT_EQ(report.degraded.size(), before.size() + 1);
+  EXPECT_THAT(report.degraded.back(), AllOf(HasSubstr("thread middle ran as OTHER on core"),
+                                            HasSubstr("instead of " + to_string(thread.scheduling))));
+}
+
+TEST(Executive, AThreadThatSomebodyMovedIsReportedAlsoWhenItIsBackAtTheEnd) {
+  Executive executive = created(three_tasks(20s));
+  ASSERT_TRUE(executive.start());
+  const int thread = thread_of(executive.progress(), "fast").kernel_id;
+  cpu_set_t before, all;
+  ASSERT_EQ(::sched_getaffinity(thread, sizeof before, &before), 0);
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_EQUAL(&before, &all)) GTEST_SKIP() << "there is one core";
+  ASSERT_EQ(::sched_setaffinity(thread, sizeof all, &all), 0);
+  const auto told = [&] {
+    return !executive.progress().degraded.empty() &&
+           executive.progress().degraded.back().find("thread fast") != std::string::npos;
+  };
+  for (int tries = 0; tries < 1000 && !told(); ++tries) executive.wait(20ms);
+  EXPECT_TRUE(told());
+  ASSERT_EQ(::sched_setaffinity(thread, sizeof before, &before), 0);
+  executive.wait(1200ms); // it is looked at twice a second
+  EXPECT_THAT(executive.stop().degraded.back(), AllOf(HasSubstr("thread fast ran as"), HasSubstr("until ")));
+}
+
+TEST(Executive, RecordsNothingWhereAnotherRunHasItsCores) {
+  Executive first = created(three_tasks(10s));
+  ASSERT_TRUE(first.start());
+  bool recorded = false;
+  executive::Setup setup;
+  setup.record = [&]() -> Result<> { return recorded = true, Result<>(); };
+  TaskSet set = three_tasks(1s);
+  set.executive.allow_degraded = false;
+  Executive second = created(std::move(set), std::move(setup));
+  const auto started = second.start();
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().what, HasSubstr("another run of rtexec, process "));
+  EXPECT_FALSE(recorded);
+}
+
+TEST(Executive, WhoMeasuresDoesNotAcceptACoreOfAnotherRun) {
+  Executive first = created(three_tasks(10s));
+  ASSERT_TRUE(first.start());
+  executive::Setup setup;
+  setup.exclusive = true;
+  TaskSet set = three_tasks(1s);
+  set.executive.allow_degraded = true;
+  EXPECT_FALSE(created(std::move(set), std::move(setup)).start());
 }
 
 TEST(Executive, MayBeDestroyedWhileItRuns) {

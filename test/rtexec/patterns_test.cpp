@@ -159,7 +159,7 @@ TEST_F(RecordedExecutionsFile, GivesWhatExecutedToItsEnd) {
 }
 
 TEST_F(RecordedExecutionsFile, IsRefusedWithItsLine) {
-  EXPECT_THAT(problem(""), HasSubstr("is empty; `rtexec run --jobs"));
+  EXPECT_THAT(problem(""), HasSubstr("jobs.csv:1: no columns task"));
   EXPECT_THAT(problem("a,b,c\n"), HasSubstr("jobs.csv:1: no columns task"));
   EXPECT_THAT(problem(header + "a,0,0\n"), HasSubstr("jobs.csv:2: 8 fields"));
   EXPECT_THAT(problem(header + "a,0,0,1,9,8,9,late\n"), HasSubstr("jobs.csv:2: device_begin_ns"));

@@ -7,6 +7,7 @@
 #include "rtexec/executive/setup.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/resolved.hpp"
+#include "test/support/result.hpp"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -47,14 +48,14 @@ struct PlacementOf : testing::Test {
     set.executive.threads = threads;
     const Board board = board_of();
     plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
-    auto placed = place_threads(resolve(set, board, this_machine()), plan, machine);
-    if (!placed) throw std::runtime_error(placed.error().what);
-    return std::move(*placed);
+    return place_threads(resolve(set, board, this_machine()), plan, machine);
   }
 };
 
-bool refused(const Placement& placement) {
-  return std::ranges::any_of(placement.degraded, [](const std::string& line) { return line.contains("SCHED_OTHER"); });
+std::vector<std::string> degraded(const Placement& placement) { return degradations(placement.needs); }
+
+bool class_refused(const Placement& placement) {
+  return std::ranges::any_of(degraded(placement), [](const std::string& line) { return line.contains("SCHED_OTHER"); });
 }
 
 void expect_planned(const hal::ThreadSettings& thread, const CpuReservation& planned) {
@@ -72,7 +73,7 @@ void expect_ordinary(const hal::ThreadSettings& thread) {
 
 TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   const Placement placed = placement(ThreadPolicy::deadline);
-  if (refused(placed)) GTEST_SKIP() << "SCHED_DEADLINE is refused here";
+  if (class_refused(placed)) GTEST_SKIP() << "SCHED_DEADLINE is refused here";
   for (std::size_t i = 0; i < 2; ++i) {
     expect_planned(placed.release[i], *plan.tasks[i].before_reservation);
     expect_planned(placed.completion[i], *plan.tasks[i].after_reservation);
@@ -82,12 +83,12 @@ TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   for (const auto& ordinary : {placed.release[2], placed.completion[2], placed.copy_in, placed.copy_out})
     expect_ordinary(ordinary);
   EXPECT_THAT(to_string(scheduling_of(placed.compute)), "DEADLINE 9ms/10ms");
-  EXPECT_THAT(placed.degraded, testing::Contains(HasSubstr("not pinned")));
+  EXPECT_THAT(degraded(placed), testing::Contains(HasSubstr("not pinned")));
 }
 
 TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
   const Placement placed = placement(ThreadPolicy::fifo);
-  if (refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
+  if (class_refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
   EXPECT_GT(placed.scheduler.fifo_priority, placed.compute.fifo_priority);
   EXPECT_GT(placed.compute.fifo_priority, placed.release[0].fifo_priority);
   EXPECT_GT(placed.release[0].fifo_priority, placed.release[1].fifo_priority);
@@ -106,10 +107,29 @@ TEST_F(PlacementOf, TheLeastUrgentTaskIsMoreUrgentThanTheCopyEngines) {
   set.tasks.assign(most, task);
   for (std::size_t i = 0; i < most; ++i) set.tasks[i].name = "task" + std::to_string(i);
   const Placement placed = placement(ThreadPolicy::fifo);
-  if (refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
+  if (class_refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";
   for (const auto& thread : placed.release) EXPECT_GT(thread.fifo_priority, placed.copy_in.fifo_priority);
   set.tasks.push_back(task);
-  EXPECT_THROW(placement(ThreadPolicy::fifo), std::runtime_error);
+  EXPECT_TRUE(fails(refusal_of(placement(ThreadPolicy::fifo).needs, true), Errc::refused, "no more priorities"));
+}
+
+TEST_F(PlacementOf, ACoreThatIsNotThereIsToldWithWhoAsksForIt) {
+  const Board board = board_of();
+  set.executive.threads = ThreadPolicy::fifo;
+  MachineFacts small = this_machine();
+  small.cores = {0};
+  small.withheld = {1};
+  plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
+  for (PlannedTask& task : plan.tasks) task.core = 0;
+  plan.tasks[0].core = 7;
+  const ResolvedSet resolved = resolve(set, board, small);
+  const auto refusal = refusal_of(place_threads(resolved, plan, machine).needs, false);
+  EXPECT_TRUE(
+      fails(refusal, Errc::refused, "core 1: the compute engine of board 'host': this process may not use core 1"));
+  EXPECT_TRUE(fails(refusal, Errc::refused, "core 7: task 'quick': this machine has cores 0 only"));
+  EXPECT_THAT(refusal.error().what, testing::Not(HasSubstr("is used instead"))) << "it is refused";
+  EXPECT_THAT(degraded(place_threads(resolved, plan, machine)),
+              testing::Contains(HasSubstr("core 0 is used instead of core 7: task 'quick'")));
 }
 
 TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
@@ -118,7 +138,7 @@ TEST_F(PlacementOf, TheComputeEngineStarvesCopyEnginesOfItsCore) {
   plan = policies::make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
   board.compute_core = board.service_core = 0; // as where one of them is not there for the process
   const auto coincide = [&] {
-    return std::ranges::any_of(place_threads(resolve(set, board, this_machine()), plan, machine).value().degraded,
+    return std::ranges::any_of(degraded(place_threads(resolve(set, board, this_machine()), plan, machine)),
                                [](const std::string& line) { return line.contains("copy engines"); });
   };
   EXPECT_FALSE(coincide());
@@ -204,9 +224,8 @@ TEST_F(PlacementOf, ThreadsRunOnThePlannedCores) {
   plan.tasks[0].core = here.online_cores()[1];
   plan.tasks[1].core = here.online_cores()[0];
   const auto placed = place_threads(resolve(set, board, this_machine()), plan, here);
-  ASSERT_TRUE(placed) << placed.error().what;
-  EXPECT_EQ(placed->release[0].core, plan.tasks[0].core);
-  EXPECT_EQ(placed->completion[1].core, plan.tasks[1].core);
+  EXPECT_EQ(placed.release[0].core, plan.tasks[0].core);
+  EXPECT_EQ(placed.completion[1].core, plan.tasks[1].core);
 }
 
 TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {

@@ -1,5 +1,6 @@
 // Plans without an executive, for this machine and for others.
 #include <rtexec/planning.hpp>
+#include <rtexec/profile.hpp>
 
 #include "rtexec/json/machine.hpp"
 #include "test/rtexec/sets.hpp"
@@ -13,6 +14,7 @@ namespace rtexec {
 namespace {
 
 using namespace test;
+using testing::HasSubstr;
 
 TaskSet two_tasks() {
   return set_of({synthetic("quick", 20ms, {.before = 1ms, .device = 1ms, .after = {}}),
@@ -20,8 +22,14 @@ TaskSet two_tasks() {
                 1s);
 }
 
-const MachineFacts robot{
-    .name = "robot", .cores = {2, 3, 4, 5, 7}, .no_fifo = {}, .no_deadline = "not there", .here = false};
+const MachineFacts robot{.name = "robot",
+                         .cores = {2, 3, 4, 5, 7},
+                         .withheld = {},
+                         .no_fifo = {},
+                         .no_deadline = "not there",
+                         .no_memory_lock = {},
+                         .disturbances = {},
+                         .here = false};
 
 /// As `rtexec probe --json` writes it.
 Result<MachineFacts> read_back(const nlohmann::json& facts) {
@@ -76,7 +84,87 @@ TEST(PlanWithoutExecutive, OfThisMachineIsThatOfAnExecutive) {
   EXPECT_EQ(planned->machine.cores, here.cores);
 }
 
+// ---- what a verdict supposes ----
+
+Condition condition(const PlannedSet& planned, const std::string& supposed) {
+  for (const Condition& each : conditions(planned, planned.plan))
+    if (each.supposed.starts_with(supposed)) return each;
+  ADD_FAILURE() << "nothing is supposed of " << supposed;
+  return {};
+}
+
+PlannedSet planned_on(const MachineFacts& machine) { return plan(two_tasks(), machine).value(); }
+
+TEST(Conditions, ExecutionTimesThatAreGivenAreKnownToNobody) {
+  const Condition found = condition(planned_on(robot), "execution times");
+  EXPECT_EQ(found.standing, Condition::Standing::unknown);
+  EXPECT_EQ(found.known, "given by hand");
+}
+
+TEST(Conditions, ExecutionTimesAreThoseOfTheMachineOfTheProfile) {
+  const ScratchFolder folder;
+  PlannedSet planned = planned_on(robot);
+  planned.tasks.executive.profile = folder / "set.profile.toml";
+  Profile profile{.file = {}, .machine = robot.name, .device = "host", .entries = {}};
+  const auto measure = [&](std::size_t index, std::uint64_t samples) {
+    const PlannedTask& task = planned.plan.tasks[index];
+    profile.entries.push_back({.task = task.name,
+                               .workload = task.workload,
+                               .wcet = task.wcet,
+                               .observed = task.wcet,
+                               .samples = samples,
+                               .margin = 1.2,
+                               .tuning = {}});
+    ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
+  };
+  measure(0, 106);
+  EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::unknown);
+  EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("given by hand for 1 of 2 tasks"));
+  measure(1, 2000);
+  EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::holds);
+  EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("with margin 1.2 from 106 jobs"));
+  planned.machine.name = "another robot";
+  EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::against);
+  EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("on another machine (" + robot.name + ")"));
+}
+
+TEST(Conditions, WhatTheMachineRefusesSpeaksAgainstThem) {
+  MachineFacts machine = robot;
+  machine.no_fifo = machine.no_deadline = "setting it failed: Operation not permitted\nNeeds CAP_SYS_NICE";
+  machine.no_memory_lock = "limited to 64 KiB\nNeeds CAP_IPC_LOCK";
+  const Condition found = condition(planned_on(machine), "SCHED_FIFO and locked memory");
+  EXPECT_EQ(found.standing, Condition::Standing::against);
+  EXPECT_EQ(found.known, "setting it failed: Operation not permitted; limited to 64 KiB");
+  machine = robot;
+  machine.no_fifo.clear();
+  EXPECT_EQ(condition(planned_on(machine), "SCHED_FIFO and locked memory").standing, Condition::Standing::holds);
+}
+
+TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
+  MachineFacts machine = robot;
+  EXPECT_THAT(condition(planned_on(machine), "nothing above").known, HasSubstr("that machine's file does not tell"));
+  machine.disturbances = {{"clocks", Condition::Standing::holds, "locked"}};
+  EXPECT_EQ(condition(planned_on(machine), "nothing above").standing, Condition::Standing::holds);
+  machine.disturbances.push_back({"SMIs", Condition::Standing::unknown, "SMIs"});
+  EXPECT_EQ(condition(planned_on(machine), "nothing above").standing, Condition::Standing::unknown);
+  machine.disturbances.push_back({"host", Condition::Standing::against, "a host"});
+  const Condition found = condition(planned_on(machine), "nothing above the executive on cores ");
+  EXPECT_EQ(found.standing, Condition::Standing::against);
+  EXPECT_EQ(found.known, "against it: a host; not known: SMIs");
+}
+
 TEST(MachineFile, IsReadAsItWasWritten) {
+  MachineFacts disturbed = robot;
+  disturbed.withheld = {9};
+  disturbed.no_memory_lock = "limited";
+  disturbed.disturbances = {{"SMIs", Condition::Standing::unknown, "SMIs of the firmware"}};
+  const auto known = read_back(to_json(disturbed));
+  ASSERT_TRUE(known) << problem(known);
+  EXPECT_EQ(known->withheld, disturbed.withheld);
+  EXPECT_EQ(known->no_memory_lock, "limited");
+  ASSERT_EQ(known->disturbances.size(), 1u);
+  EXPECT_EQ(known->disturbances[0].standing, Condition::Standing::unknown);
+  EXPECT_EQ(known->disturbances[0].known, "SMIs of the firmware");
   const auto read = read_back(to_json(robot));
   ASSERT_TRUE(read) << problem(read);
   EXPECT_EQ(read->name, robot.name);

@@ -228,6 +228,48 @@ TEST_F(StatusPageTest, IsForItsUserAlone) {
 
 // ---- pages that are not as they should be ----
 
+TEST_F(StatusPageTest, APageOfAnotherUserThanTheProcessThatItNamesIsNotBelieved) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
+  const auto publisher = publishing(folder.path());
+  ASSERT_EQ(::chown(publisher->file().c_str(), 54321, 54321), 0);
+  const auto page = StatusPage::open(publisher->file());
+  ASSERT_FALSE(page);
+  EXPECT_EQ(page.error().code, Errc::refused);
+  EXPECT_THAT(page.error().what,
+              HasSubstr("was written by user 54321, and process " + std::to_string(::getpid()) + " is user 0's"));
+}
+
+TEST_F(StatusPageTest, APageOfAnotherContainerIsBelievedOfRootAndOneself) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to give a file away";
+  const auto file = changed(offsetof(PageOwner, process_namespace), 1);
+  EXPECT_TRUE(StatusPage::open(file));
+  ASSERT_EQ(::chown(file.c_str(), 54321, 54321), 0);
+  const auto page = StatusPage::open(file);
+  ASSERT_FALSE(page);
+  EXPECT_THAT(page.error().what, HasSubstr("is not believed"));
+}
+
+TEST_F(StatusPageTest, LinksNamedLikePagesAreNone) {
+  const auto publisher = publishing(folder.path());
+  std::filesystem::create_symlink("/etc/passwd", folder / "rtexec.1.0");
+  std::filesystem::create_directory(folder / "rtexec.2.0");
+  EXPECT_THAT(status_pages(folder.path()), ElementsAre(publisher->file()));
+}
+
+TEST_F(StatusPageTest, AStateThatThereIsNotIsToldAtOnce) {
+  static std::atomic<int> sleeps;
+  const auto publisher = publishing(
+      folder.path(), 2, [](Snapshot& snapshot) { snapshot.tasks[1].state = static_cast<TaskState>(77); }, 1h);
+  const StatusPage page = opened(publisher->file());
+  hal::System counting = hal::sys();
+  counting.clock_nanosleep = [](clockid_t, int, const timespec*, timespec*) { return ++sleeps, 0; };
+  const hal::SystemOverride override(counting);
+  const auto snapshot = page.read();
+  ASSERT_FALSE(snapshot);
+  EXPECT_THAT(snapshot.error().what, HasSubstr("a state that there is not"));
+  EXPECT_EQ(sleeps, 0);
+}
+
 TEST_F(StatusPageTest, APageThatWasLeftBehindShowsTheLastStateAndIsRemoved) {
   const auto file = left_behind();
   const StatusPage page = opened(file);

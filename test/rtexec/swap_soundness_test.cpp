@@ -214,7 +214,7 @@ SwapSet random_set(Random& random, Style style) {
   SwapSet set;
   set.order = chance(random, 50) ? Order::edf : Order::static_priority;
   set.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
-  set.cost = random_cost(random);
+  set.cost = test::charged(random_cost(random));
   if (style == Style::paper)
     set.cost = {.in_per_chunk = Duration(2264), .out_per_chunk = Duration(2096), .drop_per_chunk = Duration(20)};
   if (style == Style::end_to_end && chance(random, 30)) set.release_latency = draw(random, 1, 5);

@@ -39,10 +39,26 @@ class Rounds {
       shortest_ = std::min(shortest_, task.period.count());
     }
     early_ = chance(random, 40);
+    pause_left_ = claim.pause;
+    aims_ = !claim.regulated.empty() && chance(random, 70);
+    for (const simulator::CoreRegulation& each : claim.regulated)
+      regulated_.emplace_back(each).first_period = Instant{Duration(draw(random, 0, each.period.count() - 1))};
     prepare();
   }
 
+  /// Whether executions are chosen.
+  [[nodiscard]] bool executions() const { return early_ || claim_.pause > Duration(0); }
   [[nodiscard]] bool early() const { return early_; }
+
+  /// With phases and choices of this run.
+  std::vector<simulator::CoreRegulation> regulated() {
+    for (simulator::CoreRegulation& each : regulated_) {
+      each.greedy = chance(random_, 75);
+      each.latency = [this] { return latency(); };
+      each.burst = [this](std::uint32_t task, bool second) { return burst(task, second); };
+    }
+    return regulated_;
+  }
 
   Instant release(std::uint32_t task, Instant earliest) {
     if (left_ == 0) return after_all;
@@ -62,7 +78,8 @@ class Rounds {
   Duration execution(policies::JobId job, Part part) {
     const Wcet& wcet = *claim_.tasks.tasks[job.task].wcet;
     const Duration most = part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
-    return portion(most, tasks_[job.task].early_percent);
+    const Duration taken = portion(most, tasks_[job.task].early_percent);
+    return part == Part::device ? taken + pause(taken) : taken;
   }
   Duration transfer(Duration planned) { return portion(planned, transfers_early_); }
   Duration latency() { return chance(random_, 70) ? claim_.release_latency : portion(claim_.release_latency, 100); }
@@ -73,6 +90,35 @@ class Rounds {
     std::int64_t lead = 0; // before the meeting
     int early_percent = 0; // of its parts that take less than their WCET
   };
+
+  /// Of the engine while it executes for so long: some is kept for later, or all of it taken.
+  Duration pause(Duration execution) {
+    if (claim_.pause == Duration(0)) return Duration(0);
+    const Duration most = pause_left_ + std::max(Duration(0), execution - claim_.decision) / 9;
+    const Duration taken = chance(random_, 50) ? most : chance(random_, 60) ? Duration(0) : portion(most, 100);
+    pause_left_ = std::min(claim_.pause, most - taken);
+    return taken;
+  }
+
+  simulator::Burst burst(std::uint32_t task, bool second) {
+    const Claim::Traffic& traffic = claim_.traffic[task];
+    const Duration length = second ? traffic.after : traffic.before;
+    const Wcet& wcet = *claim_.tasks.tasks[task].wcet;
+    const std::int64_t latest = std::max<std::int64_t>(0, ((second ? wcet.after : wcet.before) - length).count());
+    const std::int64_t begin = chance(random_, 40) ? 0 : chance(random_, 60) ? latest : draw(random_, 0, latest);
+    return {Duration(begin), length};
+  }
+
+  /// The next instant from `at` on at which the lines of some core are used up, if they are as soon as they can.
+  std::int64_t used_up(std::int64_t at) {
+    const auto& each =
+        regulated_[static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(regulated_.size()) - 1))];
+    const std::int64_t period = each.period.count();
+    const std::int64_t begin = each.first_period.time_since_epoch().count();
+    const std::int64_t used = each.line.count() * static_cast<std::int64_t>(each.budget) + draw(random_, -1, 1) +
+                              (chance(random_, 50) ? 0 : latency().count());
+    return at + period - (at - begin - used) % period;
+  }
 
   std::int64_t chunks(std::size_t task) const {
     return static_cast<std::int64_t>(claim_.plan.tasks[task].swap_slots.size());
@@ -103,6 +149,8 @@ class Rounds {
                     : draw(random_, 1, device + 1);
     const std::int64_t first_end = device + (loads_first ? chunks(first) * in.count() : 0);
     meeting_ = end_ + 2 * longest_;
+    const bool aimed = aims_ && chance(random_, 80);
+    if (aimed) meeting_ = used_up(meeting_) - (chance(random_, 50) ? 0 : claim_.release_latency.count());
     const std::int64_t kind = draw(random_, 0, 9);
     end_ = meeting_ + (kind < 6   ? draw(random_, shortest_, 4 * shortest_)
                        : kind < 9 ? draw(random_, shortest_, longest_)
@@ -116,6 +164,10 @@ class Rounds {
       // The device is asked after its first part
       const std::int64_t before = chance(random_, 80) ? wcet.before.count() : 0;
       std::int64_t lead = -draw(random_, 0, 2);
+      if (aimed && chance(random_, 70)) {
+        tasks_[i].lead = lead;
+        continue;
+      }
       if (i == first) lead = first_lead;
       else if (i == staged) lead = draw(random_, 0, 3);
       else if (alone) lead = i == latecomer ? draw(random_, 0, 6) - 4 - first_end : lead;
@@ -132,7 +184,9 @@ class Rounds {
   std::vector<TaskRounds> tasks_;
   std::uint64_t left_; // jobs to be released
   std::int64_t longest_ = 1, shortest_ = std::int64_t{1} << 60;
-  bool early_ = false;
+  bool early_ = false, aims_ = false;
+  Duration pause_left_{0};
+  std::vector<simulator::CoreRegulation> regulated_;
   int round_ = 0, gaps_ = 0, transfers_early_ = 0;
   std::int64_t meeting_ = 0, end_ = 0;
 };
@@ -148,8 +202,11 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   options.horizon = last - Instant{};
   options.release = [&](std::uint32_t task, Instant earliest) { return rounds.release(task, earliest); };
   if (claim.release_latency > Duration(0)) options.release_latency = [&](policies::JobId) { return rounds.latency(); };
-  if (rounds.early()) {
+  options.neighbours = claim.neighbours;
+  options.regulated = rounds.regulated();
+  if (rounds.executions())
     options.execution = [&](policies::JobId job, Part part) { return rounds.execution(job, part); };
+  if (rounds.early()) {
     options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };
   }
   options.observe = observe;

@@ -3,15 +3,12 @@
 // of them improved.
 #pragma once
 
-#include "rtexec/simulator/adversary.hpp"
+#include "test/soundness/subjects.hpp"
 
 #include <cstdint>
 #include <optional>
 
 namespace rtexec::soundness {
-
-using simulator::Claim;
-using simulator::Random;
 
 struct Ambush {
   std::uint64_t jobs = 0; // that were completed

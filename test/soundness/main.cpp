@@ -1,253 +1,53 @@
 // check-soundness: random sets that the admission tests just accept run in the simulator under adversarial releases,
 // execution and transfer times; tiny ones under every release pattern. No job may respond later than it is promised.
 // Then the same for tests that are broken deliberately, each of which must be refuted. Exits 1 where a promise was
-// broken, or an error was not seen.
+// broken, or an error was not seen; 2 where what it was asked for makes no sense.
 //
 // SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: at least so many; SOUNDNESS_SEED=, SOUNDNESS_THREADS=.
-// SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps. An argument names the file of the summary, in JSON.
+// SOUNDNESS_SHARD=K/N: part K of N alone. SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps.
+// The first argument names the file of the summary, in JSON. Further ones name summaries of parts, which are put
+// together: the file then has what one machine would have found.
+#include "config/must.hpp"
+#include "rtexec/study/sweep_parts.hpp"
 #include "test/rtexec/adversary.hpp"
 #include "test/soundness/ambush.hpp"
-#include "test/soundness/subjects.hpp"
-#include "test/policies/tiny_devices.hpp"
+#include "test/soundness/search.hpp"
+#include "test/soundness/summary.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
+#include <string>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 namespace rtexec::soundness {
 namespace {
-
-using simulator::chance;
 
 std::uint64_t asked(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-struct Wanted {
-  std::uint64_t sets = asked("SOUNDNESS_SETS", 1'000'000), jobs = asked("SOUNDNESS_JOBS", 1'000'000'000),
-                tiny = asked("SOUNDNESS_TINY", 50'000);
-  std::uint64_t seed = asked("SOUNDNESS_SEED", 1);
-  unsigned threads =
-      static_cast<unsigned>(asked("SOUNDNESS_THREADS", std::max(1U, std::thread::hardware_concurrency())));
-};
-
-/// The same set for the same subject, number and seed.
-Random random_of(std::uint64_t seed, std::size_t subject, std::uint64_t number) {
-  std::uint64_t mixed = seed;
-  for (const std::uint64_t each : {std::uint64_t{subject}, number})
-    mixed = (mixed ^ (mixed >> 29) ^ each) * 0x9e3779b97f4a7c15 + 0xbf58476d1ce4e5b9;
-  return Random(mixed ^ (mixed >> 32));
+study::Part asked_part() {
+  const char* text = std::getenv("SOUNDNESS_SHARD");
+  if (text == nullptr || *text == '\0') return {};
+  const study::Part part = value_of("SOUNDNESS_SHARD", text, study::parse_part);
+  if (part.of > lots)
+    give_up(Errc::bad_input, "SOUNDNESS_SHARD " + std::string(text) + ": at most " + std::to_string(lots) + " parts");
+  return part;
 }
 
-struct Score {
-  std::atomic<std::uint64_t> drawn = 0, sets = 0, jobs = 0, broken = 0;
-};
-
-class Report {
- public:
-  void broke(const std::string& where, const std::string& what) {
-    const std::scoped_lock lock(mutex_);
-    if (++told_ <= 20) std::fprintf(stderr, "\n%s: %s\n", where.c_str(), what.c_str());
-  }
-
- private:
-  std::mutex mutex_;
-  int told_ = 0;
-};
-
-/// Some runs, and for a few sets a search.
-std::optional<std::string> attack(const Claim& claim, Random& random, std::uint64_t jobs, bool search, Score& score) {
-  constexpr std::uint64_t run = 256; // jobs
-  for (std::uint64_t done = 0; done < jobs; done += run) {
-    const Ambush found = ambush(claim, random, run);
-    score.jobs += found.jobs;
-    if (found.broken) return test::describe(claim, *found.broken) + test::describe(claim);
-  }
-  if (!search) return std::nullopt;
-  const auto found = simulator::Adversary(claim, random).attack(20);
-  return found ? std::optional(test::describe(claim, *found) + test::describe(claim)) : std::nullopt;
+Wanted wanted_search() {
+  return {
+      .sets = asked("SOUNDNESS_SETS", 1'000'000),
+      .jobs = asked("SOUNDNESS_JOBS", 1'000'000'000),
+      .tiny = asked("SOUNDNESS_TINY", 50'000),
+      .seed = asked("SOUNDNESS_SEED", 1),
+      .threads = static_cast<unsigned>(asked("SOUNDNESS_THREADS", std::max(1U, std::thread::hardware_concurrency()))),
+      .part = asked_part()};
 }
-
-template <class Work> void on_all_cores(unsigned threads, Work work) {
-  std::vector<std::jthread> running;
-  for (unsigned i = 0; i < threads; ++i) running.emplace_back(work);
-}
-
-/// Calls `tell` every other second.
-class Progress {
- public:
-  template <class Tell>
-  explicit Progress(Tell tell)
-      : thread_([tell](const std::stop_token& stop) {
-          for (int tick = 0; !stop.stop_requested(); ++tick) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(100));
-            if (tick % 20 == 19 && shown()) tell();
-          }
-        }) {}
-  ~Progress() {
-    thread_.request_stop();
-    thread_.join();
-    if (shown()) std::fprintf(stderr, "\r%60s\r", "");
-  }
-  /// On a terminal alone.
-  static bool shown() { return isatty(STDERR_FILENO) == 1; }
-
- private:
-  std::jthread thread_;
-};
-
-// ---- the tests that promise ----
-
-bool attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
-  const std::vector<Subject> subjects = sound_tests();
-  std::vector<std::size_t> turns;
-  for (std::size_t i = 0; i < subjects.size(); ++i) turns.insert(turns.end(), subjects[i].weight, i);
-  std::vector<Score> scores(subjects.size());
-  std::atomic<std::uint64_t> next = 0, sets = 0, jobs = 0;
-  Report report;
-  {
-    const Progress progress([&] {
-      std::fprintf(stderr, "\r%12llu sets, %14llu jobs", static_cast<unsigned long long>(sets),
-                   static_cast<unsigned long long>(jobs));
-    });
-    on_all_cores(wanted.threads, [&] {
-      while (sets < wanted.sets || jobs < wanted.jobs) {
-        const std::uint64_t number = next++;
-        const std::size_t which = turns[number % turns.size()];
-        Random random = random_of(wanted.seed, which, number);
-        Score& score = scores[which];
-        ++score.drawn;
-        const auto claim = subjects[which].next(random);
-        if (!claim) continue;
-        Score own;
-        if (const auto found = attack(*claim, random, 1024, number % 1024 == 0, own)) {
-          ++score.broken;
-          report.broke(subjects[which].name + "/" + std::to_string(number), *found);
-        }
-        ++score.sets;
-        ++sets;
-        score.jobs += own.jobs;
-        jobs += own.jobs;
-      }
-    });
-  }
-  bool held = true;
-  std::printf("%-32s %10s %14s %8s\n", "test", "sets", "jobs", "broken");
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const Score& score = scores[i];
-    std::printf("%-32s %10llu %14llu %8llu\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets),
-                static_cast<unsigned long long>(score.jobs), static_cast<unsigned long long>(score.broken));
-    summary["tests"].push_back({{"name", subjects[i].name},
-                                {"drawn", score.drawn.load()},
-                                {"sets", score.sets.load()},
-                                {"jobs", score.jobs.load()},
-                                {"broken", score.broken.load()}});
-    held = held && score.broken == 0;
-  }
-  std::printf("%-32s %10llu %14llu\n", "all", static_cast<unsigned long long>(sets),
-              static_cast<unsigned long long>(jobs));
-  summary["sets"] = sets.load();
-  summary["jobs"] = jobs.load();
-  return held;
-}
-
-// ---- tiny sets ----
-
-bool enumerate_tiny_sets(const Wanted& wanted, nlohmann::json& summary) {
-  const std::vector<Way> ways = device_ways();
-  std::vector<Score> scores(ways.size()); // jobs: states
-  std::vector<std::atomic<std::uint64_t>> exact(ways.size());
-  std::atomic<std::uint64_t> next = 0, sets = 0;
-  Report report;
-  {
-    const Progress progress([&] { std::fprintf(stderr, "\r%12llu tiny sets", static_cast<unsigned long long>(sets)); });
-    on_all_cores(wanted.threads, [&] {
-      while (sets < wanted.tiny) {
-        const std::uint64_t number = next++;
-        const std::size_t which = number % ways.size();
-        Random random = random_of(wanted.seed, 1000 + which, number);
-        const auto set = test::random_tiny(
-            random, {ways[which].policy, ways[which].test, ways[which].order, ways[which].copy_engines});
-        if (!set) continue;
-        const auto found = test::explore(set->set, 30'000);
-        if (!found.complete) continue;
-        ++sets;
-        ++scores[which].sets;
-        scores[which].jobs += found.states;
-        for (std::size_t i = 0; i < set->bounds.size(); ++i) {
-          exact[which] += set->bounds[i] && found.worst[i] == *set->bounds[i];
-          if (!set->bounds[i] || found.worst[i] <= *set->bounds[i]) continue;
-          ++scores[which].broken;
-          report.broke(ways[which].name + " tiny/" + std::to_string(number), test::described(*set, found));
-          break;
-        }
-      }
-    });
-  }
-  bool held = true;
-  std::printf("\n%-32s %10s %14s %8s %14s\n", "every release pattern", "sets", "states", "broken", "bounds reached");
-  for (std::size_t i = 0; i < ways.size(); ++i) {
-    const Score& score = scores[i];
-    std::printf("%-32s %10llu %14llu %8llu %14llu\n", ways[i].name.c_str(), static_cast<unsigned long long>(score.sets),
-                static_cast<unsigned long long>(score.jobs), static_cast<unsigned long long>(score.broken),
-                static_cast<unsigned long long>(exact[i]));
-    summary["tiny"].push_back({{"name", ways[i].name},
-                               {"sets", score.sets.load()},
-                               {"states", score.jobs.load()},
-                               {"broken", score.broken.load()},
-                               {"bounds_reached", exact[i].load()}});
-    held = held && score.broken == 0;
-  }
-  return held;
-}
-
-// ---- deliberate errors ----
-
-bool refute_broken_tests(const Wanted& wanted, nlohmann::json& summary) {
-  constexpr std::uint64_t most_draws = 200'000;
-  const std::vector<Subject> subjects = broken_tests();
-  std::vector<Score> scores(subjects.size());
-  std::atomic<std::size_t> next = 0;
-  {
-    const Progress progress(
-        [&] { std::fprintf(stderr, "\r%zu of %zu errors", std::min(next.load(), subjects.size()), subjects.size()); });
-    on_all_cores(wanted.threads, [&] {
-      for (std::size_t which = next++; which < subjects.size(); which = next++) {
-        Score& score = scores[which];
-        while (score.broken == 0 && score.drawn < most_draws) {
-          Random random = random_of(wanted.seed, 2000 + which, score.drawn++);
-          const auto claim = subjects[which].next(random);
-          if (!claim) continue;
-          ++score.sets;
-          if (attack(*claim, random, 1024, !claim->plan.swap || score.sets % 16 == 0, score)) ++score.broken;
-        }
-      }
-    });
-  }
-  bool seen = true;
-  std::printf("\n%-44s %10s %12s\n", "deliberate error", "sets", "refuted");
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const Score& score = scores[i];
-    std::printf("%-44s %10llu %12s\n", subjects[i].name.c_str(), static_cast<unsigned long long>(score.sets),
-                score.broken > 0 ? "yes" : "NO");
-    summary["errors"].push_back({{"name", subjects[i].name},
-                                 {"sets", score.sets.load()},
-                                 {"jobs", score.jobs.load()},
-                                 {"refuted", score.broken > 0}});
-    seen = seen && score.broken > 0;
-  }
-  return seen;
-}
-
-// ---- one set ----
 
 int show(const std::string& one, const Wanted& wanted) {
   const std::size_t slash = one.rfind('/');
@@ -281,27 +81,53 @@ int show(const std::string& one, const Wanted& wanted) {
   return 2;
 }
 
-int check(const char* file) {
-  const Wanted wanted;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+/// Of a summary: to its file, and as a sentence.
+int finish(const nlohmann::json& summary, const std::vector<std::filesystem::path>& files, const std::string& took) {
+  if (!files.empty()) {
+    std::ofstream file(files.front());
+    if (!(file << summary.dump(2) << "\n" << std::flush))
+      give_up(Errc::refused, files.front().string() + ": error: cannot write it");
+  }
+  const bool held = summary.at("held"), seen = summary.at("seen");
+  std::printf("\n%s; %s%s\n", held ? "every promise was kept" : "A PROMISE WAS BROKEN",
+              seen ? "every deliberate error was refuted" : "AN ERROR WAS NOT SEEN", took.c_str());
+  return held && seen ? 0 : 1;
+}
+
+int merge(const std::vector<std::filesystem::path>& files) {
+  const nlohmann::json whole = must(put_together(std::span(files).subspan(1)));
+  print_tests(whole);
+  print_tiny(whole);
+  print_errors(whole);
+  return finish(whole, files, "");
+}
+
+int search(const std::vector<std::filesystem::path>& files) {
+  const Wanted wanted = wanted_search();
   if (const char* one = std::getenv("SOUNDNESS_ONE")) return show(one, wanted);
-  nlohmann::json summary{{"seed", wanted.seed}, {"threads", wanted.threads}};
-  std::printf("seed %llu, %u threads\n", static_cast<unsigned long long>(wanted.seed), wanted.threads);
+  nlohmann::json summary = summary_of(wanted);
+  std::printf("seed %llu, part %s, %u threads\n", static_cast<unsigned long long>(wanted.seed),
+              to_string(wanted.part).c_str(), wanted.threads);
   const auto start = std::chrono::steady_clock::now();
-  const bool held = attack_sound_tests(wanted, summary);
-  const bool held_tiny = enumerate_tiny_sets(wanted, summary);
-  const bool seen = refute_broken_tests(wanted, summary);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  summary["seconds"] = seconds;
-  summary["held"] = held && held_tiny;
-  summary["seen"] = seen;
-  if (file != nullptr) std::ofstream(file) << summary.dump(2) << "\n";
-  std::printf("\n%s; %s; %.0f s\n", held && held_tiny ? "every promise was kept" : "A PROMISE WAS BROKEN",
-              seen ? "every deliberate error was refuted" : "AN ERROR WAS NOT SEEN", seconds);
-  return held && held_tiny && seen ? 0 : 1;
+  attack_sound_tests(wanted, summary);
+  print_tests(summary);
+  enumerate_tiny_sets(wanted, summary);
+  print_tiny(summary);
+  refute_broken_tests(wanted, summary);
+  print_errors(summary);
+  conclude(summary);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start);
+  return finish(summary, files, "; " + std::to_string(seconds.count()) + " s");
+}
+
+int check(const std::vector<std::filesystem::path>& files) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const auto code = caught([&] { return files.size() > 1 ? merge(files) : search(files); });
+  if (!code) std::fprintf(stderr, "%s\n", code.error().what.c_str());
+  return code ? *code : 2;
 }
 
 } // namespace
 } // namespace rtexec::soundness
 
-int main(int count, char** arguments) { return rtexec::soundness::check(count > 1 ? arguments[1] : nullptr); }
+int main(int count, char** arguments) { return rtexec::soundness::check({arguments + 1, arguments + count}); }

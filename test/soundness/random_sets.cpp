@@ -94,6 +94,9 @@ void set_periods(Random& random, const Shape& shape, std::size_t tasks, Cost cos
   }
 }
 
+/// Of one chunk.
+Nanos both_ways(const SwapCost& cost) { return (cost.in_per_chunk + test::charged(cost).out_per_chunk).count(); }
+
 /// Too few frames for all, enough for the largest.
 std::uint32_t random_overflow(Random& random, std::uint32_t all, std::uint32_t largest) {
   return all <= largest ? 0 : static_cast<std::uint32_t>(draw(random, 1, all - largest));
@@ -108,7 +111,8 @@ DeviceSet random_hole(Random& random, const Way& way) {
   const Nanos in = draw(random, 10, 40), out = in * draw(random, 80, 120) / 100,
               execution = draw(random, in, chunks * in);
   set.cost.in_per_chunk = Duration(in);
-  set.cost.out_per_chunk = set.cost.drop_per_chunk = Duration(out);
+  set.cost.out_per_chunk = Duration(out);
+  set.cost.drop_per_chunk = Duration(chance(random, 50) ? out : draw(random, 0, 2 * out));
   const Nanos blocking = chunks * in + execution;
   const Nanos urgent = blocking * 100 / draw(random, 25, 50);
   // Due after an urgent job that comes when the blocking is over
@@ -150,7 +154,7 @@ DeviceSet random_device(Random& random, const Way& way) {
     set.tasks.push_back(task);
   }
   set.overflow = chance(random, 4) ? 0 : random_overflow(random, all, largest);
-  const Nanos moved = (set.cost.in_per_chunk + set.cost.out_per_chunk).count();
+  const Nanos moved = both_ways(set.cost);
   set_periods(
       random, shape, set.tasks.size(),
       [&](std::size_t i) { return set.tasks[i].execution + moved * set.tasks[i].most; },
@@ -163,7 +167,78 @@ DeviceSet random_device(Random& random, const Way& way) {
   return set;
 }
 
-WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps) {
+namespace {
+
+/// Placement decides about some.
+void leave_cores_open(Random& random, WholeSet& set) {
+  if (chance(random, 60)) return;
+  const int open = chance(random, 50) ? 100 : 40;
+  for (Task& task : set.tasks.tasks)
+    if (chance(random, open)) task.core.reset();
+}
+
+/// All its durations are so many times as long.
+void stretch(WholeSet& set, std::int64_t times) {
+  for (Task& task : set.tasks.tasks)
+    for (Duration* each : {&task.period, &task.deadline, &task.wcet->before, &task.wcet->device, &task.wcet->after})
+      *each *= times;
+  SwapCost& cost = set.board.swap_costs[0];
+  for (Duration* each :
+       {&cost.in_per_chunk, &cost.out_per_chunk, &cost.drop_per_chunk, &cost.in_fixed, &cost.out_fixed})
+    *each *= times;
+}
+
+/// At most a line in each `least`.
+Bytes traffic_of(Random& random, Duration part, Duration least) {
+  const std::int64_t most = part / least;
+  return Bytes{64 * static_cast<std::uint64_t>(chance(random, 40) ? most : draw(random, 0, most))};
+}
+
+/// In microseconds, since what the regulator costs a core is.
+void regulate(Random& random, WholeSet& set) {
+  stretch(set, 1000);
+  Board& board = set.board;
+  board.release_latency =
+      std::chrono::microseconds(chance(random, 30) ? 0 : draw(random, 1, chance(random, 70) ? 6 : 20));
+  board.context_switch = Duration(chance(random, 60) ? 0 : draw(random, 1, 1500));
+  board.dispatch = Duration(chance(random, 60) ? 0 : draw(random, 1, 3000));
+  board.counters = {{.event = "r17", .write_event = {}, .line = Bytes{64}, .cores = {}}};
+  BandwidthOptions& options = set.tasks.bandwidth;
+  options.period = std::chrono::microseconds(draw(random, 25, 90));
+  options.overshoot = chance(random, 50) ? Overshoot::carry : Overshoot::forgive;
+  // Otherwise a line may take no time at all
+  const bool known = options.overshoot == Overshoot::carry || chance(random, 70);
+  set.line = Duration(known ? std::int64_t{250} << draw(random, 0, 3) : 1);
+  const Duration least = known ? set.line : Duration(1000);
+  if (known) board.memory.core_bandwidth = {64'000'000'000U / static_cast<std::uint64_t>(set.line.count())};
+  const auto lines =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, options.period * draw(random, 3, 80) / 100 / least));
+  const auto period = static_cast<std::uint64_t>(options.period.count());
+  for (const unsigned core : set.cores)
+    if (core == 0 || chance(random, 60))
+      set.tasks.core_budgets.push_back({.core = core, .budget = {(lines * 64'000'000'000U + period - 1) / period}});
+  for (Task& task : set.tasks.tasks) {
+    task.traffic_before = traffic_of(random, task.wcet->before, least);
+    task.traffic_after = traffic_of(random, task.wcet->after, least);
+  }
+}
+
+/// In milliseconds, since what reservations cost a core is.
+void reserve(Random& random, WholeSet& set) {
+  stretch(set, chance(random, 50) ? 1'000'000 : 8'000'000);
+  set.tasks.executive.threads = ThreadPolicy::deadline;
+  Board& board = set.board;
+  board.release_latency = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 4000));
+  board.context_switch = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 30));
+  board.dispatch = std::chrono::microseconds(chance(random, 40) ? 0 : draw(random, 1, 4000));
+  // Host: the compute engine uses its reservation up, and pauses
+  board.device = chance(random, 50) ? DeviceKind::host : DeviceKind::cuda;
+  if (chance(random, 25)) board.service_core = 0;
+}
+
+} // namespace
+
+WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps, Cores cores_kind) {
   WholeSet set;
   const Shape shape = random_shape(random);
   const std::int64_t cores = draw(random, 1, 3);
@@ -180,6 +255,7 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     task.name = "t" + std::to_string(i);
     task.core = static_cast<unsigned>(draw(random, 0, cores - 1));
     task.priority = 90 - static_cast<int>(i);
+    task.on_overrun = static_cast<OnOverrun>(draw(random, 0, 3)); // a late job ends no run
     task.wcet = Wcet{Duration(draw(random, 0, cpu)), Duration(draw(random, 1, shape.longest_execution)),
                      Duration(draw(random, 0, cpu))};
     const bool uses_device = i == 0 || !chance(random, 12);
@@ -204,19 +280,21 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
     scratch = policy == SwapPolicy::pipelined || policy == SwapPolicy::none ? std::max(scratch, own_scratch)
                                                                             : scratch + own_scratch;
   }
+  for (unsigned core = 0; core < static_cast<unsigned>(cores); ++core) set.cores.push_back(core);
   set.board.chunk = chunk;
   set.board.copy_engines = static_cast<unsigned>(draw(random, 1, 2));
   set.board.service_core = 100; // what it costs to decide and to copy is not simulated: it burdens no task
   set.board.memory_policies = {MemoryPolicy::device};
   if (chance(random, 25)) set.board.release_latency = Duration(draw(random, 1, 5));
+  if (chance(random, 25)) set.board.context_switch = Duration(draw(random, 1, 3));
+  if (chance(random, 25)) set.board.dispatch = Duration(draw(random, 1, 4));
   set.board.swap_costs = {test::random_cost(random, chunk)};
   const auto overflow =
       swaps ? random_overflow(random, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(largest)) : 0U;
   set.board.capacity = chunk * std::max<std::uint64_t>(1, all + fixed + scratch - overflow);
   // It swaps everything
   if (policy == SwapPolicy::lru && overflow > 0) set.board.capacity = chunk * (all + fixed + scratch - 1);
-  const Nanos moved =
-      swaps ? (set.board.swap_costs[0].in_per_chunk + set.board.swap_costs[0].out_per_chunk).count() : 0;
+  const Nanos moved = swaps ? both_ways(set.board.swap_costs[0]) : 0;
   set_periods(
       random, shape, set.tasks.tasks.size(),
       [&](std::size_t i) {
@@ -229,7 +307,14 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
         set.tasks.tasks[i].period = Duration(period);
         set.tasks.tasks[i].deadline = Duration(deadline);
       });
-  if (set.tasks.tasks.size() > 2 && chance(random, 15)) set.tasks.tasks.back().criticality = Criticality::best_effort;
+  if (set.tasks.tasks.size() > 2 && chance(random, 15)) {
+    Task& last = set.tasks.tasks.back();
+    last.criticality = Criticality::best_effort;
+    if (chance(random, 50)) last.period = last.deadline = std::max(Duration(1), last.period / draw(random, 2, 8));
+  }
+  leave_cores_open(random, set);
+  if (cores_kind == Cores::regulated) regulate(random, set);
+  if (cores_kind == Cores::reserved) reserve(random, set);
   return set;
 }
 

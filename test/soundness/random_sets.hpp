@@ -17,12 +17,18 @@ namespace rtexec::soundness {
 /// between them are jobs that keep the device busy while chunks leave for nobody.
 [[nodiscard]] policies::DeviceSet random_hole(Random& random, const Way& way);
 
-/// With CPU parts on one to three cores.
+/// How cores serve the CPU parts.
+enum class Cores { by_priority, regulated, reserved };
+
+/// With CPU parts on one to three cores, which some tasks name and others leave to the plan.
 struct WholeSet {
   TaskSet tasks;
   Board board;
   std::vector<MemoryDemand> memory;
+  std::vector<unsigned> cores;
+  Duration line{1}; // what a core with a budget takes to move one
 };
-[[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps);
+[[nodiscard]] WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps,
+                                    Cores cores = Cores::by_priority);
 
 } // namespace rtexec::soundness

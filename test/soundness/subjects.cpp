@@ -1,10 +1,14 @@
 #include "test/soundness/subjects.hpp"
 
 #include "policies/admission.hpp"
+#include "policies/charges.hpp"
+#include "policies/priorities.hpp"
+#include "policies/reservations.hpp"
 #include "policies/volume_search.hpp"
 #include "test/policies/reference_analysis.hpp"
 #include "test/policies/reference_pipelined.hpp"
 #include "test/policies/reference_serial.hpp"
+#include "test/rtexec/adversary.hpp"
 #include "test/soundness/random_sets.hpp"
 #include "test/support/resolved.hpp"
 
@@ -20,6 +24,7 @@ using policies::DeviceTask;
 using policies::DeviceTest;
 using policies::DeviceVerdict;
 using policies::Nanos;
+using policies::StagedTask;
 using policies::Volumes;
 using simulator::chance;
 using simulator::draw;
@@ -115,6 +120,11 @@ bool all_given(const DeviceSet& set) {
   return std::ranges::all_of(set.tasks, [](const DeviceTask& task) { return task.least == task.most; });
 }
 
+DeviceSet charged(DeviceSet set) {
+  set.cost = test::charged(set.cost);
+  return set;
+}
+
 std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
   const DeviceVerdict verdict = all_given(set) ? policies::test_device(set, way.test, way.order, policies::most_of(set))
                                                : policies::test_device(set, way.test, way.order);
@@ -125,7 +135,7 @@ std::optional<Promise> by_test(const DeviceSet& set, const Way& way) {
 Subject device_subject(const Way& way, unsigned weight) {
   return {way.name, weight, [way](Random& random) {
             return device_claim(
-                way, [&](const DeviceSet& set) { return by_test(set, way); }, {}, random_device(random, way));
+                way, [&](const DeviceSet& set) { return by_test(charged(set), way); }, {}, random_device(random, way));
           }};
 }
 
@@ -166,11 +176,16 @@ std::optional<Promise> by_pipelined_formula(const DeviceSet& set, const Way& way
   return Promise{volumes, {bounds->begin(), bounds->end()}};
 }
 
+/// What is wrong with a test: its formula, or that it takes the costs as they are measured.
+enum class Wrong { formula, costs };
+
 Subject broken_device(const std::string& name, const Way& way,
-                      std::function<std::optional<Promise>(const DeviceSet&, bool broken)> judge) {
-  return {name, 1, [way, judge](Random& random) {
+                      std::function<std::optional<Promise>(const DeviceSet&, bool broken)> judge,
+                      Wrong wrong = Wrong::formula) {
+  return {name, 1, [way, judge, wrong](Random& random) {
             const auto given = [&](const DeviceSet& set, bool broken) {
-              return all_given(set) && policies::fits(set, policies::most_of(set)) ? judge(set, broken) : std::nullopt;
+              if (!all_given(set) || !policies::fits(set, policies::most_of(set))) return std::optional<Promise>();
+              return judge(broken && wrong == Wrong::costs ? set : charged(set), broken);
             };
             const bool of_rt_swap = way.policy == SwapPolicy::rt_swap;
             return device_claim(
@@ -194,6 +209,16 @@ Subject broken_pipelined(const std::string& name, Order order, unsigned engines,
   });
 }
 
+Subject dear_drops(const std::string& name, const Way& way) {
+  return broken_device(
+      name, way,
+      [way](const DeviceSet& set, bool) {
+        return way.policy == SwapPolicy::pipelined ? by_pipelined_formula(set, way, {})
+                                                   : by_serial_formula(set, way, {});
+      },
+      Wrong::costs);
+}
+
 Subject theorem1() {
   const Way way{"theorem1", SwapPolicy::rt_swap, DeviceTest::theorem1, Order::edf};
   const auto covered = [](const DeviceTask& task) { return task.real_time && task.deadline == task.period; };
@@ -210,26 +235,183 @@ struct EndToEnd {
   SwapPolicy policy{};
   Order order{};
   bool swaps = true;
+  Cores cores = Cores::by_priority;
 };
 
-std::optional<Claim> planned(const WholeSet& set) {
-  Claim claim{.tasks = set.tasks, .plan = {}, .release_latency = set.board.release_latency};
-  auto plan = policies::make_plan(test::resolved(claim.tasks, set.board), set.memory);
-  if (!plan || !plan->proved) return std::nullopt;
+ResolvedSet resolved(const WholeSet& set) { return test::resolved(set.tasks, set.board, set.cores); }
+
+/// What the machine adds to the parts, of which the plan's costs are silent: switches, dispatch, decisions.
+void add_machine(Claim& claim, const ResolvedSet& set) {
+  const Board& board = set.board;
+  const auto& services = claim.plan.services;
+  claim.decision = services ? services->scheduler.window : Duration(0);
+  for (std::size_t i = 0; i < claim.tasks.tasks.size(); ++i) {
+    PlannedTask& planned = claim.plan.tasks[i];
+    Wcet& wcet = planned.wcet;
+    wcet.before += 2 * board.context_switch;
+    wcet.after += 2 * board.context_switch;
+    // With wake-ups for nothing
+    if (planned.before_reservation) wcet.before = planned.before_reservation->runtime;
+    if (planned.after_reservation) wcet.after = planned.after_reservation->runtime;
+    if (wcet.uses_device()) wcet.device += 2 * board.dispatch + claim.decision;
+    claim.tasks.tasks[i].wcet = wcet;
+  }
+  if (claim.plan.swap) {
+    claim.plan.swap->cost = board.swap_costs[0]; // as they are, not as they are charged
+    claim.plan.swap->cost.in_fixed += board.dispatch + claim.decision;
+  }
+  if (services && board.device == DeviceKind::host) claim.pause = Duration(policies::longest_pause);
+}
+
+void add_budgets(Claim& claim, const WholeSet& set) {
+  if (set.tasks.core_budgets.empty()) return;
+  const BandwidthOptions& options = set.tasks.bandwidth;
+  for (const CoreBudget& each : set.tasks.core_budgets)
+    claim.regulated.push_back({.core = each.core,
+                               .period = options.period,
+                               .budget = policies::lines_of(each.budget, set.board.counters[0].line, options.period),
+                               .line = set.line,
+                               .overshoot = options.overshoot,
+                               .tick = policies::event_cost(set.board.context_switch),
+                               .latency = {},
+                               .burst = {}});
+  const auto time = [&](const std::optional<Bytes>& traffic) {
+    return set.line * static_cast<std::int64_t>(traffic.value_or(Bytes{0}).count / set.board.counters[0].line.count);
+  };
+  for (const Task& task : set.tasks.tasks)
+    claim.traffic.push_back({time(task.traffic_before), time(task.traffic_after)});
+}
+
+/// The tenth of each core that reservations leave, and what service threads have: all of it is used.
+void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
+  for (const unsigned core : set.machine.cores) {
+    std::vector<Duration> windows;
+    for (const PlannedTask& task : claim.plan.tasks)
+      if (task.core == core && task.before_reservation)
+        windows.insert(windows.end(), {task.before_reservation->window, task.after_reservation->window});
+    if (windows.empty()) continue;
+    const Duration like =
+        windows[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(windows.size()) - 1))];
+    const Duration window = std::max(Duration(policies::shortest_window), like * draw(random, 1, 20) / 10);
+    claim.neighbours.push_back({.core = core, .reservation = {.runtime = window / 10, .window = window}});
+  }
+  const auto serve = [&](const CpuReservation& reservation) {
+    claim.neighbours.push_back({.core = set.service_core, .reservation = reservation});
+  };
+  serve(claim.plan.services->scheduler);
+  for (int engine = 0; claim.plan.services->copy && engine < 2; ++engine) serve(*claim.plan.services->copy);
+}
+
+/// The claim of a plan for it, proved or not.
+std::optional<Claim> planned(const WholeSet& set, Random& random) {
+  Claim claim;
+  claim.tasks = set.tasks;
+  claim.release_latency = set.board.release_latency;
+  const ResolvedSet machine = resolved(set);
+  auto plan = policies::make_plan(machine, set.memory);
+  if (!plan) return std::nullopt;
   claim.plan = std::move(*plan);
+  if (set.tasks.executive.threads == ThreadPolicy::deadline) add_neighbours(claim, machine, random);
+  else add_budgets(claim, set);
+  add_machine(claim, machine);
   return claim;
 }
 
+WholeSet scaled(const WholeSet& original, std::int64_t scale) {
+  WholeSet set = original;
+  for (Task& task : set.tasks.tasks) {
+    task.period = std::max(Duration(1), task.period * scale / whole);
+    task.deadline = std::clamp(task.deadline * scale / whole, Duration(1), task.period);
+  }
+  return set;
+}
+
 std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
-  const WholeSet original = random_whole(random, kind.policy, kind.order, kind.swaps);
+  const WholeSet original = random_whole(random, kind.policy, kind.order, kind.swaps, kind.cores);
   return at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) {
-    WholeSet set = original;
-    for (Task& task : set.tasks.tasks) {
-      task.period = std::max(Duration(1), task.period * scale / whole);
-      task.deadline = std::clamp(task.deadline * scale / whole, Duration(1), task.period);
-    }
-    return planned(set);
+    auto claim = planned(scaled(original, scale), random);
+    return claim && claim->plan.proved ? std::move(claim) : std::nullopt;
   });
+}
+
+// ---- deliberate errors end to end ----
+
+/// What an analysis sees of a set.
+struct Seen {
+  policies::NamedSet named;
+  policies::ServiceThread service;
+  const ResolvedSet& machine;
+};
+using Error = std::function<void(Seen&)>;
+
+/// The bounds that the analyses have for what they see; false: some deadline is not kept.
+bool promise(Claim& claim, const Seen& seen, std::span<const std::size_t> urgency) {
+  const policies::StagedSet& set = seen.named.set;
+  std::vector<policies::StageBounds> bounds;
+  bool proved = !seen.named.obstacle;
+  const auto take = [&](const policies::EdfBounds& found) {
+    bounds = found.tasks;
+    proved = proved && found.proved();
+  };
+  if (!seen.named.reserved) {
+    if (claim.plan.order == Order::edf) take(policies::edf_bounds(set));
+    else bounds = policies::static_priority_bounds(set);
+  } else if (claim.plan.order == Order::edf) {
+    const auto found = policies::reserved_edf_bounds(set, seen.service);
+    take(found.bounds);
+    proved = proved && found.fits;
+  } else {
+    const auto found = policies::reserved_static_priority_bounds(set, seen.service);
+    bounds = found.bounds;
+    proved = proved && found.fits;
+  }
+  if (!proved || bounds.size() != set.tasks.size()) return false;
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    if (!bounds[i].settled || bounds[i].done > set.tasks[i].deadline) return false;
+    PlannedTask& task = claim.plan.tasks[urgency[i]];
+    task.ready_by = Duration(bounds[i].ready);
+    task.device_done_by = Duration(bounds[i].device_done);
+    task.response_bound = Duration(bounds[i].done);
+  }
+  return true;
+}
+
+/// Charges that are left out; nothing is swapped.
+Subject uncharged(const std::string& name, Order order, Cores cores, const Error& error) {
+  return {name, 1, [order, cores, error](Random& random) -> std::optional<Claim> {
+            const WholeSet original = random_whole(random, SwapPolicy::none, order, false, cores);
+            bool known = false; // to the analysis without the error
+            auto found = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) -> std::optional<Claim> {
+              const WholeSet set = scaled(original, scale);
+              auto claim = planned(set, random);
+              if (!claim) return std::nullopt;
+              const ResolvedSet machine = resolved(set);
+              const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
+              auto plan = policies::make_plan(machine, set.memory).value();
+              Seen seen{policies::charged_set(plan, machine, urgency), policies::service_of(plan, machine), machine};
+              known = plan.proved;
+              error(seen);
+              return promise(*claim, seen, urgency) ? std::move(claim) : std::nullopt;
+            });
+            return known ? std::nullopt : std::move(found);
+          }};
+}
+
+/// The reservations of a plan that is proved, each a fifth too large for its core.
+Subject crowded_cores(const std::string& name, Order order) {
+  return {name, 1, [order](Random& random) {
+            auto found = whole_claim(random, {SwapPolicy::none, order, false, Cores::reserved});
+            for (std::size_t i = 0; found && i < found->plan.tasks.size(); ++i) {
+              PlannedTask& task = found->plan.tasks[i];
+              if (!task.before_reservation) continue;
+              for (CpuReservation* each : {&*task.before_reservation, &*task.after_reservation})
+                each->window = each->window * 4 / 5;
+              const Duration first = task.before_reservation->window / 4, last = task.after_reservation->window / 4;
+              task.ready_by -= first;
+              *task.response_bound -= task.wcet.uses_device() ? last : first + last;
+            }
+            return found;
+          }};
 }
 
 /// The end-to-end analyses written down a second time, with an error; nothing is swapped.
@@ -246,29 +428,24 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
                 part.before = std::max<Nanos>(1, task.wcet->before.count());
                 part.device = task.wcet->device.count();
                 part.after = std::max<Nanos>(1, task.wcet->after.count());
-                part.core = *task.core;
+                part.core = claim.plan.tasks[set.tasks.size() - 1].core;
               }
               return order == Order::edf ? test::reference_edf(set, {}, with) : test::reference_static(set, with);
             };
             for (Task& task : original.tasks.tasks) task.criticality = Criticality::real_time;
             auto found = at_the_edge<Claim>(shortest, longest, [&](std::int64_t scale) -> std::optional<Claim> {
-              Claim claim{.tasks = original.tasks, .plan = {}, .release_latency = original.board.release_latency};
-              for (Task& task : claim.tasks.tasks) {
-                task.period = std::max(Duration(1), task.period * scale / whole);
-                task.deadline = std::clamp(task.deadline * scale / whole, Duration(1), task.period);
-              }
+              auto planned_claim = planned(scaled(original, scale), random);
+              if (!planned_claim) return std::nullopt;
+              Claim& claim = *planned_claim;
               const auto bounds = judged(claim, faults);
               if (!bounds) return std::nullopt;
-              auto plan = policies::make_plan(test::resolved(claim.tasks, original.board), original.memory);
-              if (!plan) return std::nullopt;
-              claim.plan = std::move(*plan);
               for (std::size_t i = 0; i < bounds->size(); ++i) {
                 PlannedTask& task = claim.plan.tasks[i];
                 task.ready_by = Duration((*bounds)[i].ready);
                 task.device_done_by = Duration((*bounds)[i].device_done);
                 task.response_bound = Duration((*bounds)[i].done);
               }
-              return claim;
+              return planned_claim;
             });
             if (found && judged(*found, {})) return std::nullopt;
             return found;
@@ -307,6 +484,13 @@ std::vector<Subject> sound_tests() {
       subjects.push_back({std::string("end-to-end ") + (order == Order::edf ? "edf " : "static ") + name, 1,
                           [kind](Random& random) { return whole_claim(random, kind); }});
     }
+  for (const auto& [cores, on] : {std::pair(Cores::regulated, "budgets "), std::pair(Cores::reserved, "reserved ")})
+    for (const auto& [policy, name] : {policies[0], policies[1], policies[2]})
+      for (const Order order : {Order::edf, Order::static_priority}) {
+        const EndToEnd kind{policy, order, policy != SwapPolicy::none, cores};
+        subjects.push_back({std::string(on) + (order == Order::edf ? "edf " : "static ") + name, 2,
+                            [kind](Random& random) { return whole_claim(random, kind); }});
+      }
   return subjects;
 }
 
@@ -331,11 +515,71 @@ std::vector<Subject> broken_tests() {
       broken_pipelined("pipelined edf 2: max(C, o) each", edf, 2, {.pairing = true}),
       broken_pipelined("pipelined edf 1: (M) left out", edf, 1, {.load_room = true}),
       broken_pipelined("pipelined static 1: bypass costs C", fixed, 1, {.bypass = true}),
+      dear_drops("pipelined edf 2: a drop costs a copy",
+                 {"dear drops", SwapPolicy::pipelined, DeviceTest::pipelined, edf, 2}),
+      dear_drops("serial rta: a drop costs a copy", {"dear drops", SwapPolicy::serial, DeviceTest::rta, fixed}),
       broken_stages("end-to-end static: no device blocking", fixed, {.device_blocking = true}),
       broken_stages("end-to-end static: last part's jitter", fixed, {.last_part_jitter = true}),
       broken_stages("end-to-end static: suspension", fixed, {.suspension = true}),
       broken_stages("end-to-end edf: deadlines from request", edf, {.stage_deadline = true}),
       broken_stages("end-to-end edf: release jitter", edf, {.release_jitter = true}),
+      uncharged("end-to-end edf: dispatch", edf, Cores::by_priority,
+                [](Seen& seen) {
+                  for (StagedTask& task : seen.named.set.tasks)
+                    task.device =
+                        std::max<Nanos>(task.uses_device(), task.device - 2 * seen.machine.board.dispatch.count());
+                }),
+      uncharged("end-to-end static: context switches", fixed, Cores::by_priority,
+                [](Seen& seen) {
+                  const Nanos switches = 2 * seen.machine.board.context_switch.count();
+                  for (StagedTask& task : seen.named.set.tasks) {
+                    task.before = std::max<Nanos>(1, task.before - switches);
+                    task.after = std::max<Nanos>(1, task.after - switches);
+                  }
+                }),
+      uncharged("placement: tasks without a core are alone", fixed, Cores::by_priority,
+                [](Seen& seen) {
+                  for (std::size_t i = 0; i < seen.named.names.size(); ++i) {
+                    const auto task = std::ranges::find(seen.machine.tasks.tasks, seen.named.names[i], &Task::name);
+                    if (!task->core) seen.named.set.tasks[i].core = static_cast<unsigned>(1000 + i);
+                  }
+                }),
+      uncharged("abort-job: what is given up blocks nobody", fixed, Cores::by_priority,
+                [](Seen& seen) {
+                  const auto blocks = [](const Task& task) {
+                    return !task.real_time() && task.on_overrun != OnOverrun::abort_job;
+                  };
+                  if (std::ranges::none_of(seen.machine.tasks.tasks, blocks)) seen.named.set.background = 0;
+                }),
+      uncharged("budgets static: held as a part begins", fixed, Cores::regulated,
+                [](Seen& seen) {
+                  for (policies::RegulatedCore& core : seen.named.set.regulated) core.once = 0;
+                }),
+      uncharged("budgets edf: one stall in a window", edf, Cores::regulated,
+                [](Seen& seen) {
+                  for (policies::RegulatedCore& core : seen.named.set.regulated) core.budget = policies::unbounded;
+                }),
+      uncharged("budgets static: ticks", fixed, Cores::regulated,
+                [](Seen& seen) {
+                  for (policies::RegulatedCore& core : seen.named.set.regulated) core.tick.cost = 0;
+                }),
+      uncharged("budgets static: overshoot", fixed, Cores::regulated,
+                [](Seen& seen) {
+                  for (policies::RegulatedCore& core : seen.named.set.regulated) {
+                    core.overshoot = 0;
+                    core.once = core.stall;
+                  }
+                }),
+      crowded_cores("reserved edf: a fifth too much on a core", edf),
+      crowded_cores("reserved static: a fifth too much on a core", fixed),
+      uncharged("reserved static: decisions take no time", fixed, Cores::reserved,
+                [](Seen& seen) {
+                  for (StagedTask& task : seen.named.set.tasks)
+                    if (task.uses_device())
+                      task.device = std::max<Nanos>(1, task.device - seen.service.reservation.window.count());
+                }),
+      uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
+                [](Seen& seen) { seen.named.set.device_delay = 0; }),
   };
 }
 

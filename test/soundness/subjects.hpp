@@ -13,8 +13,21 @@
 
 namespace rtexec::soundness {
 
-using simulator::Claim;
 using simulator::Random;
+
+/// What is promised, and what the machine may do beside it. The WCETs are those of the machine: with what is charged
+/// for switches, dispatch and decisions, which then happens.
+struct Claim : simulator::Claim {
+  std::vector<simulator::CoreRegulation> regulated; // without what is chosen
+  struct Traffic {
+    Duration before{0}, after{0}; // what its lines take
+  };
+  std::vector<Traffic> traffic; // by task
+  std::vector<simulator::Neighbour> neighbours;
+  /// Of the compute engine: it stands still for so long once, and for a ninth of what it executes, `decision` aside.
+  Duration pause{0};
+  Duration decision{0};
+};
 
 /// One test under one rule of the scheduler.
 struct Subject {

@@ -44,6 +44,7 @@ env {
 	tracer_minor = 13;
 	tracer_buffering_scheme = "uid";
 	architecture_bit_width = 64;
+	hostname = "a host";
 };
 )";
 

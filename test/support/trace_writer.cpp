@@ -179,6 +179,7 @@ const std::array<Form, static_cast<std::size_t>(RecordKind::other)>& forms() {
 
 enum SetupEvent : std::size_t {
   run_begin,
+  task_set,
   plan,
   task_info,
   task_memory,
@@ -204,6 +205,7 @@ CtfChannel setup_events() {
       "setup",
       {{"rtexec:run_begin",
         {{"version", Type::text}, {"machine", Type::text}, {"simulated", Type::u8}, {"start", Type::i64}}},
+       {"rtexec:task_set", {{"file", Type::text}}},
        {"rtexec:plan", Fields{{"proved", Type::u8}, enumeration<Order>("order"), {"tasks", Type::u32}} +
                            lengths({"demand_bytes", "capacity_bytes", "chunk_bytes"}, Type::u64) +
                            Fields{{"tightest_test", Type::text}, {"tightest_task", Type::text}, {"slack", Type::i64}}},
@@ -271,6 +273,7 @@ void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
     ctf_.write(setup_channel, 0, event, ns(time), values);
   };
   put(run_begin, {setup.version, setup.machine, setup.simulated ? 1 : 0, ns(setup.start)});
+  if (!setup.task_set.empty()) put(task_set, {setup.task_set});
   if (setup.swap)
     put(swap_plan, {static_cast<std::int64_t>(setup.swap->policy), setup.swap->frames, setup.swap->copy_engines,
                     n(setup.swap->chunk.count), setup.swap->store});

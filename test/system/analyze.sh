@@ -32,6 +32,8 @@ for row in rows:
     assert sum(int(v) for k, v in row.items() if k not in plain) == int(row['response_ns']), row
 print(len(rows), 'jobs, every sum holds')
 PY
+expect 4 '^Of: task set .*/rt-swap-hole.toml, .* UTC$' "$rtexec" analyze missed
+expect 0 '/rt-swap-hole.toml True True$' ask analyzed.json "d['run']['task_set'], d['host'] != '', d['began'].endswith(' UTC')"
 expect 0 '^[0-9]+$' wc -c < page.html
 expect 0 'svg' head -c 300 gantt.svg
 expect 2 'ends before it begins' "$rtexec" analyze missed --svg x.svg --window 3s..2s
@@ -39,6 +41,19 @@ expect 4 '' "$rtexec" analyze missed --svg part.svg --window 10ms..60ms
 expect 5 'no/such' "$rtexec" analyze missed --html no/such/page.html
 expect 5 'x.json: error: cannot write it' "$rtexec" analyze missed --json no/such/x.json
 expect 2 'no trace' "$rtexec" analyze csv
+
+# No output replaces a file of the trace; a report beside them may be written again.
+recorded=$(dirname "$(find missed -name metadata)")
+cp -r "$recorded" before
+ln -s "$recorded/metadata" link.json
+for output in "--html $recorded/metadata" "--svg $recorded/$(ls "$recorded" | grep -m1 _0)" "--json link.json"; do
+  expect 2 'it is of what is analyzed' "$rtexec" analyze missed $output
+done
+touch "$recorded/jobs.csv"
+expect 2 'it is of what is analyzed' "$rtexec" analyze missed --csv "$recorded"
+rm "$recorded/jobs.csv"
+expect 0 '^$' diff -r before "$recorded"
+for again in 1 2; do expect 4 '' "$rtexec" analyze missed --html missed/page.html; done
 expect 2 'the recording lasts' "$rtexec" analyze missed --svg x.svg --window 100s..101s
 expect 2 'give one of them' "$rtexec" analyze missed --window 1ms..2ms
 expect 2 'requires --to-toml' "$rtexec" analyze missed --pwcet 1e-3

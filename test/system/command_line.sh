@@ -27,12 +27,32 @@ printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\n' > unmeasured.
 expect 2 "'net'.*rtexec profile unmeasured.toml" "$rtexec" check unmeasured.toml
 expect 2 'none.toml' "$rtexec" check none.toml
 expect 2 '' "$rtexec" check good.toml --no-such-option
-expect 2 '' "$rtexec"
+expect 2 '^  simulate +Run the task set in virtual time' "$rtexec"
+expect 2 '^rtexec: there is no subcommand .runn.; did you mean .run.\?$' "$rtexec" runn good.toml
+expect 2 '^rtexec: rtexec has no option .--versio.; did you mean .--version.\?$' "$rtexec" --versio
+expect 2 '^rtexec: rtexec check has no option .--jsn.; did you mean .--json.\?$' "$rtexec" check --jsn
+expect 2 'rtexec check has no option .--jsn.; did you mean .--json.\?$' "$rtexec" check good.toml --jsn=x
+expect 2 'rtexec run has no option .--trac.; did you mean .--trace.\?$' "$rtexec" run --trac x good.toml
+expect 2 'rtexec calibrate bandwidth has no option .--secnds.; did you mean .--seconds.\?$' "$rtexec" calibrate bandwidth --secnds 3
+expect 2 '^rtexec: there is no subcommand .isolaton.; did you mean .isolation.\?$' "$rtexec" experiment isolaton
+expect 2 '^rtexec: task-set is required$' "$rtexec" run
+expect 0 '^  simulate +Run the task set in virtual time' "$rtexec" help
+expect 0 '^Usage: rtexec calibrate bandwidth ' "$rtexec" help calibrate bandwidth
+expect 2 'did you mean .probe.' "$rtexec" help prob
+[ "$("$rtexec" help run)" = "$("$rtexec" run --help)" ] || { echo "help run is not run --help"; bad=1; }
+[ "$("$rtexec" --help | wc -L)" -le 110 ] || { echo "help has lines that are too long"; bad=1; }
 expect 2 '--duration' "$rtexec" run good.toml --duration 5
 expect '0 4' 'Report after' "$rtexec" run good.toml --json report.json
 expect 0 '"released"' cat report.json
+mkdir outputs && { cat good.toml; printf '[output]\njobs="jobs.csv"\njson="report.json"\n'; } > outputs/set.toml
+expect '0 4' 'Report after' "$rtexec" run outputs/set.toml --jobs other.csv
+expect 0 '"released"' cat outputs/report.json
+expect 0 'a,0,' cat other.csv
+[ ! -e outputs/jobs.csv ] || { echo "the command line does not come first"; bad=1; }
 expect 5 '/no/such/folder/x.json: error: cannot write' "$rtexec" run good.toml --json /no/such/folder/x.json
 expect 5 'No space left' "$rtexec" check good.toml --json /dev/full
+expect 5 'limited.json: error: cannot write it: File too large' bash -c "ulimit -f 1; '$rtexec' check good.toml --json limited.json"
+expect 1 '' bash -c 'ls | grep limited'
 expect 2 'resnet50' "$rtexec" model no-such-network
 expect 5 '' "$rtexec" model resnet18 --size 32 -o /no/such/folder/x.onnx
 expect 0 'yolov3-tiny' "$rtexec" model
@@ -50,8 +70,8 @@ expect 2 "did you mean 'host'" "$rtexec" probe --board hots
 expect 0 '"cores"' bash -c "'$rtexec' probe --json here.json >/dev/null; cat here.json"
 printf '[{"machine": {"name": "a robot", "cores": [0, 1, 2, 3, 4, 5, 6, 7], "no_fifo": "", "no_deadline": "", "device_memory_bytes": 0}}]' >robot.json
 { cat good.toml; task c 90ms 1ms 'core=4'; task d 90ms 1ms 'core=9'; } > robot.toml
-expect 0 'that machine has no core 9 for task .d.: run refuses the set there' "$rtexec" check robot.toml --machine robot.json
-expect 0 '"core": 4' "$rtexec" check robot.toml --machine robot.json --json -
+expect 5 'task .d.: that machine has cores 0-7 only' "$rtexec" check robot.toml --machine robot.json
+expect 5 '"core": 4' "$rtexec" check robot.toml --machine robot.json --json -
 expect 0 'Verdict: proved' "$rtexec" check good.toml --machine here.json
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate good.toml --machine robot.json
 expect 2 'it describes no machine' "$rtexec" check good.toml --machine report.json
@@ -74,7 +94,7 @@ expect 2 'completion = .spin. is for boards' "$rtexec" check spin.toml
 
 # A GPU's set is planned without the GPU, where its capacity is given.
 { printf 'board="rtx"\n[device]\ncapacity="1GiB"\n'; cat half.toml; } > gpu.toml
-expect 0 "Default kernels, not tuned .*'net'" "$rtexec" check gpu.toml
+expect 0 "Default kernels, not tuned .*'net'" "$rtexec" check gpu.toml --explain
 if ! "$rtexec" infer tiny.onnx --board rtx >/dev/null 2>&1; then
   expect 5 'give \[device\] capacity' "$rtexec" check <(printf 'board="rtx"\n'; task a 50ms 2ms)
   expect 5 'driver' "$rtexec" infer tiny.onnx --board rtx
@@ -90,7 +110,8 @@ expect 0 '"tuned": false' "$rtexec" check measured.toml --json -
 expect '0 4' 'Device memory in use on host' "$rtexec" run measured.toml --json measured.json
 expect 0 '"context_bytes": 0' cat measured.json
 expect 0 '"device_fault": null' cat measured.json
-expect 0 '^Measured on host, .*\(measured.profile.toml\)' "$rtexec" check measured.toml
+expect 0 '^Measured on host, .*\(measured.profile.toml\)' "$rtexec" check measured.toml --explain
+expect 0 'execution times hold: measured on this machine on 20..-..-.. with margin' "$rtexec" check measured.toml
 cp measured.profile.toml whole.profile.toml
 sed -i 's/^workload = "dnn-/&tuned-/' measured.profile.toml
 expect 2 "its measurement is stale" "$rtexec" check measured.toml
@@ -100,6 +121,10 @@ expect 5 "was measured on device 'NVIDIA H200', and this one is 'host'" "$rtexec
 
 # What swapping costs goes into a board's file, which then reads.
 expect 0 'wrote calibrated.toml' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml --json calibration.json
+expect 0 'a first estimate: a chunk of 64.0 KiB takes .* to measure 2 chunk sizes in 5 runs will take about .* .--chunk SIZE measures' \
+  "$rtexec" calibrate --chunk 64KiB,128KiB --volume 256KiB --jobs 3 -o calibrated.toml
+rm calibrated.toml
+expect 0 'to measure 1 chunk size in' "$rtexec" calibrate --chunk 64KiB --volume 256KiB --jobs 3 -o calibrated.toml
 expect 0 '"in_per_chunk_ns"' cat calibration.json
 expect 0 'name = "host"' cat calibrated.toml
 expect 0 "device of board 'host': host" "$rtexec" probe --board ./calibrated.toml
@@ -122,6 +147,7 @@ cp broken.toml not-a-board.toml
 expect 2 'not-a-board.toml: error: .* is no board; mend it' "$rtexec" calibrate host --chunk 64KiB --volume 256KiB --jobs 3 -o not-a-board.toml
 cmp broken.toml not-a-board.toml || bad=1
 expect 2 'calibrated.toml: error: .* with device = "host"' "$rtexec" calibrate h200 -o calibrated.toml
+expect 2 'board "nobody": there is no such board' "$rtexec" calibrate --chunk 64KiB nobody
 expect 2 '[-][-]chunk 1000B: not a whole number of pages' "$rtexec" calibrate --chunk 1000B -o calibrated.toml
 expect 2 '1MiB is larger than the volume' "$rtexec" calibrate --chunk 1MiB --volume 512KiB -o calibrated.toml
 expect 2 '[-][-]store tape: use pinned, pageable or file:PATH' "$rtexec" calibrate --store tape -o calibrated.toml
@@ -143,7 +169,7 @@ while commands:
     page = re.sub(r"\\f.|\\[/,]", "", (folder / f"{name}.1").read_text()).replace("\\-", "-")
     pages.add(f"{name}.1")
     if not re.search(rf"^{name} - \S", page, re.M): sys.exit(f"the man page of {name} does not name it")
-    options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M)
+    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)
     for option in options:
         seen += 1
         if not re.search(option + r"\b", page): sys.exit(f"the man page of {name} lacks {option}")
@@ -154,6 +180,8 @@ while commands:
                 and command != ["experiment"]: sys.exit(f"the example of {name} has {unknown}")
     nested = text.partition("Subcommands:\n")[2].partition("\n\n")[0]
     commands += [[*command, each] for each in re.findall(r"^  ([a-z]+)\b", nested, re.M)]
+    for section in ["EXIT STATUS", "ENVIRONMENT", *["EXAMPLES"][:len(command)]]:
+        if not re.search(rf'^\.SH "?{section}', page, re.M): sys.exit(f"the man page of {name} has no {section}")
 assert seen > 100, seen
 if pages != {page.name for page in folder.glob("*.1")}: sys.exit("pages of commands that are not there")
 EOP
@@ -222,10 +250,50 @@ grep -q '"stopped_by": "request"' echo.json || { echo "two signals at once: no r
 grep -q '"events"' closed.json || { echo "without standard input: no trace"; bad=1; }
 "$rtexec" check good.toml >&- 2>closed.log; [ $? = 5 ] && grep -q 'standard output' closed.log || { echo "without standard output:"; cat closed.log; bad=1; }
 
+# Two inputs and a batch that is not fixed: each input has a file of its own, and small outputs are shown.
+python3 - <<'PY'
+import struct
+def field(number, value):
+    if isinstance(value, int): return bytes([number << 3, value])
+    value = value.encode() if isinstance(value, str) else value
+    return bytes([number << 3 | 2, len(value)]) + value
+def value(name): return field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(2, "N")) + field(1, field(1, 2)))))
+def model(operator, inputs):
+    node = b"".join(field(1, name) for name in inputs) + field(2, "y") + field(4, operator)
+    graph = field(1, node) + field(2, "g") + b"".join(field(11, value(name)) for name in inputs) + field(12, value("y"))
+    return field(1, 8) + field(8, field(2, 13)) + field(7, graph)
+open("two.onnx", "wb").write(model("Sub", ["a", "b"]))
+open("hostile.onnx", "wb").write(model("\x1b[2J", ["a"]))
+def tensor(name, *values):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': (1,{len(values)}), }}".ljust(117) + "\n"
+    open(name, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}f", *values))
+tensor("one.npy", 5, 7.5); tensor("other.npy", 1, 2)
+PY
+expect 0 'y +1x2 +4 +4.75 +5.5 +4 5.5' "$rtexec" infer two.onnx b=other.npy a=one.npy
+expect 0 "Note: the batch of input 'a' is not fixed" "$rtexec" infer two.onnx
+expect 0 '"mean": 4.75' "$rtexec" infer two.onnx a=one.npy b=other.npy --json -
+expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer two.onnx one.npy
+expect 2 "input 'b' has no file" "$rtexec" infer two.onnx a=one.npy
+expect 2 'has a file already' "$rtexec" infer two.onnx a=one.npy a=other.npy
+expect 2 'into a folder' "$rtexec" infer two.onnx -o y.npy
+expect 1 '' test -e y.npy
+expect 0 'wrote out.v2/y.npy' "$rtexec" infer two.onnx -o out.v2/
+
+# What files say reaches no terminal as it is, and the wrong file is called what it is.
+expect 2 "node 'y' .\\\\u001B\[2J, writes 'y'" "$rtexec" infer hostile.onnx
+expect 2 '\\u001B\[31mname.toml: error' "$rtexec" check $'\033[31mname.toml'
+expect 2 'this is an ONNX model, not a task set: try `rtexec infer tiny.onnx`' "$rtexec" run tiny.onnx
+expect 2 'this is a task set, not a profile' "$rtexec" check good.toml --wcet good.toml
+expect 2 'this is a task set, not an ONNX model' "$rtexec" infer good.toml
+
 # A pipe that nobody writes to is told, and not waited for.
 mkfifo pipe.toml
-expect 2 'a pipe from which nothing comes' timeout 20 "$rtexec" check pipe.toml
-expect 2 'not a regular file' timeout 20 "$rtexec" infer pipe.toml
+waiting=()
+for command in 'check pipe.toml' 'infer pipe.toml' 'check good.toml --wcet pipe.toml' 'simulate good.toml --execution pipe.toml' 'analyze pipe.toml'; do
+  (expect 2 'a pipe from which nothing comes' timeout 20 "$rtexec" $command; exit $bad) & waiting+=($!)
+done
+for each in "${waiting[@]}"; do wait "$each" || bad=1; done
+expect 0 'without a task' bash -c "'$rtexec' infer <(cat tiny.onnx) --json tiny.json && echo without a task"
 
 # A second signal ends what does not come to an end after the first.
 "$rtexec" simulate good.toml --releases adversarial --attempts 3 --duration 600min >twice.log 2>&1 & pid=$!

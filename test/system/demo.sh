@@ -1,26 +1,25 @@
 #!/bin/bash
 # The demo under both orders, with a trace: admitted, footprints at least twice the capacity, swapped, nothing lost, no page fault, books that add up.
 # Its recording replays to the last decision, and every job's causes sum to its response time.
-# A machine on which its execution times, with their margin, fill more than three quarters of the device is too slow to ask for the promise.
+# The one with a late task misses and says why.
 set -eu
 folder=$1
 build=${folder%/*}
-make --no-print-directory BUILD="$build" "$build/demo-swap.profile.toml"
+make --no-print-directory BUILD="$build" LATE=1 "$build/demo-late.toml"
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 for order in edf static-priority; do
-  "$folder/bin/rtexec" check config/demo-swap.toml --order $order --json "$work/check.json" || [ $? = 3 ]
+  set=$build/demo-$order.toml
+  make --no-print-directory BUILD="$build" ORDER=$order "$set"
+  "$folder/bin/rtexec" check "$set" --order $order --json "$work/check.json" || [ $? = 3 ]
   status=0
-  "$folder/bin/rtexec" run config/demo-swap.toml --force --order $order --duration 6s --trace "$work/$order" --json "$work/run.json" || status=$?
+  "$folder/bin/rtexec" run "$set" --force --order $order --duration 6s --trace "$work/$order" --json "$work/run.json" || status=$?
   # A machine that was held up may miss a deadline or a bound, and must then say so.
   [ $status = 0 ] || [ $status = 4 ]
   "$folder/bin/rtexec" analyze "$work/$order" --json "$work/analysis.json" --csv "$work/$order.csv" || [ $? = 4 ]
   python3 - "$work/check.json" "$work/run.json" $status "$work/analysis.json" "$work/$order.csv/jobs.csv" <<'EOF'
-import csv, json, sys, tomllib
+import csv, json, sys
 check, run, analysis = (json.load(open(f)) for f in (sys.argv[1], sys.argv[2], sys.argv[4]))
-periods = [task["period"] for task in tomllib.load(open("config/demo-swap.toml", "rb"))["task"]]
-busy = sum(t["wcet"]["device_ns"] / (float(period.removesuffix("ms")) * 1e6 if period.endswith("ms") else float(period.removesuffix("s")) * 1e9)
-           for t, period in zip(check["tasks"], periods))
-assert check["verdict"] == "proved" or busy > 0.75, (busy, check)
+assert check["verdict"] == "proved", check
 footprint = sum(t["memory"]["constant_bytes"] + t["memory"]["scratch_bytes"] for t in check["tasks"])
 assert footprint >= 2 * check["device"]["capacity_bytes"], (footprint, check["device"])
 assert check["swap"]["policy"] == "pipelined" and sum(t["swap_volume_bytes"] for t in check["tasks"]) > 0, check
@@ -44,3 +43,9 @@ for job in jobs:
     assert sum(int(time) for cause, time in job.items() if cause not in plain) == int(job["response_ns"]), job
 EOF
 done
+status=0
+"$folder/bin/rtexec" run "$build/demo-late.toml" --force --duration 4s --flight-recorder "$work/late" >"$work/late.log" || status=$?
+[ $status = 4 ]
+"$folder/bin/rtexec" analyze "$(ls -dv "$work"/late/snapshot-* | tail -n 1)" >"$work/late.txt" || [ $? = 4 ]
+grep -A3 '^Misses' "$work/late.txt"
+grep -q "of front was late" "$work/late.log"

@@ -13,6 +13,11 @@ flags() { pkg-config --define-variable=prefix="$prefix" "$@"; }
 room() { find "$headers" -name "$1" | sort; }
 source=$PWD
 
+echo "-- completion"
+for file in bash-completion/completions/rtexec zsh/site-functions/_rtexec fish/vendor_completions.d/rtexec.fish; do
+  grep -q '^# Completion of rtexec' "$prefix/share/$file"
+done
+
 echo "-- headers alone"
 for compiler in g++ clang++; do
   for header in $(room '*.h*'); do
@@ -81,10 +86,13 @@ for word in check run simulate analyze top profile calibrate model infer config 
   grep -q "$word" "$prefix/share/man/man1/rtexec.1" || { echo "man page lacks $word"; exit 1; }
 done
 cd "$prefix/share/doc/rtexec"
+version=$(pkg-config --modversion rtexec)
+grep -q "^## \[$version\]" CHANGELOG.md || { echo "the changelog says nothing of version $version"; exit 1; }
 python3 - <<'PYTHON'
 import pathlib, re, sys
+link = r"""(?:\]\(|(?:src|href)="|^\[[^]]+\]: *)([^)"#:\s]+)(?:#[^)"\s]*)?(?=[)"]|\s*$)"""
 missing = [f"{file}: {target}" for file in pathlib.Path(".").rglob("*.md")
-           for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text())
+           for target in re.findall(link, file.read_text(), re.MULTILINE)
            if not (file.parent / target).exists()]
 print("\n".join(missing))
 sys.exit(bool(missing))

@@ -52,6 +52,7 @@ fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
 before = termios.tcgetattr(slave)
 child = os.fork()
 if child == 0:
+    os.environ["TERM"] = "xterm"
     os.setsid()
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
     for target in (0, 1, 2): os.dup2(slave, target)
@@ -67,7 +68,7 @@ def until(text, seconds=10):
     return text in seen
 ok = until(b"q: quit")
 ok = ok and not termios.tcgetattr(slave)[3] & termios.ECHO
-os.write(master, b"s"); ok = until(b"tasks by misses") and ok
+os.write(master, b"s"); ok = until(b"Tasks by misses") and ok
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 4, 100, 0, 0))
 os.kill(child, signal.SIGWINCH)
 if how == "q": os.write(master, b"q")

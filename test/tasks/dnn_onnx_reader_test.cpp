@@ -1,6 +1,7 @@
 // What the reader refuses, with which words; what it folds; and that no bytes whatever make it crash.
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 
+#include "config/text.hpp"
 #include "tasks/dnn/host/host_network.hpp"
 #include "tasks/dnn/graph/passes.hpp"
 #include "test/tasks/dnn_onnx_text.hpp"
@@ -440,6 +441,7 @@ TEST(OnnxReader, ASymbolicBatchIsOne) {
       parse_onnx(onnx_bytes(onnx_value("input", "x", {"batch", "3"}) + onnx_node("Relu", {"x"}, {"y"}) + y_out));
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(graph->tensors[graph->inputs[0]].shape, (Shape{1, 3}));
+  EXPECT_THAT(graph->notes, testing::ElementsAre("the batch of input 'x' is not fixed in the file: taken as 1"));
 }
 
 TEST(OnnxReader, OutputsKeepTheirNames) {
@@ -516,6 +518,30 @@ TEST(OnnxReader, NotAModelAtAll) {
   const std::string text = "#!/bin/sh\necho this is no model\n";
   EXPECT_EQ(parse_onnx(std::as_bytes(std::span(text)), "f").error().code, Errc::bad_input);
   EXPECT_THAT(read_onnx("/nonexistent/model.onnx").error().what, HasSubstr("/nonexistent/model.onnx"));
+}
+
+TEST(OnnxReader, NamesInMessagesAreShortAndWithoutControlCharacters) {
+  const std::string hostile = "\\033[2J\\n" + std::string(100'000, 'x');
+  const std::string graphs[] = {
+      with_x(onnx_node("Relu", {hostile}, {"y"})),
+      with_x(onnx_node("Relu", {"x"}, {hostile})),
+      with_x("node { name: \"" + hostile + "\" op_type: \"Conv\" input: \"x\" output: \"y\" }"),
+      with_x("node { name: \"" + hostile + "\" op_type: \"" + hostile + "\" input: \"x\" output: \"y\" }"),
+      with_x("node { op_type: \"Relu\" domain: \"" + hostile + "\" input: \"x\" output: \"y\" }"),
+      with_x(onnx_node("Relu", {"x"}, {"y"}, onnx_attribute(hostile, 1))),
+      with_x(onnx_node("MaxPool", {"x"}, {"y"}, onnx_text("auto_pad", hostile))),
+      onnx_value("input", hostile, {"1", hostile, "8"}) + y_out,
+      with_x("initializer { name: \"" + hostile +
+             "\" data_location: EXTERNAL data_type: 1 dims: 1 external_data { key: " + "\"location\" value: \"" +
+             hostile + "\" } }"),
+      x4 + "output { name: \"" + hostile + "\" }\n"};
+  for (const std::string& graph : graphs) {
+    const auto read = parse_onnx(onnx_bytes(graph), "f");
+    ASSERT_FALSE(read) << graph.substr(0, 300);
+    const std::string& what = read.error().what;
+    EXPECT_LT(what.size(), 1500u);
+    EXPECT_EQ(config::printable(what, what.size()), what) << graph.substr(0, 300);
+  }
 }
 
 // ---- damaged files ----

@@ -2,7 +2,6 @@
 #include "tasks/dnn/input/letterbox.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/output/draw.hpp"
-#include "tasks/dnn/files/file.hpp"
 #include "tasks/dnn/files/npy.hpp"
 #include "test/support/thread_counts.hpp"
 #include "test/support/files.hpp"
@@ -50,6 +49,42 @@ void write_jpeg(const Picture& picture, const fs::path& path) {
   };
   ASSERT_TRUE(stbi_write_jpg_to_func(write, &file, picture.size.width, picture.size.height, 3, picture.rgb.data(), 95));
 }
+
+std::string big_endian(std::size_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
+
+/// A chunk of a PNG file, whose checksum is taken bit by bit.
+std::string chunk(const std::string& type, const std::string& data) {
+  std::uint32_t rest = ~0u;
+  for (const char byte : type + data) {
+    rest ^= static_cast<std::uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) rest = rest & 1 ? rest >> 1 ^ 0xedb88320u : rest >> 1;
+  }
+  return big_endian(data.size()) + type + data + big_endian(~rest);
+}
+
+struct PngKind {
+  char depth = 8, colours = 2, interlaced = 0;
+};
+
+std::string header(std::size_t width, std::size_t height, PngKind kind = {}) {
+  const std::string rest{kind.depth, kind.colours, 0, 0, kind.interlaced};
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", big_endian(width) + big_endian(height) + rest);
+}
+
+std::string compress(std::string data) {
+  int length = 0;
+  auto* const bytes = reinterpret_cast<unsigned char*>(data.data());
+  unsigned char* const compressed = stbi_zlib_compress(bytes, static_cast<int>(data.size()), &length, 5);
+  const std::string result(reinterpret_cast<char*>(compressed), static_cast<std::size_t>(length));
+  std::free(compressed);
+  return result;
+}
+
+std::span<const std::byte> bytes_of(const std::string& file) { return std::as_bytes(std::span(file)); }
 
 class Inputs : public testing::Test {
  protected:
@@ -188,16 +223,70 @@ TEST_F(Inputs, ErrorsNameTheFileAndTheReason) {
   ASSERT_TRUE(write_png(noisy, folder_ / "whole.png"));
   const std::string png = read_text(folder_ / "whole.png");
   write_text(folder_ / "cut.png", png.substr(0, png.size() / 2));
-  EXPECT_NE(error(folder_ / "cut.png").find("cannot be decoded"), std::string::npos);
+  EXPECT_NE(error(folder_ / "cut.png").find("is a truncated PNG"), std::string::npos);
   write_jpeg(noisy, folder_ / "whole.jpg");
   const std::string jpeg = read_text(folder_ / "whole.jpg");
   write_text(folder_ / "cut.jpg", jpeg.substr(0, jpeg.size() / 2));
   EXPECT_NE(error(folder_ / "cut.jpg").find("is a truncated JPEG"), std::string::npos);
 
-  std::string huge = png; // width and height are the first words of the header chunk
-  huge.replace(16, 8, std::string("\x00\x00\x3f\xff\x00\x00\x3f\xff", 8));
-  write_text(folder_ / "huge.png", huge);
+  write_text(folder_ / "huge.png", header(16383, 16383) + chunk("IEND", {}));
   EXPECT_NE(error(folder_ / "huge.png").find("has 16383x16383 pixels"), std::string::npos);
+  write_text(folder_ / "long.png", header(1, 16385) + chunk("IEND", {}));
+  EXPECT_NE(error(folder_ / "long.png").find("has 1x16385 pixels; at most 67108864 are accepted, and 16384 on a side"),
+            std::string::npos);
+  std::string wide = jpeg; // height and width of its frame
+  wide.replace(jpeg.find("\xff\xc0") + 5, 4, std::string("\x00\x08\xff\xff", 4));
+  write_text(folder_ / "wide.jpg", wide);
+  EXPECT_NE(error(folder_ / "wide.jpg").find("has 65535x8 pixels"), std::string::npos);
+}
+
+TEST_F(Inputs, AChunkLongerThanItsPngIsRefusedBeforeMemoryIsTaken) {
+  const std::string file = header(8, 8) + big_endian(0x7ffffff0) + "IDAT" + std::string(16, '\0');
+  PictureDecoder decoder;
+  const auto prepared = decoder.prepare(bytes_of(file), "p.png");
+  ASSERT_FALSE(prepared);
+  EXPECT_NE(prepared.error().what.find("a chunk of a wrong length"), std::string::npos) << prepared.error().what;
+  EXPECT_EQ(decoder.memory(), Bytes{0});
+}
+
+TEST_F(Inputs, APngThatInflatesToMoreThanItsSizeIsRefusedWithLittleMemory) {
+  const std::string file =
+      header(8, 8) + chunk("IDAT", compress(std::string(std::size_t{64} << 20, '\0'))) + chunk("IEND", {});
+  PictureDecoder decoder;
+  const auto prepared = decoder.prepare(bytes_of(file), "p.png");
+  ASSERT_FALSE(prepared);
+  EXPECT_NE(prepared.error().what.find("holds more data than a picture of 8x8 pixels has"), std::string::npos)
+      << prepared.error().what;
+  EXPECT_LE(decoder.memory(), Bytes{4 << 20});
+}
+
+TEST_F(Inputs, ThePngThatTakesMostMemoryIsStillDecoded) {
+  for (const char interlaced : {'\0', '\1'}) {
+    constexpr std::size_t side = 1024, pixel = 8, filters = 2 * side; // of every row of every pass
+    const std::string file = header(side, side, {.depth = 16, .colours = 6, .interlaced = interlaced}) +
+                             chunk("IDAT", compress(std::string(side * side * pixel + filters, '\0'))) +
+                             chunk("IEND", {});
+    EXPECT_TRUE(PictureDecoder().prepare(bytes_of(file), "p.png"));
+  }
+}
+
+TEST_F(Inputs, APngWithAWrongChecksumOrOrderIsRefused) {
+  const std::string data = chunk("IDAT", compress(std::string(4, '\0'))), end = chunk("IEND", {});
+  const auto refusal = [](const std::string& file) {
+    const auto prepared = PictureDecoder().prepare(bytes_of(file), "p.png");
+    return prepared ? "" : prepared.error().what;
+  };
+  const std::string whole = header(1, 1) + data + end;
+  EXPECT_EQ(refusal(whole), "");
+  for (std::size_t i = 8; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] ^= 1;
+    EXPECT_NE(refusal(damaged), "") << i;
+  }
+  EXPECT_NE(refusal(header(1, 1).substr(0, 8) + data + end).find("begins with no header"), std::string::npos);
+  EXPECT_NE(refusal(header(0, 1) + data + end).find("its header says no size"), std::string::npos);
+  EXPECT_NE(refusal(header(1, 1) + data).find("is a truncated PNG"), std::string::npos);
+  EXPECT_NE(refusal(header(1, 1) + end).find("cannot be decoded"), std::string::npos);
 }
 
 // stb_image would write behind its table of 256 codes.
@@ -225,11 +314,17 @@ TEST_F(Inputs, DamagedPicturesAreErrorsOrPicturesNeverCrashes) {
   ASSERT_TRUE(write_png(picture, folder_ / "p.png"));
   write_jpeg(picture, folder_ / "p.jpg");
   std::mt19937 random(1);
-  for (const char* name : {"p.png", "p.jpg"}) {
-    const std::string whole = read_text(folder_ / name);
+  const auto mutated = [&](std::string bytes) {
+    for (int k = 0; k < 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    return bytes;
+  };
+  const std::string pixels = compress(std::string(30 * (1 + 3 * 40), '\2'));
+  for (const char* name : {"p.png", "p.jpg", "data.png"}) {
     for (int i = 0; i < 300; ++i) {
-      std::string mutant = whole;
-      for (int k = 0; k < 4; ++k) mutant[random() % mutant.size()] = static_cast<char>(random());
+      // Also damage that a right checksum hides
+      const std::string mutant = std::string_view(name) == "data.png"
+                                     ? header(40, 30) + chunk("IDAT", mutated(pixels)) + chunk("IEND", {})
+                                     : mutated(read_text(folder_ / name));
       PictureDecoder decoder;
       const auto bytes = std::as_bytes(std::span(mutant));
       const auto prepared = decoder.prepare(bytes, name);

@@ -205,6 +205,7 @@ void emit_each_event() {
 
   run_begin("1.2.3", "a board", false, at(90));
   run_begin("1.2.3", "simulation", true, at(0));
+  task_set("a/set.toml");
   plan(plan_made);
   task_info(3, task, planned);
   planned.response_bound = 60ms;
@@ -270,6 +271,7 @@ std::vector<ExpectedEvent> each_event() {
   std::vector<ExpectedEvent> events{
       {"run_begin", {{"simulated", 0}, {"start", 90}}, {{"version", "1.2.3"}, {"machine", "a board"}}},
       {"run_begin", {{"simulated", 1}, {"start", 0}}, {{"version", "1.2.3"}, {"machine", "simulation"}}},
+      {"task_set", {}, {{"file", "a/set.toml"}}},
       {"plan",
        {{"proved", 1},
         {"order", 1},

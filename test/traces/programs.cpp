@@ -268,6 +268,14 @@ std::string threads_of(pid_t process) {
   return text;
 }
 
+/// So many events each 10 ms.
+void emit_slowly(std::uint64_t events, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    emit(events);
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
 } // namespace
 
 void emit(std::uint64_t events) {
@@ -286,13 +294,12 @@ int run_program(const std::vector<std::string>& arguments) {
   if (mode == "overflow") return record(folder, {.buffer = Bytes{0}}, [&] { emit(number(2)); });
   if (mode == "threads") return record(folder, {}, [&] { emit_from_four_threads(number(2)); });
   if (mode == "each-event") return record(folder, {.layers = number(2) != 0}, emit_each_event);
-  if (mode == "slowly")
-    return record(folder, {.buffer = Bytes{1U << 20}}, [&] {
-      for (int i = 0; i < 100; ++i) {
-        emit(number(2));
-        std::this_thread::sleep_for(10ms);
-      }
-    });
+  if (mode == "slowly") return record(folder, {.buffer = Bytes{1U << 20}}, [&] { emit_slowly(number(2), 100); });
+  if (mode == "until-killed")
+    return record(folder, {.buffer = Bytes{1U << 20}}, [&] { emit_slowly(number(2), 1'000'000); });
+  if (mode == "limited")
+    return record(folder, {.buffer = Bytes{1U << 20}, .limit = Bytes{1U << 20}},
+                  [&] { emit_slowly(number(2), static_cast<int>(number(3))); });
   if (mode == "second")
     return record(folder, {}, [&] {
       const auto second = Session::start(folder.string() + "-second", {});

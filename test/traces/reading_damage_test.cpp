@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,7 +71,7 @@ TEST_F(DamagedTrace, StreamCutOffAnywhereIsReadUntilThere) {
   const std::string index = read_text(stream("index/events_1.idx"));
   std::uint64_t last = 0;
   for (std::size_t bytes = 1; bytes < whole.size();
-       bytes += bytes < 200 || bytes % 4096 < 8 || bytes % 4096 > 4090 ? 1 : 101) {
+       bytes += bytes < 200 || bytes % 4096 < 8 || bytes % 4096 > 4090 ? 1U : 101U) {
     fs::resize_file(stream("events_1"), 0);
     write_text(stream("events_1"), std::string_view(whole).substr(0, bytes));
     if (bytes % 3 == 0) fs::remove(stream("index/events_1.idx"));
@@ -139,6 +140,26 @@ TEST_F(DamagedTrace, UnreadableStreamIsNamed) {
   ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
   EXPECT_EQ(first_jobs_of(1), 0U);
   EXPECT_THAT(reading_->summary->notes, ElementsAre("stream events_1 is a link to nothing"));
+}
+
+TEST_F(DamagedTrace, APipeInPlaceOfAnyFileIsNotWaitedFor) {
+  const auto put_pipe = [&](const char* name) {
+    fs::create_directory(trace_ / "index");
+    fs::remove(stream(name));
+    ASSERT_EQ(::mkfifo(stream(name).c_str(), 0600), 0);
+    read();
+  };
+  put_pipe("index/events_1.idx");
+  ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
+  EXPECT_EQ(first_jobs_of(1), jobs / 2);
+  EXPECT_THAT(reading_->summary->notes, ElementsAre(HasSubstr("the index of stream events_1 does not fit it")));
+  put_pipe("events_1");
+  ASSERT_TRUE(reading_->summary) << reading_->summary.error().what;
+  EXPECT_EQ(first_jobs_of(1), 0U);
+  EXPECT_THAT(reading_->summary->notes, ElementsAre("stream events_1 is not a file"));
+  put_pipe("metadata");
+  ASSERT_FALSE(reading_->summary);
+  EXPECT_THAT(reading_->summary.error().what, HasSubstr("it is no file"));
 }
 
 TEST_F(DamagedTrace, FileThatIsNoStreamIsIgnoredAndNamed) {

@@ -42,7 +42,8 @@ class RandomRecords {
  private:
   std::uint64_t any() { return random_(); }
   std::uint32_t word() { return static_cast<std::uint32_t>(any()); }
-  Instant instant() { return Instant(Duration(any())); }
+  /// Two of them differ by no more than a duration holds.
+  Instant instant() { return Instant(Duration(static_cast<std::int64_t>(any()) / 2)); }
   policies::Transfer transfer() { return {word(), word(), word()}; }
 
   void more(Record& r) {
@@ -158,7 +159,8 @@ TaskSetup whole_task() {
 
 RunSetup whole_setup() {
   RunSetup setup;
-  setup.version = "0.9", setup.machine = "a board", setup.simulated = true, setup.start = ms(77);
+  setup.version = "0.9", setup.machine = "a board", setup.task_set = "a/set.toml", setup.simulated = true,
+  setup.start = ms(77);
   setup.proved = true, setup.order = Order::static_priority;
   setup.demand = {5'000'000'000}, setup.capacity = {4'000'000'000}, setup.chunk = {64 << 20};
   setup.device = "a device";
@@ -222,8 +224,8 @@ TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {
   ASSERT_TRUE(got.summary) << got.summary.error().what;
   EXPECT_THAT(got.summary->notes, IsEmpty());
   const RunSetup& read = got.setup;
-  EXPECT_EQ(std::tie(read.version, read.machine, read.simulated, read.start),
-            std::tie(setup.version, setup.machine, setup.simulated, setup.start));
+  EXPECT_EQ(std::tie(read.version, read.machine, read.task_set, read.simulated, read.start),
+            std::tie(setup.version, setup.machine, setup.task_set, setup.simulated, setup.start));
   EXPECT_EQ(std::tie(read.proved, read.order, read.device), std::tie(setup.proved, setup.order, setup.device));
   EXPECT_EQ(std::tie(read.demand, read.capacity, read.chunk), std::tie(setup.demand, setup.capacity, setup.chunk));
   EXPECT_EQ(read.degraded, setup.degraded);
@@ -241,6 +243,26 @@ TEST(ReadRecords, SetupIsReadBeforeTheFirstRecord) {
   }
   ASSERT_EQ(read.tasks.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) expect_equal(read.tasks[i], setup.tasks[i]);
+}
+
+TEST(ReadRecords, TextsOfATraceAreShortAndWithoutControlCharacters) {
+  const ScratchFolder folder;
+  RunSetup setup;
+  setup.version = "1", setup.machine = "\x1b]0;owned\x07";
+  setup.tasks.resize(1);
+  setup.tasks[0].name = "\x1b[2Jfront\r\n";
+  setup.degraded = {std::string(20'000, 'x')};
+  {
+    TraceWriter writer(folder / "trace", 1, {.packet_bytes = 65'536});
+    writer.write(setup, ms(1));
+    writer.write(0, start_of(1, ms(2)));
+  }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  EXPECT_EQ(got.setup.machine, "\\u001B]0;owned\\u0007");
+  EXPECT_EQ(got.setup.tasks.at(0).name, "\\u001B[2Jfront\\u000D\\u000A");
+  EXPECT_LT(got.setup.degraded.at(0).size(), 5000u);
 }
 
 TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
@@ -325,6 +347,17 @@ TEST(ReadRecords, EventsAreReadByNameTooAndCounted) {
   });
   EXPECT_TRUE(read);
   EXPECT_EQ(next, 100U);
+}
+
+TEST(ReadRecords, TellWhoseTheyAreAndWhenTheyBegan) {
+  const ScratchFolder folder;
+  write_small_trace(folder / "trace", 2, 10);
+  const auto summary = summarize(folder / "trace");
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_EQ(summary->host, "a host");
+  ASSERT_TRUE(summary->began);
+  const Duration offset{CtfOptions{}.clock_offset};
+  EXPECT_EQ(summary->began->time_since_epoch(), offset + summary->first.time_since_epoch());
 }
 
 TEST(ReadRecords, FolderWithoutTraceIsRefused) {

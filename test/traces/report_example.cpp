@@ -245,13 +245,16 @@ class Run {
   void analyse() {
     Analysis& a = example_.analysis;
     a.folder = "build/demo.trace";
+    a.host = "a-host";
+    a.began = std::chrono::sys_time<Duration>(1'700'000'000s);
     a.from = origin;
     a.to = example_.gantt.to;
     a.events = 20 * example_.jobs.size();
     a.ended = true;
     RunSetup& s = a.setup;
-    s.version = "0.1.0", s.start = origin, s.proved = true, s.demand = chunk * 12, s.capacity = chunk * frames,
-    s.chunk = chunk, s.device = "host device";
+    s.version = "0.1.0", s.machine = "x86_64, 4 cores, Linux 6.1.0", s.task_set = "config/demo-swap.toml",
+    s.start = origin, s.proved = true, s.demand = chunk * 12, s.capacity = chunk * frames, s.chunk = chunk,
+    s.device = "host device";
     s.swap = SwapSetup{
         .policy = SwapPolicy::pipelined, .frames = frames, .copy_engines = 2, .chunk = chunk, .store = "pinned"};
     s.tests = {

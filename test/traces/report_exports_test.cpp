@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -171,6 +172,10 @@ TEST(ReportSvg, DrawsEveryBarAndMarkWithItsTooltip) {
   EXPECT_THAT(picture, Not(HasSubstr("<b>")));
 }
 
+TEST(ReportSvg, ScalesToItsPlace) {
+  EXPECT_THAT(svg(example(5).gantt), testing::ContainsRegex(" viewBox=\"0 0 [0-9.]+ [0-9.]+\" style=\"max-width:100%"));
+}
+
 TEST(ReportSvg, ShowsOnlyTheStretch) {
   const Example e = example(40);
   Gantt g = e.gantt;
@@ -179,6 +184,30 @@ TEST(ReportSvg, ShowsOnlyTheStretch) {
   const std::string picture = svg(g);
   EXPECT_THAT(picture, HasSubstr("front, job 10: on the device"));
   EXPECT_THAT(picture, Not(HasSubstr("front, job 12:")));
+}
+
+/// Of the texts: how far to the right each begins or ends.
+std::vector<double> places(const std::string& picture, const std::regex& text) {
+  std::vector<double> found;
+  for (std::sregex_iterator at(picture.begin(), picture.end(), text), end; at != end; ++at)
+    found.push_back(std::stod((*at)[1]));
+  return found;
+}
+
+TEST(ReportSvg, HasRoomForLongNames) {
+  constexpr double letter = 5; // of the names below, at least
+  Gantt g = example(5).gantt;
+  const std::string name(40, 'n'), endless(500, 'x');
+  g.tasks = {name, name + "2", endless};
+  for (std::size_t i = 0; i < 3; ++i) g.lanes[i].name = g.tasks[i];
+  const std::string picture = svg(g);
+  const auto ends = places(picture, std::regex("<text x=\"([0-9.]+)\"[^>]*end\">nnn"));
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_GT(ends[0], letter * 40);
+  const auto legend = places(picture, std::regex("<text x=\"([0-9.]+)\" y=\"[0-9.]+\" >(nnn|xxx)"));
+  ASSERT_EQ(legend.size(), 3u);
+  EXPECT_GT(legend[1] - legend[0], letter * 40);
+  EXPECT_THAT(picture, testing::ContainsRegex(">xxx[x]*[.][.][.]<"));
 }
 
 TEST(ReportSvg, DrawsNothingOfNothing) {

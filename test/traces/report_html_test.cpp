@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <regex>
@@ -103,6 +104,55 @@ Analysis with_trouble() {
   return a;
 }
 
+/// Run all the same: nothing was promised, nothing took longer than its WCET, and jobs were late.
+Analysis forced() {
+  Analysis a = example(200).analysis;
+  a.setup.proved = false;
+  a.setup.tests[0].proved = false;
+  for (TaskAnalysis& task : a.tasks) {
+    task.setup.promised = false;
+    task.setup.response_bound.reset();
+    if (!task.stages.empty()) task.stages.back().configured.reset();
+  }
+  a.breaches.clear();
+  return a;
+}
+
+/// Without a miss; every job of rear took as long as any other, and the first one of front was the longest.
+Analysis kept() {
+  Analysis a = example(30).analysis;
+  for (StageAnalysis& stage : a.tasks[0].stages) stage.times.high_water = {{1, stage.times.max}};
+  for (StageAnalysis& stage : a.tasks[1].stages) {
+    Distribution& t = stage.times;
+    t.max = t.mean = t.p50 = t.p90 = t.p99 = t.p999 = t.p9999 = t.min;
+    t.high_water = {{1, t.min}};
+    t.classes = {{t.min, t.count}};
+  }
+  return a;
+}
+
+/// Of thirty tasks, which all missed deadlines and took longer than their WCETs.
+Analysis of_thirty_tasks() {
+  Analysis a = example(400).analysis;
+  const TaskAnalysis task = a.tasks[0];
+  const std::vector<JobBreakdown> misses = std::move(a.missed_jobs);
+  a.missed_jobs.clear();
+  a.tasks.clear();
+  a.breaches.clear();
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    TaskAnalysis& each = a.tasks.emplace_back(task);
+    each.setup.name = "camera_" + std::to_string(i);
+    for (const StageAnalysis& stage : each.stages)
+      a.breaches.push_back({each.setup.name, stage.name, stage.times.min, stage.times.max, 7, ""});
+    for (JobBreakdown miss : misses) {
+      miss.job.task = i;
+      a.missed_jobs.push_back(miss);
+    }
+  }
+  a.misses = a.missed_jobs.size();
+  return a;
+}
+
 /// For the test in a browser: RTEXEC_REPORT_FOLDER names the folder where it finds them.
 TEST(ReportHtml, PagesAreWrittenForTheBrowser) {
   const rtexec::test::ScratchFolder own;
@@ -120,6 +170,20 @@ TEST(ReportHtml, PagesAreWrittenForTheBrowser) {
   const Example many = example(12'000);
   write("many.html", many.analysis, {many.gantt});
   write("trouble.html", with_trouble(), {});
+  write("forced.html", forced(), {late});
+  write("kept.html", kept(), {first});
+  const Analysis thirty = of_thirty_tasks();
+  Gantt wide = late;
+  wide.tasks.clear();
+  wide.lanes.erase(wide.lanes.begin(), wide.lanes.begin() + 3);
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    wide.tasks.push_back(thirty.tasks[i].setup.name);
+    wide.lanes.push_back({GanttLane::Kind::task, i, wide.tasks.back()});
+  }
+  std::ranges::rotate(wide.lanes, wide.lanes.end() - 30);
+  for (GanttBar& bar : wide.bars)
+    if (bar.lane >= 3) bar.lane += 27;
+  write("thirty.html", thirty, {wide});
   write("empty.html", Analysis{}, {Gantt{}});
 }
 

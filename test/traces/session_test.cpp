@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -33,8 +34,25 @@ namespace {
 namespace fs = std::filesystem;
 using namespace rtexec::test;
 using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
+
+std::string name_of(pid_t process) {
+  std::string name;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/comm"), name);
+  return name;
+}
+
+/// Files of a recorded trace that match `name`.
+std::vector<fs::path> files_of(const fs::path& folder, const std::string& name) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().filename().string().starts_with(name)) found.push_back(entry.path());
+  return found;
+}
 
 bool eventually_no_daemon_of(pid_t owner) {
   return wait_for([=] { return daemons_of(owner).empty(); }, 20s, 20ms);
@@ -188,6 +206,104 @@ TEST_F(SessionTest, DaemonThatDiesIsReported) {
   EXPECT_EQ(program.wait(), 1);
 }
 
+/// The jobs 0, 1, 2 ... of as many rounds as were read, without a gap.
+void expect_rounds_of(std::uint64_t jobs, const fs::path& trace) {
+  std::uint64_t next = 0;
+  const auto read = read_trace(trace, [&](const RecordedEvent& event) {
+    EXPECT_EQ(event.integer("job"), static_cast<std::int64_t>(next));
+    next = (next + 1) % jobs;
+  });
+  ASSERT_TRUE(read) << read.error().what;
+}
+
+TEST_F(SessionTest, WhatIsRecordedIsReadWhileTheRecordingGoesOn) {
+  Program program({"until-killed", folder_ / "trace", "50"});
+  ASSERT_EQ(program.read_line(), "recording");
+  std::uint64_t before = 0;
+  for (int time = 0; time < 2; ++time) { // and more of it later
+    Result<Summary> summary;
+    EXPECT_TRUE(
+        wait_for([&] { return (summary = summarize(folder_ / "trace")) && summary->events > before; }, 20s, 50ms))
+        << (summary ? "no events" : summary.error().what);
+    ASSERT_TRUE(summary);
+    EXPECT_THAT(summary->notes, ElementsAre(StartsWith("the recording goes on: read until ")));
+    EXPECT_EQ(summary->lost.events + summary->lost.packets, 0U);
+    expect_rounds_of(50, folder_ / "trace");
+    before = summary->events;
+  }
+}
+
+TEST_F(SessionTest, WhatIsOnDiskIsReadWhateverEndedTheRecording) {
+  for (const char* victim : {"consumer", "daemons", "program"}) {
+    const fs::path trace = folder_ / victim;
+    Program program({"until-killed", trace, "50"});
+    ASSERT_EQ(program.read_line(), "recording");
+    ASSERT_TRUE(wait_for(
+        [&] {
+          const auto summary = summarize(trace);
+          return summary && summary->events > 0;
+        },
+        20s, 50ms));
+    const std::vector<pid_t> daemons = daemons_of(program.pid());
+    if (victim == std::string_view("program")) ::kill(program.pid(), SIGKILL);
+    else
+      for (const pid_t daemon : daemons)
+        if (victim == std::string_view("daemons") || name_of(daemon) == "lttng-consumerd") ::kill(daemon, SIGKILL);
+    if (victim != std::string_view("program")) ::kill(program.pid(), SIGKILL);
+    EXPECT_TRUE(eventually_no_daemon_of(program.pid()));
+    const auto summary = summarize(trace);
+    ASSERT_TRUE(summary) << victim << ": " << summary.error().what;
+    EXPECT_GT(summary->events, 0U) << victim;
+    EXPECT_THAT(summary->notes, Contains(StartsWith("the recording broke off: read until "))) << victim;
+    expect_rounds_of(50, trace);
+  }
+}
+
+TEST_F(SessionTest, WithALimitTheLatestEventsAreKept) {
+  Program program({"limited", folder_ / "trace", "500", "100"});
+  EXPECT_EQ(program.read_line(), "recording");
+  program.read_line();
+  EXPECT_EQ(program.wait(), 0);
+  std::uint64_t bytes = 0, events = 0;
+  for (const fs::path& file : files_of(folder_ / "trace", "events_"))
+    if (file.extension() != ".idx") bytes += fs::file_size(file);
+  EXPECT_LE(bytes, 1U << 20);
+  std::int64_t last = -1;
+  const auto read = read_trace(folder_ / "trace", [&](const RecordedEvent& event) {
+    const auto job = event.integer("job");
+    EXPECT_TRUE(events == 0 || job == (last + 1) % 500) << last;
+    last = job.value_or(-1);
+    ++events;
+  });
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_GT(events, 1000U);
+  EXPECT_LT(events, 50'000U);
+  EXPECT_EQ(last, 499);
+  EXPECT_THAT(read->notes, ElementsAre(StartsWith("older events were overwritten")));
+}
+
+TEST_F(SessionTest, FilesAreReadWhileTheyAreOverwritten) {
+  Program program({"limited", folder_ / "trace", "500", "1000"});
+  EXPECT_EQ(program.read_line(), "recording");
+  const auto older_are_gone = [&] {
+    const auto summary = summarize(folder_ / "trace");
+    return summary && std::ranges::any_of(summary->notes, [](const std::string& note) {
+             return note.starts_with("older events were overwritten");
+           });
+  };
+  ASSERT_TRUE(wait_for(older_are_gone, 20s, 50ms));
+  for (int time = 0; time < 50; ++time) {
+    const auto summary = summarize(folder_ / "trace");
+    ASSERT_TRUE(summary) << summary.error().what;
+    EXPECT_EQ(summary->lost.events, 0U);
+  }
+}
+
+TEST_F(SessionTest, LimitBelowTheBuffersIsRefused) {
+  EXPECT_TRUE(fails(Session::start(folder_ / "trace", {.limit = Bytes{1U << 20}}), Errc::bad_input, "raise it"));
+  EXPECT_FALSE(fs::exists(folder_ / "trace"));
+}
+
 TEST_F(SessionTest, RecordingNeitherFaultsNorAllocates) {
   if (sanitized) GTEST_SKIP() << "the sanitizer's own memory faults";
   Program program({"locked", folder_ / "trace", "50000"});
@@ -264,6 +380,29 @@ TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
   EXPECT_EQ(first.wait(), 0);
   EXPECT_EQ(second.wait(), 0);
   EXPECT_EQ(lttng_session_daemon_alive(), 1);
+}
+
+TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
+  const SharedDaemon daemon;
+  ASSERT_TRUE(daemon.started());
+  Program killed({"record", folder_ / "killed", "7", "600000"}), other({"record", folder_ / "other", "3", "600000"});
+  EXPECT_EQ(killed.read_line(), "recording");
+  EXPECT_EQ(other.read_line(), "recording");
+  EXPECT_THAT(left_over_sessions(), IsEmpty());
+  const std::string its_sessions = "rtexec-" + std::to_string(killed.pid()) + "-";
+  ::kill(killed.pid(), SIGKILL);
+  EXPECT_EQ(killed.wait(), 128 + SIGKILL);
+  EXPECT_THAT(left_over_sessions(), ElementsAre(StartsWith(its_sessions)));
+  Program next({"record", folder_ / "next", "5", "0"});
+  EXPECT_EQ(next.read_line(), "recording");
+  EXPECT_THAT(left_over_sessions(), IsEmpty());
+  EXPECT_EQ(next.read_line(), "5 0");
+  lttng_session* sessions = nullptr;
+  EXPECT_EQ(lttng_list_sessions(&sessions), 1); // the other's goes on
+  std::free(sessions);
+  ::kill(other.pid(), SIGKILL);
+  EXPECT_EQ(other.wait(), 128 + SIGKILL);
+  for (const std::string& left : left_over_sessions()) lttng_destroy_session(left.c_str());
 }
 
 TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
@@ -354,14 +493,6 @@ TEST(Reader, FolderWithoutTraceIsRefused) {
   for (const fs::path& path : {folder.path(), folder / "missing"}) {
     EXPECT_TRUE(fails(summarize(path), Errc::bad_input, path.string()));
   }
-}
-
-/// Files of a recorded trace that match `name`.
-std::vector<fs::path> files_of(const fs::path& folder, const std::string& name) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file() && entry.path().filename().string().starts_with(name)) found.push_back(entry.path());
-  return found;
 }
 
 TEST(Reader, DamagedTraceIsAnErrorNotACrash) {

@@ -8,6 +8,7 @@
 #include "traces/wcet/pwcet.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -143,6 +144,9 @@ struct Analysis {
   bool ended = false;             // the recording holds the end of the run
   std::vector<std::string> notes; // what is missing from the recording, and what follows from that
   Instant from{}, to{};           // first and last instant
+  std::string host;               // that recorded it; empty: not known
+  /// Of the first event, by the host's wall clock
+  std::optional<std::chrono::sys_time<Duration>> began;
   std::vector<TaskAnalysis> tasks;
   std::vector<ResourceAnalysis> resources;
   std::optional<SwapAnalysis> swap;

@@ -315,6 +315,8 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   analysis.lost_packets = read.lost.packets;
   analysis.ended = ended_;
   analysis.notes = read.notes;
+  analysis.host = read.host;
+  analysis.began = read.began;
   analysis.from = from_.value_or(to_);
   analysis.to = std::max(to_, analysis.from);
   const Duration recorded = analysis.to - analysis.from;

@@ -1,5 +1,7 @@
 #include "traces/reading/babeltrace.hpp"
 
+#include "config/text.hpp"
+
 namespace rtexec::traces {
 namespace {
 
@@ -10,7 +12,8 @@ constexpr const char* class_name = "fs";
 std::string take_last_error() {
   const bt_error* error = bt_current_thread_take_error();
   if (!error) return "";
-  std::string text = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
+  constexpr std::size_t most = 500; // it may quote the trace
+  std::string text = config::printable(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)), most);
   bt_error_release(error);
   return text;
 }

@@ -1,8 +1,11 @@
 #include "traces/reading/decoder.hpp"
 
+#include "config/text.hpp"
 #include "traces/events.hpp"
 
 #include <concepts>
+#include <forward_list>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -112,10 +115,14 @@ std::int64_t label_of(const Part& part, std::uint64_t raw) {
   return Part::unknown_label;
 }
 
-/// Fills the parts of an event, in their order.
+constexpr std::size_t longest_text = 4096;
+
+/// Fills the parts of an event, in their order. Texts, which tables, pictures and files will show, become printable;
+/// they live as long as the filler.
 struct Filler {
   const bt_field* payload;
   const Part* next;
+  std::forward_list<std::string> texts{};
   bool unknown_step = false; // of the scheduler: a version that we do not know
 
   template <class Value> void operator()(const char*, Value& value) {
@@ -123,8 +130,9 @@ struct Filler {
     if constexpr (is_text<Value>) value = "";
     if (part.type == Part::Type::absent) return;
     const bt_field* field = bt_field_structure_borrow_member_field_by_index_const(payload, part.index);
-    if constexpr (is_text<Value>) value = bt_field_string_get_value(field);
-    else {
+    if constexpr (is_text<Value>) {
+      value = texts.emplace_front(config::printable(bt_field_string_get_value(field), longest_text)).c_str();
+    } else {
       const std::int64_t raw = number<Value>(part, field);
       if constexpr (std::same_as<Value, policies::Event::Kind> || std::same_as<Value, policies::Action::Kind>)
         unknown_step = unknown_step || raw == Part::unknown_label;

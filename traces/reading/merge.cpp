@@ -1,5 +1,6 @@
 #include "traces/reading/merge.hpp"
 
+#include "config/text.hpp"
 #include "traces/reading/babeltrace.hpp"
 #include "traces/reading/salvage.hpp"
 
@@ -119,19 +120,38 @@ class Stream {
   std::string name_, error_;
 };
 
+/// Absent where the trace does not tell how its clock and the epoch lie.
+std::optional<std::chrono::sys_time<Duration>> wall_clock_of(const bt_message* event) {
+  const bt_clock_snapshot* clock = bt_message_event_borrow_default_clock_snapshot_const(event);
+  std::int64_t since_epoch = 0;
+  if (!bt_clock_class_origin_is_unix_epoch(bt_clock_snapshot_borrow_clock_class_const(clock)) ||
+      bt_clock_snapshot_get_ns_from_origin(clock, &since_epoch) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+    return std::nullopt;
+  return std::chrono::sys_time<Duration>(Duration(since_epoch));
+}
+
+/// Empty where the trace does not tell.
+std::string host_of(const bt_message* event) {
+  const bt_stream* stream = bt_event_borrow_stream_const(bt_message_event_borrow_event_const(event));
+  const bt_value* name =
+      bt_trace_borrow_environment_entry_value_by_name_const(bt_stream_borrow_trace_const(stream), "hostname");
+  return name && bt_value_is_string(name) ? bt_value_string_get(name) : "";
+}
+
 /// What is said once: missing from it is no loss of what happened.
 bool of_setup(const std::string& stream) { return stream.starts_with("setup_"); }
 
 class Merge {
  public:
-  Merge(EventSink& sink, std::vector<Gap> gaps) : sink_(sink), gaps_(std::move(gaps)) {}
+  Merge(EventSink& sink, const Salvaged& readable)
+      : sink_(sink), gaps_(readable.gaps), from_(readable.from), to_(readable.to), state_(readable.state) {}
 
   void add(bt_message_iterator* iterator) { streams_.emplace_back(iterator); }
 
   void run() {
     for (const Gap& gap : gaps_)
       if (gap.from_begin) {
-        summary_.notes.push_back("stream " + gap.stream + " " + gap.what);
+        summary_.notes.push_back("stream " + config::printable(gap.stream) + " " + gap.what);
         if (!of_setup(gap.stream)) sink_.loss({});
       }
     std::vector<Stream*> order; // a heap, the earliest on top
@@ -139,7 +159,7 @@ class Merge {
       if (stream.begin()) order.push_back(&stream);
       else end(stream);
     std::ranges::make_heap(order, later);
-    while (!order.empty() && !sink_.stops()) {
+    while (!order.empty() && !sink_.stops() && order.front()->time() < to_) {
       std::ranges::pop_heap(order, later);
       Stream& stream = *order.back();
       const Stream* next = order.size() > 1 ? order.front() : nullptr;
@@ -147,7 +167,7 @@ class Merge {
       do {
         deliver(stream);
         more = stream.advance();
-      } while (more && (!next || !later(&stream, next)) && !sink_.stops());
+      } while (more && (!next || !later(&stream, next)) && !sink_.stops() && stream.time() < to_);
       if (more) std::ranges::push_heap(order, later);
       else {
         end(stream);
@@ -155,6 +175,7 @@ class Merge {
       }
     }
     streams_.clear(); // while the graph is there
+    note_limits();
   }
 
   [[nodiscard]] ReadSummary summary() && { return std::move(summary_); }
@@ -163,7 +184,20 @@ class Merge {
   /// A total order: the same trace gives the same sequence.
   static bool later(const Stream* a, const Stream* b) { return a->time() != b->time() ? a->time() > b->time() : a > b; }
 
+  /// What was overwritten, and what was not yet written.
+  void note_limits() {
+    if (from_ != Instant::min()) summary_.notes.emplace_back("older events were overwritten: it has the latest ones");
+    if (state_ == RecordingState::ended) return;
+    char text[96];
+    std::snprintf(text, sizeof text, "the recording %s: read until %.6f s",
+                  state_ == RecordingState::goes_on ? "goes on" : "broke off",
+                  std::chrono::duration<double>(summary_.last - summary_.first).count());
+    summary_.notes.emplace_back(text);
+    sink_.loss({.from = std::max(to_, summary_.last), .to = Instant::max()});
+  }
+
   void deliver(const Stream& stream) {
+    if (stream.time() < from_ && !of_setup(stream.name())) return;
     const bt_message* message = stream.message();
     if (bt_message_get_type(message) != BT_MESSAGE_TYPE_EVENT) {
       const Loss loss = loss_of(message);
@@ -171,9 +205,15 @@ class Merge {
       summary_.lost.packets += loss.packets;
       return sink_.loss(loss);
     }
-    if (summary_.events++ == 0) summary_.first = stream.time();
+    if (summary_.events++ == 0) begin(stream);
     summary_.last = stream.time();
     sink_.event(bt_message_event_borrow_event_const(message), stream.time());
+  }
+
+  void begin(const Stream& stream) {
+    summary_.first = stream.time();
+    summary_.began = wall_clock_of(stream.message());
+    summary_.host = host_of(stream.message());
   }
 
   void end(const Stream& stream) {
@@ -181,8 +221,8 @@ class Merge {
         gaps_, [&](const Gap& known) { return !known.from_begin && known.stream == stream.name(); });
     if (gap == gaps_.end() && stream.error().empty()) return;
     const std::string what = gap != gaps_.end() ? gap->what : "is damaged (" + stream.error() + ")";
-    summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : stream.name()) + " " + what +
-                             ": " + extent(stream));
+    summary_.notes.push_back("stream " + (stream.name().empty() ? "without a name" : config::printable(stream.name())) +
+                             " " + what + ": " + extent(stream));
     if (!of_setup(stream.name())) sink_.loss({.from = stream.time(), .to = Instant::max()});
   }
 
@@ -196,6 +236,8 @@ class Merge {
 
   EventSink& sink_;
   std::vector<Gap> gaps_;
+  const Instant from_, to_;
+  const RecordingState state_;
   std::vector<Stream> streams_;
   ReadSummary summary_;
 };
@@ -308,7 +350,7 @@ Result<ReadSummary> read_events(const fs::path& folder, EventSink& sink) {
   if (!readable) return Unexpected(readable.error());
 
   const Graph graph(bt_graph_create(0));
-  Merge merge(sink, readable->gaps);
+  Merge merge(sink, *readable);
   const auto* component = graph ? source->add_to(graph.get(), readable->folder) : nullptr;
   if (!component || !run(graph.get(), component, merge)) return nothing_to_read(folder, {take_last_error()});
   if (sink.stops()) return fail(Errc::cancelled, folder.string() + ": not read to its end: stopped by a signal");

@@ -11,7 +11,9 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace rtexec::traces {
@@ -19,21 +21,29 @@ namespace {
 
 using State = StreamFile::State;
 
+/// A regular file: what else is in a folder (a pipe) may never end.
 class File {
  public:
-  explicit File(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  [[nodiscard]] bool open() const { return descriptor_.get() >= 0; }
-  [[nodiscard]] std::uint64_t size() const {
+  explicit File(const std::filesystem::path& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     struct stat status {};
-    return ::fstat(descriptor_.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (descriptor_.get() < 0 || ::fstat(descriptor_.get(), &status) != 0) problem_ = std::strerror(errno);
+    else if (!S_ISREG(status.st_mode)) problem_ = "it is no file";
+    else size_ = static_cast<std::uint64_t>(status.st_size);
   }
+  /// Why it cannot be read; empty: it can.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Whether all of `to` could be read.
-  template <std::size_t n> [[nodiscard]] bool read(std::array<unsigned char, n>& to, std::uint64_t offset) const {
-    return ::pread(descriptor_.get(), to.data(), n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
+  [[nodiscard]] bool read(std::span<unsigned char> to, std::uint64_t offset) const {
+    return problem_.empty() &&
+           ::pread(descriptor_.get(), to.data(), to.size(), static_cast<off_t>(offset)) == std::ssize(to);
   }
 
  private:
   config::Descriptor descriptor_;
+  std::string problem_;
+  std::uint64_t size_ = 0;
 };
 
 template <class T> T load(const unsigned char* from, bool big_endian) {
@@ -75,10 +85,12 @@ struct Header {
 class Index {
  public:
   explicit Index(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    there_ = file.is_open();
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
-    bytes_.assign(all.begin(), all.end());
+    std::error_code ignored;
+    there_ = std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+    const File file(path);
+    if (file.size() > most) return;
+    bytes_.resize(file.size());
+    if (!file.read(bytes_, 0)) bytes_.clear();
     if (bytes_.size() >= head) entry_ = load<std::uint32_t>(bytes_.data() + 12, true);
   }
   [[nodiscard]] bool there() const { return there_; }
@@ -96,7 +108,7 @@ class Index {
   }
 
  private:
-  static constexpr std::size_t head = 16;
+  static constexpr std::size_t head = 16, most = std::size_t{1} << 30;
   std::vector<unsigned char> bytes_;
   std::uint64_t entry_ = 0;
   bool there_ = false;
@@ -123,41 +135,57 @@ StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t 
   return cut(offset, what, Mend{offset, content * 8, *header.big_endian()}, content);
 }
 
+Instant instant(std::uint64_t ticks) { return Instant(Duration(static_cast<std::int64_t>(ticks))); }
+
 StreamFile useless(std::string what) { return cut(0, std::move(what)); }
 
 } // namespace
 
 StreamFile inspect(const std::filesystem::path& path, const std::filesystem::path& index_path) {
   const File file(path);
-  if (!file.open()) return useless(std::string("cannot be read: ") + std::strerror(errno));
+  if (!file.problem().empty()) return useless("cannot be read: " + file.problem());
   const std::uint64_t size = file.size();
-  if (size == 0) return useless("is empty");
+  if (size == 0) {
+    StreamFile nothing = useless("is empty");
+    nothing.empty = true;
+    return nothing;
+  }
   const Index index(index_path);
   Header first, header;
   std::uint64_t packets = 0, offset = 0;
+  std::optional<Instant> begin, end;
+  const auto timed = [&](StreamFile found) {
+    found.first = begin;
+    found.last = end;
+    found.has_index = index.packets() > 0;
+    return found;
+  };
   bool listed = index.readable();
   for (; offset < size; ++packets) {
-    if (!file.read(header.raw, offset)) return cut(offset, "ends in the head of a packet");
+    if (!file.read(header.raw, offset)) return timed(cut(offset, "ends in the head of a packet"));
     if (packets == 0) first = header;
     if (!header.plausible(first))
-      return packets == 0 ? useless("does not begin with a packet") : cut(offset, "holds garbage in place of a packet");
-    if (header.packet_bits() / 8 > size - offset) return cut_packet(offset, header, size - offset);
+      return packets == 0 ? useless("does not begin with a packet")
+                          : timed(cut(offset, "holds garbage in place of a packet"));
+    if (header.packet_bits() / 8 > size - offset) return timed(cut_packet(offset, header, size - offset));
     listed = listed && index.lists(packets, offset, header);
     offset += header.packet_bits() / 8;
+    if (!begin) begin = instant(header.begin());
+    end = instant(header.end());
   }
   if (index.packets() > packets)
-    return cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does");
+    return timed(cut(size, "ends " + std::to_string(index.packets() - packets) + " packets before its index does"));
   StreamFile whole;
   whole.bytes = size;
   whole.index_fits = !index.there() || listed;
-  return whole;
+  return timed(std::move(whole));
 }
 
 std::string damage_of_metadata(const std::filesystem::path& path) {
   constexpr std::uint32_t magic = 0x75D11D57;
   constexpr std::size_t head = 37; // magic, trace, checksum, sizes of content and packet, five bytes
   const File file(path);
-  if (!file.open()) return std::strerror(errno);
+  if (!file.problem().empty()) return file.problem();
   const std::uint64_t size = file.size();
   std::array<unsigned char, head> raw{};
   for (std::uint64_t offset = 0; offset < size;) {

@@ -8,6 +8,7 @@
 #include "traces/reading/record.hpp"
 #include "traces/reading/setup.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -51,6 +52,9 @@ struct ReadSummary {
   std::uint64_t events = 0;
   Losses lost;             // of known number
   Instant first{}, last{}; // times of the first and of the last event
+  std::string host;        // that recorded it; empty: not known
+  /// Of the first event, by that host's wall clock
+  std::optional<std::chrono::sys_time<Duration>> began;
   /// What is missing from the trace, or not known to the version that recorded it
   std::vector<std::string> notes;
 };

@@ -21,16 +21,27 @@ namespace fs = std::filesystem;
 
 constexpr const char* metadata = "metadata";
 
-/// Of "events_7", the file that LTTng writes for core 7 of channel "events".
+/// What LTTng's consumer daemon has of events in memory is in files so long after the event, if they are not many.
+constexpr Duration written_within = std::chrono::milliseconds(1500);
+
+/// Of "events_7", the file that LTTng writes for core 7 of channel "events"; of "events_7_2", its third where newer
+/// files overwrite older ones.
 struct StreamName {
   std::string channel;
   unsigned number = 0;
+  bool one_of_several = false;
 
   static std::optional<StreamName> of(const std::string& file) {
-    const auto split = file.rfind('_');
-    if (split == std::string::npos || split == 0 || split + 1 == file.size()) return std::nullopt;
-    const auto number = config::number<unsigned>(std::string_view(file).substr(split + 1));
-    return number && *number < 65'536 ? std::optional(StreamName{file.substr(0, split), *number}) : std::nullopt;
+    const auto last = split(file);
+    if (!last) return std::nullopt;
+    const auto before = split(last->first);
+    return before ? StreamName{before->first, before->second, true} : StreamName{last->first, last->second};
+  }
+  static std::optional<std::pair<std::string, unsigned>> split(const std::string& file) {
+    const auto place = file.rfind('_');
+    if (place == std::string::npos || place == 0 || place + 1 == file.size()) return std::nullopt;
+    const auto number = config::number<unsigned>(std::string_view(file).substr(place + 1));
+    return number && *number < 65'536 ? std::optional(std::pair(file.substr(0, place), *number)) : std::nullopt;
   }
   [[nodiscard]] std::string file() const { return channel + "_" + std::to_string(number); }
 };
@@ -61,15 +72,18 @@ Streams find_streams(const fs::path& trace) {
 
 /// Each channel has a file for every core, and each stream that has an index has, or had, a file.
 std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) {
-  std::set<std::string> channels;
+  std::set<std::string> channels, found;
   unsigned cores = 0;
   const auto count = [&](const std::string& stream) {
-    if (const auto name = StreamName::of(stream)) {
-      channels.insert(name->channel);
-      cores = std::max(cores, name->number + 1);
-    }
+    const auto name = StreamName::of(stream);
+    if (!name) return;
+    channels.insert(name->channel);
+    cores = std::max(cores, name->number + 1);
   };
-  for (const auto& [name, file] : streams.found) count(name);
+  for (const auto& [name, file] : streams.found) {
+    count(name);
+    if (const auto stream = StreamName::of(name)) found.insert(stream->file());
+  }
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(trace / "index", ignored))
     if (entry.path().extension() == ".idx") count(entry.path().stem());
@@ -77,7 +91,7 @@ std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) 
   std::vector<Gap> gaps;
   for (const std::string& channel : channels)
     for (unsigned core = 0; core < cores; ++core)
-      if (const std::string file = StreamName{channel, core}.file(); !streams.found.contains(file))
+      if (const std::string file = StreamName{channel, core}.file(); !found.contains(file))
         gaps.push_back({file, "is missing", true});
   return gaps;
 }
@@ -129,6 +143,49 @@ Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::p
   return {};
 }
 
+/// From when on the files of each core are there: those before were overwritten.
+Instant begin_of(const Streams& streams) {
+  std::map<std::string, std::vector<const StreamFile*>> files; // of each stream that has several
+  for (const auto& [name, file] : streams.found)
+    if (const auto stream = StreamName::of(name); stream && stream->one_of_several && file.first)
+      files[stream->file()].push_back(&file);
+  Instant from = Instant::min();
+  const auto begin = [](const StreamFile* file) { return *file->first; };
+  for (const auto& [name, of_stream] : files) from = std::max(from, begin(std::ranges::min(of_stream, {}, begin)));
+  return from;
+}
+
+/// Until when a recording that has not ended is all in files: each stream at least until it is, or until what the last
+/// packet of any stream shows to have been written.
+Instant end_of(const Streams& streams) {
+  std::map<std::string, Instant> last;
+  for (const auto& [name, file] : streams.found)
+    if (const auto stream = StreamName::of(name)) {
+      Instant& of_stream = last.try_emplace(stream->file(), Instant::min()).first->second;
+      of_stream = std::max(of_stream, file.last.value_or(Instant::min()));
+    }
+  if (last.empty()) return Instant::min();
+  const auto [first, latest] = std::ranges::minmax_element(last, {}, [](const auto& stream) { return stream.second; });
+  if (latest->second == Instant::min()) return Instant::min();
+  return std::max(first->second, latest->second - written_within);
+}
+
+bool one_of_several(const std::string& file) {
+  const auto stream = StreamName::of(file);
+  return stream && stream->one_of_several;
+}
+
+/// Whether a copy of a file that may be written anew at any time is of one time: both begin with the same packet.
+bool same_begin(const fs::path& file, const fs::path& copy) {
+  constexpr std::size_t head = 64; // with the packet's times
+  std::array<char, head> of_file{}, of_copy{};
+  const auto read = [](const fs::path& from, std::array<char, head>& to) {
+    const config::Descriptor open(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    return ::pread(open.get(), to.data(), head, 0) == static_cast<ssize_t>(head);
+  };
+  return read(file, of_file) && read(copy, of_copy) && of_file == of_copy;
+}
+
 /// Builds the temporary folder of one trace.
 class Salvage {
  public:
@@ -139,13 +196,20 @@ class Salvage {
       return unreadable_metadata(reason);
     Streams streams = find_streams(trace_);
     for (const std::string& other : streams.others)
-      result_.notes.push_back((trace_ / other).string() + " is not a stream: ignored");
+      result_.notes.push_back((trace_ / config::printable(other)).string() + " is not a stream: ignored");
     result_.gaps = missing_streams(trace_, streams);
+    result_.state = recording_state(trace_);
+    result_.from = begin_of(streams);
+    if (result_.state != RecordingState::ended) result_.to = end_of(streams);
     bool sound = streams.others.empty();
     for (const auto& [name, file] : streams.found) {
+      const bool written_anew = result_.state == RecordingState::goes_on && one_of_several(name);
+      sound = sound && !written_anew; // libbabeltrace2 maps files: one that is cut to nothing would end this process
+      if (written_anew || is_awaited(file)) continue;
       if (file.state != StreamFile::State::whole)
         result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
-      else if (!file.index_fits) result_.notes.push_back("the index of stream " + name + " does not fit it: not used");
+      else if (!file.index_fits)
+        result_.notes.push_back("the index of stream " + config::printable(name) + " does not fit it: not used");
       sound = sound && file.state == StreamFile::State::whole && file.index_fits;
     }
     result_.folder = trace_;
@@ -155,18 +219,26 @@ class Salvage {
   }
 
  private:
-  Result<> mend(const Streams& streams) {
+  Result<> mend(Streams& streams) {
     auto folder = folder_with_metadata();
     if (!folder) return Unexpected(folder.error());
     if (const std::string reason = source_.refusal(folder->path()); !reason.empty()) return unreadable_metadata(reason);
     for (const auto& [name, file] : streams.found)
       if (file.state != StreamFile::State::useless)
         if (auto added = add(name, file, folder->path()); !added) return added;
+    if (result_.state == RecordingState::goes_on) forget_overwritten(streams, folder->path());
     if (!source_.refusal(folder->path()).empty())
       if (auto ok = remove_refused(folder->path()); !ok) return ok;
     result_.folder = folder->path();
     result_.temporary.emplace(std::move(*folder));
     return {};
+  }
+
+  /// Of a recording that has not ended: a stream that nothing was written to yet, or whose last packet is being
+  /// written, which libbabeltrace2 leaves out by the index.
+  [[nodiscard]] bool is_awaited(const StreamFile& file) const {
+    if (result_.state == RecordingState::ended) return false;
+    return file.empty || (result_.state == RecordingState::goes_on && file.last && file.has_index);
   }
 
   Unexpected<Error> unreadable_metadata(const std::string& reason) const {
@@ -188,8 +260,22 @@ class Salvage {
     return {};
   }
 
+  /// Files that were written anew while they were copied: they held the oldest events.
+  void forget_overwritten(Streams& streams, const fs::path& folder) {
+    std::erase_if(streams.found, [&](const auto& stream) {
+      return one_of_several(stream.first) && !same_begin(trace_ / stream.first, folder / stream.first) &&
+             (fs::remove(folder / stream.first), true);
+    });
+    result_.from = begin_of(streams);
+  }
+
   Result<> add(const std::string& stream, const StreamFile& file, const fs::path& folder) const {
     std::error_code error;
+    if (result_.state == RecordingState::goes_on && one_of_several(stream)) {
+      // One that was cut to nothing meanwhile is forgotten
+      static_cast<void>(copy_mended(trace_ / stream, file, folder / stream));
+      return {};
+    }
     if (file.mend || file.bytes != fs::file_size(trace_ / stream, error))
       return copy_mended(trace_ / stream, file, folder / stream);
     return link(stream, folder);

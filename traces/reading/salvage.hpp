@@ -4,7 +4,9 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "traces/reading/babeltrace.hpp"
+#include "traces/reading/recording_mark.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -41,6 +43,10 @@ struct Salvaged {
   std::optional<TemporaryFolder> temporary; // that one
   std::vector<Gap> gaps;
   std::vector<std::string> notes; // of no consequence for the events
+  // Between which the events are all there, of streams whose files overwrite one another, and of a recording that has
+  // not ended; the set-up's are there from the beginning
+  Instant from = Instant::min(), to = Instant::max();
+  RecordingState state = RecordingState::ended;
 };
 
 /// `trace`: a folder with a file "metadata". bad_input: its metadata, which everything else rests on, cannot be read.

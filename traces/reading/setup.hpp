@@ -55,6 +55,7 @@ struct ProbeSetup {
 struct RunSetup {
   std::string version; // of the rtexec that recorded
   std::string machine;
+  std::string task_set;   // its file; empty: built in code, or not recorded
   bool simulated = false; // instants are of a virtual clock
   Instant start{};        // of the grid of releases
   bool proved = false;

@@ -24,6 +24,8 @@ void SetupDecoder::take(const event::run_begin& event) {
   setup_.start = event.start;
 }
 
+void SetupDecoder::take(const event::task_set& event) { setup_.task_set = event.file; }
+
 void SetupDecoder::take(const event::plan& event) {
   setup_.proved = event.proved;
   setup_.order = event.order;

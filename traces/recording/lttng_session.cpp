@@ -1,5 +1,6 @@
 #include "traces/recording/lttng_session.hpp"
 
+#include "config/process.hpp"
 #include "traces/emit.hpp"
 #include "traces/recording/wait.hpp"
 
@@ -14,6 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +30,8 @@ using namespace std::chrono_literals;
 constexpr Duration timeout = 10s;
 constexpr Duration most = 30s;               // of start() and of stop(), for all that they ask the daemon
 constexpr std::uint64_t largest_event = 128; // bytes in a buffer, of those after the set-up
+constexpr Duration written_every = 1s;       // what is in memory, at the latest
+constexpr std::uint64_t files_of_a_core = 8; // of a recording with a limit
 constexpr const char* setup_channel = "setup";
 constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
@@ -70,6 +76,8 @@ std::uint64_t cores() { return static_cast<std::uint64_t>(std::max(1L, ::sysconf
 struct Buffers {
   std::uint64_t size;  // of a sub-buffer: bytes, a power of two
   std::uint64_t count; // of sub-buffers
+  // What they are written to; 0: one file without an end. Else a new one overwrites the oldest
+  std::uint64_t file = 0, files = 0;
   [[nodiscard]] Bytes all() const { return Bytes{size * count * cores()}; }
 };
 
@@ -77,7 +85,12 @@ struct Buffers {
 Buffers event_buffers(const LttngSession::Options& options) {
   const std::uint64_t count = options.keeps == LttngSession::Keeps::all ? 8 : 32;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return {.size = std::bit_floor(std::max(page, options.buffer.count / (cores() * count))), .count = count};
+  Buffers buffers{.size = std::bit_floor(std::max(page, options.buffer.count / (cores() * count))), .count = count};
+  if (options.limit) {
+    buffers.files = files_of_a_core;
+    buffers.file = std::max(buffers.size, options.limit->count / (cores() * files_of_a_core));
+  }
+  return buffers;
 }
 
 /// Layers have names, hundreds of them.
@@ -144,16 +157,40 @@ bool registered(lttng_handle* handle) {
   return std::any_of(list, list + std::max(count, 0), [](const lttng_event& event) { return event.pid == ::getpid(); });
 }
 
+/// Of a session: it tells whose it is, and is not used twice.
+std::string name_of(const config::Process& process) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return "rtexec-" + std::to_string(process.number) + "-" + std::to_string(process.start) + "-" +
+         std::to_string(process.name_space) + "-" + std::to_string(now);
+}
+
+/// Nothing where the session is not ours.
+std::optional<config::Process> process_of(const std::string& session) {
+  config::Process process;
+  std::int64_t time = 0;
+  char dash[3]{};
+  constexpr std::string_view prefix = "rtexec-";
+  if (!session.starts_with(prefix)) return std::nullopt;
+  std::istringstream fields(session.substr(prefix.size()));
+  fields >> process.number >> dash[0] >> process.start >> dash[1] >> process.name_space >> dash[2] >> time;
+  const bool whole = fields && std::ranges::all_of(dash, [](char each) { return each == '-'; });
+  return whole ? std::optional(process) : std::nullopt;
+}
+
 Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name, const Buffers& buffers,
-                     bool overwrite) {
+                     bool overwrite, LttngSession::Keeps keeps) {
   const Channel channel(lttng_channel_create(&domain));
   if (!channel) return refused("out of memory");
   std::strcpy(channel->name, name);
   channel->attr.overwrite = overwrite ? 1 : 0;
   channel->attr.subbuf_size = buffers.size;
   channel->attr.num_subbuf = buffers.count;
-  channel->attr.switch_timer_interval = 0;
-  // Microseconds; the reader polls, so that a writer never wakes it by a system call
+  channel->attr.tracefile_size = buffers.file;
+  channel->attr.tracefile_count = buffers.files;
+  // Microseconds: by the consumer daemon's hand
+  channel->attr.switch_timer_interval =
+      keeps == LttngSession::Keeps::all ? static_cast<unsigned>(written_every / 1us) : 0;
+  // The reader polls, so that a writer never wakes it by a system call
   channel->attr.read_timer_interval = 100'000;
   channel->attr.output = LTTNG_EVENT_MMAP;
   if (const int code = lttng_enable_channel(handle, channel.get()); code < 0)
@@ -179,8 +216,10 @@ Result<> add_events(lttng_handle* handle, const char* channel, const char* which
 
 Result<> add_channels(lttng_handle* handle, lttng_domain domain, const LttngSession::Options& options) {
   const bool overwrite = options.keeps == LttngSession::Keeps::latest;
-  if (auto ok = add_channel(handle, domain, setup_channel, setup_buffers(options), false); !ok) return ok;
-  if (auto ok = add_channel(handle, domain, events_channel, event_buffers(options), overwrite); !ok) return ok;
+  if (auto ok = add_channel(handle, domain, setup_channel, setup_buffers(options), false, options.keeps); !ok)
+    return ok;
+  if (auto ok = add_channel(handle, domain, events_channel, event_buffers(options), overwrite, options.keeps); !ok)
+    return ok;
   std::vector<std::string> others = setup_events(options.layers);
   for (const std::string& event : others)
     if (auto ok = add_events(handle, setup_channel, event.c_str(), {}); !ok) return ok;
@@ -224,6 +263,17 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
 
 } // namespace
 
+std::vector<std::string> left_over_sessions() {
+  std::vector<std::string> found;
+  if (lttng_session_daemon_alive() != 1) return found;
+  lttng_session* list = nullptr;
+  const int count = lttng_list_sessions(&list);
+  const std::unique_ptr<lttng_session, Destroy<std::free>> owner(list);
+  for (const lttng_session& session : std::span(list, static_cast<std::size_t>(std::max(count, 0))))
+    if (const auto process = process_of(session.name); process && !process->alive()) found.emplace_back(session.name);
+  return found;
+}
+
 Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& options) {
   Folder claimed;
   if (auto ok = claimed.claim(folder); !ok) return Unexpected(ok.error());
@@ -233,6 +283,7 @@ Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& 
 
   auto daemon = Daemon::acquire();
   if (!daemon) return Unexpected(daemon.error());
+  for (const std::string& left : left_over_sessions()) static_cast<void>(lttng_destroy_session_no_wait(left.c_str()));
   LttngSession session(std::move(*daemon), claimed.path());
   if (auto ok = session.daemon_->within(most, [&] { return session.create(options); }); !ok)
     return Unexpected(ok.error());
@@ -241,8 +292,7 @@ Result<LttngSession> LttngSession::start(const fs::path& folder, const Options& 
 }
 
 Result<> LttngSession::create(const Options& options) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  const std::string name = "rtexec-" + std::to_string(::getpid()) + "-" + std::to_string(now);
+  const std::string name = name_of(config::Process::self());
   const auto describe = options.keeps == Keeps::all ? lttng_session_descriptor_local_create
                                                     : lttng_session_descriptor_snapshot_local_create;
   const Descriptor descriptor(describe(name.c_str(), folder_.c_str()));
@@ -265,16 +315,24 @@ Result<> LttngSession::create(const Options& options) {
   const Buffers buffers = event_buffers(options);
   // A packet's header, and what no event fits into
   events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1);
-  return start_recording(name_);
+  if (auto ok = start_recording(name_); !ok || options.keeps == Keeps::latest) return ok;
+  // Metadata are written where recording stops, and nothing can be read without them.
+  if (auto ok = write_out(); !ok) return ok;
+  auto mark = RecordingMark::set(folder_);
+  if (!mark) return Unexpected(mark.error());
+  mark_ = std::move(*mark);
+  return {};
 }
 
 Result<> LttngSession::drain() {
-  return daemon_->within(most, [&]() -> Result<> {
-    const auto written = stop_recording(name_, folder_);
-    if (!written) return Unexpected(written.error());
-    if (!*written) return not_whole(folder_);
-    return start_recording(name_);
-  });
+  return daemon_->within(most, [this] { return write_out(); });
+}
+
+Result<> LttngSession::write_out() {
+  const auto written = stop_recording(name_, folder_);
+  if (!written) return Unexpected(written.error());
+  if (!*written) return not_whole(folder_);
+  return start_recording(name_);
 }
 
 Result<fs::path> LttngSession::snapshot(const std::string& name) {
@@ -300,6 +358,7 @@ Result<> LttngSession::end() {
   auto ended = daemon_->within(most, [&] { return end_recording(name, folder_); });
   daemon_.reset();
   if (!ended) return ended;
+  mark_.remove();
   const auto left = free_space(folder_);
   if (left && *left < Bytes{static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))})
     return refused("the disk of " + folder_.string() + " is full: the trace is not whole, make room and record again");
@@ -308,6 +367,7 @@ Result<> LttngSession::end() {
 
 LttngSession::LttngSession(LttngSession&& other) noexcept
     : daemon_(std::move(other.daemon_)),
+      mark_(std::move(other.mark_)),
       folder_(std::move(other.folder_)),
       name_(std::exchange(other.name_, {})),
       events_at_once_(other.events_at_once_) {}

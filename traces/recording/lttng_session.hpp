@@ -7,6 +7,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
+#include "traces/reading/recording_mark.hpp"
 #include "traces/recording/daemon.hpp"
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace rtexec::traces {
 
@@ -22,8 +24,9 @@ class LttngSession {
   enum class Keeps { all, latest }; // in files as they come; in memory until snapshot()
   struct Options {
     Keeps keeps = Keeps::all;
-    bool layers = false; // also layer_info, layer_begin and layer_end
-    Bytes buffer;        // of all cores' ring buffers for `events` together
+    bool layers = false;             // also layer_info, layer_begin and layer_end
+    Bytes buffer;                    // of all cores' ring buffers for `events` together
+    std::optional<Bytes> limit = {}; // of all files of `events`, at least `buffer`: newer events overwrite older
   };
 
   /// Errors: see Session::start().
@@ -47,11 +50,16 @@ class LttngSession {
  private:
   LttngSession(Daemon daemon, std::filesystem::path folder) : daemon_(std::move(daemon)), folder_(std::move(folder)) {}
   [[nodiscard]] Result<> create(const Options& options);
+  [[nodiscard]] Result<> write_out();
 
   std::optional<Daemon> daemon_; // absent once ended
+  RecordingMark mark_;           // where it keeps all
   std::filesystem::path folder_;
   std::string name_; // empty while LTTng knows no session of ours
   std::uint64_t events_at_once_ = 0;
 };
+
+/// Names of sessions that processes of rtexec left with a shared daemon when they were killed; start() ends them.
+[[nodiscard]] std::vector<std::string> left_over_sessions();
 
 } // namespace rtexec::traces

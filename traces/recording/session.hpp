@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 namespace rtexec::traces {
@@ -17,6 +18,8 @@ struct SessionOptions {
   /// Of all cores' ring buffers together, shared memory; at least 8 pages per core are taken, and for the set-up 256
   /// KiB
   Bytes buffer{std::uint64_t{16} << 20};
+  /// On disk, all files together: the latest events are kept, and the set-up beside them
+  std::optional<Bytes> limit = {};
 };
 
 /// Set-up code: both calls block for up to a few seconds. start() comes before threads become real-time ones, and
@@ -25,7 +28,10 @@ class Session {
  public:
   /// Starts a daemon where none runs, a session of a unique name that records this process alone into `folder`, and
   /// returns once this process's events are on. `folder` must be new or empty. Nothing is left behind on failure.
-  /// bad_input: the folder holds something. refused: whatever the machine lacks, and what to do.
+  /// While it goes on, what is in the folder can be read, all but the last second or two, whatever becomes of daemons
+  /// and of this process.
+  /// bad_input: the folder holds something, or the limit is below the size of the buffers. refused: whatever the
+  /// machine lacks, and what to do.
   /// The calling thread must outlive the session (see Daemon).
   [[nodiscard]] static Result<Session> start(const std::filesystem::path& folder, const SessionOptions& options);
 

@@ -1,5 +1,6 @@
 #include "traces/report/gantt_svg.hpp"
 
+#include "config/text.hpp"
 #include "traces/report/colours.hpp"
 #include "traces/report/names.hpp"
 #include "traces/report/svg.hpp"
@@ -15,9 +16,11 @@ namespace {
 
 using policies::JobId;
 
-constexpr double left = 130, right = 20, top = 34, chart = 1250;
+constexpr double least_left = 130, right = 28, top = 34, chart = 1250;
 constexpr double task_lane = 26, resource_lane = 24, memory_lane = 48, gap = 6, axis = 26, legend_line = 20;
-constexpr std::size_t legend_columns = 8;
+constexpr std::size_t most_legend_columns = 8, longest_name = 48;
+constexpr double letter = 7.2; // of a name, at most
+constexpr double swatch = 17;  // with the gap beside it
 
 constexpr std::string_view css = R"(text{font:12px sans-serif;fill:#222}.s{font-size:10px}
 .l{stroke:#ddd}.r{stroke:#c00;fill:none;stroke-width:2})";
@@ -35,9 +38,10 @@ Duration tick_of(Duration whole) {
 class Page {
  public:
   explicit Page(const Gantt& gantt) : gantt_(gantt), to_(std::max(gantt.to, gantt.from + Duration(1))) {
+    make_room_for_names();
     place_lanes();
-    const auto legend_lines = static_cast<double>(gantt.tasks.size() / legend_columns + 2);
-    svg_.emplace(left + chart + right, bottom_ + axis + legend_line * legend_lines, css, stripes);
+    const auto legend_lines = static_cast<double>(gantt.tasks.size() / legend_columns_ + 2);
+    svg_.emplace(left_ + chart + right, bottom_ + axis + legend_line * legend_lines, css, stripes);
     title();
     frame();
     for (const GanttBar& bar : gantt.bars)
@@ -54,6 +58,16 @@ class Page {
   struct Place {
     double top = 0, height = 0;
   };
+
+  void make_room_for_names() {
+    std::size_t lanes = 0, tasks = 0;
+    for (const GanttLane& lane : gantt_.lanes) lanes = std::max(lanes, shown(lane.name).size());
+    for (const std::string& task : gantt_.tasks) tasks = std::max(tasks, shown(task).size());
+    left_ = std::max(least_left, letter * static_cast<double>(lanes) + 12);
+    const double column = letter * static_cast<double>(tasks) + 2 * swatch;
+    legend_columns_ = std::clamp<std::size_t>(static_cast<std::size_t>(chart / column), 1, most_legend_columns);
+  }
+  static std::string shown(const std::string& name) { return config::shortened(name, longest_name); }
 
   void place_lanes() {
     double y = top;
@@ -73,14 +87,14 @@ class Page {
 
   double x(Instant at) const {
     const Instant inside = std::clamp(at, gantt_.from, to_);
-    return left + chart * static_cast<double>((inside - gantt_.from).count()) /
-                      static_cast<double>((to_ - gantt_.from).count());
+    return left_ + chart * static_cast<double>((inside - gantt_.from).count()) /
+                       static_cast<double>((to_ - gantt_.from).count());
   }
   std::string told(Instant at) const { return to_string(at - gantt_.origin); }
 
   void title() {
     const std::string stretch = readable(gantt_.from - gantt_.origin) + " to " + readable(to_ - gantt_.origin);
-    svg_->text(left, 20, gantt_.title.empty() ? stretch : stretch + " of " + gantt_.title);
+    svg_->text(left_, 20, gantt_.title.empty() ? stretch : stretch + " of " + gantt_.title);
   }
 
   void frame() {
@@ -95,8 +109,8 @@ class Page {
   }
 
   void name_lane(const Place& place, const std::string& name) {
-    svg_->line(left, place.top + place.height, left + chart, place.top + place.height, "stroke=\"#999\"");
-    svg_->text(left - 8, place.top + place.height - 7, name, to_the_left);
+    svg_->line(left_, place.top + place.height, left_ + chart, place.top + place.height, "stroke=\"#999\"");
+    svg_->text(left_ - 8, place.top + place.height - 7, shown(name), to_the_left);
   }
 
   static std::string paint(const GanttBar& bar) {
@@ -161,25 +175,26 @@ class Page {
     for (const GanttStep& step : gantt_.memory)
       if (step.at <= gantt_.from) before = step.bytes;
     SvgPath curve;
-    curve.move(left, base).vertical(y(before));
+    curve.move(left_, base).vertical(y(before));
     for (const GanttStep& step : gantt_.memory)
       if (step.at > gantt_.from && step.at < to_) curve.horizontal(x(step.at)).vertical(y(step.bytes));
-    curve.horizontal(left + chart).vertical(base).close();
+    curve.horizontal(left_ + chart).vertical(base).close();
     svg_->path(curve, R"(fill="#4e79a7" fill-opacity="0.3" stroke="#4e79a7")", "swapped memory in use");
     if (gantt_.memory_capacity == 0) return;
     const double full = y(gantt_.memory_capacity);
-    svg_->line(left, full, left + chart, full, R"(stroke="#c00" stroke-dasharray="4 3")");
-    svg_->text(left - 8, memory_.top + 12, readable(Bytes{gantt_.memory_capacity}), R"(text-anchor="end" class="s")");
+    svg_->line(left_, full, left_ + chart, full, R"(stroke="#c00" stroke-dasharray="4 3")");
+    svg_->text(left_ - 8, memory_.top + 12, readable(Bytes{gantt_.memory_capacity}), R"(text-anchor="end" class="s")");
   }
 
   void legend() {
     double y = bottom_ + axis + 12;
     const std::size_t tasks = gantt_.tasks.size();
     for (std::uint32_t task = 0; task < tasks; ++task) {
-      const double at = left + chart / legend_columns * static_cast<double>(task % legend_columns);
+      const double at =
+          left_ + chart / static_cast<double>(legend_columns_) * static_cast<double>(task % legend_columns_);
       svg_->rect(at, y - 10, 12, 12, std::string("fill=\"") + task_colour(task) + '"');
-      svg_->text(at + 17, y, gantt_.tasks[task]);
-      if (task % legend_columns == legend_columns - 1 || task + 1 == tasks) y += legend_line;
+      svg_->text(at + swatch, y, shown(gantt_.tasks[task]));
+      if (task % legend_columns_ == legend_columns_ - 1 || task + 1 == tasks) y += legend_line;
     }
     std::string text =
         "up: release (red: dropped); down: deadline; red cross: deadline missed; pale: response, and the part after "
@@ -187,11 +202,13 @@ class Page {
         "copies have the colour of whose memory moves";
     if (std::ranges::find(gantt_.bars, GanttBar::Kind::throttled, &GanttBar::kind) != gantt_.bars.end())
       text += "; red stripes: throttled";
-    svg_->text(left, y, text, "class=\"s\"");
+    svg_->text(left_, y, text, "class=\"s\"");
   }
 
   const Gantt& gantt_;
   Instant to_;
+  double left_ = 0;
+  std::size_t legend_columns_ = 1;
   std::vector<Place> places_;                    // of lanes
   std::vector<std::optional<Place>> task_lanes_; // by task
   Place memory_;

@@ -202,6 +202,8 @@ json to_json(const SwapSetup& swap) {
 
 json to_json(const RunSetup& run, Instant from) {
   return {{"version", run.version},
+          {"machine", nullable(run.machine)},
+          {"task_set", nullable(run.task_set)},
           {"simulated", run.simulated},
           {"start_ns", (run.start - from).count()},
           {"verdict", run.proved ? "proved" : "not proved"},
@@ -261,6 +263,8 @@ json to_json(const Analysis& a) {
   return {{"folder", a.folder},
           {"origin_ns", a.from.time_since_epoch().count()},
           {"duration_ns", (a.to - a.from).count()},
+          {"host", nullable(a.host)},
+          {"began", a.began ? json(date_and_time(*a.began)) : json(nullptr)},
           {"events", a.events},
           {"lost", {{"events", a.lost_events}, {"packets", a.lost_packets}}},
           {"ended", a.ended},

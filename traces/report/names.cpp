@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <ctime>
 
 namespace rtexec::traces {
 namespace {
@@ -41,6 +42,14 @@ std::string_view name(GanttMark::Kind kind) {
 std::string_view name(GanttLane::Kind kind) {
   static constexpr std::array<std::string_view, 5> names{"task", "core", "device", "copy-in", "copy-out"};
   return of(names, kind);
+}
+
+std::string date_and_time(std::chrono::sys_time<Duration> at) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
+  std::tm parts{};
+  char text[64];
+  if (!::gmtime_r(&seconds, &parts)) return {};
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
 }
 
 std::string task_name(const Analysis& analysis, std::uint32_t task) {

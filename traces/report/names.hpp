@@ -4,6 +4,7 @@
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/gantt.hpp"
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace rtexec::traces {
 [[nodiscard]] std::string_view name(GanttBar::Kind kind);  // "response", "swap-in", ...
 [[nodiscard]] std::string_view name(GanttMark::Kind kind); // "release", "deadline", ...
 [[nodiscard]] std::string_view name(GanttLane::Kind kind); // "task", "copy-in", ...
+
+/// To the second: "2025-03-01 12:34:56 UTC".
+[[nodiscard]] std::string date_and_time(std::chrono::sys_time<Duration> at);
 
 /// A recording cut off at its start may hold jobs of tasks that it does not name: "task 3".
 [[nodiscard]] std::string task_name(const Analysis& analysis, std::uint32_t task);

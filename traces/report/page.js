@@ -3,8 +3,8 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 const run = data.analysis;
 const causes = [ // in the order of a job's way, with the colours that stand for them
-  ['release-latency', '#9aa5b1'], ['queueing', '#4e79a7'], ['blocking-execution', '#d6453d'], ['blocking-copy', '#b5469e'], ['copy-engine', '#8c6bb1'],
-  ['swap-out', '#edc248'], ['swap-in', '#f0852d'], ['execution', '#59a14f'], ['throttled', '#7a4b1e'], ['overhead', '#4a4f57']];
+  ['release-latency', '#b0bac5'], ['queueing', '#4e79a7'], ['blocking-execution', '#d6453d'], ['blocking-copy', '#b5469e'], ['copy-engine', '#8c6bb1'],
+  ['swap-out', '#edc248'], ['swap-in', '#f0852d'], ['execution', '#59a14f'], ['throttled', '#96602e'], ['overhead', '#6b747f']];
 const chosen = { task: 0, stage: 'response' };
 
 // ---- text and elements -----------------------------------------------------------------------------------------------
@@ -56,20 +56,41 @@ function table(head, rows) {
 }
 
 // ---- verdict ---------------------------------------------------------------------------------------------------------
+const jobs = run.tasks.reduce((sum, task) => sum + task.released, 0);
+const proved = run.run.verdict === 'proved';
+const exceeded = run.breaches.filter((breach) => breach.stage !== 'deadline').sort((a, b) => b.observed_ns / b.promised_ns - a.observed_ns / a.promised_ns);
+/// The first few, and how many more there are.
+const some = (list, most) => list.slice(0, most).concat(list.length > most ? [`${count(list.length - most)} more`] : []).join(', ');
+
+function missedSentence() {
+  const promised = run.tasks.reduce((sum, task) => sum + (task.setup.promised ? task.missed : 0), 0);
+  const whose = run.tasks.filter((task) => task.missed).sort((a, b) => b.missed - a.missed).map((task) => `${task.name} ${count(task.missed)}`);
+  const broken = promised === run.missed ? `although ${promised === 1 ? 'it was' : 'they were'} promised` : promised ? `${count(promised)} of them promised` : proved ? 'none of them promised' : 'and the plan was not proved';
+  return `${count(run.missed)} of ${plural(jobs, 'job')} missed ${run.missed === 1 ? 'its deadline' : 'their deadlines'}${whose.length ? ` (${some(whose, 4)})` : ''}, ${broken}.`;
+}
+
+/// The run in one sentence, the worst that is known of it first.
+function summary() {
+  const realTime = run.tasks.some((task) => task.missed && task.setup.criticality === 'real-time');
+  if (run.missed) return { kind: realTime || run.breaches.length ? 'bad' : 'warn', text: missedSentence() };
+  if (!jobs) return { kind: 'warn', text: 'No job was recorded.' };
+  const kept = `No deadline was missed by ${plural(jobs, 'job')}`;
+  if (exceeded.length) return { kind: 'bad', text: `${kept}, but ${plural(exceeded.length, 'time was', 'times were')} longer than the plan rests on.` };
+  if (run.replay.difference) return { kind: 'bad', text: `${kept}, but the scheduler, asked again, decides otherwise.` };
+  if (run.lost.events || run.lost.packets || run.tasks.some((task) => task.invalid)) return { kind: 'warn', text: `${kept} that is on record, but events are missing.` };
+  if (!run.ended) return { kind: 'warn', text: `${kept}, but the end of the run is not recorded.` };
+  if (!proved) return { kind: 'warn', text: `${kept}, but the plan was not proved.` };
+  if (run.run.degraded.length) return { kind: 'warn', text: `${kept}, but the run was degraded: its promise did not hold.` };
+  return { kind: 'good', text: `${kept}, and every time observed is within what was configured and promised.` };
+}
+
+/// What stands behind the summary, the worst first.
 function findings() {
   const found = [];
   const add = (kind, text) => found.push({ kind, text });
-  const jobs = run.tasks.reduce((sum, task) => sum + task.released, 0);
-  const missing = run.tasks.filter((task) => task.missed).map((task) => `${task.name} ${count(task.missed)}`);
-  if (run.missed) add('bad', `${plural(run.missed, 'deadline was', 'deadlines were')} missed by ${plural(jobs, 'job')}${missing.length ? `: ${missing.join(', ')}` : ''}.`);
-  else if (jobs) add('good', `No deadline was missed by ${plural(jobs, 'job')}.`);
-  else add('warn', 'No job was recorded.');
-  for (const breach of run.breaches) add('bad', breach.text || `${breach.task}, ${breach.stage}: ${time(breach.observed_ns)}, promised ${time(breach.promised_ns)} (job ${breach.job}).`);
-  if (!run.breaches.length && jobs) add('good', 'Every time observed is within what was configured and promised.');
+  for (const breach of exceeded) add('bad', breach.text || `${breach.task}, ${breach.stage}: ${time(breach.observed_ns)}, promised ${time(breach.promised_ns)} (job ${breach.job}).`);
   const replay = run.replay;
   if (replay.difference) add('bad', `Replay: the scheduler decides otherwise. ${replay.difference}`);
-  else if (replay.not_replayed) add('warn', `Not replayed: ${replay.not_replayed}`);
-  else if (replay.actions) add(replay.complete ? 'good' : 'warn', `Replay: ${plural(replay.actions, 'decision')} made as recorded${replay.complete ? '' : ', of a part of the run'}.`);
   if (run.lost.events || run.lost.packets) {
     const packets = run.lost.packets ? ` and ${plural(run.lost.packets, 'packet')}` : '';
     add('warn', `${plural(run.lost.events, 'event')}${packets} lost while recording: figures that rest on them are marked invalid.`);
@@ -78,19 +99,43 @@ function findings() {
   if (!run.ended && jobs) add('warn', 'The end of the run is not recorded.');
   for (const note of run.notes) add('warn', note);
   for (const what of run.run.degraded) add('warn', `Degraded: ${what}`);
+  if (replay.not_replayed) add('warn', `Not replayed: ${replay.not_replayed}`);
+  else if (!replay.difference && replay.actions) add(replay.complete ? 'good' : 'warn', `Replay: ${plural(replay.actions, 'decision')} made as recorded${replay.complete ? '' : ', of a part of the run'}.`);
   return found;
 }
 
+/// Why the first deadline was missed, and what most misses are owed to.
+function firstMiss() {
+  const first = run.misses[0];
+  if (!first) return null;
+  const by = new Map();
+  for (const cause of run.misses.map((miss) => miss.shares[0]?.cause).filter(Boolean)) by.set(cause, (by.get(cause) || 0) + 1);
+  const [most] = [...by].sort((a, b) => b[1] - a[1]);
+  const link = windowOf(first) < 0 ? null : element('button', { type: 'button', class: 'link', onclick: () => jumpToMiss(0) }, 'show it');
+  return element('p', { id: 'first-miss' }, element('strong', {}, 'First: '), first.blame || `job ${first.job} of ${first.task}, ${first.outcome}`, ' ', link,
+    run.misses.length > 1 && most ? ` · ${count(most[1])} of ${plural(run.misses.length, 'miss', 'misses')} ${most[1] === 1 ? 'is' : 'are'} owed most to ${most[0]}` : null);
+}
+
+function list(found) {
+  const items = (some) => element('ul', {}, some.map((finding) => element('li', { class: finding.kind }, element('span', {}, finding.text))));
+  const shown = found.length > 8 ? 5 : found.length;
+  return [items(found.slice(0, shown)), found.length > shown ? element('details', {}, element('summary', {}, `${count(found.length - shown)} more`), items(found.slice(shown))) : null];
+}
+
+const fileName = (path) => path.replace(/\/+$/, '').split('/').pop();
+const heading = run.run.task_set ? fileName(run.run.task_set) : run.folder || 'recording';
+
 function showVerdict() {
+  const { kind: own, text } = summary();
   const found = findings();
-  const worst = ['bad', 'warn', 'good'].find((kind) => found.some((finding) => finding.kind === kind));
-  const words = { bad: 'Not kept', warn: 'Read with care', good: 'Kept' }[worst];
-  const facts = [`${time(run.duration_ns)} recorded`, plural(run.events, 'event'), run.run.device, `order ${run.run.order}`,
-    run.run.swap ? `swap policy ${run.run.swap.policy}` : 'nothing swapped', `plan ${run.run.verdict}`, run.run.simulated ? 'simulated' : '',
-    run.run.version ? `rtexec ${run.run.version}` : ''];
-  const list = found.map((finding) => element('li', { class: finding.kind }, element('span', { style: 'color:var(--ink)' }, finding.text)));
-  at('verdict').append(element('h1', {}, run.folder || 'recording'), element('p', { class: 'soft' }, facts.filter(Boolean).join(' · ')),
-    element('div', { class: `box ${worst}`, id: 'verdict-box', 'data-verdict': worst }, element('strong', { class: worst }, words), element('ul', {}, list)));
+  const kind = ['bad', 'warn', 'good'].find((each) => own === each || found.some((finding) => finding.kind === each));
+  const machine = run.run.simulated ? 'simulated' : run.run.machine;
+  const origin = [[run.host, machine].filter(Boolean).join(', '), run.began, `${time(run.duration_ns)} recorded`];
+  const facts = [`plan ${run.run.verdict}`, run.run.device, `order ${run.run.order}`, run.run.swap ? `swap policy ${run.run.swap.policy}` : 'nothing swapped',
+    plural(run.events, 'event'), run.run.version ? `rtexec ${run.run.version}` : '', run.run.task_set ? run.folder : ''];
+  const line = (parts, id) => element('p', { class: 'soft', id }, parts.filter(Boolean).join(' · '));
+  at('verdict').append(element('h1', { title: run.run.task_set }, heading), line(origin, 'origin'), line(facts, 'facts'),
+    element('div', { class: `box ${kind}`, id: 'verdict-box', 'data-verdict': kind }, element('strong', { class: kind, id: 'summary' }, text), firstMiss(), list(found)));
 }
 
 // ---- tasks -----------------------------------------------------------------------------------------------------------
@@ -158,7 +203,7 @@ function selectTask(name) {
 }
 
 // ---- charts ----------------------------------------------------------------------------------------------------------
-const plot = { width: 520, height: 270, left: 56, right: 14, top: 20, bottom: 36 };
+const plot = { width: 520, height: 270, right: 14, top: 20, bottom: 36 };
 
 /// Of about `most` steps, each 1, 2 or 5 times a power of ten.
 function ticks(low, high, most) {
@@ -176,10 +221,13 @@ class Chart {
     this.x = x;
     this.y = y;
     const clip = `clip-${name}`;
-    const [w, h] = [plot.width - plot.left - plot.right, plot.height - plot.top - plot.bottom];
+    this.xs = Chart.marks(x, 6);
+    this.ys = Chart.marks(y, 6);
+    this.left = 14 + 6.6 * Math.max(5, ...this.ys.list.map((value) => y.label(value, this.ys.step).length)); // room for the longest label
+    const [w, h] = [plot.width - this.left - plot.right, plot.height - plot.top - plot.bottom];
     this.inside = drawn('g', { 'clip-path': `url(#${clip})` });
     this.svg = drawn('svg', { viewBox: `0 0 ${plot.width} ${plot.height}`, role: 'img', 'aria-label': `${y.title} over ${x.title}` },
-      drawn('clipPath', { id: clip }, drawn('rect', { x: plot.left, y: plot.top - 3, width: w + 1, height: h + 4 })));
+      drawn('clipPath', { id: clip }, drawn('rect', { x: this.left, y: plot.top - 3, width: w + 1, height: h + 4 })));
     this.axes();
     this.svg.append(this.inside);
   }
@@ -187,7 +235,7 @@ class Chart {
     const f = axis.log ? Math.log10 : (v) => v;
     return (f(value) - f(axis.low)) / (f(axis.high) - f(axis.low) || 1);
   }
-  px(value) { return +(plot.left + Chart.part(this.x, value) * (plot.width - plot.left - plot.right)).toFixed(2); }
+  px(value) { return +(this.left + Chart.part(this.x, value) * (plot.width - this.left - plot.right)).toFixed(2); }
   py(value) { return +(plot.height - plot.bottom - Chart.part(this.y, value) * (plot.height - plot.top - plot.bottom)).toFixed(2); }
   static marks(axis, most) {
     if (!axis.log) return ticks(axis.low, axis.high, most);
@@ -199,7 +247,7 @@ class Chart {
   }
   axes() {
     const [bottom, end] = [plot.height - plot.bottom, plot.width - plot.right];
-    const xs = Chart.marks(this.x, 6), ys = Chart.marks(this.y, 6);
+    const { xs, ys, left } = this;
     for (const value of xs.list) {
       const x = this.px(value);
       this.svg.append(drawn('line', { class: 'grid', x1: x, x2: x, y1: plot.top, y2: bottom }),
@@ -207,10 +255,10 @@ class Chart {
     }
     for (const value of ys.list) {
       const y = this.py(value);
-      this.svg.append(drawn('line', { class: 'grid', x1: plot.left, x2: end, y1: y, y2: y }),
-        drawn('text', { class: 'tick', x: plot.left - 6, y: y + 4, 'text-anchor': 'end' }, this.y.label(value, ys.step)));
+      this.svg.append(drawn('line', { class: 'grid', x1: left, x2: end, y1: y, y2: y }),
+        drawn('text', { class: 'tick', x: left - 6, y: y + 4, 'text-anchor': 'end' }, this.y.label(value, ys.step)));
     }
-    this.svg.append(drawn('path', { class: 'axis', fill: 'none', d: `M${plot.left} ${plot.top}V${bottom}H${end}` }),
+    this.svg.append(drawn('path', { class: 'axis', fill: 'none', d: `M${left} ${plot.top}V${bottom}H${end}` }),
       drawn('text', { class: 'tick', x: end, y: plot.height - 5, 'text-anchor': 'end' }, this.x.title),
       drawn('text', { class: 'tick', x: 4, y: 11 }, this.y.title));
   }
@@ -227,9 +275,10 @@ class Chart {
     this.svg.append(drawn('text', { class: 'limit-text', x: x + (right ? -5 : 5), y: plot.top + 10, 'text-anchor': right ? 'end' : 'start' }, out ? `${text} \u2192` : text));
   }
   horizontal(value, text) {
-    const y = this.py(value);
-    this.svg.append(drawn('line', { class: 'limit', x1: plot.left, x2: plot.width - plot.right, y1: y, y2: y }),
-      drawn('text', { class: 'limit-text', x: plot.left + 6, y: y - 4 }, text));
+    const out = value > this.y.high;
+    const y = out ? plot.top : this.py(value);
+    if (!out) this.svg.append(drawn('line', { class: 'limit', x1: this.left, x2: plot.width - plot.right, y1: y, y2: y }));
+    this.svg.append(drawn('text', { class: 'limit-text', x: this.left + 6, y: y < plot.top + 14 ? y + 12 : y - 4 }, out ? `${text} \u2191` : text));
   }
 }
 
@@ -241,7 +290,7 @@ const lowerEdge = (upper) => upper - 2 ** Math.max(0, Math.floor(Math.log2(Math.
 function timeRange(stage, beyond) {
   const spread = Math.max(stage.max_ns - stage.min_ns, stage.max_ns / 50, 1);
   const most = Math.max(stage.max_ns + 3 * spread, 0);
-  const high = Math.max(stage.max_ns, ...beyond.filter((value) => value !== null && value <= most), 1);
+  const high = Math.max(stage.max_ns, ...beyond.filter((value) => value !== null && value <= most), stage.min_ns + spread);
   const low = stage.min_ns > 0.3 * high ? Math.max(0, stage.min_ns - 0.06 * (high - stage.min_ns) - 1) : 0;
   return timeAxis(low, high + 0.04 * (high - low));
 }
@@ -264,7 +313,7 @@ function histogram(stage) {
   const most = bars.reduce((a, bar) => Math.max(a, bar.count), 1);
   const chart = new Chart('histogram', x, { low: 0.5, high: Math.max(10, most * 1.6), log: true, title: 'jobs', label: (value) => count(value) });
   for (const bar of bars) {
-    const [left, right] = [Math.max(chart.px(bar.low), plot.left), chart.px(bar.high)];
+    const [left, right] = [Math.max(chart.px(bar.low), chart.left), chart.px(bar.high)];
     chart.inside.append(drawn('rect', { class: 'bars', x: left, width: Math.max(1, right - left - 0.6), y: chart.py(bar.count), height: Math.max(0, chart.py(0.5) - chart.py(bar.count)) },
       drawn('title', {}, `${time(bar.low)} to ${time(bar.high)}: ${plural(bar.count, 'job')}`)));
   }
@@ -328,17 +377,17 @@ function curve(chart, model, i) {
 
 function highWater(stage) {
   const marks = stage.high_water;
-  const low = marks.length ? marks[0].value_ns : stage.max_ns;
-  const spread = Math.max(stage.max_ns - low, stage.max_ns / 50, 1);
+  const first = marks.length ? marks[0].value_ns : stage.max_ns;
+  const spread = Math.max(stage.max_ns - first, stage.max_ns / 20, 10); // also where the first job was the longest
   const near = stage.configured_ns !== null && stage.configured_ns < stage.max_ns + 3 * spread;
-  const high = Math.max(stage.max_ns, near ? stage.configured_ns : 0);
-  const y = { ...timeAxis(Math.max(0, Math.min(low, high) - 0.1 * (high - low) - 1), high + 0.1 * (high - low) + 1), title: 'longest time so far' };
+  const high = Math.max(stage.max_ns, near ? stage.configured_ns : 0) + 0.15 * spread;
+  const y = { ...timeAxis(Math.max(0, stage.max_ns - 1.1 * spread), high), title: 'longest time so far' };
   const chart = new Chart('water', { low: 1, high: Math.max(10, stage.count), log: true, title: 'jobs', label: (value) => count(value) }, y);
   const points = [];
   marks.forEach((mark, i) => points.push([Math.max(1, mark.count), i ? marks[i - 1].value_ns : mark.value_ns], [Math.max(1, mark.count), mark.value_ns]));
   points.push([Math.max(1, stage.count), stage.max_ns]);
   chart.path(points, 'series');
-  if (near) chart.horizontal(stage.configured_ns, `${limitName(stage)} ${time(stage.configured_ns)}`);
+  if (stage.configured_ns !== null) chart.horizontal(stage.configured_ns, `${limitName(stage)} ${time(stage.configured_ns)}`);
   return chart.svg;
 }
 
@@ -456,12 +505,12 @@ function showMisses() {
     const where = windowOf(miss);
     const job = element('button', { type: 'button', disabled: where < 0, title: where < 0 ? 'In none of the charts drawn' : 'Show it in the chart', onclick: () => jumpToMiss(i) }, `job ${miss.job}`);
     return element('tr', { 'data-miss': i }, element('td', {}, index < 0 ? null : swatch(index), miss.task), element('td', { class: 'tools', style: 'display:table-cell' }, job),
-      element('td', { class: 'number' }, instant(miss.nominal_ns, 1e5)), element('td', { class: 'number' }, time(miss.response_ns)),
-      element('td', { class: 'number' }, miss.outcome === 'late' || miss.outcome === 'in-time' ? time(miss.response_ns - miss.deadline_ns) : miss.outcome),
-      element('td', {}, element('span', { class: 'track', style: 'display:block' }, stack(miss.by_cause, miss.response_ns || 1))), element('td', { class: 'why' }, miss.blame || '–'));
+      element('td', { class: 'number' }, miss.outcome === 'late' || miss.outcome === 'in-time' ? time(miss.response_ns - miss.deadline_ns) : miss.outcome), element('td', { class: 'why' }, miss.blame || '–'),
+      element('td', {}, element('span', { class: 'track', style: 'display:block' }, stack(miss.by_cause, miss.response_ns || 1))), element('td', { class: 'number' }, time(miss.response_ns)),
+      element('td', { class: 'number' }, instant(miss.nominal_ns, 1e5)));
   });
-  const head = [['Task'], ['Job'], ['Released at', 1], ['Response', 1], ['Late by', 1], ['Where the time went'], ['Why']];
-  section.append(element('div', { class: 'scroll', tabindex: 0 }, element('table', {}, element('thead', {}, element('tr', {}, head.map(([title, number]) => element('th', { class: number ? 'number' : null }, title)))),
+  const head = [['Task'], ['Job'], ['Late by', 1], ['Why'], ['Where the time went'], ['Response', 1], ['Released at', 1]];
+  section.append(legend(), element('div', { class: 'scroll', tabindex: 0 }, element('table', {}, element('thead', {}, element('tr', {}, head.map(([title, number]) => element('th', { class: number ? 'number' : null }, title)))),
     element('tbody', {}, rows))));
   if (run.misses.length < run.missed) section.append(element('p', { class: 'soft' }, `The first ${count(run.misses.length)} of ${count(run.missed)}.`));
 }
@@ -916,7 +965,7 @@ function showRun() {
 }
 
 // ---- all of it -------------------------------------------------------------------------------------------------------
-document.title = `rtexec analyze: ${run.folder || 'recording'}`;
+document.title = [heading, run.began, 'rtexec analyze'].filter(Boolean).join(', ');
 let gantt = null;
 showVerdict();
 showTasks();

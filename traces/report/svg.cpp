@@ -53,7 +53,8 @@ SvgPath& SvgPath::close() {
 }
 
 SvgWriter::SvgWriter(double width, double height, std::string_view css, std::string_view definitions) {
-  out_ = R"(<svg xmlns="http://www.w3.org/2000/svg")" + attribute("width", width) + attribute("height", height) + ">\n";
+  out_ = R"(<svg xmlns="http://www.w3.org/2000/svg")" + attribute("width", width) + attribute("height", height) +
+         " viewBox=\"0 0 " + number(width) + ' ' + number(height) + "\" style=\"max-width:100%;height:auto\">\n";
   out_ += "<style>" + std::string(css) + "</style>\n";
   if (!definitions.empty()) out_ += "<defs>" + std::string(definitions) + "</defs>\n";
   out_ += R"(<rect width="100%" height="100%" fill="#fff"/>)"

@@ -32,7 +32,8 @@ class SvgPath {
 /// `class="l" stroke="#999"`. A tooltip that is empty is left out.
 class SvgWriter {
  public:
-  /// A white page. `css` is of its classes, `definitions` are the contents of its <defs>.
+  /// A white page, which shrinks where there is less room. `css` is of its classes, `definitions` are the contents of
+  /// its <defs>.
   SvgWriter(double width, double height, std::string_view css, std::string_view definitions = {});
 
   void text(double x, double y, std::string_view what, std::string_view attributes = {});

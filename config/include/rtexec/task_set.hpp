@@ -261,6 +261,16 @@ struct CoreBudget {
   Bandwidth budget{0};
 };
 
+/// Files that `rtexec run` writes, where its command line does not say otherwise. Empty: none.
+struct OutputOptions {
+  /// The folder of an LTTng trace, new or empty.
+  std::filesystem::path trace;
+  /// A line for each job, as CSV.
+  std::filesystem::path jobs;
+  /// The report, as JSON.
+  std::filesystem::path json;
+};
+
 struct TaskSet {
   /// The file that the set was read from. Empty: it was built in code.
   std::filesystem::path file;
@@ -271,6 +281,7 @@ struct TaskSet {
   BandwidthOptions bandwidth;
   std::vector<CoreBudget> core_budgets;
   std::vector<Task> tasks;
+  OutputOptions output;
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
 

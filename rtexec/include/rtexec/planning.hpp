@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rtexec {
 
@@ -41,5 +42,9 @@ struct PlannedSet : ResolvedSet {
 /// its device must be asked, and cannot.
 [[nodiscard]] RTEXEC_API Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine = this_machine(),
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
+
+/// What the verdict of `plan` supposes, and what is known of it on the machine of `set`: execution times, scheduling
+/// class and locked memory, nothing above the executive, and the costs of what is swapped.
+[[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

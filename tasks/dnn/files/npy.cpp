@@ -1,6 +1,7 @@
 #include "tasks/dnn/files/npy.hpp"
 
-#include "tasks/dnn/files/file.hpp"
+#include "config/files.hpp"
+#include "config/text.hpp"
 
 #include <bit>
 #include <cassert>
@@ -154,7 +155,7 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
   if (header->type.find('O') != std::string_view::npos)
     return refuse("holds pickled Python objects, which are not read; save a float32 array");
   const ElementType* type = find_type(header->type);
-  if (!type) return refuse("has elements of type '" + std::string(header->type) + "'; <f4, <f8 and |u1 are read");
+  if (!type) return refuse("has elements of type " + config::quoted(header->type) + "; <f4, <f8 and |u1 are read");
   if (header->fortran_order) return refuse("is in Fortran order; save numpy.ascontiguousarray(x)");
 
   const auto data = bytes.subspan(start + length);
@@ -165,9 +166,9 @@ Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesys
 }
 
 Result<NpyTensor> read_npy(const std::filesystem::path& path) {
-  const auto bytes = read_file(path, kLargestFile);
-  if (!bytes) return Unexpected(bytes.error());
-  return parse_npy(*bytes, path);
+  const auto content = config::read_file(path, kLargestFile);
+  if (!content) return Unexpected(content.error());
+  return parse_npy(std::as_bytes(std::span(*content)), path);
 }
 
 Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,

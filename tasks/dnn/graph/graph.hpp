@@ -144,6 +144,7 @@ struct Node {
 struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
+  std::vector<std::string> notes;              // what the file leaves open, and how it is taken
   std::vector<Tensor> tensors;
   /// Each after the nodes that it reads from; each tensor is written by at most one node
   std::vector<Node> nodes;

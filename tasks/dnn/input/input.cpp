@@ -1,9 +1,9 @@
 #include "tasks/dnn/input/input.hpp"
 
+#include "config/files.hpp"
 #include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/input/picture.hpp"
 #include "tasks/dnn/input/random.hpp"
-#include "tasks/dnn/files/file.hpp"
 #include "tasks/dnn/files/npy.hpp"
 
 #include <algorithm>
@@ -17,6 +17,8 @@ namespace rtexec::tasks {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::span<const std::byte> bytes_of(const std::string& content) { return std::as_bytes(std::span(content)); }
 
 class Noise final : public InputSource {
  public:
@@ -54,16 +56,17 @@ class Pictures final : public InputSource {
         sampler_(network, normalization) {}
 
   Result<> add(const fs::path& path) {
-    auto compressed = read_file(path, kLargestPictureFile);
+    auto compressed = config::read_file(path, kLargestPictureFile);
     if (!compressed) return Unexpected(compressed.error());
-    if (const auto decoded = decoder_.prepare(*compressed, path); !decoded) return Unexpected(decoded.error());
+    if (const auto decoded = decoder_.prepare(bytes_of(*compressed), path); !decoded)
+      return Unexpected(decoded.error());
     compressed_.push_back(std::move(*compressed));
     return {};
   }
 
   Status fetch(std::uint64_t job, std::span<float> tensor) noexcept override {
     if (tensor.size() != count_) return Unexpected(Errc::bad_input);
-    const auto picture = decoder_.decode(compressed_[job % compressed_.size()]);
+    const auto picture = decoder_.decode(bytes_of(compressed_[job % compressed_.size()]));
     if (!picture) return Unexpected(picture.error());
     sampler_.sample(*picture, tensor);
     return {};
@@ -71,7 +74,7 @@ class Pictures final : public InputSource {
 
  private:
   std::size_t count_;
-  std::vector<std::vector<std::byte>> compressed_;
+  std::vector<std::string> compressed_;
   PictureDecoder decoder_;
   PictureSampler sampler_;
 };

@@ -7,7 +7,9 @@ namespace rtexec::tasks {
 namespace {
 
 enum Marker : std::uint8_t {
-  kEscaped = 0x00, // a byte 0xff of a scan's data
+  kEscaped = 0x00,    // a byte 0xff of a scan's data
+  kFirstFrame = 0xc0, // baseline, extended,
+  kLastFrame = 0xc2,  // progressive: what stb_image decodes
   kHuffmanTables = 0xc4,
   kFirstRestart = 0xd0,
   kLastRestart = 0xd7,
@@ -35,6 +37,13 @@ bool huffman_tables_fit(Bytes tables) {
   return true;
 }
 
+/// Of a frame's header: length, precision, height, width.
+Extent size_of(Bytes frame) {
+  if (frame.size() < 7) return {};
+  const auto word = [&](std::size_t i) { return at(frame, i) << 8 | at(frame, i + 1); };
+  return {word(5), word(3)};
+}
+
 /// Where the data of a scan end: at the next marker that is neither an escaped byte nor a restart.
 std::size_t end_of_scan(Bytes file, std::size_t i) {
   for (; i + 1 < file.size(); ++i) {
@@ -49,24 +58,29 @@ std::size_t end_of_scan(Bytes file, std::size_t i) {
 
 bool is_jpeg(Bytes file) { return file.size() >= 2 && at(file, 0) == kPrefix && at(file, 1) == kStart; }
 
-std::optional<std::string_view> jpeg_damage(Bytes file) {
-  constexpr std::string_view kTruncated = "is a truncated JPEG picture";
+Expected<Extent, std::string_view> inspect_jpeg(Bytes file) {
+  const auto truncated = [] { return Unexpected("is a truncated JPEG picture"); };
+  Extent size;
   for (std::size_t i = 2;;) {
-    if (i >= file.size()) return kTruncated;
-    if (at(file, i) != kPrefix) return "is a damaged JPEG picture: no marker where a segment ends";
+    if (i >= file.size()) return truncated();
+    if (at(file, i) != kPrefix) return Unexpected("is a damaged JPEG picture: no marker where a segment ends");
     while (i < file.size() && at(file, i) == kPrefix) ++i; // any number of them may precede a marker
-    if (i >= file.size()) return kTruncated;
+    if (i >= file.size()) return truncated();
     const std::uint8_t marker = at(file, i++);
-    if (marker == kEnd) return {};
-    if (i + 2 > file.size()) return kTruncated;
+    if (marker == kEnd) break;
+    if (i + 2 > file.size()) return truncated();
     const std::size_t length = std::size_t{at(file, i)} << 8 | at(file, i + 1);
-    if (length < 2) return "is a damaged JPEG picture: a segment shorter than its own header";
-    if (i + length > file.size()) return kTruncated;
+    if (length < 2) return Unexpected("is a damaged JPEG picture: a segment shorter than its own header");
+    if (i + length > file.size()) return truncated();
     if (marker == kHuffmanTables && !huffman_tables_fit(file.subspan(i + 2, length - 2)))
-      return "is a damaged JPEG picture: a Huffman table that does not fit its segment";
+      return Unexpected("is a damaged JPEG picture: a Huffman table that does not fit its segment");
+    if (marker >= kFirstFrame && marker <= kLastFrame && size.width == 0) size = size_of(file.subspan(i, length));
     i += length;
     if (marker == kScan) i = end_of_scan(file, i);
   }
+  if (size.width == 0 || size.height == 0)
+    return Unexpected("is a JPEG picture without a frame that can be read: save it as baseline or progressive");
+  return size;
 }
 
 } // namespace rtexec::tasks

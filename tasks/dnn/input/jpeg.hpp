@@ -2,8 +2,10 @@
 // takes what is missing for black.
 #pragma once
 
+#include <rtexec/result.hpp>
+#include "tasks/dnn/input/letterbox.hpp"
+
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -11,8 +13,8 @@ namespace rtexec::tasks {
 
 [[nodiscard]] bool is_jpeg(std::span<const std::byte> file);
 
-/// What is wrong with the segments of a JPEG file (ITU-T T.81, annex B), or nothing: all are whole, tables have at most
-/// 256 codes, and an end marker follows the last scan.
-[[nodiscard]] std::optional<std::string_view> jpeg_damage(std::span<const std::byte> file);
+/// The size that the frame of a JPEG file has, or what is wrong with its segments (ITU-T T.81, annex B): all are whole,
+/// tables have at most 256 codes, and an end marker follows the last scan.
+[[nodiscard]] Expected<Extent, std::string_view> inspect_jpeg(std::span<const std::byte> file);
 
 } // namespace rtexec::tasks

@@ -1,7 +1,8 @@
 #include "tasks/dnn/input/picture.hpp"
 
+#include "config/files.hpp"
 #include "tasks/dnn/input/jpeg.hpp"
-#include "tasks/dnn/files/file.hpp"
+#include "tasks/dnn/input/png.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -23,7 +24,6 @@ __attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeAre
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
-#define STBI_MAX_DIMENSIONS 16384
 #define STBI_MALLOC(size) decode_arena->allocate(size)
 #define STBI_REALLOC_SIZED(block, old_size, new_size) decode_arena->resize(block, old_size, new_size)
 #define STBI_FREE(block) static_cast<void>(block)
@@ -38,6 +38,7 @@ namespace {
 constexpr std::size_t kAlignment = alignof(std::max_align_t);
 constexpr std::size_t kFirstArena = std::size_t{1} << 20;
 constexpr std::size_t kLargestArena = std::size_t{2} << 30;
+constexpr int kLargestSide = 16384;
 constexpr std::int64_t kMostPixels = std::int64_t{64} << 20;
 
 constexpr std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
@@ -46,6 +47,23 @@ const stbi_uc* begin(std::span<const std::byte> compressed) {
   return reinterpret_cast<const stbi_uc*>(compressed.data());
 }
 int length(std::span<const std::byte> compressed) { return static_cast<int>(compressed.size()); }
+
+Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed) {
+  if (is_jpeg(compressed)) return inspect_jpeg(compressed);
+  if (is_png(compressed)) return inspect_png(compressed);
+  return Unexpected("is no JPEG or PNG picture");
+}
+
+/// What stb_image takes at most for a picture of this size: a damaged file, or one made to do harm, asks for more. For
+/// a pixel that is an interlaced PNG of 16 bits and four channels: its data, which grow once; the pixels of each pass,
+/// and of all; without transparency; in 8 bits. A JPEG pads its sides to 32 pixels at most.
+std::size_t most_memory(Extent size, std::size_t compressed) {
+  constexpr std::size_t kBytesPerPixel = 8 + 16 + 8 + 8 + 6 + 3, kPadding = 32;
+  constexpr std::size_t kGrowth = 4; // all blocks of a buffer that doubles until it holds the file
+  const auto padded = [](int side) { return (static_cast<std::size_t>(side) + kPadding - 1) / kPadding * kPadding; };
+  return std::min(kFirstArena + kGrowth * compressed + kBytesPerPixel * padded(size.width) * padded(size.height),
+                  kLargestArena);
+}
 
 } // namespace
 
@@ -82,25 +100,20 @@ Expected<PictureView, Errc> PictureDecoder::decode(std::span<const std::byte> co
 Result<PictureView> PictureDecoder::prepare(std::span<const std::byte> compressed, const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& why) { return fail(Errc::bad_input, path.string() + ": " + why); };
   assert(compressed.size() <= kLargestPictureFile);
-  if (is_jpeg(compressed))
-    if (const auto damage = jpeg_damage(compressed)) return refuse(std::string(*damage));
+  const auto size = inspect(compressed);
+  if (!size) return refuse(std::string(size.error()));
+  const std::string pixels = std::to_string(size->width) + "x" + std::to_string(size->height) + " pixels";
+  if (std::max(size->width, size->height) > kLargestSide || std::int64_t{size->width} * size->height > kMostPixels)
+    return refuse("has " + pixels + "; at most " + std::to_string(kMostPixels) + " are accepted, and " +
+                  std::to_string(kLargestSide) + " on a side");
+  const std::size_t most = most_memory(*size, compressed.size());
   if (arena_.capacity() == 0) arena_.reserve(kFirstArena);
-  arena_.reset();
-  decode_arena = &arena_;
-  Extent size;
-  const bool known =
-      stbi_info_from_memory(begin(compressed), length(compressed), &size.width, &size.height, nullptr) != 0;
-  decode_arena = nullptr;
-  if (!known) return refuse("is no JPEG or PNG picture that can be read: " + std::string(stbi_failure_reason()));
-  if (std::int64_t{size.width} * size.height > kMostPixels)
-    return refuse("has " + std::to_string(size.width) + "x" + std::to_string(size.height) + " pixels; at most " +
-                  std::to_string(kMostPixels) + " are accepted");
   for (;;) {
     const auto view = decode(compressed);
     if (view) return *view;
-    if (view.error() != Errc::out_of_memory || arena_.capacity() >= kLargestArena)
-      return refuse("cannot be decoded: " + std::string(stbi_failure_reason()));
-    arena_.reserve(arena_.capacity() * 2);
+    if (view.error() != Errc::out_of_memory) return refuse("cannot be decoded: " + std::string(stbi_failure_reason()));
+    if (arena_.capacity() >= most) return refuse("holds more data than a picture of " + pixels + " has");
+    arena_.reserve(std::min(arena_.capacity() * 2, most));
   }
 }
 
@@ -156,10 +169,10 @@ void PictureSampler::sample(const PictureView& picture, std::span<float> tensor)
 }
 
 Result<Picture> read_picture(const std::filesystem::path& path) {
-  const auto compressed = read_file(path, kLargestPictureFile);
+  const auto compressed = config::read_file(path, kLargestPictureFile);
   if (!compressed) return Unexpected(compressed.error());
   PictureDecoder decoder;
-  const auto view = decoder.prepare(*compressed, path);
+  const auto view = decoder.prepare(std::as_bytes(std::span(*compressed)), path);
   if (!view) return Unexpected(view.error());
   return Picture{view->size, {view->rgb.begin(), view->rgb.end()}};
 }

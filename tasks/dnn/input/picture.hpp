@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rtexec/result.hpp>
+#include <rtexec/units.hpp>
 #include "tasks/dnn/input/input.hpp"
 #include "tasks/dnn/input/letterbox.hpp"
 
@@ -49,11 +50,15 @@ class DecodeArena {
 /// Decodes compressed pictures held in memory. Not shared between threads at once.
 class PictureDecoder {
  public:
-  /// Decodes once, and takes the memory that this picture needs. `path` names it in messages. Errors: bad_input.
+  /// Decodes once, and takes the memory that this picture needs, which its size limits whatever the file says. `path`
+  /// names it in messages. Errors: bad_input.
   [[nodiscard]] Result<PictureView> prepare(std::span<const std::byte> compressed, const std::filesystem::path& path);
 
   /// Decodes a picture that was prepared; the view is valid until the next call. No allocation, no lock.
   [[nodiscard]] Expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
+
+  /// What it has taken for the pictures that were prepared, or refused.
+  [[nodiscard]] Bytes memory() const noexcept { return {arena_.capacity()}; }
 
  private:
   DecodeArena arena_;

@@ -1,6 +1,6 @@
 #include "tasks/dnn/models/graph_writer.hpp"
 
-#include "tasks/dnn/files/file.hpp"
+#include "config/files.hpp"
 
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>

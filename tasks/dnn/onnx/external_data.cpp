@@ -19,20 +19,25 @@ namespace fs = std::filesystem;
 [[noreturn]] void bad(const std::string& why) { throw Refusal(Errc::bad_input, why); }
 [[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
 
+constexpr std::size_t most_path = 1000; // of it in a message
+
 std::string reason(int error) { return std::generic_category().message(error); }
 
 std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::string& key, const std::string& what) {
   const auto found = keys.find(key);
   if (found == keys.end()) return {};
   const auto value = config::number<std::uint64_t>(found->second);
-  if (!value) bad(what + " has the " + key + " '" + found->second + "' in its data file, which is no number of bytes");
+  if (!value)
+    bad(what + " has the " + key + " " + config::quoted(found->second) +
+        " in its data file, which is no number of bytes");
   return value;
 }
 
 const std::string& location_of(const ExternalData::Keys& keys, const std::string& what) {
   for (const auto& [key, value] : keys)
     if (key != "location" && key != "offset" && key != "length" && key != "checksum")
-      unsupported(what + " keeps its data in another file, with '" + key + "'; supported: location, offset and length");
+      unsupported(what + " keeps its data in another file, with " + config::quoted(key) +
+                  "; supported: location, offset and length");
   const auto found = keys.find("location");
   if (found == keys.end() || found->second.empty())
     bad(what + " keeps its data in another file, and does not say in which");
@@ -41,7 +46,7 @@ const std::string& location_of(const ExternalData::Keys& keys, const std::string
 
 /// The file that `location` means, links followed; refused where it lies outside of the folder.
 fs::path resolved(const fs::path& folder, const std::string& location, const std::string& what) {
-  const auto in_file = what + " keeps its data in '" + location + "', which ";
+  const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
   const fs::path relative(location);
   if (relative.is_absolute() || location.contains('\0') || std::ranges::find(relative, "..") != relative.end())
     bad(in_file + "is not a file of the model's folder; only files of that folder are read");
@@ -53,7 +58,8 @@ fs::path resolved(const fs::path& folder, const std::string& location, const std
     bad(in_file + "cannot be found in " + root.string() + ": " + error.message() +
         "; keep it beside the model, under the name that it was written with");
   if (std::ranges::mismatch(root, file).in1 != root.end())
-    bad(in_file + "is a link to " + file.string() + "; only files of the model's folder are read");
+    bad(in_file + "is a link to " + config::printable(file.string(), most_path) +
+        "; only files of the model's folder are read");
   return file;
 }
 
@@ -70,7 +76,7 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   if (fd_ >= 0 && location == location_) return;
   close();
   const auto file = resolved(*folder_, location, what);
-  const auto in_file = what + " keeps its data in " + file.string() + ", which ";
+  const auto in_file = what + " keeps its data in " + config::printable(file.string(), most_path) + ", which ";
   // Nor waits for the writer of a pipe
   fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
@@ -84,16 +90,17 @@ void ExternalData::open(const std::string& location, const std::string& what) {
 std::vector<std::byte> ExternalData::read(const Keys& keys, std::size_t size, const std::string& what) {
   const auto& location = location_of(keys, what);
   if (!folder_)
-    unsupported(what + " keeps its data in another file, '" + location + "', and the model was not read from a folder");
+    unsupported(what + " keeps its data in another file, " + config::quoted(location) +
+                ", and the model was not read from a folder");
   const auto offset = number(keys, "offset", what).value_or(0);
   open(location, what);
-  const auto in_file = what + " keeps its data in '" + location + "', ";
+  const auto in_file = what + " keeps its data in " + config::quoted(location) + ", ";
   const auto but_has = " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or of another model";
   if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
   const auto length = number(keys, "length", what).value_or(size_ - offset);
   if (length != size)
-    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in '" +
-        location + "'");
+    bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in " +
+        config::quoted(location));
   if (length > size_ - offset)
     bad(in_file + std::to_string(length) + " bytes from byte " + std::to_string(offset) + but_has);
   if (size > limit_ - used_)

@@ -13,8 +13,8 @@ constexpr std::int64_t max_folded_elements = max_elements / 4;
 constexpr double max_folded_work = 1e9;
 
 std::string describe(const Lowering& lowering, const Node& node) {
-  return lowering.file + ": node '" + node.name + "' (" + node.type +
-         (node.outputs.empty() ? std::string() : ", writes '" + node.outputs.front() + "'") + "): ";
+  return lowering.file + ": node " + config::quoted(node.name) + " (" + config::printable(node.type) +
+         (node.outputs.empty() ? std::string() : ", writes " + config::quoted(node.outputs.front())) + "): ";
 }
 
 const OperatorTable& operators() {
@@ -34,17 +34,21 @@ std::string supported_operators() {
   return list;
 }
 
-Shape input_shape(const Model& model, const Input& input) {
-  const auto what = model.file + ": input '" + input.name + "'";
+/// Tells `notes` what the file leaves open.
+Shape input_shape(const Model& model, const Input& input, std::vector<std::string>& notes) {
+  const auto what = model.file + ": input " + config::quoted(input.name);
   Shape shape;
   std::int64_t count = 1;
   for (const auto& dimension : input.shape) {
     auto value = dimension.value;
-    if (value == 0 && shape.empty()) value = 1; // a symbolic batch
+    if (value == 0 && shape.empty()) {
+      value = 1;
+      notes.push_back("the batch of input " + config::quoted(input.name) + " is not fixed in the file: taken as 1");
+    }
     if (value == 0)
       throw Refusal(Errc::unsupported,
                     what + ": dimension " + std::to_string(shape.size()) +
-                        (dimension.symbol.empty() ? "" : " ('" + dimension.symbol + "')") +
+                        (dimension.symbol.empty() ? "" : " (" + config::quoted(dimension.symbol) + ")") +
                         " is not fixed; export the model with a fixed input size (only the first dimension, the batch, "
                         "may be symbolic: it is taken as 1)");
     if (value > max_elements || (count *= value) > max_elements)
@@ -59,7 +63,7 @@ Shape input_shape(const Model& model, const Input& input) {
 void add_initialisers(Lowering& lowering, Model& model) {
   for (auto& [name, constant] : model.initialisers) {
     if (constant.shape.size() > max_rank)
-      throw Refusal(Errc::unsupported, model.file + ": initialiser '" + name + "' has more than " +
+      throw Refusal(Errc::unsupported, model.file + ": initialiser " + config::quoted(name) + " has more than " +
                                            std::to_string(max_rank) + " dimensions");
     lowering.values.emplace(name, lowering.value_of(name, std::move(constant)));
   }
@@ -98,8 +102,8 @@ const Value& NodeContext::value(std::size_t input) const {
     bad("input " + std::to_string(input) + " is missing");
   const auto found = lowering_.values.find(node_.inputs[input]);
   if (found == lowering_.values.end())
-    bad("it reads '" + node_.inputs[input] +
-        "', which no input, initialiser or earlier node provides (a cycle, or nodes out of order)");
+    bad("it reads " + config::quoted(node_.inputs[input]) +
+        ", which no input, initialiser or earlier node provides (a cycle, or nodes out of order)");
   return found->second;
 }
 
@@ -112,8 +116,8 @@ bool NodeContext::is_ints(std::size_t input) const { return has(input) && std::h
 TensorId NodeContext::tensor(std::size_t input) const {
   const auto* id = std::get_if<TensorId>(&value(input));
   if (!id)
-    unsupported("input '" + node_.inputs[input] +
-                "' must be a float tensor with elements; integers are supported in shape arithmetic only");
+    unsupported("input " + config::quoted(node_.inputs[input]) +
+                " must be a float tensor with elements; integers are supported in shape arithmetic only");
   return *id;
 }
 
@@ -125,8 +129,8 @@ const Shape& NodeContext::shape(std::size_t input) const {
 const Shape& NodeContext::shape_of_rank(std::size_t input, std::size_t rank) const {
   const auto& found = shape(input);
   if (found.size() != rank)
-    unsupported("input '" + node_.inputs[input] + "' is " + to_string(found) + "; supported: " + std::to_string(rank) +
-                " dimensions");
+    unsupported("input " + config::quoted(node_.inputs[input]) + " is " + to_string(found) +
+                "; supported: " + std::to_string(rank) + " dimensions");
   return found;
 }
 
@@ -137,27 +141,27 @@ const std::vector<float>* NodeContext::constant_floats(std::size_t input) const 
 
 const std::vector<float>& NodeContext::floats(std::size_t input, const char* role) const {
   const auto* values = constant_floats(input);
-  if (!values) unsupported(std::string(role) + " ('" + node_.inputs[input] + "') must be a constant");
+  if (!values) unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) + ") must be a constant");
   return *values;
 }
 
 const std::vector<std::int64_t>& NodeContext::ints(std::size_t input, const char* role) const {
   const auto* found = std::get_if<Ints>(&value(input));
   if (!found)
-    unsupported(std::string(role) + " ('" + node_.inputs[input] +
-                "') must be integers that are known when the model is loaded");
+    unsupported(std::string(role) + " (" + config::quoted(node_.inputs[input]) +
+                ") must be integers that are known when the model is loaded");
   return found->values;
 }
 
 void NodeContext::require_all_attributes_read() const {
   for (const auto& [name, attribute] : node_.attributes)
-    if (!read_.contains(name)) unsupported("attribute '" + name + "' is not supported");
+    if (!read_.contains(name)) unsupported("attribute " + config::quoted(name) + " is not supported");
 }
 
 void NodeContext::require_all_outputs_set() const {
   for (const auto& output : node_.outputs)
     if (!lowering_.values.contains(output) && lowering_.read.contains(output))
-      unsupported("its output '" + output + "' is not supported, and is read");
+      unsupported("its output " + config::quoted(output) + " is not supported, and is read");
 }
 
 std::size_t NodeContext::axis(std::int64_t value, std::size_t rank) const {
@@ -207,7 +211,7 @@ TensorId NodeContext::constant(Shape shape, std::vector<float> values) {
 void NodeContext::set_output(Value value, std::size_t output) {
   if (const auto* id = std::get_if<TensorId>(&value)) lowering_.graph.tensors[*id].name = node_.outputs.at(output);
   if (!lowering_.values.emplace(node_.outputs.at(output), std::move(value)).second)
-    bad("it writes '" + node_.outputs[output] + "', which is written already");
+    bad("it writes " + config::quoted(node_.outputs[output]) + ", which is written already");
 }
 
 void NodeContext::set_constant(Constant value) {
@@ -228,10 +232,10 @@ Graph lower(Model model) {
   lowering.graph.metadata = std::move(model.metadata);
   add_initialisers(lowering, model);
   for (const auto& input : model.inputs) {
-    const auto id = lowering.graph.add({input.name, input_shape(model, input), {}});
+    const auto id = lowering.graph.add({input.name, input_shape(model, input, lowering.graph.notes), {}});
     if (input.name.empty() || !lowering.values.emplace(input.name, id).second)
       throw Refusal(Errc::bad_input,
-                    model.file + ": input '" + input.name + "' has no name, or the name of another one");
+                    model.file + ": input " + config::quoted(input.name) + " has no name, or the name of another one");
     lowering.graph.inputs.push_back(id);
   }
   for (const auto& node : model.nodes) lower_node(lowering, node);
@@ -239,10 +243,11 @@ Graph lower(Model model) {
   for (const auto& output : model.outputs) {
     const auto found = lowering.values.find(output);
     if (found == lowering.values.end())
-      throw Refusal(Errc::bad_input, model.file + ": no node writes the output '" + output + "'");
+      throw Refusal(Errc::bad_input, model.file + ": no node writes the output " + config::quoted(output));
     const auto* id = std::get_if<TensorId>(&found->second);
     if (!id)
-      throw Refusal(Errc::unsupported, model.file + ": output '" + output + "' is not a float tensor with elements");
+      throw Refusal(Errc::unsupported,
+                    model.file + ": output " + config::quoted(output) + " is not a float tensor with elements");
     lowering.graph.outputs.push_back(*id);
   }
   return std::move(lowering.graph);

@@ -2,6 +2,7 @@
 // name in a table; shape arithmetic is done at once, and a node whose inputs are all constants is run at once.
 #pragma once
 
+#include "config/text.hpp"
 #include "tasks/dnn/onnx/source.hpp"
 
 #include <cstdint>
@@ -72,7 +73,7 @@ class NodeContext {
   }
   template <class T> [[nodiscard]] T attribute(const char* name) {
     const T* value = find<T>(name);
-    if (!value) bad("attribute '" + std::string(name) + "' is missing");
+    if (!value) bad("attribute " + config::quoted(name) + " is missing");
     return *value;
   }
   /// Counts as read: for what does not matter to inference.
@@ -102,7 +103,7 @@ class NodeContext {
     if (found == node_.attributes.end()) return nullptr;
     read_.insert(name);
     const T* value = std::get_if<T>(&found->second);
-    if (!value) bad("attribute '" + std::string(name) + "' is of the wrong type");
+    if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
   }
   [[nodiscard]] const Value& value(std::size_t input) const;

@@ -1,8 +1,10 @@
 #include "tasks/dnn/onnx/onnx_reader.hpp"
 
+#include "config/content.hpp"
+#include "config/files.hpp"
+#include "config/text.hpp"
 #include "tasks/dnn/onnx/external_data.hpp"
 #include "tasks/dnn/onnx/source.hpp"
-#include "tasks/dnn/files/file.hpp"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -77,7 +79,7 @@ std::vector<Value> read_values(const onnx::TensorProto& tensor, const Field& fie
     ExternalData::Keys keys;
     for (const auto& entry : tensor.external_data())
       if (!keys.emplace(entry.key(), entry.value()).second)
-        bad(what + " says '" + entry.key() + "' of its data file twice");
+        bad(what + " says " + config::quoted(entry.key()) + " of its data file twice");
     return from_bytes<Value, Stored>(files.read(keys, count * sizeof(Stored), what), count, what);
   }
   if (tensor.has_raw_data()) return from_bytes<Value, Stored>(std::as_bytes(std::span(tensor.raw_data())), count, what);
@@ -147,10 +149,12 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
                          {}};
   if (node.name.empty() && !node.outputs.empty()) node.name = node.outputs.front();
   if (!proto.domain().empty() && proto.domain() != "ai.onnx")
-    unsupported(file + ": node '" + node.name + "' is of operator " + proto.domain() + "." + node.type +
+    unsupported(file + ": node " + config::quoted(node.name) + " is of operator " +
+                config::printable(proto.domain() + "." + node.type) +
                 "; only the standard ONNX operators are supported");
   for (const auto& attribute : proto.attribute()) {
-    const auto what = file + ": attribute '" + attribute.name() + "' of node '" + node.name + "' (" + node.type + ")";
+    const auto what = file + ": attribute " + config::quoted(attribute.name()) + " of node " +
+                      config::quoted(node.name) + " (" + config::printable(node.type) + ")";
     if (!node.attributes.emplace(attribute.name(), read_attribute(attribute, what, files)).second)
       bad(what + " is given twice");
   }
@@ -158,7 +162,7 @@ onnx_source::Node read_node(const onnx::NodeProto& proto, const std::string& fil
 }
 
 onnx_source::Input read_input(const onnx::ValueInfoProto& proto, const std::string& file) {
-  const auto what = file + ": input '" + proto.name() + "'";
+  const auto what = file + ": input " + config::quoted(proto.name());
   if (!proto.type().has_tensor_type()) unsupported(what + " is not a tensor");
   const auto& type = proto.type().tensor_type();
   if (type.elem_type() != onnx::TensorProto::FLOAT)
@@ -203,9 +207,10 @@ onnx_source::Model read_model(std::span<const std::byte> bytes, std::string_view
   if (graph.sparse_initializer_size() > 0) unsupported(file + ": sparse initialisers are not supported");
   for (const auto& tensor : graph.initializer())
     if (!model.initialisers
-             .emplace(tensor.name(), read_constant(tensor, file + ": initialiser '" + tensor.name() + "'", files))
+             .emplace(tensor.name(),
+                      read_constant(tensor, file + ": initialiser " + config::quoted(tensor.name()), files))
              .second)
-      bad(file + ": initialiser '" + tensor.name() + "' is given twice");
+      bad(file + ": initialiser " + config::quoted(tensor.name()) + " is given twice");
   for (const auto& input : graph.input())
     if (!model.initialisers.contains(input.name())) model.inputs.push_back(read_input(input, file));
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
@@ -226,10 +231,12 @@ Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name
 }
 
 Result<Graph> read_onnx(const std::filesystem::path& file, const BytesObserver& seen) {
-  const auto bytes = read_file(file, max_onnx_file);
-  if (!bytes) return Unexpected(bytes.error());
-  if (seen) seen(*bytes);
-  return parse_onnx(*bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
+  const auto content = config::read_file(file, max_onnx_file);
+  if (!content) return Unexpected(content.error());
+  if (auto other = config::mistaken(file, *content, config::Content::onnx)) return Unexpected(std::move(*other));
+  const auto bytes = std::as_bytes(std::span(*content));
+  if (seen) seen(bytes);
+  return parse_onnx(bytes, file.string(), file.has_parent_path() ? file.parent_path() : std::filesystem::path("."),
                     seen);
 }
 

@@ -140,7 +140,7 @@ void concat(NodeContext& node) {
 void pad(NodeContext& node) {
   auto shape = node.shape(0);
   if (const auto mode = node.attribute<std::string>("mode", "constant"); mode != "constant")
-    node.unsupported("mode is '" + mode + "'; supported: constant");
+    node.unsupported("mode is " + config::quoted(mode) + "; supported: constant");
   const auto& pads = node.ints(1, "the pads");
   const auto axes =
       named_axes(node, shape.size(), node.opset() >= 18 && node.has(3) ? &node.ints(3, "the axes") : nullptr);

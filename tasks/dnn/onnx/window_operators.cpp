@@ -69,7 +69,7 @@ Placement place_window(NodeContext& node, const Shape& x, const std::vector<std:
   } else if (auto_pad == "VALID") {
     h.before = h.after = w.before = w.after = 0;
   } else if (auto_pad != "NOTSET") {
-    node.bad("auto_pad is '" + auto_pad + "'");
+    node.bad("auto_pad is " + config::quoted(auto_pad));
   }
   return {{h.kernel, w.kernel, h.stride, w.stride, h.before, w.before, h.after, w.after, h.dilation, w.dilation},
           h.outputs(ceil),
@@ -241,7 +241,7 @@ std::string one_of(NodeContext& node, const char* attribute, const char* fallbac
   if (std::ranges::find(known, value) == known.end()) {
     std::string list;
     for (const auto& name : known) list += (list.empty() ? "" : ", ") + name;
-    node.unsupported(std::string(attribute) + " is '" + value + "'; supported: " + list);
+    node.unsupported(std::string(attribute) + " is " + config::quoted(value) + "; supported: " + list);
   }
   return value;
 }

@@ -1,6 +1,6 @@
 #include "tasks/dnn/output/draw.hpp"
 
-#include "tasks/dnn/files/file.hpp"
+#include "config/files.hpp"
 
 #include <algorithm>
 #include <array>

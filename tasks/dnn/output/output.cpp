@@ -54,7 +54,7 @@ std::optional<std::string_view> find(const Metadata& metadata, std::string_view 
 }
 
 Unexpected<Error> refuse(std::string_view key, std::string_view value, const std::string& why) {
-  return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + std::string(value) + "\": " + why);
+  return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + config::printable(value) + "\": " + why);
 }
 
 /// `count` finite numbers separated by commas, or nothing.
@@ -74,7 +74,7 @@ Result<std::vector<Anchor>> read_anchors(std::string_view text, std::string_view
   for (const auto part : config::parts(text, ' ')) {
     const auto size = numbers(part, 2);
     if (!size || !((*size)[0] > 0 && (*size)[1] > 0))
-      return refuse(kAnchors, whole, "\"" + std::string(part) + "\" is not WIDTH,HEIGHT in pixels");
+      return refuse(kAnchors, whole, "\"" + config::printable(part) + "\" is not WIDTH,HEIGHT in pixels");
     anchors.push_back({(*size)[0], (*size)[1]});
   }
   if (anchors.empty()) return refuse(kAnchors, whole, "an output has no anchor");

@@ -1,0 +1,196 @@
+#include "rtexec/command/verdict.hpp"
+
+#include "config/names.hpp"
+#include "config/resolve.hpp"
+#include "config/text.hpp"
+#include "policies/admission.hpp"
+#include "rtexec/executive/needs.hpp"
+#include "rtexec/report/table.hpp"
+#include "rtexec/report/tone.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+namespace rtexec::command {
+namespace {
+
+constexpr std::size_t columns = 80;
+
+/// In lines that fit, those after the first indented.
+void print_wrapped(std::ostream& out, const std::string& text, std::string_view first = "",
+                   std::string_view indent = "  ") {
+  out << first;
+  std::size_t column = first.size();
+  std::string_view space;
+  for (const std::string_view word : config::parts(text, ' ')) {
+    if (column + space.size() + word.size() > columns) {
+      out << '\n' << indent;
+      column = indent.size();
+      space = "";
+    }
+    out << space << word;
+    column += space.size() + word.size();
+    space = " ";
+  }
+  out << '\n';
+}
+
+void print_item(std::ostream& out, const std::string& text) { print_wrapped(out, text, "  - ", "    "); }
+
+std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// The tasks to which nothing is promised: "task 'a'", "tasks 'a', 'b' and 3 more".
+std::string unpromised(const ResolvedSet& set, const Plan& plan) {
+  constexpr std::size_t most = 2;
+  std::string names;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    if (!set.tasks.tasks[i].real_time() || plan.tasks[i].promised) continue;
+    if (++count <= most) names += (count == 1 ? "'" : ", '") + plan.tasks[i].name + "'";
+  }
+  if (count > most) names += " and " + std::to_string(count - most) + " more";
+  return (count == 1 ? "task " : "tasks ") + names;
+}
+
+/// What a run on the set's machine would do without, as far as that is known before it.
+std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
+  std::vector<executive::Need> needs = executive::absent_cores(set, plan);
+  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  if (const std::string& refusal = reserved ? set.machine.no_deadline : set.machine.no_fifo; !refusal.empty())
+    needs.push_back(executive::refused(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO", {Errc::refused, refusal}));
+  if (const std::string& refusal = set.machine.no_memory_lock; !refusal.empty())
+    needs.push_back(executive::refused("locked memory", {Errc::refused, refusal}));
+  return executive::degradations(needs);
+}
+
+void print_conditions(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  for (const Condition& each : conditions(set, plan)) print_item(out, each.supposed + ": " + each.known);
+}
+
+/// In one line, and what it rests on below.
+void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan,
+                     const std::vector<std::string>& degraded) {
+  const auto say = [&out](report::Tone tone, const std::string& verdict) {
+    std::ostringstream lines;
+    print_wrapped(lines, verdict, "Verdict: ");
+    out << report::Toned{tone, lines.view()};
+  };
+  if (!plan.proved) return say(report::Tone::bad, "not proved: nothing is promised to " + unpromised(set, plan));
+  const auto lacks = !degraded.empty()                    ? degraded
+                     : set.tasks.executive.allow_degraded ? foreseen(set, plan)
+                                                          : std::vector<std::string>();
+  if (!lacks.empty()) {
+    say(report::Tone::warning, std::string("would be proved, but ") + (degraded.empty() ? "a run here" : "this run") +
+                                   " is degraded: the promise does not hold");
+    for (const std::string& line : lacks) print_item(out, first_line_of(line));
+    return;
+  }
+  const std::string other = executive::other_machine(set, plan);
+  say(other.empty() ? report::Tone::good : report::Tone::warning,
+      other.empty() ? "proved: every real-time deadline will be kept, if" : "proved for " + other);
+  constexpr std::size_t most = 2; // the first line has all cores
+  const auto absent = executive::absent_cores(set, plan);
+  for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
+    print_item(out, "`run` refuses it: " + absent[i].state);
+  print_conditions(out, set, plan);
+}
+
+void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
+  report::Table table({"task", "deadline", "bound", "slack", "core", "memory"});
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
+    const PlannedTask& planned = plan.tasks[i];
+    const Task& task = set.tasks.tasks[i];
+    const auto& bound = planned.response_bound;
+    table.add({task.name, readable(task.deadline),
+               !task.real_time() ? "best effort"
+               : bound           ? readable(*bound)
+                                 : "none",
+               task.real_time() && bound ? readable(task.deadline - *bound) : "-", std::to_string(planned.core),
+               planned.swap_volume > Bytes{0} ? readable(planned.swap_volume) + " swapped" : "resident"});
+  }
+  table.print(out);
+}
+
+void print_device(std::ostream& out, const Plan& plan) {
+  Bytes swapped;
+  for (const PlannedTask& task : plan.tasks) swapped += task.swap_volume;
+  print_wrapped(
+      out,
+      "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " + readable(plan.demand) +
+          " asked of " + readable(plan.capacity) +
+          (plan.swap ? ", " + readable(swapped) + " swapped (" + std::string(spelling(plan.swap->policy)) + ")" : ""));
+}
+
+void print_limit(std::ostream& out, const Plan& plan) {
+  const TestVerdict& deciding = plan.end_to_end;
+  if (!plan.proved) return print_wrapped(out, "Why: " + deciding.explanation);
+  if (deciding.limiting_task.empty()) return;
+  const std::string& blocker = plan.device_test.blocking_task;
+  print_wrapped(out, "Limits: task '" + deciding.limiting_task + "', " + readable(deciding.slack) +
+                         " before its deadline" +
+                         (blocker.empty() ? "" : "; the device is blocked longest by task '" + blocker + "'"));
+}
+
+/// One change of the set, in words.
+struct Change {
+  std::string what;
+  TaskSet tasks;
+};
+
+/// Each leaves execution times, periods and memory as they are.
+std::vector<Change> changes(const PlannedSet& planned) {
+  std::vector<Change> all;
+  const auto add = [&](const std::string& what, auto change) {
+    TaskSet tasks = planned.tasks;
+    change(tasks);
+    all.push_back({what, std::move(tasks)});
+  };
+  for (const SwapPolicy policy : {SwapPolicy::pipelined, SwapPolicy::serial})
+    if (planned.plan.swap && planned.tasks.swap.policy != policy)
+      add("[swap] policy = \"" + std::string(spelling(policy)) + "\"",
+          [&](TaskSet& tasks) { tasks.swap.policy = policy; });
+  if (planned.plan.order != Order::edf)
+    add("[executive] order = \"edf\"", [](TaskSet& tasks) { tasks.executive.order = Order::edf; });
+  if (planned.tasks.executive.threads == ThreadPolicy::deadline && planned.machine.no_fifo.empty())
+    add("[executive] threads = \"fifo\"", [](TaskSet& tasks) { tasks.executive.threads = ThreadPolicy::fifo; });
+  if (std::ranges::any_of(planned.tasks.tasks, [](const Task& task) { return task.core.has_value(); }))
+    add("no `core` given, so that the plan chooses", [](TaskSet& tasks) {
+      for (Task& task : tasks.tasks) task.core.reset();
+    });
+  return all;
+}
+
+void print_way(std::ostream& out, const PlannedSet& planned) {
+  std::vector<MemoryDemand> memory;
+  for (const PlannedTask& task : planned.plan.tasks) memory.push_back(task.memory);
+  bool found = false;
+  for (Change& change : changes(planned)) {
+    const auto better = policies::make_plan(resolve(std::move(change.tasks), planned.board, planned.machine), memory);
+    if (!better || !better->proved) continue;
+    print_wrapped(out, "Proved with: " + change.what);
+    found = true;
+  }
+  const std::string file = planned.tasks.file.empty() ? "FILE" : planned.tasks.file.string();
+  if (!found)
+    print_wrapped(out, "To get there: shorter execution times, longer periods or more device memory; `rtexec check " +
+                           file + " --headroom` says how much.");
+}
+
+} // namespace
+
+void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
+                   const std::vector<std::string>& degraded) {
+  print_judgement(out, set, plan, degraded);
+  print_tasks(out, set, plan);
+  print_device(out, plan);
+  print_limit(out, plan);
+}
+
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned) {
+  print_verdict(out, planned, planned.plan);
+  if (!planned.plan.proved) print_way(out, planned);
+}
+
+} // namespace rtexec::command

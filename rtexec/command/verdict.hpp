@@ -1,0 +1,22 @@
+// The verdict for people: first in one line, then what it supposes, the plan and what limits it, in a screen of 80
+// columns.
+#pragma once
+
+#include <rtexec/plan.hpp>
+#include <rtexec/planning.hpp>
+#include <rtexec/resolved_set.hpp>
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace rtexec::command {
+
+/// `degraded`: what the machine did not give a run that goes on all the same.
+void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
+                   const std::vector<std::string>& degraded = {});
+
+/// The same before any run; of a set that is not proved also what would prove it.
+void print_verdict_and_way(std::ostream& out, const PlannedSet& planned);
+
+} // namespace rtexec::command

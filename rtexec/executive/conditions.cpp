@@ -1,0 +1,134 @@
+// What a verdict supposes, and what is known of it.
+#include "hal/machine.hpp"
+#include <rtexec/planning.hpp>
+#include <rtexec/profile.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <set>
+
+namespace rtexec {
+namespace {
+
+using Standing = Condition::Standing;
+
+std::string whose(const ResolvedSet& set) { return set.machine.here ? "this machine" : "that machine"; }
+
+/// "2026-11-23"; empty where it cannot be told.
+std::string date_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file, error);
+  if (error) return {};
+  const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(written));
+  std::tm parts{};
+  char text[16];
+  return ::localtime_r(&time, &parts) != nullptr && std::strftime(text, sizeof text, "%F", &parts) > 0 ? text : "";
+}
+
+/// The entry that this execution time was taken from; null: none.
+const ProfileEntry* origin(const PlannedTask& task, const Profile& profile) {
+  for (const ProfileEntry& entry : profile.entries)
+    if (entry.task == task.name && entry.workload == task.workload && entry.wcet.before == task.wcet.before &&
+        entry.wcet.device == task.wcet.device && entry.wcet.after == task.wcet.after)
+      return &entry;
+  return nullptr;
+}
+
+std::string by_hand(std::size_t tasks, std::size_t all) {
+  return "given by hand" +
+         (tasks == all ? "" : " for " + std::to_string(tasks) + " of " + std::to_string(all) + " tasks");
+}
+
+std::string without_zeros(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  return text.ends_with('.') ? text + '0' : text;
+}
+
+Condition execution_times(const ResolvedSet& set, const Plan& plan) {
+  const auto& file = set.tasks.executive.profile;
+  std::error_code error;
+  const auto profile = std::filesystem::exists(file, error) ? read_profile(file) : fail(Errc::bad_input, "");
+  std::vector<const ProfileEntry*> measured;
+  if (profile)
+    for (const PlannedTask& task : plan.tasks)
+      if (const ProfileEntry* entry = origin(task, *profile)) measured.push_back(entry);
+  Condition condition{.supposed = "execution times hold", .standing = Standing::unknown, .known = {}};
+  const std::size_t given = plan.tasks.size() - measured.size();
+  if (measured.empty()) return condition.known = by_hand(given, given), condition;
+  const bool same = profile->machine == set.machine.name;
+  const std::string date = date_of(file);
+  const auto least = [&](auto member) {
+    return (*std::ranges::min_element(measured, {}, [&](auto* e) { return e->*member; }))->*member;
+  };
+  condition.known = "measured on " + (same ? whose(set) : "another machine (" + profile->machine + ")") +
+                    (date.empty() ? "" : " on " + date) + " with margin " +
+                    without_zeros(least(&ProfileEntry::margin)) + " from " +
+                    std::to_string(least(&ProfileEntry::samples)) + " jobs";
+  if (given > 0) condition.known += "; " + by_hand(given, plan.tasks.size());
+  else condition.standing = same ? Standing::holds : Standing::against;
+  return condition;
+}
+
+Condition class_and_memory(const ResolvedSet& set) {
+  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  std::string refusals;
+  for (const std::string& refusal :
+       {reserved ? set.machine.no_deadline : set.machine.no_fifo, set.machine.no_memory_lock})
+    if (!refusal.empty()) refusals += (refusals.empty() ? "" : "; ") + refusal.substr(0, refusal.find('\n'));
+  return {.supposed = std::string(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO") + " and locked memory",
+          .standing = refusals.empty() ? Standing::holds : Standing::against,
+          .known = refusals.empty() ? whose(set) + " gives them" : refusals};
+}
+
+/// Where real-time parts execute, and what feeds the device.
+std::vector<unsigned> cores_of(const ResolvedSet& set, const Plan& plan) {
+  std::set<unsigned> cores{set.compute_core, set.service_core};
+  for (const PlannedTask& task : plan.tasks) cores.insert(task.core);
+  return {cores.begin(), cores.end()};
+}
+
+std::string list(const std::vector<Condition>& conditions, Standing standing) {
+  std::string text;
+  for (const Condition& each : conditions)
+    if (each.standing == standing) text += (text.empty() ? "" : ", ") + each.known;
+  return text;
+}
+
+Condition nothing_above(const ResolvedSet& set, const Plan& plan) {
+  const auto& found = set.machine.disturbances;
+  Condition condition{.supposed = "nothing above the executive on cores " + hal::core_list(cores_of(set, plan)),
+                      .standing = Standing::holds,
+                      .known = whose(set) + " shows nothing"};
+  const std::string against = list(found, Standing::against), unknown = list(found, Standing::unknown);
+  if (!unknown.empty()) condition = {condition.supposed, Standing::unknown, "not known: " + unknown};
+  if (!against.empty())
+    condition = {condition.supposed, Standing::against,
+                 "against it: " + against + (unknown.empty() ? "" : "; " + condition.known)};
+  if (found.empty())
+    condition = {condition.supposed, Standing::unknown,
+                 whose(set) + "'s file does not tell: write it anew, by rtexec probe --json"};
+  return condition;
+}
+
+Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
+  const SwapCostOptions& given = set.tasks.device.swap_cost;
+  const bool by_hand =
+      given.in_per_chunk || given.out_per_chunk || given.in_fixed || given.out_fixed || given.drop_per_chunk;
+  return {.supposed = "swapping costs what is charged",
+          .standing = Standing::unknown,
+          .known = readable(plan.swap->cost.in_per_chunk) + " in, " + readable(plan.swap->cost.out_per_chunk) +
+                   " out a chunk, " + (by_hand ? "given by hand" : "as board '" + set.board.name + "' says")};
+}
+
+} // namespace
+
+std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan) {
+  std::vector<Condition> all{execution_times(set, plan), class_and_memory(set), nothing_above(set, plan)};
+  if (plan.swap) all.push_back(swap_costs(set, plan));
+  return all;
+}
+
+} // namespace rtexec

@@ -1,0 +1,109 @@
+#!/bin/bash
+# A verdict says in a screen what is promised and on which conditions; a machine says at once what a set lacks on it.
+set -u
+. test/support/expect.bash
+rtexec=$(realpath "$1")/bin/rtexec
+boards=$PWD/boards
+work=$(mktemp -d); chmod 755 "$work"; trap 'rm -rf "$work"' EXIT
+cd "$work"
+task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="16MiB"\nswappable="12MiB"\nclass="constant"\n%s\n' "$1" "$2" "$3" "${4-}"; }
+set_of() { # WCET KEYS
+  printf '[executive]\nduration="300ms"\n%s\n[device]\ncapacity="64MiB"\nchunk="2MiB"\n' "${2-}"
+  for i in 1 2 3 4 5 6; do task "task$i" $((i * 20 + 100))ms "$1" 'wcet_before="1ms"
+wcet_after="1ms"'; done
+}
+expect_not() { # PATTERN COMMAND...
+  local pattern=$1; shift
+  local out; out=$("$@" 2>&1)
+  grep -qE -- "$pattern" <<<"$out" && { echo "did not expect /$pattern/ from: $*"; echo "$out"; bad=1; }
+}
+first_line() { local out status; out=$("$@" 2>&1); status=$?; head -n 1 <<<"$out"; return $status; }
+
+set_of 2ms > six.toml
+set_of 20ms > late.toml
+printf '[executive]\nduration="300ms"\n' | tee small.toml nowhere.toml withheld.toml >/dev/null
+task a 50ms 2ms >> small.toml
+task a 50ms 2ms 'core=1000' >> nowhere.toml
+cores=$(nproc)
+
+# Verdict and plan in a screen, whatever the verdict; all that is behind them on request.
+for set in six late; do
+  "$rtexec" check $set.toml > $set.txt 2>&1
+  [ "$(wc -l < $set.txt)" -le 24 ] || { echo "check $set.toml takes $(wc -l < $set.txt) lines"; cat $set.txt; bad=1; }
+  [ "$(wc -L < $set.txt)" -le 80 ] || { echo "check $set.toml takes $(wc -L < $set.txt) columns"; cat $set.txt; bad=1; }
+done
+[ "$cores" -lt 2 ] || {
+  expect 0 '^Verdict: proved: every real-time deadline will be kept, if$' first_line "$rtexec" check six.toml
+  expect 0 '^  task +deadline +bound +slack +core +memory$' cat six.txt
+  expect 0 '^  task3 .* 12.0 MiB swapped$' cat six.txt
+  expect 0 'Limits: task .task1., ' cat six.txt
+}
+expect 3 '^Verdict: not proved: nothing is promised to tasks ' first_line "$rtexec" check late.toml
+expect 3 'Why: .*the tasks ask for' "$rtexec" check late.toml
+expect 3 '[-][-]headroom' "$rtexec" check late.toml
+for text in 'for some lambda' 'R = J \+ w <= D' 'Test end-to-end: ' 'theorem1 \(not sound\)' 'wcet cpu\+device\+cpu'; do
+  expect_not "$text" "$rtexec" check six.toml
+  expect '0 3' "$text" "$rtexec" check six.toml --explain
+done
+expect '0 3' '"inequality"' "$rtexec" check six.toml --json -
+expect '0 3' '^  baker ' "$rtexec" check six.toml --tests baker
+
+# Beside what is proved: what it supposes, and what the machine says of it.
+if [ "$cores" -ge 2 ]; then
+  for command in check simulate; do
+    expect 0 'execution times hold: ' "$rtexec" $command small.toml
+    expect 0 'SCHED_(FIFO|DEADLINE) and locked memory: ' "$rtexec" $command small.toml
+    expect 0 'nothing above the executive on cores ' "$rtexec" $command small.toml
+  done
+  expect 0 'given by hand' "$rtexec" check small.toml
+  expect 0 '"conditions"' "$rtexec" check small.toml --json -
+fi
+machine() { printf '[{"machine": {"name": "a robot", "cores": [0, 1, 2, 3], "no_fifo": "", "no_deadline": "", "device_memory_bytes": 0%s}}]' "$1"; }
+machine '' > old.json
+machine ', "disturbances": [{"supposed": "no virtual machine", "standing": "against", "known": "a host that stops it"}]' > robot.json
+expect 0 'that machine.s file does not$' "$rtexec" check small.toml --machine old.json
+expect 0 'against it: a host that stops it' "$rtexec" check small.toml --machine robot.json
+"$rtexec" probe --json here.json >/dev/null
+expect 0 '"disturbances"' cat here.json
+
+# What the machine does not have is told first, and is no bare "proved".
+expect 5 'Verdict: proved for a machine with core 1000.*; this one has ' first_line "$rtexec" check nowhere.toml
+expect 5 '' "$rtexec" check nowhere.toml
+expect 5 'that one has cores 0-3' "$rtexec" check nowhere.toml --machine robot.json
+expect 5 'core 1000' "$rtexec" run nowhere.toml
+expect_not 'is used instead' "$rtexec" run nowhere.toml
+sed 's/^duration.*/&\nallow_degraded=true/' nowhere.toml > degraded.toml
+for command in check run; do
+  expect '0 4 5' 'Verdict: would be proved, but .* degraded: the promise does not hold' "$rtexec" $command degraded.toml
+  expect_not 'Verdict: proved' "$rtexec" $command degraded.toml
+done
+if [ "$cores" -ge 2 ]; then
+  task a 50ms 2ms 'core=0' >> withheld.toml
+  { printf 'compute_core = 1\nservice_core = 0\n'; grep -v '_core *=' "$boards/host.toml"; } > two.toml
+  sed -i '1i board = "./two.toml"' withheld.toml
+  for command in check run probe; do expect 5 'may not use core 0' taskset -c 1 "$rtexec" $command withheld.toml; done
+fi
+
+# All that a run lacks, at once, by the list that the run itself refuses by; then mended.
+expect '0 5' 'core' "$rtexec" probe small.toml
+[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { echo "not root: what a user lacks is not tried"; exit $bad; }
+cp "$rtexec" program
+user() { setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all bash -c 'ulimit -l 64 -r 0; exec "$@"' - "$@"; }
+for command in probe run; do
+  expect 5 'SCHED_(FIFO|DEADLINE)' user ./program $command small.toml
+  expect 5 '/etc/security/limits.d/rtexec.conf' user ./program $command small.toml
+  expect 5 'nobody - rtprio 99' user ./program $command small.toml
+  expect 5 'nobody - memlock unlimited' user ./program $command small.toml
+  [ ! -e /dev/cpu_dma_latency ] || [ -n "$(find /dev/cpu_dma_latency -perm -o=rw)" ] ||
+    expect 5 '/etc/udev/rules.d/99-rtexec.rules' user ./program $command small.toml
+done
+expect_not 'failed: Success' user ./program probe small.toml
+printf '[[task]]\nname="net"\nmodel="none.onnx"\nperiod="100ms"\n' > absent.toml
+expect 2 'none.onnx' user ./program probe absent.toml
+expect 2 '.missing. SCHED_FIFO' user ./program probe absent.toml
+[ "$(user ./program probe small.toml --json - 2>/dev/null | grep -c '"missing"')" -ge 2 ] || { echo "not all at once"; bad=1; }
+sed 's/^duration.*/&\nallow_degraded=true/' small.toml > degraded.toml
+expect 0 'a run here is degraded' first_line user ./program check degraded.toml
+expect '0 4' 'this run is degraded' user ./program run degraded.toml
+expect_not 'Verdict: proved' user ./program run degraded.toml
+exit $bad
