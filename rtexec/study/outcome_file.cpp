@@ -144,6 +144,14 @@ class Lines {
   std::uintmax_t bytes_ = 0;
 };
 
+/// A pipe or a device would be waited for.
+Result<> nothing_but_a_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (is_regular_file(status) || !exists(status)) return {};
+  return fail(Errc::refused, path.string() + ": error: is no regular file: remove it, or name another folder");
+}
+
 /// How many bytes of the file are whole lines; 0: it has no outcomes yet.
 Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& study, Outcomes& outcomes) {
   const auto other = [&](const std::string& what) {
@@ -180,6 +188,7 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
   std::filesystem::create_directories(folder, error);
   if (error) return fail(Errc::refused, folder.string() + ": error: cannot make this folder: " + error.message());
   OutcomeFile opened(folder / "outcomes.csv");
+  if (auto file = nothing_but_a_file(opened.path_); !file) return Unexpected(file.error());
   opened.file_.reset(std::fopen(opened.path_.c_str(), "ae"));
   if (!opened.file_)
     return fail(Errc::refused, opened.path_.string() + ": error: cannot write it: " + hal::errno_text(errno));
@@ -199,7 +208,9 @@ Result<OutcomeFile> OutcomeFile::open(const std::filesystem::path& folder, const
 }
 
 Result<> read_outcomes(const std::filesystem::path& folder, const Study& study, Outcomes& outcomes) {
-  const auto whole = read(folder / "outcomes.csv", study, outcomes);
+  const std::filesystem::path path = folder / "outcomes.csv";
+  if (auto file = nothing_but_a_file(path); !file) return Unexpected(file.error());
+  const auto whole = read(path, study, outcomes);
   return whole ? Result<>() : Unexpected(whole.error());
 }
 
