@@ -28,11 +28,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return current.back();
 }
 
-/// The character that `text` begins with, or none where that is no UTF-8; and how many bytes it takes.
-struct Character {
-  std::optional<char32_t> code;
-  std::size_t bytes = 1;
-};
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
+std::string escape(char kind, int digits, unsigned code) {
+  char text[16];
+  std::snprintf(text, sizeof text, "\\%c%0*X", kind, digits, code);
+  return text;
+}
+
+} // namespace
 
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -50,15 +54,12 @@ Character first_character(std::string_view text) {
   return {code, bytes};
 }
 
-bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
-
-std::string escape(char kind, int digits, unsigned code) {
-  char text[16];
-  std::snprintf(text, sizeof text, "\\%c%0*X", kind, digits, code);
-  return text;
+std::string_view beginning(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  while (limit > 0 && continues(limit)) --limit;
+  return text.substr(0, limit);
 }
-
-} // namespace
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -76,9 +77,7 @@ std::string toml_string(std::string_view text) { return '"' + escaped(text) + '"
 
 std::string shortened(std::string text, std::size_t limit) {
   if (text.size() <= limit) return text;
-  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
-  while (limit > 0 && continues(limit)) --limit;
-  text.resize(limit);
+  text.resize(beginning(text, limit).size());
   return text + "...";
 }
 

@@ -12,12 +12,22 @@
 
 namespace rtexec::config {
 
+/// What a text in UTF-8 begins with.
+struct Character {
+  std::optional<char32_t> code; // none: that byte is no UTF-8
+  std::size_t bytes = 1;
+};
+/// Of a text that is not empty.
+[[nodiscard]] Character first_character(std::string_view text);
+/// At most `limit` bytes of `text`, and no half character at their end.
+[[nodiscard]] std::string_view beginning(std::string_view text, std::size_t limit);
+
 /// `text` as it stands between the quotes of a TOML basic string: no control character survives.
 [[nodiscard]] std::string escaped(std::string_view text);
 /// The same with the quotes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
-/// `text`, cut to at most `limit` bytes (never inside a UTF-8 sequence) and then marked with "...".
+/// `text`, cut to at most `limit` bytes between characters and then marked with "...".
 [[nodiscard]] std::string shortened(std::string text, std::size_t limit = 80);
 
 /// `text` as it may go to a terminal: control characters as "\u001B", what is no UTF-8 as "\xFF", and "..." for what

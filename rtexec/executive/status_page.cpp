@@ -1,6 +1,7 @@
 #include "rtexec/executive/status_page.hpp"
 
 #include "config/process.hpp"
+#include "config/text.hpp"
 #include "hal/digest.hpp"
 #include "hal/machine.hpp"
 #include "hal/system.hpp"
@@ -148,12 +149,10 @@ std::string foreign(const PageOwner& owner, uid_t user) {
 void put_text(std::span<char> into, std::string_view text) {
   constexpr std::string_view ellipsis = "...";
   const bool whole = text.size() < into.size();
-  std::size_t kept = whole ? text.size() : into.size() - 1 - ellipsis.size();
-  // No half characters
-  while (!whole && kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0u) == 0x80u) --kept;
+  const auto kept = whole ? text : config::beginning(text, into.size() - 1 - ellipsis.size());
   std::ranges::fill(into, '\0');
-  std::ranges::copy(text.substr(0, kept), into.begin());
-  if (!whole) std::ranges::copy(ellipsis, into.begin() + static_cast<std::ptrdiff_t>(kept));
+  const auto end = std::ranges::copy(kept, into.begin()).out;
+  if (!whole) std::ranges::copy(ellipsis, end);
 }
 
 std::string get_text(std::span<const char> from) {

@@ -1,15 +1,17 @@
 #include "rtexec/report/columns.hpp"
 
+#include "config/text.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <optional>
 
 namespace rtexec::report {
 
 namespace {
 
 struct Range {
-  std::uint32_t first, last;
+  char32_t first, last;
 };
 
 // Unicode 15: marks that combine with the character before, joiners and selectors
@@ -31,36 +33,25 @@ constexpr std::array wide{
     Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FC}, Range{0x1F7E0, 0x1F7EB}, Range{0x1F900, 0x1FAFF},
     Range{0x20000, 0x3FFFD}};
 
-template <std::size_t n> bool within(const std::array<Range, n>& ranges, std::uint32_t character) {
+template <std::size_t n> bool within(const std::array<Range, n>& ranges, char32_t character) {
   const auto next = std::ranges::upper_bound(ranges, character, {}, &Range::first);
   return next != ranges.begin() && character <= std::prev(next)->last;
 }
 
-struct Character {
-  std::size_t bytes, columns;
-};
-
-/// The first one of `text`, which is not empty.
-Character first(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-  if (bytes == 1 || bytes > text.size()) return {1, 1};
-  std::uint32_t character = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {1, 1};
-    character = character << 6 | (byte(i) & 0x3FU);
-  }
-  return {bytes, within(combining, character) ? std::size_t{0} : within(wide, character) ? std::size_t{2} : 1};
+/// Of a character, or of a byte that is none.
+std::size_t columns_of(std::optional<char32_t> character) {
+  if (!character) return 1;
+  return within(combining, *character) ? 0 : within(wide, *character) ? 2 : 1;
 }
 
 /// As many characters as have room.
 std::string_view beginning(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
-    const Character next = first(text.substr(bytes));
-    if (next.columns > columns) break;
-    columns -= next.columns;
+    const auto next = config::first_character(text.substr(bytes));
+    const std::size_t taken = columns_of(next.code);
+    if (taken > columns) break;
+    columns -= taken;
     bytes += next.bytes;
   }
   return text.substr(0, bytes);
@@ -71,8 +62,8 @@ std::string_view beginning(std::string_view text, std::size_t columns) {
 std::size_t columns(std::string_view text) {
   std::size_t count = 0;
   while (!text.empty()) {
-    const Character next = first(text);
-    count += next.columns;
+    const auto next = config::first_character(text);
+    count += columns_of(next.code);
     text.remove_prefix(next.bytes);
   }
   return count;

@@ -19,6 +19,7 @@ TEST(Columns, CountsWhatATerminalShows) {
   EXPECT_EQ(columns("カメラ"), 6u) << "twice as wide as a letter";
   EXPECT_EQ(columns("😀"), 2u);
   EXPECT_EQ(columns("\xff\xc3"), 2u) << "no UTF-8";
+  EXPECT_EQ(columns("\xc0\x9b\xed\xa0\x80"), 5u) << "longer than it need be, and a surrogate: no UTF-8";
 }
 
 TEST(Columns, CutsBetweenCharacters) {
