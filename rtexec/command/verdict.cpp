@@ -2,9 +2,9 @@
 
 #include "config/names.hpp"
 #include "config/resolve.hpp"
-#include "config/text.hpp"
 #include "policies/admission.hpp"
 #include "rtexec/executive/needs.hpp"
+#include "rtexec/report/columns.hpp"
 #include "rtexec/report/table.hpp"
 #include "rtexec/report/tone.hpp"
 
@@ -18,26 +18,12 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-/// In lines that fit, those after the first indented.
-void print_wrapped(std::ostream& out, const std::string& text, std::string_view first = "",
-                   std::string_view indent = "  ") {
-  out << first;
-  std::size_t column = first.size();
-  std::string_view space;
-  for (const std::string_view word : config::parts(text, ' ')) {
-    if (column + space.size() + word.size() > columns) {
-      out << '\n' << indent;
-      column = indent.size();
-      space = "";
-    }
-    out << space << word;
-    column += space.size() + word.size();
-    space = " ";
-  }
-  out << '\n';
+/// Names and commands stay whole, so that they can be copied.
+void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ") {
+  for (const std::string& line : report::wrapped(text, columns, indent, report::LongWord::whole)) out << line << '\n';
 }
 
-void print_item(std::ostream& out, const std::string& text) { print_wrapped(out, text, "  - ", "    "); }
+void print_item(std::ostream& out, const std::string& text) { print_wrapped(out, "  - " + text, "    "); }
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -74,7 +60,7 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
                      const std::vector<std::string>& degraded) {
   const auto say = [&out](report::Tone tone, const std::string& verdict) {
     std::ostringstream lines;
-    print_wrapped(lines, verdict, "Verdict: ");
+    print_wrapped(lines, "Verdict: " + verdict);
     out << report::Toned{tone, lines.view()};
   };
   if (!plan.proved) return say(report::Tone::bad, "not proved: nothing is promised to " + unpromised(set, plan));

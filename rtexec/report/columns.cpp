@@ -76,23 +76,24 @@ std::string cut(std::string_view text, std::size_t columns) {
   return std::string(beginning(text, columns - more.size())) + std::string(more);
 }
 
-std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::string_view indent, LongWord longer) {
   std::vector<std::string> lines;
   std::string line;
   bool begun = false; // a word is on it
+  const auto end_line = [&] { lines.push_back(longer == LongWord::cut ? cut(line, columns) : line); };
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
     if (begun && report::columns(line) + 1 + report::columns(word) > columns) {
-      lines.push_back(cut(line, columns));
-      line.clear();
+      end_line();
+      line = indent;
       begun = false;
     }
     if (begun) line += ' ';
     line += word;
     begun = true;
   }
-  lines.push_back(cut(line, columns));
+  end_line();
   return lines;
 }
 

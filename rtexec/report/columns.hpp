@@ -22,7 +22,10 @@ struct Room {
 /// At most so many columns; "..." at the end where some was left out and there is room for it.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t columns);
 
-/// The words on lines of at most so many columns. A word that is longer is cut.
-[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
+enum class LongWord { cut, whole };
+
+/// The words on lines of at most so many columns, those after the first indented.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::string_view indent = "",
+                                               LongWord longer = LongWord::cut);
 
 } // namespace rtexec::report

@@ -35,6 +35,8 @@ TEST(Columns, WrapsAtWords) {
   EXPECT_THAT(wrapped("order edf; core 1 computes", 26), ElementsAre("order edf; core 1 computes"));
   EXPECT_THAT(wrapped("order edf; core 1 computes", 12), ElementsAre("order edf;", "core 1", "computes"));
   EXPECT_THAT(wrapped("a/path/that/is/long b", 10), ElementsAre("a/path/...", "b"));
+  EXPECT_THAT(wrapped("a/path/that/is/long b", 10, "", LongWord::whole), ElementsAre("a/path/that/is/long", "b"));
+  EXPECT_THAT(wrapped("  - order edf; core 1", 12, "    "), ElementsAre("  - order", "    edf;", "    core 1"));
 }
 
 std::string printed(const Table& table, Room room, bool colours = false) {
