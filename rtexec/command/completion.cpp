@@ -75,12 +75,10 @@ Command command_of(const CLI::App& app, const std::string& before, const std::ve
                   .subcommands = {}};
   for (const CLI::Option* const option : app.get_options()) {
     const OptionType type = type_of(*option);
-    Item item{.names = {},
+    Item item{.names = names_of(*option),
               .type = type.name,
               .help = quotable(option->get_description()),
               .values = values_of(type, subcommands)};
-    for (const std::string& name : option->get_lnames()) item.names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) item.names.push_back("-" + name);
     (item.names.empty() ? command.arguments : command.options).push_back(std::move(item));
   }
   for (const CLI::App* const each : app.get_subcommands({}))

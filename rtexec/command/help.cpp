@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 
 namespace rtexec::command {
 
@@ -71,10 +72,8 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
 
 std::vector<std::string> options_of(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* const option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-  }
+  for (const CLI::Option* const option : command.get_options())
+    std::ranges::copy(names_of(*option), std::back_inserter(names));
   return names;
 }
 
@@ -85,10 +84,8 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   return near ? "; did you mean '" + std::string(*near) + "'?" : "";
 }
 
-std::string quoted(const std::string& word) { return "'" + config::shortened(config::escaped(word)) + "'"; }
-
 std::string no_subcommand(const CLI::App& command, const std::string& word) {
-  return "there is no subcommand " + quoted(word) + suggestion(word, subcommands_of(command));
+  return "there is no subcommand " + config::quoted(word) + suggestion(word, subcommands_of(command));
 }
 
 /// The words up to the last subcommand, and that.
@@ -111,7 +108,7 @@ std::string unknown(const CLI::App& command, const std::string& name) {
   for (const std::string& word : words)
     if (word.starts_with("-") && word.size() > 1) {
       const std::string option = word.substr(0, word.find('='));
-      return name + " has no option " + quoted(option) + suggestion(option, options_of(command));
+      return name + " has no option " + config::quoted(option) + suggestion(option, options_of(command));
     }
   const bool wants_subcommand = command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
   return wants_subcommand && !words.empty() ? no_subcommand(command, words.front()) : "";

@@ -27,4 +27,11 @@ OptionType type_of(const CLI::Option& option) {
   return type;
 }
 
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  return names;
+}
+
 } // namespace rtexec::command

@@ -1,5 +1,5 @@
-// What the value of an option is, as the parser's name of its type tells: "FILE.toml", "ORDER:{edf,static-priority}",
-// "N:INT in [1 - 9]".
+// How an option is typed, and what its value is, as the parser's name of its type tells: "FILE.toml",
+// "ORDER:{edf,static-priority}", "N:INT in [1 - 9]".
 #pragma once
 
 #include <CLI/Option.hpp>
@@ -15,5 +15,8 @@ struct OptionType {
 };
 
 [[nodiscard]] OptionType type_of(const CLI::Option& option);
+
+/// As they are typed: "--output", "-o"; none of an argument.
+[[nodiscard]] std::vector<std::string> names_of(const CLI::Option& option);
 
 } // namespace rtexec::command
