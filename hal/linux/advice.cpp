@@ -1,10 +1,11 @@
 #include "hal/linux/advice.hpp"
 
+#include "config/text.hpp"
 #include "hal/machine.hpp"
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdint>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -56,9 +57,7 @@ std::string capability_line(const std::string& more = {}) {
 
 bool has_capability(unsigned number) {
   const std::string text = field(Machine().read("/proc/self/status").value_or(""), "CapEff:").value_or("");
-  std::uint64_t mask = 0;
-  std::from_chars(text.data(), text.data() + text.size(), mask, 16);
-  return (mask >> number & 1) != 0;
+  return (config::number<std::uint64_t>(text, 16).value_or(0) >> number & 1) != 0;
 }
 
 std::string fifo_advice(int error, int priority) {
