@@ -253,4 +253,10 @@ Result<> assign_residents(Plan& plan, const TaskSet& tasks) {
                                    "; lower resident of some task, or raise [device] capacity");
 }
 
+Bytes swap_volume(const Plan& plan) {
+  Bytes sum;
+  for (const PlannedTask& task : plan.tasks) sum += task.swap_volume;
+  return sum;
+}
+
 } // namespace rtexec::policies

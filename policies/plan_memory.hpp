@@ -31,4 +31,7 @@ namespace rtexec::policies {
 /// bad_input: no whole chunks, more than the task's swap volume, or more than the frames hold in all.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
+/// Of all tasks together: what the store has to hold.
+[[nodiscard]] Bytes swap_volume(const Plan& plan);
+
 } // namespace rtexec::policies

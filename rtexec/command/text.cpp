@@ -2,6 +2,7 @@
 
 #include "config/names.hpp"
 #include "hal/machine.hpp"
+#include "policies/plan_memory.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -35,12 +36,11 @@ void print_device(std::ostream& out, const DeviceReport& device) {
 
 void print_swap(std::ostream& out, const Plan& plan) {
   const SwapPlan& swap = *plan.swap;
-  Bytes volume;
-  for (const PlannedTask& task : plan.tasks) volume += task.swap_volume;
-  out << "Swapped (" << spelling(swap.policy) << "): " << readable(volume) << " of the tasks' memory take turns in "
-      << swap.frames << " chunks, by " << (swap.store.empty() ? "host memory" : swap.store.string())
-      << "; a chunk takes " << readable(swap.cost.in_per_chunk) << " in, " << readable(swap.cost.out_per_chunk)
-      << " out, " << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
+  out << "Swapped (" << spelling(swap.policy) << "): " << readable(policies::swap_volume(plan))
+      << " of the tasks' memory take turns in " << swap.frames << " chunks, by "
+      << (swap.store.empty() ? "host memory" : swap.store.string()) << "; a chunk takes "
+      << readable(swap.cost.in_per_chunk) << " in, " << readable(swap.cost.out_per_chunk) << " out, "
+      << readable(swap.cost.drop_per_chunk) << " to be dropped\n";
 }
 
 void print_swap(std::ostream& out, const SwapReport& swap) {

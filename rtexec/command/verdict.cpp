@@ -3,6 +3,7 @@
 #include "config/names.hpp"
 #include "config/resolve.hpp"
 #include "policies/admission.hpp"
+#include "policies/plan_memory.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/report/columns.hpp"
 #include "rtexec/report/table.hpp"
@@ -100,13 +101,11 @@ void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
 }
 
 void print_device(std::ostream& out, const Plan& plan) {
-  Bytes swapped;
-  for (const PlannedTask& task : plan.tasks) swapped += task.swap_volume;
-  print_wrapped(
-      out,
-      "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " + readable(plan.demand) +
-          " asked of " + readable(plan.capacity) +
-          (plan.swap ? ", " + readable(swapped) + " swapped (" + std::string(spelling(plan.swap->policy)) + ")" : ""));
+  print_wrapped(out, "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " +
+                         readable(plan.demand) + " asked of " + readable(plan.capacity) +
+                         (plan.swap ? ", " + readable(policies::swap_volume(plan)) + " swapped (" +
+                                          std::string(spelling(plan.swap->policy)) + ")"
+                                    : ""));
 }
 
 void print_limit(std::ostream& out, const Plan& plan) {

@@ -2,6 +2,7 @@
 
 #include "hal/open/available_memory.hpp"
 #include "hal/resources.hpp"
+#include "policies/plan_memory.hpp"
 #include "traces/emit.hpp"
 
 #include <algorithm>
@@ -139,8 +140,7 @@ std::optional<Need> Run::ask_for_budgets(const Placement& placement) {
 /// Room in the store's file system, where the tasks' memory goes to a file.
 std::optional<Need> Run::ask_for_store() const {
   if (!plan_.swap || plan_.swap->store.empty() || setup_.open_store) return std::nullopt;
-  Bytes size;
-  for (const PlannedTask& task : plan_.tasks) size += task.swap_volume;
+  const Bytes size = policies::swap_volume(plan_);
   const std::string subject = "store";
   if (const auto room = hal::try_file_store(plan_.swap->store, size); !room)
     return indispensable(refused(subject, room.error()));
@@ -151,8 +151,7 @@ std::optional<Need> Run::ask_for_store() const {
 Need Run::ask_for_host_memory() const {
   Bytes needed;
   if (set_.board.device == DeviceKind::host && !setup_.open_device) needed = plan_.demand;
-  if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store)
-    for (const PlannedTask& task : plan_.tasks) needed += task.swap_volume;
+  if (plan_.swap && plan_.swap->store.empty() && !setup_.open_store) needed += policies::swap_volume(plan_);
   const auto available = hal::check_available_memory(needed, "the tasks' memory on this machine", hal::Machine());
   if (!available) return indispensable(refused("host memory", available.error()));
   return given("host memory", "there is room for " + readable(needed));
