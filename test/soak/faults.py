@@ -89,14 +89,14 @@ class HogAbove(Fault):
         self.processes.append(helper("spin", self.seconds, before=urgent))
 
 
-class StopNeighbours(Fault):
-    """Stops who watches the run, and who writes its recording to disk."""
+class Stop(Fault):
+    """Stops processes, and lets them go on."""
 
-    name = "neighbours-stopped"
-    seconds = 5.0
+    def targets(self):
+        raise NotImplementedError
 
     def begin(self):
-        self.stopped = [self.soak.watcher.pid] + self.soak.daemons("lttng-consumerd")
+        self.stopped = self.targets()
         for process in self.stopped:
             os.kill(process, signal.SIGSTOP)
 
@@ -108,20 +108,26 @@ class StopNeighbours(Fault):
                 pass
 
 
-class StopRun(Fault):
-    """Stops the run itself, and lets it go on."""
+class StopNeighbours(Stop):
+    """Stops who watches the run, and who writes its recording to disk."""
+
+    name = "neighbours-stopped"
+    seconds = 5.0
+
+    def targets(self):
+        return [self.soak.watcher.pid] + self.soak.daemons("lttng-consumerd")
+
+
+class StopRun(Stop):
+    """Stops the run itself."""
 
     name = "run-stopped"
     seconds = 1.0
     may_miss = True
     why = "a stopped process releases nothing"
 
-    def begin(self):
-        os.kill(self.soak.run.pid, signal.SIGSTOP)
-
-    def end(self):
-        if self.soak.run.poll() is None:
-            os.kill(self.soak.run.pid, signal.SIGCONT)
+    def targets(self):
+        return [self.soak.run.pid]
 
 
 class MemoryPressure(Fault):
