@@ -1,5 +1,12 @@
 # For scripts of test/system/ that run the program in many ways: `bad` is 1 once something was not as expected.
 bad=0
+# The script goes on in a folder of its own, $work; FOLDER is what was built, with the program $rtexec.
+enter() { # FOLDER
+  folder=$(realpath "$1")
+  rtexec=$folder/bin/rtexec
+  work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+  cd "$work"
+}
 # CODES: one of them. A busy machine may break the bound of a run: where that is not the question, "0 4" will do.
 expect() { # CODES PATTERN COMMAND...
   local codes=$1 pattern=$2; shift 2

@@ -3,9 +3,7 @@
 # jobs of a run go to standard output alone.
 set -u
 . test/support/expect.bash
-rtexec=$(realpath "$1")/bin/rtexec
-work=$(mktemp -d); trap 'kill -KILL "${first-}" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"; trap 'kill -KILL "${first-}" 2>/dev/null; rm -rf "$work"' EXIT
 printf '[executive]\nduration="60s"\n[[task]]\nname="a"\nworkload="synthetic"\nperiod="50ms"\nwcet="1ms"\nfootprint="1MiB"\n' > set.toml
 "$rtexec" check set.toml > /dev/null || { echo "skipped: this machine does not keep the set"; exit 77; }
 started() { "$rtexec" top "$first" --once --json - 2>/dev/null | grep -q '"released": [1-9]'; }

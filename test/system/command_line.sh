@@ -2,10 +2,7 @@
 # Exit codes and errors of the command line, as scripts rely on them.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 
 { printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 50ms 2ms; task b 80ms 3ms; } > good.toml

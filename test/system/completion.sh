@@ -2,10 +2,7 @@
 # What shells complete on command lines of rtexec. bash is asked; zsh and fish read their scripts, where they are installed.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"
 mkdir sets sets/deep; touch sets/robot.toml sets/notes.txt my-board.toml picture.png
 
 cat > complete.sh <<'END'

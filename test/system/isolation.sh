@@ -3,10 +3,7 @@
 # what it counts, with rtexec calibrate bandwidth and what rtexec probe says of counters.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"
 
 expect 0 'wrote 17 files to all' "$rtexec" experiment isolation --simulate -o all --json all.json
 cat > shapes.py <<'EOP'

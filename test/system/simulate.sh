@@ -2,11 +2,8 @@
 # rtexec simulate: exit codes, the hole in RT-Swap from its file, the adversary's releases, recorded executions, pictures.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
 hole=$(realpath config/rt-swap-hole.toml)
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 

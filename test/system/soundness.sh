@@ -3,9 +3,7 @@
 # deliberate error is seen, and the parts together are what one machine finds.
 set -u
 . test/support/expect.bash
-search=$(realpath "$1")/test/soundness-tests
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"; search=$folder/test/soundness-tests
 
 export SOUNDNESS_SETS=1500 SOUNDNESS_JOBS=0 SOUNDNESS_TINY=150
 expect 0 'every promise was kept; every deliberate error was refuted' "$search" whole.json

@@ -2,10 +2,7 @@
 # rtexec sweep: tables, files, going on after a stop, and what it refuses.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
-work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"
 own="--n 4 --utilisation 0.3 --period 100ms..1s --footprint 1GiB..2GiB --swappable 0.8 --capacity 5GiB --chunk 64MiB --in-per-chunk 3ms --out-per-chunk 3ms"
 
 # Every preset, as a table, CSV, JSON and a picture.

@@ -2,10 +2,7 @@
 # rtexec top beside a run: once for people and scripts, on a terminal, in a pipe, to the end of the run and after it was killed.
 set -u
 . test/support/expect.bash
-folder=$(realpath "$1")
-rtexec=$folder/bin/rtexec
-work=$(mktemp -d); trap 'rm -rf "$work"; rm -f /dev/shm/rtexec.${run-none}.*' EXIT
-cd "$work"
+enter "$1"; trap 'rm -rf "$work"; rm -f /dev/shm/rtexec.${run-none}.*' EXIT
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n' "$1" "$2" "$3"; }
 { printf '[executive]\nduration="5s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml

@@ -2,10 +2,8 @@
 # A verdict says in a screen what is promised and on which conditions; a machine says at once what a set lacks on it.
 set -u
 . test/support/expect.bash
-rtexec=$(realpath "$1")/bin/rtexec
 boards=$PWD/boards
-work=$(mktemp -d); chmod 755 "$work"; trap 'rm -rf "$work"' EXIT
-cd "$work"
+enter "$1"; chmod 755 .
 task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="16MiB"\nswappable="12MiB"\nclass="constant"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 set_of() { # WCET KEYS
   printf '[executive]\nduration="300ms"\n%s\n[device]\ncapacity="64MiB"\nchunk="2MiB"\n' "${2-}"
