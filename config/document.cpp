@@ -84,6 +84,12 @@ std::string decimal(double x) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
+/// What toml++ says; of a word without quotes it does not say that it wants quotes.
+std::string problem_of_syntax(std::string_view description) {
+  const bool bare_word = description.ends_with("could not determine value type");
+  return std::string(description) + (bare_word ? " (text stands between quotes)" : "");
+}
+
 std::string listed(const Array& array) {
   std::string text = "[";
   for (const Value& value : array) {
@@ -118,7 +124,8 @@ Result<Table> parse_document(std::string_view toml, const std::string& file) {
   if (const auto bounds = check_bounds(toml, file); !bounds) return Unexpected(bounds.error());
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed)
-    return fail(Errc::bad_input, message(file, position(parsed.error().source()), parsed.error().description()));
+    return fail(Errc::bad_input,
+                message(file, position(parsed.error().source()), problem_of_syntax(parsed.error().description())));
   return converted(parsed.table(), 0);
 }
 

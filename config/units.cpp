@@ -42,16 +42,19 @@ constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); /
 
 enum class Fraction { exact, rounded };
 
-/// One kind of quantity: its units, what may follow them, and the range of its values in the first unit.
+/// One kind of quantity: its units, what may follow them, the range of its values in the first unit, and what may
+/// stand in its place.
 struct Quantity {
   std::string_view article_and_name;
   std::span<const Unit> units;
   std::string_view suffix;
   Fraction fraction;
   std::uint64_t max;
+  std::string_view instead = {};
 };
 
 constexpr Quantity duration_quantity{"a duration", time_units, "", Fraction::exact, max_duration};
+constexpr Quantity period_quantity{"a duration", time_units, "", Fraction::exact, max_duration, "; of a frequency, Hz"};
 constexpr Quantity frequency_quantity{"a frequency", frequency_units, "", Fraction::exact, max_bytes};
 constexpr Quantity bytes_quantity{"a size", byte_units, "", Fraction::rounded, max_bytes};
 constexpr Quantity bandwidth_quantity{"a bandwidth", byte_units, "/s", Fraction::rounded, max_bytes};
@@ -70,7 +73,7 @@ std::string use(const Quantity& quantity) {
   std::vector<std::string> spelled;
   for (const Unit& unit : quantity.units) spelled.push_back(std::string(unit.name) + std::string(quantity.suffix));
   const std::vector<std::string_view> names(spelled.begin(), spelled.end());
-  return "(use " + config::alternatives(names) + ")";
+  return "(use " + config::alternatives(names) + std::string(quantity.instead) + ")";
 }
 
 const Unit* find_unit(const Quantity& quantity, std::string_view text) {
@@ -171,17 +174,18 @@ std::uint64_t magnitude(Duration value) {
   return value.count() < 0 ? 0 - count : count;
 }
 
+Duration in_nanoseconds(std::uint64_t n) { return Duration{static_cast<Duration::rep>(n)}; }
+
 std::string sign(Duration value) { return value.count() < 0 ? "-" : ""; }
 
 } // namespace
 
 Result<Duration> parse_duration(std::string_view text) {
-  return parse_as<Duration>(duration_quantity, text,
-                            [](std::uint64_t n) { return Duration{static_cast<Duration::rep>(n)}; });
+  return parse_as<Duration>(duration_quantity, text, in_nanoseconds);
 }
 
 Result<Duration> config::parse_period(std::string_view text) {
-  if (!text.ends_with("Hz")) return parse_duration(text);
+  if (!text.ends_with("Hz")) return parse_as<Duration>(period_quantity, text, in_nanoseconds);
   constexpr std::uint64_t second = 1'000'000'000, hertz = 1'000'000'000; // in nanoseconds, in nanohertz
   const auto frequency = parse(frequency_quantity, text);
   if (!frequency) return fail(Errc::bad_input, "not a frequency: " + frequency.error());

@@ -96,7 +96,8 @@ TEST(Periods, AreDurationsOrTheInverseOfFrequencies) {
   EXPECT_THAT(problem(config::parse_period("Hz")), HasSubstr("not a frequency: no number"));
   EXPECT_THAT(problem(config::parse_period("5MHz")), HasSubstr("unknown unit 'MHz' (use nHz, mHz, Hz or kHz)"));
   EXPECT_THAT(problem(config::parse_period("0.0000000001Hz")), HasSubstr("not a whole number of nHz"));
-  EXPECT_THAT(problem(config::parse_period("5x")), HasSubstr("not a duration"));
+  EXPECT_EQ(problem(config::parse_period("30 fps")),
+            "not a duration: unknown unit 'fps' (use ns, us, ms, s or min; of a frequency, Hz)");
 }
 
 TEST(Periods, OfFrequenciesAreTheLongestThatComeNoLessOften) {
