@@ -473,7 +473,10 @@ void resolve_paths(TaskSet& set) {
   const auto resolve = [&](std::filesystem::path& path) {
     if (!path.empty()) path = (folder / path).lexically_normal();
   };
-  if (is_board_path(set.board)) set.board = (folder / set.board).lexically_normal().string();
+  if (is_board_path(set.board)) {
+    set.board = (folder / set.board).lexically_normal().string();
+    if (!is_board_path(set.board)) set.board.insert(0, "./"); // still a path, and not the name of a board
+  }
   if (set.executive.profile.empty()) {
     set.executive.profile = set.file;
     set.executive.profile.replace_extension(".profile.toml");

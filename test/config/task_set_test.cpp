@@ -140,6 +140,19 @@ TEST(TaskSetFile, ListsReleases) {
   EXPECT_EQ(releases_of("[]"), std::vector<Duration>{}) << "no job comes";
 }
 
+TEST(TaskSetFile, NamesABoardOfItsFolderByAPath) {
+  const auto board_of = [](const std::filesystem::path& file) {
+    return parse_task_set(
+               "board = \"./host\"\n[[task]]\nname = \"a\"\nworkload = \"synthetic\"\nperiod = \"9ms\"\n"
+               "wcet = \"1ms\"\nfootprint = \"1MiB\"\n",
+               file)
+        .value()
+        .board;
+  };
+  EXPECT_EQ(board_of("x.toml"), "./host") << "not the board of that name";
+  EXPECT_EQ(board_of("folder/x.toml"), "folder/host");
+}
+
 TEST(TaskSetFile, LeavesDefaultsWhereKeysAreAbsent) {
   const TaskSet set = read_good("contract.toml");
   EXPECT_EQ(set.board, "host");
