@@ -45,6 +45,9 @@ Result<> plan_device(Plan& plan, const ResolvedSet& set) {
   if (known_to_board && asked > board.capacity)
     return fail(Errc::bad_input, "[device] capacity is " + to_string(asked) + ", but board '" + board.name + "' has " +
                                      to_string(board.capacity));
+  if (asked < plan.chunk)
+    return fail(Errc::bad_input, "the capacity is " + to_string(asked) + ", less than one chunk, " +
+                                     to_string(plan.chunk) + "; set a larger [device] capacity or a smaller chunk");
   plan.capacity = {asked.count / plan.chunk.count * plan.chunk.count};
   plan.shared_scratch = classes_count(set.tasks.swap.policy);
   return {};

@@ -180,6 +180,16 @@ TEST(PlanMemory, ATaskThatDoesNotFitAloneIsNamed) {
   }
 }
 
+TEST(PlanMemory, ACapacityWithoutRoomForAChunkIsRefused) {
+  Case one(SwapPolicy::pipelined);
+  one.add({.state = chunks(1)});
+  one.capacity(1);
+  one.set.device.capacity = Bytes{1024};
+  EXPECT_EQ(one.error().what,
+            "the capacity is 1KiB, less than one chunk, 4KiB; set a larger [device] capacity or a "
+            "smaller chunk");
+}
+
 TEST(PlanMemory, MoreChunksThanCanBeCountedAreRefused) {
   Case many;
   many.board.capacity = Bytes{std::uint64_t{1} << 40};
