@@ -10,9 +10,9 @@
 
 namespace rtexec::config {
 
-enum class Content { task_set, board, profile, onnx, picture, tensor, json };
+enum class Content { task_set, board, profile, onnx, picture, tensor, json, execution_times };
 
-/// Of all of a file, or of its beginning; none where that does not show.
+/// Of all of a file, or of its beginning; none where that does not show, as with execution times.
 [[nodiscard]] std::optional<Content> content_of(std::string_view bytes);
 
 /// The error of a file that is something else than was `wanted`, with where it belongs: "FILE: error: this is a

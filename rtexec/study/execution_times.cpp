@@ -1,5 +1,6 @@
 #include "rtexec/study/execution_times.hpp"
 
+#include "config/content.hpp"
 #include "config/files.hpp"
 #include "config/text.hpp"
 #include <rtexec/units.hpp>
@@ -31,6 +32,8 @@ Result<std::vector<double>> read_execution_times(const std::filesystem::path& pa
   const std::string file = path.string();
   auto content = config::read_file(path, max_file_bytes);
   if (!content) return Unexpected(content.error());
+  if (auto other = config::mistaken(path, *content, config::Content::execution_times))
+    return Unexpected(std::move(*other));
   std::istringstream in(std::move(*content));
   std::vector<double> samples;
   std::string line;

@@ -47,6 +47,8 @@ Result<std::vector<fs::path>> files_of(Ports inputs, std::span<const std::string
     const auto* input = named_in(each, inputs);
     if (input == nullptr && inputs.size() > 1)
       return refuse(each + ": the network has " + std::to_string(inputs.size()) + " inputs");
+    if (std::error_code error; input == nullptr && each.contains('=') && !fs::exists(each, error))
+      return refuse(each + ": no such file, and no input of that name");
     fs::path& file = input == nullptr ? files.front() : files[static_cast<std::size_t>(input - inputs.data())];
     if (!file.empty()) return refuse(each + ": that input has a file already");
     file = input == nullptr ? each : each.substr(input->name.size() + 1);

@@ -80,9 +80,14 @@ Result<> write_picture(const Inference& inference, const tasks::OutputDecoder& d
 }
 
 void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
-  report::Table table({"class", "score", "left", "top", "right", "bottom"});
   const auto number = [](float value) { return std::to_string(static_cast<int>(value)); };
-  const auto score = [](float value) { return std::to_string(static_cast<int>(value * 100 + 0.5F)) + "%"; };
+  const auto score = [](float value) {
+    const double percent = static_cast<double>(value) * 100;
+    return (percent < 10 ? report::significant(percent, 2) : std::to_string(std::lround(percent))) + "%";
+  };
+  const bool ranks = !decoder.classes().empty();
+  report::Table table(ranks ? std::vector<std::string>{"class", "score"}
+                            : std::vector<std::string>{"class", "score", "left", "top", "right", "bottom"});
   for (const tasks::Box& box : decoder.boxes())
     table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
                number(box.bottom)});

@@ -79,6 +79,9 @@ expect 0 'p99.9' "$rtexec" infer tiny.onnx --repeat 5 --json infer.json
 expect 0 '"p999"' grep -A9 execution_ns infer.json
 expect 0 '"device": "host"' cat infer.json
 expect 0 'executed in' "$rtexec" infer tiny.onnx --board host --precision fp32 --tune
+"$rtexec" model mobilenet_v3 --size 32 -o classifier.onnx >/dev/null
+expect 0 '^  class +score$' "$rtexec" infer classifier.onnx
+expect 0 ' 0\.[0-9]+%$' "$rtexec" infer classifier.onnx
 expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
@@ -271,6 +274,7 @@ expect 0 "Note: the batch of input 'a' is not fixed" "$rtexec" infer two.onnx
 expect 0 '"mean": 4.75' "$rtexec" infer two.onnx a=one.npy b=other.npy --json -
 expect 2 "one.npy: the network has 2 inputs; give a file for each input as NAME=FILE: 'a', 'b'" "$rtexec" infer two.onnx one.npy
 expect 2 "input 'b' has no file" "$rtexec" infer two.onnx a=one.npy
+expect 2 "z=one.npy: no such file, and no input of that name; .*NAME=FILE" "$rtexec" infer tiny.onnx z=one.npy
 expect 2 'has a file already' "$rtexec" infer two.onnx a=one.npy a=other.npy
 expect 2 'into a folder' "$rtexec" infer two.onnx -o y.npy
 expect 1 '' test -e y.npy
@@ -282,6 +286,8 @@ expect 2 '\\u001B\[31mname.toml: error' "$rtexec" check $'\033[31mname.toml'
 expect 2 'this is an ONNX model, not a task set: try `rtexec infer tiny.onnx`' "$rtexec" run tiny.onnx
 expect 2 'this is a task set, not a profile' "$rtexec" check good.toml --wcet good.toml
 expect 2 'this is a task set, not an ONNX model' "$rtexec" infer good.toml
+expect 2 'this is a task set, not a list of execution times: try `rtexec check good.toml`' "$rtexec" analyze good.toml
+expect 2 'this is an ONNX model, not a list of execution times' "$rtexec" analyze tiny.onnx
 
 # A pipe that nobody writes to is told, and not waited for.
 mkfifo pipe.toml
