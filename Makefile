@@ -460,6 +460,7 @@ install: all $(MAN) $(COMPLETIONS) $(PACKAGE_FILES) ## install program, librarie
 	$(Q)install -D -m 644 $(B)/completion/fish $(ROOT)/share/fish/vendor_completions.d/rtexec.fish
 	$(Q)set -e; for file in $(DOCUMENTS); do install -D -m 644 $$file $(DOC)/$$file; done
 	$(Q)ln -sfn rtexec/examples $(DOC)/examples
+	$(if $(DESTDIR),,$(Q)[ "$$(id -u)" != 0 ] || /sbin/ldconfig)
 
 .PHONY: abi
 abi: $(SHARED) | $(BUILD)/.packages-CHECK ## record names and types of the library's interface, against which checks hold it

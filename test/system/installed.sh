@@ -5,6 +5,17 @@ set -eu
 . test/support/install.bash
 install_tree "$1"
 
+echo "-- loader" # a program finds the library where `make install` puts it, without a word of its user; on a copy of /etc
+cat > "$work/loader" <<'LOADER'
+set -eu
+mount -t tmpfs none /usr/local && cp -a /etc "$work/etc" && mount --bind "$work/etc" /etc
+make --no-print-directory BUILD="$build" MODE="${flavour#*-}" install >/dev/null
+echo '#include <rtexec/rtexec.h>
+int main(void) { return rtexec_load("none.toml", 0) != 0; }' | cc -x c - -o "$work/loaded" $(PKG_CONFIG_PATH= pkg-config --cflags --libs rtexec-c)
+LD_LIBRARY_PATH= "$work/loaded"
+LOADER
+if unshare -m true 2>/dev/null; then work=$work build=$build flavour=$flavour unshare -m bash "$work/loader"; fi
+
 echo "-- README"
 cd "$work"
 sed -n '/^```cpp$/,/^```$/p' "$source/README.md" | sed '/^```/d' > main.cpp
