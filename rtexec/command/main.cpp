@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
+#include <poll.h>
 #include <iostream>
 #include <string>
 #include <unistd.h>
@@ -109,6 +110,12 @@ void occupy_standard_streams() {
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY); // the lowest number that is free
 }
 
+/// Of standard output, as `| head` leaves it once it has what it wants.
+bool reader_left() {
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
 } // namespace
 } // namespace rtexec::command
 
@@ -117,14 +124,14 @@ int main(int argc, char** argv) {
   rtexec::command::colour_terminals();
   // Asks a run with a flight recorder for a snapshot, and must not end one without.
   std::signal(SIGUSR1, SIG_IGN);
-  // A reader of our output that goes away must not end a run: what could not be written is told at the end.
+  // A reader of our output that goes away must not end a run: the exit code tells at the end.
   std::signal(SIGPIPE, SIG_IGN);
   // Nor must a limit of the size of files: a write beyond it is an error, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int exit_code = rtexec::command::run(argc, argv);
     if (std::cout.flush() || exit_code != 0) return exit_code;
-    std::fputs("rtexec: standard output could not be written\n", stderr);
+    if (!rtexec::command::reader_left()) std::fputs("rtexec: standard output could not be written\n", stderr);
     return rtexec::exit_code(rtexec::Errc::refused);
   } catch (const std::exception& error) { return rtexec::command::report({rtexec::Errc::refused, error.what()}); }
 }

@@ -86,6 +86,8 @@ expect 2 'is for GPUs' "$rtexec" infer tiny.onnx --precision tf32
 expect 2 'no such board' "$rtexec" infer tiny.onnx --board none
 expect 2 '\{fp16,fp32,tf32\}|fp32,tf32,fp16' "$rtexec" infer tiny.onnx --precision 1
 expect 2 'draws on the picture' "$rtexec" infer tiny.onnx -o out.png
+expect 5 '^silent$' bash -c "{ sleep 0.2; '$rtexec' config 2>said; } | true; code=\${PIPESTATUS[0]}; [ -s said ] || echo silent; exit \$code"
+expect 5 'standard output could not be written' bash -c "'$rtexec' config >/dev/full"
 expect 0 '^1$' bash -c "'$rtexec' config board | grep -c 'top level'"
 printf '[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="100ms"\nwcet="1ms"\nprecision="fp16"\n' > half.toml
 expect 2 "task 'net': precision = .fp16. is for GPUs" "$rtexec" check half.toml
