@@ -60,6 +60,9 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";
   else if (analysis.breaches.empty()) out << "Promises: nothing that was observed breaks one\n";
   for (const traces::Breach& breach : analysis.breaches) out << "BREACH: " << breach.text << '\n';
+  if (std::ranges::any_of(analysis.breaches, [](const traces::Breach& each) { return each.stage != "response"; }))
+    out << "  WCETs that hold need more jobs or a larger margin: rtexec profile SET.toml --jobs 1000 --margin 1.5; "
+           "or take those seen here: --to-toml FILE\n";
   out << verdict_of_replay(analysis.replay) << '\n';
 }
 

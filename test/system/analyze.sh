@@ -70,6 +70,7 @@ expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measur
 { printf '[executive]\nduration="1s"\n'; task a 50ms 2ms; } > short.toml
 printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,2500000,2,in-time\n' > jobs.csv
 expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate short.toml --execution jobs.csv --trace breach
+expect 4 'WCETs that hold need more jobs or a larger margin: rtexec profile' "$rtexec" analyze breach
 expect 4 "took 2.50 ms for its part 'device', above its WCET of 2.00 ms" "$rtexec" analyze breach
 
 # A trace that is cut off, one of which a stream is missing, one of which an event was changed.
