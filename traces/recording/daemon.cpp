@@ -212,9 +212,10 @@ Result<Daemon> Daemon::acquire() {
   if (gone) {
     daemon.child_ = 0;
     if (running()) return acquire();
-    return Unexpected(refused("lttng-sessiond ended at its start (it keeps its sockets in HOME, or in LTTNG_HOME where "
-                              "that is set, and must be able to write there), having printed:\n" +
-                              contents(output.get())));
+    return Unexpected(
+        refused("lttng-sessiond ended at its start (it keeps its sockets in HOME, or in LTTNG_HOME where "
+                "that is set, and must be able to write there), having printed:\n" +
+                contents(output.get())));
   }
   if (!up)
     return Unexpected(refused("lttng-sessiond did not answer within 10 s, having printed:\n" + contents(output.get())));
