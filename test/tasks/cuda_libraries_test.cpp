@@ -91,8 +91,7 @@ SAME(set_math, cublasSetMathMode);
 using GemmEx = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*,
                                   const void*, cudaDataType, int, const void*, cudaDataType, int, const void*, void*,
                                   cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
-[[maybe_unused]] constexpr GemmEx there = cublasGemmEx;
-static_assert(same_function<decltype(CublasFunctions::multiply), GemmEx>);
+static_assert(same_function<decltype(CublasFunctions::multiply), decltype(static_cast<GemmEx>(cublasGemmEx))>);
 static_assert(CublasFunctions::plain == CUBLAS_OP_N && CublasFunctions::transposed == CUBLAS_OP_T);
 static_assert(CublasFunctions::data_float == CUDA_R_32F && CublasFunctions::data_half == CUDA_R_16F);
 static_assert(CublasFunctions::default_math == CUBLAS_DEFAULT_MATH &&
