@@ -99,26 +99,11 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const CudaOptions& options)
                           &CudaDevice::make_streams, &CudaDevice::start_engines, &CudaDevice::ready_digests}) {
     if (auto done = (*device.*step)(); !done) return Unexpected(done.error());
   }
-  std::size_t total = 0;
-  if (auto known =
-          device->checked(device->driver_->device_memory(&total, device->ordinal_), "asking for the device's memory");
-      !known) {
-    return Unexpected(known.error());
-  }
-  const Bytes piece = round_up(std::min(largest_probe, Bytes{total / 1024}), device->granularity_);
+  const Bytes piece = round_up(std::min(largest_probe, Bytes{device->memory_.count / 1024}), device->granularity_);
   auto capabilities = probe_cuda_memory(*device, device->chunk_properties(), piece);
   if (!capabilities) return Unexpected(capabilities.error());
   device->capabilities_ = std::move(*capabilities);
   return device;
-}
-
-Result<int> CudaDevice::attribute(cuda::Attribute which) const {
-  int value = 0;
-  if (auto known = checked(driver_->device_attribute(&value, which, ordinal_), "asking for an attribute of the device");
-      !known) {
-    return Unexpected(known.error());
-  }
-  return value;
 }
 
 Result<> CudaDevice::find_device() {
@@ -139,17 +124,17 @@ Result<> CudaDevice::find_device() {
     return named;
   }
   name_ = text.data();
-  const auto major = attribute(cuda::Attribute::compute_capability_major);
-  if (!major) return Unexpected(major.error());
-  const auto minor = attribute(cuda::Attribute::compute_capability_minor);
-  if (!minor) return Unexpected(minor.error());
-  const auto multiprocessors = attribute(cuda::Attribute::multiprocessors);
-  if (!multiprocessors) return Unexpected(multiprocessors.error());
-  const auto integrated = attribute(cuda::Attribute::integrated);
-  if (!integrated) return Unexpected(integrated.error());
-  architecture_ = 10 * *major + *minor;
-  multiprocessors_ = *multiprocessors;
-  integrated_ = *integrated != 0;
+  int major = 0, minor = 0, integrated = 0;
+  for (const auto& [which, value] : {std::pair(cuda::Attribute::compute_capability_major, &major),
+                                     std::pair(cuda::Attribute::compute_capability_minor, &minor),
+                                     std::pair(cuda::Attribute::multiprocessors, &multiprocessors_),
+                                     std::pair(cuda::Attribute::integrated, &integrated)})
+    if (auto known =
+            checked(driver_->device_attribute(value, which, ordinal_), "asking for an attribute of the device");
+        !known)
+      return known;
+  architecture_ = 10 * major + minor;
+  integrated_ = integrated != 0;
   return {};
 }
 
@@ -157,6 +142,7 @@ Result<> CudaDevice::make_context() {
   std::size_t total = 0;
   if (auto known = checked(driver_->device_memory(&total, ordinal_), "asking for the device's memory"); !known)
     return known;
+  memory_ = Bytes{total};
   std::size_t before = 0;
   const bool measured =
       driver_->free_without_context != nullptr && driver_->free_without_context(&before, ordinal_) == Code::success;

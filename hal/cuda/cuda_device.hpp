@@ -22,7 +22,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace rtexec::hal {
@@ -130,7 +129,6 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> ready_digests();
   [[nodiscard]] Result<> seat_engine(EngineKind kind);
   [[nodiscard]] Result<> find_digest_kernel();
-  [[nodiscard]] Result<int> attribute(cuda::Attribute which) const;
   [[nodiscard]] Result<Bytes> free_memory() const;
 
   [[nodiscard]] Result<> create_chunk();
@@ -141,7 +139,6 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] cuda::Code give_back(const Buffer& buffer) const noexcept;
   [[nodiscard]] cuda::AllocationProperties chunk_properties() const;
   [[nodiscard]] cuda::AccessDescriptor access_of(Access access) const;
-  [[nodiscard]] Status map_at(std::byte* address, cuda::AllocationHandle handle, Access access) noexcept;
   [[nodiscard]] Status unmap_slot(ReservedRange& range, std::size_t slot) noexcept;
 
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
@@ -164,6 +161,7 @@ class CudaDevice final : public Device, public Gpu {
   int multiprocessors_ = 0;
   bool integrated_ = false;
   cuda::Context context_ = nullptr;
+  Bytes memory_;      // all of the device's
   Bytes free_before_; // the context was made
   Bytes context_use_;
   Bytes granularity_;

@@ -13,15 +13,14 @@ constexpr std::size_t first_with_choice = 8000; // before, nothing but multiply-
 
 } // namespace
 
-Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(int channels, int side, hal::cuda::Stream stream) {
-  const auto& functions = cuda::cudnn_functions();
-  if (!functions) return Unexpected(functions.error());
-  return open(*functions, channels, side, stream);
-}
-
-Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(const CudnnFunctions& functions, int channels,
+Result<std::unique_ptr<CudnnConvolution>> CudnnConvolution::open(const CudnnFunctions* functions, int channels,
                                                                  int side, hal::cuda::Stream stream) {
-  std::unique_ptr<CudnnConvolution> convolution(new CudnnConvolution(functions));
+  if (!functions) {
+    const auto& found = cuda::cudnn_functions();
+    if (!found) return Unexpected(found.error());
+    functions = &*found;
+  }
+  std::unique_ptr<CudnnConvolution> convolution(new CudnnConvolution(*functions));
   if (const auto described = convolution->describe(channels, side, stream); !described)
     return Unexpected(described.error());
   return convolution;

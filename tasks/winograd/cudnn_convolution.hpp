@@ -14,10 +14,9 @@ namespace rtexec::tasks {
 
 class CudnnConvolution {
  public:
-  /// 1x`channels`x`side`x`side` to the same shape, in `stream`, with the context current. unsupported: there is no
-  /// cuDNN.
-  [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(int channels, int side, hal::cuda::Stream stream);
-  [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions& functions,
+  /// 1x`channels`x`side`x`side` to the same shape, in `stream`, with the context current. `functions`: null for those
+  /// of this machine. unsupported: there is no cuDNN.
+  [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions* functions,
                                                                       int channels, int side, hal::cuda::Stream stream);
   ~CudnnConvolution();
   CudnnConvolution(const CudnnConvolution&) = delete;

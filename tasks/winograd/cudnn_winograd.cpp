@@ -1,7 +1,5 @@
 #include "tasks/winograd/cudnn_winograd.hpp"
 
-#include "hal/thread.hpp"
-
 #include <utility>
 
 namespace rtexec::tasks {
@@ -18,14 +16,14 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
       options_(options),
       layer_(graph.nodes.front().name) {
   const auto port = [&](TensorId id) { return Port{graph.tensors[id].name, graph.tensors[id].shape, {}}; };
-  input_ = port(graph.inputs.front());
-  output_ = port(graph.outputs.front());
+  inputs_ = {port(graph.inputs.front())};
+  outputs_ = {port(graph.outputs.front())};
 }
 
-CudnnWinograd::~CudnnWinograd() { unbind(); }
+CudnnWinograd::~CudnnWinograd() { unbind(); } // before the convolution, which the graph holds
 
 Bytes CudnnWinograd::picture() const {
-  return {static_cast<std::uint64_t>(element_count(input_.shape)) * sizeof(float)};
+  return {static_cast<std::uint64_t>(element_count(inputs_[0].shape)) * sizeof(float)};
 }
 
 Bytes CudnnWinograd::scratch() const { return round_up(picture(), alignment) * 2 + Bytes{method_.workspace}; }
@@ -43,34 +41,24 @@ std::vector<MemoryObject> CudnnWinograd::objects() const {
 
 Result<> CudnnWinograd::bind(Device& device, const Memory& memory) {
   unbind();
+  convolution_.reset();
   const auto gpu = hal::CudaDevice::of(device, "this convolution");
   if (!gpu) return Unexpected(gpu.error());
-  device_ = *gpu;
-  auto bound = ready(memory);
-  if (!bound) unbind();
+  const auto open = [&]() -> Result<> {
+    const auto opened = open_convolution();
+    if (opened) return {};
+    return fail(Errc::refused,
+                "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
+  };
+  auto bound = bind_to(**gpu, Precision::fp32, options_.launching, open, [&] { return issue(memory); });
+  if (!bound) convolution_.reset();
   return bound;
 }
 
-Result<> CudnnWinograd::ready(const Memory& memory) {
-  auto executor = cuda::Executor::open(*device_, Precision::fp32, options_.launching);
-  if (!executor) return Unexpected(executor.error());
-  executor_ = std::move(*executor);
-  if (auto opened = open_convolution(); !opened)
-    return fail(Errc::refused,
-                "the profile chose cuDNN's Winograd, which this machine cannot use: " + opened.error().what);
-  if (auto allocated = allocate_ports(); !allocated) return allocated;
-  if (auto made = make_events(); !made) return made;
-  auto graph = device_->capture([&] { return issue(memory); });
-  if (!graph) return Unexpected(graph.error());
-  graph_ = std::move(*graph);
-  return {};
-}
-
 Result<> CudnnWinograd::open_convolution() {
-  const int channels = static_cast<int>(input_.shape[1]), side = static_cast<int>(input_.shape[2]);
+  const int channels = static_cast<int>(inputs_[0].shape[1]), side = static_cast<int>(inputs_[0].shape[2]);
   const auto stream = device_->stream(hal::EngineKind::compute);
-  auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, channels, side, stream)
-                                   : CudnnConvolution::open(channels, side, stream);
+  auto opened = CudnnConvolution::open(options_.functions, channels, side, stream);
   if (!opened) return Unexpected(opened.error());
   convolution_ = std::move(*opened);
   const auto needed = convolution_->workspace(method_.algorithm);
@@ -81,34 +69,11 @@ Result<> CudnnWinograd::open_convolution() {
                                  " when it was profiled: profile the task set again");
 }
 
-Result<> CudnnWinograd::allocate_ports() {
-  for (Port* port : {&input_, &output_}) {
-    auto buffer = device_->allocate(BufferKind::host, picture());
-    if (!buffer) return Unexpected(buffer.error());
-    buffers_.push_back(*buffer);
-    port->buffer = {reinterpret_cast<float*>(buffer->host), picture().count / sizeof(float)};
-  }
-  return {};
-}
-
-Result<> CudnnWinograd::make_events() {
-  if (!observer_.begin && !observer_.end) return {};
-  for (int i = 0; i < 3; ++i) {
-    hal::cuda::Event event = nullptr;
-    if (auto made = device_->checked(device_->driver().event_create(&event, hal::cuda::event_default),
-                                     "making a layer's event");
-        !made)
-      return made;
-    events_.push_back(event);
-  }
-  return {};
-}
-
 Result<> CudnnWinograd::issue(const Memory& memory) {
   std::byte* const x = memory.scratch;
   std::byte* const y = x + round_up(picture(), alignment).count;
   std::byte* const workspace = method_.workspace > 0 ? y + round_up(picture(), alignment).count : nullptr;
-  const auto floats = input_.buffer.size();
+  const auto floats = inputs_[0].buffer.size();
   executor_->begin();
   if (auto copied = executor_->copy(x, buffers_[0].device, floats); !copied) return copied;
   if (auto recorded = record(0); !recorded) return recorded;
@@ -119,43 +84,6 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   if (auto recorded = record(1); !recorded) return recorded;
   if (auto copied = executor_->copy(buffers_[1].device, y, floats); !copied) return copied;
   return record(2);
-}
-
-Result<> CudnnWinograd::record(std::size_t event) {
-  return events_.empty() ? Result<>() : executor_->record(events_[event]);
-}
-
-void CudnnWinograd::unbind() noexcept {
-  if (!device_) return;
-  graph_ = {};
-  convolution_.reset();
-  executor_.reset();
-  for (const auto event : events_) (void)device_->driver().event_destroy(event);
-  for (const auto& buffer : buffers_) (void)device_->free(buffer);
-  events_.clear();
-  buffers_.clear();
-  input_.buffer = output_.buffer = {};
-  device_ = nullptr;
-}
-
-// ---- running
-
-Status CudnnWinograd::run() noexcept {
-  if (auto done = device_->run(graph_); !done) return done;
-  return events_.empty() ? Status() : tell_layer(hal::now());
-}
-
-Status CudnnWinograd::tell_layer(Instant end) noexcept {
-  std::array<Instant, 2> at;
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    float milliseconds = 0;
-    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[i], events_.back())); !known)
-      return Unexpected(known.error());
-    at[i] = end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
-  }
-  if (observer_.begin) observer_.begin(observer_.self, 0, at[0]);
-  if (observer_.end) observer_.end(observer_.self, 0, at[1]);
-  return {};
 }
 
 } // namespace rtexec::tasks

@@ -2,13 +2,10 @@
 // one graph with the copies of its input and output. Everything but bind() works without a device.
 #pragma once
 
-#include "hal/cuda/cuda_device.hpp"
-#include "tasks/dnn/cuda/executor.hpp"
+#include "tasks/dnn/cuda/gpu_network.hpp"
 #include "tasks/dnn/graph/graph.hpp"
-#include "tasks/dnn/graph/network.hpp"
 #include "tasks/winograd/cudnn_convolution.hpp"
 
-#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +13,7 @@
 
 namespace rtexec::tasks {
 
-class CudnnWinograd final : public Network {
+class CudnnWinograd final : public GpuNetwork {
  public:
   struct Method {
     int algorithm = 0; // cudnnConvolutionFwdAlgo_t
@@ -34,44 +31,24 @@ class CudnnWinograd final : public Network {
   [[nodiscard]] std::span<const std::byte> constants() const override { return std::as_bytes(std::span(filters_)); }
   [[nodiscard]] Bytes scratch() const override;
   [[nodiscard]] std::vector<MemoryObject> objects() const override;
-  [[nodiscard]] std::span<const Port> inputs() const override { return {&input_, 1}; }
-  [[nodiscard]] std::span<const Port> outputs() const override { return {&output_, 1}; }
   [[nodiscard]] std::span<const std::string> layers() const override { return {&layer_, 1}; }
   [[nodiscard]] double flops() const override { return flops_; }
 
-  void observe(const LayerObserver& observer) override { observer_ = observer; }
   /// refused: cuDNN is not there, or takes the method no more.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
-  [[nodiscard]] Status run() noexcept override;
 
  private:
   /// As large as the result, which follows it in scratch; then the workspace
   [[nodiscard]] Bytes picture() const;
-  [[nodiscard]] Result<> ready(const Memory& memory);
   [[nodiscard]] Result<> open_convolution();
-  [[nodiscard]] Result<> allocate_ports();
-  [[nodiscard]] Result<> make_events();
   [[nodiscard]] Result<> issue(const Memory& memory);
-  [[nodiscard]] Result<> record(std::size_t event);
-  void unbind() noexcept;
-  [[nodiscard]] Status tell_layer(Instant end) noexcept;
 
   std::vector<float> filters_;
   double flops_;
   Method method_;
   Options options_;
-  Port input_, output_;
   std::string layer_;
-  LayerObserver observer_;
-
-  // Of the device it is bound to.
-  hal::CudaDevice* device_ = nullptr;
-  std::unique_ptr<cuda::Executor> executor_;
-  std::unique_ptr<CudnnConvolution> convolution_;
-  std::vector<Buffer> buffers_; // of input and output
-  /// The layer's begin and end, the end of all; none where nobody observes
-  std::vector<hal::cuda::Event> events_;
-  GpuGraph graph_;
+  std::unique_ptr<CudnnConvolution> convolution_; // once bound
 };
 
 } // namespace rtexec::tasks

@@ -118,8 +118,7 @@ Result<std::vector<std::string>> WinogradWorkload::tune(Device& device, const Tu
   if (auto entered = gpu->enter(); !entered) return Unexpected(entered.error());
   const auto stream = gpu->stream(hal::EngineKind::compute);
   const int width = static_cast<int>(channels), height = static_cast<int>(resolution_);
-  const auto opened = options_.functions ? CudnnConvolution::open(*options_.functions, width, height, stream)
-                                         : CudnnConvolution::open(width, height, stream);
+  const auto opened = CudnnConvolution::open(options_.functions, width, height, stream);
   std::vector lines{opened ? choose(**opened) : own_convolution(opened.error().what)};
   if (const auto used = use(lines); !used) return Unexpected(used.error());
   if (progress) (void)progress(1, 1);

@@ -61,9 +61,7 @@ void check_choice(const ConvChoice& choice, ConvArguments conv, ConvCheck check)
   check.per_product = error_of(choice.variant->math);
   check.partials = planned.partial;
   check.counters = planned.counters;
-  check_conv({planned.kernel, planned.grid_x, planned.grid_y, planned.grid_z, planned.threads, planned.shared,
-              planned.cluster_z},
-             conv, check);
+  check_conv(planned.kernel, conv, check);
 }
 
 class CudaConvTile : public ::testing::TestWithParam<ConvVariant> {};

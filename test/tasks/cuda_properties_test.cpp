@@ -256,7 +256,7 @@ TEST(CudaGrids, HaveNoMoreBlocksThanADeviceTakes) {
     auto choices = cuda::conv_candidates(Precision::fp32, 90, 132, conv);
     if (const auto standard = cuda::default_conv(Precision::fp32, conv); standard.variant) choices.push_back(standard);
     for (const auto& choice : choices) {
-      const auto launch = cuda::plan_conv(choice, conv);
+      const auto launch = cuda::plan_conv(choice, conv).kernel;
       EXPECT_TRUE(fits(launch.grid_y, launch.grid_z)) << cuda::to_string(choice);
     }
     for (const auto& variant : cuda::conv_variants()) {

@@ -1,11 +1,9 @@
 #include "tasks/dnn/cuda/conv_method.hpp"
 
+#include "config/text.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 
 #include <array>
-#include <charconv>
-#include <cstdint>
-#include <cstdio>
 #include <vector>
 
 namespace rtexec::tasks::cuda {
@@ -19,43 +17,21 @@ const void* with_alignment_of(const Place& place) {
   return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: looked at for its alignment only
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    if (end > 0) words.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return words;
-}
-
-template <class T> bool parse_number(std::string_view word, T& value) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
-}
-
 std::string text(int value) { return std::to_string(value); }
 std::string pair(int a, int b) { return text(a) + "x" + text(b); }
 
-Result<ConvMethod> parse_own(std::string_view text) {
-  const auto choice = parse_conv_choice(text);
-  if (!choice) return Unexpected(choice.error());
-  ConvMethod method;
-  method.kind = ConvMethod::Kind::own;
-  method.own = *choice;
-  return method;
-}
-
 bool parse_workspace(const std::vector<std::string_view>& words, std::size_t at, ConvMethod& method) {
-  return words.size() == at + 2 && words[at] == "workspace" && parse_number(words[at + 1], method.workspace) &&
-         method.workspace <= most_workspace;
+  if (words.size() != at + 2 || words[at] != "workspace") return false;
+  const auto bytes = config::number<std::size_t>(words[at + 1]);
+  method.workspace = bytes.value_or(0);
+  return bytes && *bytes <= most_workspace;
 }
 
 bool parse_cudnn(const std::vector<std::string_view>& words, ConvMethod& method) {
   method.kind = ConvMethod::Kind::cudnn;
   method.fused = words.size() > 2 && words[2] == "fused";
-  return words.size() > 2 && parse_number(words[1], method.algorithm) && method.algorithm >= 0 &&
-         method.algorithm < 8 && parse_workspace(words, method.fused ? 3 : 2, method);
+  method.algorithm = words.size() > 2 ? config::number<int>(words[1]).value_or(-1) : -1;
+  return method.algorithm >= 0 && method.algorithm < 8 && parse_workspace(words, method.fused ? 3 : 2, method);
 }
 
 } // namespace
@@ -100,15 +76,20 @@ std::string to_text(const ConvMethod& method) {
 }
 
 Result<ConvMethod> parse_conv_method(std::string_view line) {
-  if (line.starts_with("own ")) return parse_own(line.substr(4));
-  const auto words = words_of(line);
+  if (line.starts_with("own ")) {
+    const auto choice = parse_conv_choice(line.substr(4));
+    if (!choice) return Unexpected(choice.error());
+    return ConvMethod{ConvMethod::Kind::own, *choice};
+  }
+  const auto words = config::parts(line, ' ');
+  const auto name = words.empty() ? std::string_view() : words[0];
   ConvMethod method;
-  bool known = false;
-  if (!words.empty() && words[0] == "simple") known = words.size() == 1;
-  else if (!words.empty() && words[0] == "cudnn") known = parse_cudnn(words, method);
-  else if (!words.empty() && words[0] == "cublas") known = parse_workspace(words, 1, method);
-  if (!words.empty() && words[0] == "cublas") method.kind = ConvMethod::Kind::cublas;
-  if (known) return method;
+  if (name == "simple" && words.size() == 1) return method;
+  if (name == "cudnn" && parse_cudnn(words, method)) return method;
+  if (name == "cublas" && parse_workspace(words, 1, method)) {
+    method.kind = ConvMethod::Kind::cublas;
+    return method;
+  }
   return fail(Errc::bad_input,
               "'" + std::string(line) + "' names no way to compute a convolution that this version knows");
 }
@@ -118,11 +99,7 @@ ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   constexpr int few_pixels = 8; // one warp for each output uses more of the device than a tile
   if (is_depthwise(arguments) || arguments.batch * arguments.out_height * arguments.out_width <= few_pixels) return {};
   const auto choice = default_conv(precision, arguments);
-  if (!choice.variant) return {};
-  ConvMethod method;
-  method.kind = ConvMethod::Kind::own;
-  method.own = choice;
-  return method;
+  return choice.variant ? ConvMethod{ConvMethod::Kind::own, choice} : ConvMethod{};
 }
 
 bool computes(const ConvMethod& method, Precision precision, const ConvCall& call) {

@@ -147,14 +147,14 @@ int most_splits(const ConvVariant& variant, const ConvArguments& conv) {
 ConvLaunch plan_conv(const ConvChoice& choice, const ConvArguments& conv) {
   const ConvVariant& variant = *choice.variant;
   ConvLaunch launch;
-  launch.kernel = variant.kernel;
-  launch.grid_x = static_cast<unsigned>(up(pixels(conv), variant.rows));
-  launch.grid_y = static_cast<unsigned>(up(conv.out_channels, variant.columns));
-  launch.grid_z = static_cast<unsigned>(conv.groups * choice.splits);
-  launch.threads = static_cast<unsigned>(variant.threads);
-  launch.shared = static_cast<unsigned>(variant.shared);
+  launch.kernel = {variant.kernel,
+                   static_cast<unsigned>(up(pixels(conv), variant.rows)),
+                   static_cast<unsigned>(up(conv.out_channels, variant.columns)),
+                   static_cast<unsigned>(conv.groups * choice.splits),
+                   static_cast<unsigned>(variant.threads),
+                   static_cast<unsigned>(variant.shared)};
   if (choice.in_cluster) {
-    launch.cluster_z = static_cast<unsigned>(choice.splits);
+    launch.kernel.cluster_z = static_cast<unsigned>(choice.splits);
   } else if (choice.splits > 1) {
     launch.counters = static_cast<std::size_t>(tiles(variant, conv));
     launch.partial = launch.counters * static_cast<std::size_t>(choice.splits * variant.rows * variant.columns);

@@ -58,11 +58,7 @@ inline constexpr int most_in_cluster = 8;
 [[nodiscard]] Result<ConvChoice> parse_conv_choice(std::string_view text);
 
 struct ConvLaunch {
-  const char* kernel = nullptr;
-  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
-  unsigned threads = 1;
-  unsigned shared = 0;
-  unsigned cluster_z = 1;   // blocks of a cluster, along z
+  Launch kernel;
   std::size_t partial = 0;  // floats
   std::size_t counters = 0; // words, zero before the launch
 };

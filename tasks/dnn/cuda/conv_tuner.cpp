@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <optional>
 
 namespace rtexec::tasks::cuda {
 namespace {
@@ -40,7 +39,6 @@ class Allocation {
     if (buffer_.device) (void)device_.free(buffer_);
   }
   [[nodiscard]] std::byte* address() const { return buffer_.device; }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(buffer_.size.count); }
 
  private:
   Allocation(hal::CudaDevice& device, const Buffer& buffer) : device_(device), buffer_(buffer) {}
@@ -49,17 +47,17 @@ class Allocation {
 };
 
 /// What every measurement shares.
-struct Memories {
+struct Workplace {
   Allocation constants, scratch;
+  std::size_t workspace; // of scratch, at most
 };
 
 enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, counters_part, part_count };
 
 std::size_t pixels_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
-  const auto rows = static_cast<std::size_t>(a.batch) *
-                    static_cast<std::size_t>(part == x_part ? a.height * a.width : a.out_height * a.out_width);
-  return rows;
+  return static_cast<std::size_t>(a.batch) *
+         static_cast<std::size_t>(part == x_part ? a.height * a.width : a.out_height * a.out_width);
 }
 int stride_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
@@ -83,12 +81,8 @@ double median(std::vector<double> values) {
 
 class Tuner {
  public:
-  Tuner(Executor& executor, const Program& program, Memories memories, std::size_t workspace)
-      : executor_(executor),
-        device_(executor.device()),
-        program_(program),
-        memories_(std::move(memories)),
-        workspace_(workspace) {}
+  Tuner(Executor& executor, const Program& program, Workplace place)
+      : executor_(executor), device_(executor.device()), program_(program), place_(std::move(place)) {}
   ~Tuner() {
     for (const auto event : events_)
       if (event) (void)device_.driver().event_destroy(event);
@@ -103,7 +97,7 @@ class Tuner {
           !made)
         return made;
     if (program_.constants.empty()) return {};
-    return copied(memories_.constants.address(), program_.constants.data(), program_.constants.size());
+    return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
   Result<ConvMethod> fastest(const ConvCall& original, const ConvMethod& standard) {
@@ -147,9 +141,7 @@ class Tuner {
     return call;
   }
 
-  [[nodiscard]] Addresses addresses() const {
-    return {memories_.constants.address(), memories_.scratch.address(), offsets_};
-  }
+  [[nodiscard]] Addresses addresses() const { return {place_.constants.address(), place_.scratch.address(), offsets_}; }
 
   Result<> fill(const ConvCall& call) {
     std::size_t at = 0;
@@ -159,14 +151,14 @@ class Tuner {
     };
     for (const auto part : {x_part, residual_part, y_part}) place(part, bytes_of(call, part, program_.storage));
     place(counters_part, counter_bytes);
-    place(workspace_part, workspace_);
+    place(workspace_part, place_.workspace);
     for (const auto part : {x_part, residual_part}) {
       const auto values = noise(bytes_of(call, part, program_.storage), part);
-      if (auto done = copied(memories_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
+      if (auto done = copied(place_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
         return done;
     }
     const std::vector<std::byte> zeros(counter_bytes);
-    return copied(memories_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
+    return copied(place_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
   }
 
   /// Between -1 and 1.
@@ -196,7 +188,7 @@ class Tuner {
   /// as well.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
-    auto* y = memories_.scratch.address() + offsets_[y_part];
+    auto* y = place_.scratch.address() + offsets_[y_part];
     std::vector<std::byte> image(bytes, untouched);
     if (auto done = copied(y, image.data(), bytes); !done) return Unexpected(done.error());
     if (auto done = issue(call, method); !done) return Unexpected(done.error());
@@ -257,11 +249,12 @@ class Tuner {
          conv_candidates(program_.precision, device_.architecture(), device_.multiprocessors(), arguments)) {
       ConvMethod method{ConvMethod::Kind::own, own, 0, false, 0};
       const auto needs = needs_of(call, method);
-      if (needs.workspace <= workspace_ && needs.counters * sizeof(unsigned) <= counter_bytes) result.push_back(method);
+      if (needs.workspace <= place_.workspace && needs.counters * sizeof(unsigned) <= counter_bytes)
+        result.push_back(method);
     }
     if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
     if (executor_.cudnn()) add_cudnn(call, arguments, result);
-    if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= workspace_)
+    if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= place_.workspace)
       result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});
     return result;
   }
@@ -269,7 +262,7 @@ class Tuner {
   void add_cudnn(const ConvCall& call, const ConvArguments& arguments, std::vector<ConvMethod>& result) const {
     for (int algorithm = 0; algorithm < CudnnFunctions::algorithms; ++algorithm) {
       const auto bytes = executor_.cudnn()->workspace(arguments, program_.precision, algorithm);
-      if (!bytes || *bytes > workspace_) continue;
+      if (!bytes || *bytes > place_.workspace) continue;
       result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, false, *bytes});
       const bool relu = call.arguments.activation.kind == ActivationArguments::relu;
       if (can_fuse(call) && (relu || algorithm == CudnnFunctions::implicit_precomputed_gemm))
@@ -326,8 +319,7 @@ class Tuner {
   Executor& executor_;
   hal::CudaDevice& device_;
   const Program& program_;
-  Memories memories_;
-  std::size_t workspace_;
+  Workplace place_;
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};
 };
@@ -344,16 +336,12 @@ std::size_t operand_bytes(const Program& program) {
   return most + counter_bytes + 256;
 }
 
-struct Workplace {
-  Memories memories;
-  std::size_t workspace;
-};
 Result<Workplace> make_workplace(hal::CudaDevice& device, const Program& program) {
   auto constants = Allocation::make(device, program.constants.size());
   if (!constants) return Unexpected(constants.error());
   for (std::size_t workspace = most_workspace;; workspace /= 2) {
     auto scratch = Allocation::make(device, operand_bytes(program) + workspace);
-    if (scratch) return Workplace{{std::move(*constants), std::move(*scratch)}, workspace};
+    if (scratch) return Workplace{std::move(*constants), std::move(*scratch), workspace};
     if (scratch.error().code != Errc::out_of_memory || workspace <= workspace_worth_having)
       return Unexpected(scratch.error());
   }
@@ -389,7 +377,7 @@ Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Progr
   }
   auto workplace = make_workplace(device, program);
   if (!workplace) return Unexpected(workplace.error());
-  Tuner tuner(**executor, program, std::move(workplace->memories), workplace->workspace);
+  Tuner tuner(**executor, program, std::move(*workplace));
   if (auto prepared = tuner.prepare(); !prepared) return Unexpected(prepared.error());
 
   TunedConvolutions tuned{{methods.begin(), methods.end()}, {}, std::move(notes)};

@@ -1,6 +1,5 @@
 #include "tasks/dnn/cuda/cuda_network.hpp"
 
-#include "hal/thread.hpp"
 #include "tasks/dnn/cuda/conv_tuner.hpp"
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
 #include "tasks/dnn/cuda/lowering.hpp"
@@ -14,8 +13,6 @@ namespace rtexec::tasks {
 using namespace cuda;
 
 namespace {
-
-namespace api = hal::cuda;
 
 constexpr std::string_view separator = " = ";
 constexpr std::string_view note = "# "; // begins a line that says something and chooses nothing
@@ -42,8 +39,6 @@ CudaNetwork::CudaNetwork(Program program, const Options& options) : program_(std
   for (const auto& input : program_.inputs) inputs_.push_back({input.name, input.shape, {}});
   for (const auto& output : program_.outputs) outputs_.push_back({output.name, output.shape, {}});
 }
-
-CudaNetwork::~CudaNetwork() { unbind(); }
 
 std::vector<MemoryObject> CudaNetwork::objects() const {
   auto objects = program_.constant_objects;
@@ -116,21 +111,10 @@ Result<> CudaNetwork::bind(Device& device, const Memory& memory) {
   unbind();
   const auto found = gpu(device);
   if (!found) return Unexpected(found.error());
-  auto executor = Executor::open(**found, program_.precision, options_.launching);
-  if (!executor) return Unexpected(executor.error());
-  device_ = *found;
-  executor_ = std::move(*executor);
   const Addresses addresses{memory.constant, memory.scratch, plan_.offsets};
-  Result<> bound = open_libraries();
-  if (bound) bound = allocate_ports();
-  if (bound) bound = make_events();
-  if (bound) {
-    auto graph = device_->capture([&] { return issue_all(addresses); });
-    if (graph) graph_ = std::move(*graph);
-    else bound = Unexpected(graph.error());
-  }
-  if (!bound) unbind();
-  return bound;
+  return bind_to(
+      **found, program_.precision, options_.launching, [&] { return open_libraries(); },
+      [&] { return issue_all(addresses); });
 }
 
 Result<> CudaNetwork::open_libraries() {
@@ -142,31 +126,6 @@ Result<> CudaNetwork::open_libraries() {
       return fail(Errc::refused,
                   "the profile chose a library for a layer of this network that this machine cannot use: " +
                       opened.error().what);
-  }
-  return {};
-}
-
-Result<> CudaNetwork::allocate_ports() {
-  for (auto* ports : {&inputs_, &outputs_})
-    for (auto& port : *ports) {
-      const auto count = static_cast<std::size_t>(element_count(port.shape));
-      auto buffer = device_->allocate(BufferKind::host, Bytes{count * sizeof(float)});
-      if (!buffer) return Unexpected(buffer.error());
-      buffers_.push_back(*buffer);
-      port.buffer = {reinterpret_cast<float*>(buffer->host), count};
-    }
-  return {};
-}
-
-Result<> CudaNetwork::make_events() {
-  if (!observer_.begin && !observer_.end) return {};
-  for (std::size_t i = 0; i < program_.layers.size() + 2; ++i) {
-    api::Event event = nullptr;
-    if (auto made =
-            device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event");
-        !made)
-      return made;
-    events_.push_back(event);
   }
   return {};
 }
@@ -215,49 +174,6 @@ Result<> CudaNetwork::issue_calls(const Addresses& addresses) {
                  : fail(issued.error().code, "layer '" + program_.layers[call.layer] + "': " + issued.error().what);
   }
   return next <= program_.layers.size() ? record(next) : Result<>();
-}
-
-Result<> CudaNetwork::record(std::size_t event) {
-  return events_.empty() ? Result<>() : executor_->record(events_[event]);
-}
-
-void CudaNetwork::unbind() noexcept {
-  if (!device_) return;
-  graph_ = {};
-  executor_.reset();
-  for (const auto event : events_) (void)device_->driver().event_destroy(event);
-  for (const auto& buffer : buffers_) (void)device_->free(buffer);
-  events_.clear();
-  buffers_.clear();
-  for (auto* ports : {&inputs_, &outputs_})
-    for (auto& port : *ports) port.buffer = {};
-  device_ = nullptr;
-}
-
-// ---- running
-
-Status CudaNetwork::run() noexcept {
-  if (auto done = device_->run(graph_); !done) return done;
-  return events_.empty() ? Status() : tell_layers(hal::now());
-}
-
-Status CudaNetwork::tell_layers(Instant end) noexcept {
-  const auto at = [&](std::size_t event) -> Expected<Instant, Errc> {
-    float milliseconds = 0;
-    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back()));
-        !known)
-      return Unexpected(known.error());
-    return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
-  };
-  auto begin = at(0);
-  for (std::size_t layer = 0; layer < program_.layers.size(); ++layer) {
-    const auto after = at(layer + 1);
-    if (!begin || !after) return Unexpected(begin ? after.error() : begin.error());
-    if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(layer), *begin);
-    if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(layer), *after);
-    begin = after;
-  }
-  return {};
 }
 
 } // namespace rtexec::tasks

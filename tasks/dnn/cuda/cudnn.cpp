@@ -90,7 +90,7 @@ class Cudnn::Description {
         type_(precision == Precision::fp16 ? CudnnFunctions::data_half : CudnnFunctions::data_float) {
     describe(x, conv.batch, conv.channels * conv.groups, conv.height, conv.width, conv.x_stride);
     describe(y, conv.batch, conv.out_channels * conv.groups, conv.out_height, conv.out_width, conv.y_stride);
-    try_to(call.create_filter(&weights.handle));
+    try_to([&] { return call.create_filter(&weights.handle); });
     try_to([&] {
       return call.set_filter(weights.handle, type_, CudnnFunctions::channels_last, conv.out_channels * conv.groups,
                              conv.channels, conv.kernel_h, conv.kernel_w);
@@ -121,10 +121,7 @@ class Cudnn::Description {
   Status status = success;
 
  private:
-  void try_to(Status outcome) {
-    if (status == success) status = outcome;
-  }
-  template <class F> auto try_to(F step) -> decltype(step(), void()) {
+  template <class F> void try_to(F step) {
     if (status == success) status = step();
   }
 

@@ -1,6 +1,7 @@
 #include "tasks/dnn/cuda/executor.hpp"
 
 #include "tasks/dnn/cuda/kernels/simple_kernels.hpp"
+#include "tasks/dnn/cuda/strides.hpp"
 
 #include <algorithm>
 #include <array>
@@ -111,10 +112,7 @@ Result<> Executor::launch(api::Function function, const Launch& launch, void* ar
 // ---- copies and events
 
 Result<> Executor::copy(std::byte* to, const std::byte* from, std::size_t floats) {
-  View all;
-  all.rank = 1;
-  all.shape[0] = static_cast<int>(floats);
-  all.stride[0] = 1;
+  const View all = kernel_view({static_cast<std::int64_t>(floats)}, {1});
   const CopyArguments arguments{.x = from, .y = to, .x_view = all, .y_view = all, .activation = {}};
   return issue(kernel_call<CopyArguments>(launch_of(arguments, Storage::f32, Storage::f32), arguments, {}), {});
 }
@@ -151,8 +149,7 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const P
   Launch launch;
   if (method.kind == ConvMethod::Kind::own) {
     if (auto able = device_computes(method.own); !able) return able;
-    const auto plan = plan_conv(method.own, aligned_arguments(call));
-    launch = {plan.kernel, plan.grid_x, plan.grid_y, plan.grid_z, plan.threads, plan.shared, plan.cluster_z};
+    launch = plan_conv(method.own, aligned_arguments(call)).kernel;
   } else {
     launch = launch_of(aligned_arguments(call), precision_ == Precision::fp16 ? Storage::f16 : Storage::f32);
   }
@@ -213,15 +210,7 @@ Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses)
       return done;
   }
   if (!add) return {};
-  const auto view = [&](int stride) {
-    View result;
-    result.rank = 2;
-    result.shape[0] = static_cast<int>(pixels);
-    result.shape[1] = channels;
-    result.stride[0] = stride;
-    result.stride[1] = 1;
-    return result;
-  };
+  const auto view = [&](int stride) { return kernel_view({pixels, channels}, {stride, 1}); };
   BinaryArguments b;
   b.a_view = b.y_view = view(a.y_stride);
   b.b_view = view(a.residual_stride);

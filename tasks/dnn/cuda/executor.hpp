@@ -10,12 +10,8 @@
 #include "tasks/dnn/cuda/resources.hpp"
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace rtexec::tasks::cuda {
 

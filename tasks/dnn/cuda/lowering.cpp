@@ -10,7 +10,6 @@
 #include <cmath>
 #include <bit>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace rtexec::tasks::cuda {
@@ -52,6 +51,28 @@ template <class T> std::vector<T> without(const std::vector<T>& values, const Mi
 template <class T> std::vector<T> within(const std::vector<T>& values, const Middle& middle) {
   return {values.begin() + static_cast<std::ptrdiff_t>(middle.first),
           values.begin() + static_cast<std::ptrdiff_t>(middle.last)};
+}
+
+template <class Arguments> void set_window(Arguments& arguments, const Window& window) {
+  arguments.kernel_h = narrow(window.kernel_h);
+  arguments.kernel_w = narrow(window.kernel_w);
+  arguments.stride_h = narrow(window.stride_h);
+  arguments.stride_w = narrow(window.stride_w);
+  arguments.pad_top = narrow(window.pad_top);
+  arguments.pad_left = narrow(window.pad_left);
+  arguments.dilation_h = narrow(window.dilation_h);
+  arguments.dilation_w = narrow(window.dilation_w);
+}
+
+/// Of arguments that lead from pixels to pixels.
+template <class Arguments> void set_images(Arguments& arguments, const Image& x, const Shape& out) {
+  arguments.batch = narrow(x.batch);
+  arguments.height = narrow(x.height);
+  arguments.width = narrow(x.width);
+  arguments.channels = narrow(x.channels);
+  arguments.x_stride = narrow(x.pixel);
+  arguments.out_height = narrow(out[2]);
+  arguments.out_width = narrow(out[3]);
 }
 
 class Lowering {
@@ -136,20 +157,34 @@ class Lowering {
     Image image;
   };
 
+  [[nodiscard]] std::optional<Image> image_of(const Value& value) const {
+    return cuda::image_of(value.shape, value.strides, tensors_.unit());
+  }
+  /// With its channels last, each pixel beginning at a multiple of 16 bytes.
+  [[nodiscard]] Strides whole_pixels(const Shape& shape) const {
+    return channels_last(shape, round_up(shape[1], tensors_.unit()));
+  }
   [[nodiscard]] bool aligned(const Value& value) const { return value.place.offset % 16 == 0; }
+
+  /// A destination, or another one in its place that has its channels last.
+  Pixels as_pixels(Value y) {
+    auto image = image_of(y);
+    if (!image) {
+      y = tensors_.allocate(y.shape, whole_pixels(y.shape), storage());
+      image = image_of(y);
+    }
+    return {std::move(y), *image};
+  }
 
   /// `id` with its channels last; a copy, made once, where it lies otherwise. `whole`: pixels begin at multiples of 16
   /// bytes.
   Pixels pixels(TensorId id, bool whole = false) {
     const auto& value = tensors_.value(id);
-    const auto fits = [&](const Value& at, const std::optional<Image>& image) {
-      return image && (!whole || (aligned(at) && image->pixel % tensors_.unit() == 0));
-    };
-    if (const auto image = image_of(value.shape, value.strides, tensors_.unit()); fits(value, image))
-      return {value, *image};
+    const auto image = image_of(value);
+    if (image && (!whole || (aligned(value) && image->pixel % tensors_.unit() == 0))) return {value, *image};
     const auto [found, missing] = images_.try_emplace(id);
-    if (missing) found->second = copied(value, channels_last(value.shape, round_up(value.shape[1], tensors_.unit())));
-    return {found->second, *image_of(found->second.shape, found->second.strides, tensors_.unit())};
+    if (missing) found->second = copied(value, whole_pixels(value.shape));
+    return {found->second, *image_of(found->second)};
   }
 
   /// As pixels(whole), and zeros in what a pixel has beyond its channels, up to a multiple of 16 bytes.
@@ -163,7 +198,7 @@ class Lowering {
     }
     const auto [found, missing] = padded_.try_emplace(id);
     if (missing) found->second = pad_channels(plain, wanted);
-    return {found->second, *image_of(found->second.shape, found->second.strides, tensors_.unit())};
+    return {found->second, *image_of(found->second)};
   }
 
   Value pad_channels(const Pixels& x, std::int64_t channels) {
@@ -174,12 +209,15 @@ class Lowering {
     return y;
   }
 
+  static bool lies_dense(const Value& value) {
+    const auto count = element_count(value.shape);
+    return count == 1 || reshape(value.shape, value.strides, {count}) == Strides{1};
+  }
+
   Value row_major(TensorId id) {
     const auto& value = tensors_.value(id);
     const auto dense = dense_strides(value.shape);
-    if (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} ||
-        element_count(value.shape) == 1)
-      return under(value, value.shape, dense);
+    if (lies_dense(value)) return under(value, value.shape, dense);
     const auto [found, missing] = dense_.try_emplace(id);
     if (missing) found->second = copied(value, dense);
     return found->second;
@@ -219,10 +257,7 @@ class Lowering {
   void give_out(TensorId id) {
     const auto& tensor = graph_.tensors[id];
     auto value = tensors_.value(id);
-    const bool dense = value.storage == Storage::f32 &&
-                       (reshape(value.shape, value.strides, {element_count(value.shape)}) == Strides{1} ||
-                        element_count(value.shape) == 1);
-    if (!dense) {
+    if (value.storage != Storage::f32 || !lies_dense(value)) {
       const auto staged = tensors_.allocate(tensor.shape, dense_strides(tensor.shape), Storage::f32);
       copy(value, staged);
       value = staged;
@@ -238,9 +273,9 @@ class Lowering {
 
   void lower(const Node& node, const Activation& activation) {
     const auto& x = tensors_.value(node.inputs[0]);
-    const auto image = image_of(x.shape, x.strides, tensors_.unit());
+    const auto image = image_of(x);
     const auto y = tensors_.destination(node_number_, {node.inputs.data(), 1});
-    const auto y_image = image_of(y.shape, y.strides, tensors_.unit());
+    const auto y_image = image_of(y);
     if (image && y_image) scale_shift(x, *image, {}, {}, y, *y_image, activation);
     else copy(x, y, activation);
     finish(node, y);
@@ -262,43 +297,26 @@ class Lowering {
     const auto x = pixels(node.inputs[0]);
     const auto& scale = constant_of(node.inputs[1], "the scale");
     const auto& shift = constant_of(node.inputs[2], "the shift");
-    auto y = tensors_.destination(node_number_, {node.inputs.data(), 1});
-    auto to = image_of(y.shape, y.strides, tensors_.unit());
-    if (!to) {
-      y = tensors_.allocate(y.shape, channels_last(y.shape, round_up(y.shape[1], tensors_.unit())), storage());
-      to = image_of(y.shape, y.strides, tensors_.unit());
-    }
-    scale_shift(x.value, x.image, tensors_.constant(scale), tensors_.constant(shift), y, *to, node.activation);
-    finish(node, y);
+    const auto y = as_pixels(tensors_.destination(node_number_, {node.inputs.data(), 1}));
+    scale_shift(x.value, x.image, tensors_.constant(scale), tensors_.constant(shift), y.value, y.image,
+                node.activation);
+    finish(node, y.value);
   }
 
   void lower(const Node& node, const Conv& conv) {
     const auto& weights = graph_.tensors[node.inputs[1]];
     (void)constant_of(node.inputs[1], "the weights");
-    const auto& window = conv.window;
     const auto out = shape(node.output);
     const bool pad = conv.groups == 1 && out[0] * out[2] * out[3] > few_pixels;
     const bool depthwise = conv.groups > 1 && weights.shape[1] == 1;
     const auto x = pad ? padded_pixels(node.inputs[0])
                        : pixels(node.inputs[0], !depthwise && out[0] * out[2] * out[3] > few_pixels);
     ConvArguments a;
-    a.batch = narrow(x.image.batch);
-    a.height = narrow(x.image.height);
-    a.width = narrow(x.image.width);
-    a.out_height = narrow(out[2]);
-    a.out_width = narrow(out[3]);
-    a.kernel_h = narrow(window.kernel_h);
-    a.kernel_w = narrow(window.kernel_w);
-    a.stride_h = narrow(window.stride_h);
-    a.stride_w = narrow(window.stride_w);
-    a.pad_top = narrow(window.pad_top);
-    a.pad_left = narrow(window.pad_left);
-    a.dilation_h = narrow(window.dilation_h);
-    a.dilation_w = narrow(window.dilation_w);
+    set_images(a, x.image, out);
+    set_window(a, conv.window);
     a.groups = narrow(conv.groups);
     a.channels = narrow(x.image.channels / conv.groups);
     a.out_channels = narrow(out[1] / conv.groups);
-    a.x_stride = narrow(x.image.pixel);
     const auto packed = packed_weights(weights, a.channels);
     std::vector<float> bias;
     if (node.inputs.size() > 2) bias = constant_of(node.inputs[2], "the bias");
@@ -339,7 +357,7 @@ class Lowering {
     }
     const auto y = tensors_.destination(node.output);
     call.y = y.place;
-    arguments.y_stride = narrow(image_of(y.shape, y.strides, tensors_.unit())->pixel);
+    arguments.y_stride = narrow(image_of(y)->pixel);
     arguments.activation = activation_of(node.activation);
     call.arguments = arguments;
     emit(std::move(call));
@@ -350,8 +368,7 @@ class Lowering {
 
   void lower(const Node& node, const Gemm& gemm) {
     const auto& a = tensors_.value(node.inputs[0]);
-    const bool is_conv =
-        graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && image_of(a.shape, a.strides, tensors_.unit());
+    const bool is_conv = graph_.tensors[node.inputs[1]].constant() && !gemm.transpose_a && image_of(a);
     const auto bias = is_conv ? row_bias(node, gemm) : std::nullopt;
     if (bias) matrix_conv(node, gemm, *bias);
     else generic_gemm(node, gemm);
@@ -424,26 +441,12 @@ class Lowering {
   void lower(const Node& node, const Pool& pool) {
     const auto x = pixels(node.inputs[0]);
     const auto y = tensors_.destination(node.output);
-    const auto& w = pool.window;
     PoolArguments p;
-    p.batch = narrow(x.image.batch);
-    p.height = narrow(x.image.height);
-    p.width = narrow(x.image.width);
-    p.channels = narrow(x.image.channels);
-    p.out_height = narrow(y.shape[2]);
-    p.out_width = narrow(y.shape[3]);
-    p.kernel_h = narrow(w.kernel_h);
-    p.kernel_w = narrow(w.kernel_w);
-    p.stride_h = narrow(w.stride_h);
-    p.stride_w = narrow(w.stride_w);
-    p.pad_top = narrow(w.pad_top);
-    p.pad_left = narrow(w.pad_left);
-    p.pad_bottom = narrow(w.pad_bottom);
-    p.pad_right = narrow(w.pad_right);
-    p.dilation_h = narrow(w.dilation_h);
-    p.dilation_w = narrow(w.dilation_w);
-    p.x_stride = narrow(x.image.pixel);
-    p.y_stride = narrow(image_of(y.shape, y.strides, tensors_.unit())->pixel);
+    set_images(p, x.image, y.shape);
+    set_window(p, pool.window);
+    p.pad_bottom = narrow(pool.window.pad_bottom);
+    p.pad_right = narrow(pool.window.pad_right);
+    p.y_stride = narrow(image_of(y)->pixel);
     p.average = pool.kind == Pool::Kind::average;
     p.count_padding = pool.count_padding;
     emit<PoolArguments>(p, {{&PoolArguments::x, x.value.place}, {&PoolArguments::y, y.place}});
@@ -454,14 +457,8 @@ class Lowering {
     const auto x = pixels(node.inputs[0]);
     const auto y = tensors_.destination(node.output);
     ResizeArguments r;
-    r.batch = narrow(x.image.batch);
-    r.height = narrow(x.image.height);
-    r.width = narrow(x.image.width);
-    r.channels = narrow(x.image.channels);
-    r.out_height = narrow(y.shape[2]);
-    r.out_width = narrow(y.shape[3]);
-    r.x_stride = narrow(x.image.pixel);
-    r.y_stride = narrow(image_of(y.shape, y.strides, tensors_.unit())->pixel);
+    set_images(r, x.image, y.shape);
+    r.y_stride = narrow(image_of(y)->pixel);
     using A = ResizeArguments;
     emit<A>(
         r,
@@ -477,23 +474,18 @@ class Lowering {
 
   void lower(const Node& node, const Lrn& lrn) {
     const auto x = pixels(node.inputs[0]);
-    auto y = tensors_.destination(node.output);
-    auto to = image_of(y.shape, y.strides, tensors_.unit());
-    if (!to) {
-      y = tensors_.allocate(y.shape, channels_last(y.shape, round_up(y.shape[1], tensors_.unit())), storage());
-      to = image_of(y.shape, y.strides, tensors_.unit());
-    }
+    const auto y = as_pixels(tensors_.destination(node.output));
     LrnArguments l;
     l.pixels = x.image.batch * x.image.height * x.image.width;
     l.channels = narrow(x.image.channels);
     l.x_stride = narrow(x.image.pixel);
-    l.y_stride = narrow(to->pixel);
+    l.y_stride = narrow(y.image.pixel);
     l.size = narrow(lrn.size);
     l.alpha = lrn.alpha;
     l.beta = lrn.beta;
     l.bias = lrn.bias;
-    emit<LrnArguments>(l, {{&LrnArguments::x, x.value.place}, {&LrnArguments::y, y.place}});
-    finish(node, y);
+    emit<LrnArguments>(l, {{&LrnArguments::x, x.value.place}, {&LrnArguments::y, y.value.place}});
+    finish(node, y.value);
   }
 
   // ---- reductions

@@ -18,6 +18,15 @@ bool mentions(const KernelImage& image, std::string_view name) {
   return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
 }
 
+template <class Library> Result<const Library*> opened(std::unique_ptr<Library>& library, api::Stream stream) {
+  if (!library) {
+    auto made = Library::open(stream);
+    if (!made) return Unexpected(made.error());
+    library = std::move(*made);
+  }
+  return library.get();
+}
+
 } // namespace
 
 Result<std::shared_ptr<Resources>> Resources::of(hal::CudaDevice& device, std::span<const KernelImage> images) {
@@ -82,22 +91,7 @@ Result<api::Function> Resources::find(const char* name) {
                   "): profile the task set again on this machine, or build with a compiler for its architecture");
 }
 
-Result<const Cudnn*> Resources::cudnn() {
-  if (!cudnn_) {
-    auto opened = Cudnn::open(device_.stream(hal::EngineKind::compute));
-    if (!opened) return Unexpected(opened.error());
-    cudnn_ = std::move(*opened);
-  }
-  return cudnn_.get();
-}
-
-Result<const Cublas*> Resources::cublas() {
-  if (!cublas_) {
-    auto opened = Cublas::open(device_.stream(hal::EngineKind::compute));
-    if (!opened) return Unexpected(opened.error());
-    cublas_ = std::move(*opened);
-  }
-  return cublas_.get();
-}
+Result<const Cudnn*> Resources::cudnn() { return opened(cudnn_, device_.stream(hal::EngineKind::compute)); }
+Result<const Cublas*> Resources::cublas() { return opened(cublas_, device_.stream(hal::EngineKind::compute)); }
 
 } // namespace rtexec::tasks::cuda

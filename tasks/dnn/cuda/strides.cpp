@@ -126,14 +126,6 @@ std::int64_t extent(const Shape& shape, const Strides& strides) {
   return last + 1;
 }
 
-Strides broadcast(const Shape& from, const Strides& strides, const Shape& to) {
-  Strides result(to.size(), 0);
-  const auto missing = to.size() - from.size();
-  for (std::size_t d = 0; d < from.size(); ++d)
-    if (from[d] != 1) result[missing + d] = strides[d];
-  return result;
-}
-
 View kernel_view(const Shape& shape, const Strides& strides) {
   View view;
   view.rank = std::max(static_cast<int>(shape.size()), 1);

@@ -42,9 +42,6 @@ struct Image {
 /// The smallest stretch of memory that holds the tensor, in elements.
 [[nodiscard]] std::int64_t extent(const Shape& shape, const Strides& strides);
 
-/// Strides of `from` broadcast to `to` as NumPy does.
-[[nodiscard]] Strides broadcast(const Shape& from, const Strides& strides, const Shape& to);
-
 [[nodiscard]] std::int64_t round_up(std::int64_t value, std::int64_t unit);
 
 /// For a kernel. At most max_dimensions of them, and a scalar has one of one element.

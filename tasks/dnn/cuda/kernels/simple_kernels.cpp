@@ -27,7 +27,7 @@ int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank 
 long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 0; }
 
 Launch blocks_for(const char* kernel, long long items) {
-  return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block), 0};
+  return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block)};
 }
 
 /// One thread for each chunk of the last dimension, or for each element where it has no whole chunks.
@@ -48,8 +48,8 @@ bool by_columns(const ReduceArguments& p) {
 
 Launch reduction(const char* rows, const char* columns, const ReduceArguments& p) {
   const auto kept = elements(p.kept), reduced = elements(p.reduced);
-  if (by_columns(p)) return {columns, count(up(kept, warp)), 1, 1, count(warp * std::min(reduced, 8LL)), 0};
-  return {rows, count(kept), 1, 1, count(warp * std::clamp(up(reduced, 2 * warp), 1LL, 8LL)), 0};
+  if (by_columns(p)) return {columns, count(up(kept, warp)), 1, 1, count(warp * std::min(reduced, 8LL))};
+  return {rows, count(kept), 1, 1, count(warp * std::clamp(up(reduced, 2 * warp), 1LL, 8LL))};
 }
 
 long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.batch) * p.out_height * p.out_width; }
@@ -118,19 +118,22 @@ long long y_stride(const Dimension& d) { return d.y_stride; }
 long long first_stride(const Dimension& d) { return d.stride[0]; }
 long long second_stride(const Dimension& d) { return d.stride[1]; }
 
-/// Both views in the order of x's strides.
-void simplify(View& x, View& y) {
+/// Simplifies both views; `more` says what else there is to know of each dimension.
+template <class More> Dimensions simplify(View& y, View& x, const More& more) {
   Dimensions dimensions;
-  for (int d = 0; d < x.rank; ++d) {
-    auto each = dimension(x, d);
-    each.stride[0] = y.stride[d];
+  for (int d = 0; d < y.rank; ++d) {
+    auto each = dimension(y, d);
+    each.stride[0] = x.stride[d];
+    more(each, d);
     dimensions.add(each);
   }
   dimensions.fastest_last();
   dimensions.merge();
-  put(x, dimensions, y_stride);
-  put(y, dimensions, first_stride);
+  put(y, dimensions, y_stride);
+  put(x, dimensions, first_stride);
+  return dimensions;
 }
+constexpr auto nothing_more = [](Dimension&, int) {};
 
 } // namespace
 
@@ -144,12 +147,8 @@ Launch launch_of(const PoolArguments& p, Storage storage) {
 }
 Launch launch_of(const GlobalAverageArguments& p, Storage storage) {
   const auto warps = std::clamp(up(up(p.pixels, p.splits), 8), 1LL, 16LL);
-  return {name(storage, "global_average_f", "global_average_h"),
-          count(up(p.channels, warp)),
-          count(p.splits),
-          count(p.batch),
-          count(warp * warps),
-          0};
+  return {name(storage, "global_average_f", "global_average_h"), count(up(p.channels, warp)), count(p.splits),
+          count(p.batch), count(warp * warps)};
 }
 Launch launch_of(const ScaleShiftArguments& p, Storage storage) {
   return chunks_for(name(storage, "scale_shift_f", "scale_shift_h"), p.pixels * p.channels, p.channels,
@@ -166,7 +165,7 @@ Launch launch_of(const CopyArguments& p, Storage from, Storage to) {
     const auto planes = all / p.y_view.shape[p.y_view.rank - 2] / last_extent(p.y_view);
     const auto* kernel =
         from == Storage::f32 ? name(to, "transpose_ff", "transpose_fh") : name(to, "transpose_hf", "transpose_hh");
-    return {kernel, count(planes * down * across), 1, 1, 256, 0};
+    return {kernel, count(planes * down * across), 1, 1, 256};
   }
   const auto* kernel = from == Storage::f32 ? name(to, "copy_ff", "copy_fh") : name(to, "copy_hf", "copy_hh");
   return chunks_for(kernel, all, last_extent(p.y_view), std::min(chunk_of(from), chunk_of(to)));
@@ -194,12 +193,8 @@ Launch launch_of(const LrnArguments& p, Storage storage) {
   return blocks_for(name(storage, "lrn_f", "lrn_h"), p.pixels * p.channels);
 }
 Launch launch_of(const GemmArguments& p, Storage storage) {
-  return {name(storage, "gemm_generic_f", "gemm_generic_h"),
-          count(up(p.m, tile)),
-          count(up(p.n, tile)),
-          1,
-          static_cast<unsigned>(block),
-          0};
+  return {name(storage, "gemm_generic_f", "gemm_generic_h"), count(up(p.m, tile)), count(up(p.n, tile)), 1,
+          static_cast<unsigned>(block)};
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
@@ -217,12 +212,8 @@ Launch conv_rows_launch(const ConvArguments& p, Storage storage) {
   return blocks_for(name(storage, "conv_rows_f", "conv_rows_h"), outputs * warp);
 }
 Launch conv_direct_launch(const ConvArguments& p, Storage storage) {
-  return {name(storage, "conv_direct_f", "conv_direct_h"),
-          count(up(pixels_of(p), tile)),
-          count(up(p.out_channels, tile)),
-          count(p.groups),
-          static_cast<unsigned>(block),
-          0};
+  return {name(storage, "conv_direct_f", "conv_direct_h"), count(up(pixels_of(p), tile)),
+          count(up(p.out_channels, tile)), count(p.groups), static_cast<unsigned>(block)};
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
   constexpr long long few_pixels = 8;
@@ -240,29 +231,13 @@ GlobalAverageSplits split(const GlobalAverageArguments& p) {
 }
 
 void simplify(BinaryArguments& p) {
-  Dimensions dimensions;
-  for (int d = 0; d < p.y_view.rank; ++d) {
-    auto each = dimension(p.y_view, d);
-    each.stride[0] = p.a_view.stride[d];
-    each.stride[1] = p.b_view.stride[d];
-    dimensions.add(each);
-  }
-  dimensions.fastest_last();
-  dimensions.merge();
-  put(p.y_view, dimensions, y_stride);
-  put(p.a_view, dimensions, first_stride);
+  const auto dimensions =
+      simplify(p.y_view, p.a_view, [&](Dimension& each, int d) { each.stride[1] = p.b_view.stride[d]; });
   put(p.b_view, dimensions, second_stride);
 }
 
 void simplify(CopyArguments& p) {
-  Dimensions dimensions;
-  for (int d = 0; d < p.y_view.rank; ++d) {
-    auto each = dimension(p.y_view, d);
-    each.stride[0] = p.x_view.stride[d];
-    dimensions.add(each);
-  }
-  dimensions.fastest_last();
-  dimensions.merge();
+  auto dimensions = simplify(p.y_view, p.x_view, nothing_more);
   // x's fastest dimension comes before y's, as transpose wants it.
   auto* const begin = dimensions.d;
   auto* const last = begin + std::max(dimensions.rank - 1, 0);
@@ -274,35 +249,17 @@ void simplify(CopyArguments& p) {
 }
 
 void simplify(GatherArguments& p) {
-  Dimensions dimensions;
-  for (int d = 0; d < p.y_view.rank; ++d) {
-    auto each = dimension(p.y_view, d);
-    each.stride[0] = p.x_view.stride[d];
-    each.apart = d == p.axis;
-    dimensions.add(each);
-  }
-  dimensions.fastest_last();
-  dimensions.merge();
-  put(p.y_view, dimensions, y_stride);
-  put(p.x_view, dimensions, first_stride);
+  const auto dimensions = simplify(p.y_view, p.x_view, [&](Dimension& each, int d) { each.apart = d == p.axis; });
   p.axis = static_cast<int>(
       std::find_if(dimensions.d, dimensions.d + dimensions.rank, [](const Dimension& d) { return d.apart; }) -
       dimensions.d);
 }
 
 void simplify(PadArguments& p) {
-  Dimensions dimensions;
-  for (int d = 0; d < p.y_view.rank; ++d) {
-    auto each = dimension(p.y_view, d);
-    each.stride[0] = p.x_view.stride[d];
+  const auto dimensions = simplify(p.y_view, p.x_view, [&](Dimension& each, int d) {
     each.x_extent = p.x_view.shape[d];
     each.before = p.before[d];
-    dimensions.add(each);
-  }
-  dimensions.fastest_last();
-  dimensions.merge();
-  put(p.y_view, dimensions, y_stride);
-  put(p.x_view, dimensions, first_stride);
+  });
   for (int d = 0; d < dimensions.rank; ++d) {
     p.x_view.shape[d] = dimensions.d[d].x_extent;
     p.before[d] = dimensions.d[d].before;
@@ -310,8 +267,8 @@ void simplify(PadArguments& p) {
 }
 
 void simplify(ReduceArguments& p) {
-  simplify(p.kept, p.y_kept);
-  simplify(p.reduced, p.y_reduced);
+  simplify(p.kept, p.y_kept, nothing_more);
+  simplify(p.reduced, p.y_reduced, nothing_more);
 }
 
 } // namespace rtexec::tasks::cuda

@@ -1,0 +1,104 @@
+#include "tasks/dnn/cuda/gpu_network.hpp"
+
+#include "hal/thread.hpp"
+
+#include <utility>
+
+namespace rtexec::tasks {
+
+namespace api = hal::cuda;
+
+// ---- binding
+
+Result<> GpuNetwork::bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
+                             const std::function<Result<>()>& open, const std::function<Result<>()>& issue) {
+  unbind();
+  device_ = &device;
+  auto bound = prepare(precision, launching, open, issue);
+  if (!bound) unbind();
+  return bound;
+}
+
+Result<> GpuNetwork::prepare(Precision precision, const cuda::Executor::Options& launching,
+                             const std::function<Result<>()>& open, const std::function<Result<>()>& issue) {
+  auto executor = cuda::Executor::open(*device_, precision, launching);
+  if (!executor) return Unexpected(executor.error());
+  executor_ = std::move(*executor);
+  if (auto opened = open(); !opened) return opened;
+  if (auto allocated = allocate_ports(); !allocated) return allocated;
+  if (auto made = make_events(); !made) return made;
+  auto graph = device_->capture(issue);
+  if (!graph) return Unexpected(graph.error());
+  graph_ = std::move(*graph);
+  return {};
+}
+
+Result<> GpuNetwork::allocate_ports() {
+  for (auto* ports : {&inputs_, &outputs_})
+    for (auto& port : *ports) {
+      const auto count = static_cast<std::size_t>(element_count(port.shape));
+      auto buffer = device_->allocate(BufferKind::host, Bytes{count * sizeof(float)});
+      if (!buffer) return Unexpected(buffer.error());
+      buffers_.push_back(*buffer);
+      port.buffer = {reinterpret_cast<float*>(buffer->host), count};
+    }
+  return {};
+}
+
+Result<> GpuNetwork::make_events() {
+  if (!observer_.begin && !observer_.end) return {};
+  for (std::size_t i = 0; i < layers().size() + 2; ++i) {
+    api::Event event = nullptr;
+    if (auto made =
+            device_->checked(device_->driver().event_create(&event, api::event_default), "making a layer's event");
+        !made)
+      return made;
+    events_.push_back(event);
+  }
+  return {};
+}
+
+Result<> GpuNetwork::record(std::size_t event) {
+  return events_.empty() ? Result<>() : executor_->record(events_[event]);
+}
+
+void GpuNetwork::unbind() noexcept {
+  if (!device_) return;
+  graph_ = {};
+  executor_.reset();
+  for (const auto event : events_) (void)device_->driver().event_destroy(event);
+  for (const auto& buffer : buffers_) (void)device_->free(buffer);
+  events_.clear();
+  buffers_.clear();
+  for (auto* ports : {&inputs_, &outputs_})
+    for (auto& port : *ports) port.buffer = {};
+  device_ = nullptr;
+}
+
+// ---- running
+
+Status GpuNetwork::run() noexcept {
+  if (auto done = device_->run(graph_); !done) return done;
+  return events_.empty() ? Status() : tell_layers(hal::now());
+}
+
+Status GpuNetwork::tell_layers(Instant end) noexcept {
+  const auto at = [&](std::size_t event) -> Expected<Instant, Errc> {
+    float milliseconds = 0;
+    if (auto known = device_->check(device_->driver().event_elapsed(&milliseconds, events_[event], events_.back()));
+        !known)
+      return Unexpected(known.error());
+    return end - std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds));
+  };
+  auto begin = at(0);
+  for (std::size_t layer = 0; layer < events_.size() - 2; ++layer) {
+    const auto after = at(layer + 1);
+    if (!begin || !after) return Unexpected(begin ? after.error() : begin.error());
+    if (observer_.begin) observer_.begin(observer_.self, static_cast<std::uint32_t>(layer), *begin);
+    if (observer_.end) observer_.end(observer_.self, static_cast<std::uint32_t>(layer), *after);
+    begin = after;
+  }
+  return {};
+}
+
+} // namespace rtexec::tasks

@@ -1,0 +1,61 @@
+// What every network on an NVIDIA GPU does alike: buffers for its inputs and outputs, one graph that is captured when
+// the device is known, and events inside of it that say when each layer ran. Which calls the graph holds is the
+// derived class's part.
+//
+// Inputs and outputs are page-locked buffers of the device, so the device must outlive a network that was bound to it.
+#pragma once
+
+#include <rtexec/task_set.hpp>
+#include "hal/cuda/cuda_device.hpp"
+#include "tasks/dnn/cuda/executor.hpp"
+#include "tasks/dnn/graph/network.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rtexec::tasks {
+
+class GpuNetwork : public Network {
+ public:
+  ~GpuNetwork() override { unbind(); }
+
+  [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
+  [[nodiscard]] std::span<const Port> outputs() const override { return outputs_; }
+  /// What run() launches; after bind().
+  [[nodiscard]] const GpuGraph& graph() const { return graph_; }
+
+  void observe(const LayerObserver& observer) override { observer_ = observer; }
+  [[nodiscard]] Status run() noexcept override;
+
+ protected:
+  /// Binds anew: opens the executor, then what else `issue` needs, and captures what `issue` puts into the stream: the
+  /// begin of each layer is record(its number), record(layers().size()) the end of the last one, and the last event is
+  /// recorded behind all. Bound to nothing where any of it fails.
+  [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
+                                 const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
+  /// Into the stream; nothing where nobody observes.
+  [[nodiscard]] Result<> record(std::size_t event);
+  void unbind() noexcept;
+
+  std::vector<Port> inputs_, outputs_;
+
+  // Of the device it is bound to.
+  hal::CudaDevice* device_ = nullptr;
+  std::unique_ptr<cuda::Executor> executor_;
+  std::vector<Buffer> buffers_; // of inputs, then of outputs
+
+ private:
+  [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
+                                 const std::function<Result<>()>& open, const std::function<Result<>()>& issue);
+  [[nodiscard]] Result<> allocate_ports();
+  [[nodiscard]] Result<> make_events();
+  [[nodiscard]] Status tell_layers(Instant end) noexcept;
+
+  LayerObserver observer_;
+  std::vector<hal::cuda::Event> events_;
+  GpuGraph graph_;
+};
+
+} // namespace rtexec::tasks
