@@ -8,15 +8,18 @@ import subprocess
 import sys
 import time
 
+import disturbance
+
 PDEATHSIG = 1
 FIFO_ABOVE_ALL = 99
+COMPUTES = "computes on the GPU"
 
 
 def end_with_parent():
     ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)
 
 
-def helper(*arguments, before=None):
+def helper(*arguments, before=None, output=None):
     """This file as a process of its own, with a role of main()."""
 
     def prepare():
@@ -24,7 +27,8 @@ def helper(*arguments, before=None):
         if before:
             before()
 
-    return subprocess.Popen([sys.executable, __file__, *map(str, arguments)], preexec_fn=prepare)
+    return subprocess.Popen([sys.executable, __file__, *map(str, arguments)], preexec_fn=prepare, stdout=output,
+                            stderr=subprocess.STDOUT if output else None)
 
 
 class Fault:
@@ -71,13 +75,7 @@ class HogAbove(Fault):
     why = "it is more urgent than every thread of the run"
 
     def refusal(self):
-        policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-            os.sched_setscheduler(0, policy, parameter)
-        except OSError as error:
-            return f"SCHED_FIFO is refused: {error.strerror}"
-        return ""
+        return disturbance.why_no_fifo()
 
     def begin(self):
         core = max(os.sched_getaffinity(0))
@@ -174,13 +172,15 @@ class GpuProcess(Fault):
         return "" if list(pathlib.Path("/dev").glob("nvidia[0-9]*")) else "no GPU"
 
     def begin(self):
-        def somebody_else():
-            if os.geteuid() == 0:
-                os.setgroups([])
-                os.setresgid(65534, 65534, 65534)
-                os.setresuid(65534, 65534, 65534)
+        self.processes.append(helper("gpu", output=subprocess.PIPE))
 
-        self.processes.append(helper("gpu", before=somebody_else))
+    def end(self):
+        process = self.processes[0]
+        super().end()
+        with process.stdout as output:
+            said = output.read().decode().strip()
+        if COMPUTES not in said:
+            self.soak.problems.append(f"{self.name}: no process of another user computed: {said or 'it was too slow'}")
 
 
 class DiskFull(Fault):
@@ -244,7 +244,17 @@ def fill(size):
     time.sleep(3600)
 
 
+def become_somebody_else():
+    """Once Python runs: the other user may have no access to it."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        end_with_parent()  # is forgotten at a change of user
+
+
 def use_gpu():
+    become_somebody_else()
     cuda = ctypes.CDLL("libcuda.so.1")
     context, buffer = ctypes.c_void_p(), ctypes.c_uint64()
     size = 1 << 28
@@ -252,10 +262,15 @@ def use_gpu():
         sys.exit("the GPU cannot be used")
     if cuda.cuMemAlloc_v2(ctypes.byref(buffer), ctypes.c_size_t(size)):
         sys.exit("the GPU has no memory left")
+    told = False
     while True:
         for _ in range(64):
             cuda.cuMemsetD8_v2(buffer, ctypes.c_ubyte(1), ctypes.c_size_t(size))
-        cuda.cuCtxSynchronize()
+        if cuda.cuCtxSynchronize():
+            sys.exit("the GPU ended it")
+        if not told:
+            print(f"user {os.getuid()} {COMPUTES}", flush=True)
+        told = True
 
 
 def main(role, argument="3600"):

@@ -6,8 +6,8 @@ looked at: caches fill, threads start. One step, at whatever time, is no growth;
 """
 import statistics
 
-# What a figure may rise by from quarter to quarter: a few pages of memory, no descriptor, no thread.
-TOLERANCE = {"resident_kb": 64, "anonymous_kb": 64, "locked_kb": 64, "descriptors": 0, "threads": 0}
+# What a figure may rise by from quarter to quarter: a few pages of memory, no descriptor, no thread, nothing on a GPU.
+TOLERANCE = {"resident_kb": 64, "anonymous_kb": 64, "locked_kb": 64, "gpu_kb": 0, "descriptors": 0, "threads": 0}
 
 
 def quarters(samples, begin, end):

@@ -22,6 +22,7 @@ import time
 import disturbance
 import faults
 import growth
+import nvml
 
 START_LIMIT = 120.0  # seconds from the program's start to the first jobs
 SETTLE = 3.0  # after a fault: what it cost is on the status page
@@ -30,7 +31,6 @@ GOES_ON = 2.0  # within it each task must complete jobs again, longer periods ap
 TRACE_LIMIT = (24 << 20) * os.sysconf("SC_NPROCESSORS_CONF")
 DISK = TRACE_LIMIT + (48 << 20)
 LOST = ("missed", "skipped", "aborted", "failed")
-FIGURES = ("resident_kb", "anonymous_kb", "locked_kb", "descriptors", "threads")
 
 
 class Failed(Exception):
@@ -61,6 +61,11 @@ def status_of(process):
             "descriptors": len(os.listdir(f"/proc/{process}/fd")), "threads": field("Threads")}
 
 
+def figures_of(samples):
+    """What a run is judged by; of memory on a GPU only where it is on one."""
+    return [figure for figure in growth.TOLERANCE if samples and figure in samples[0]]
+
+
 def lost_jobs(page):
     return sum(task[each] for task in page["tasks"] for each in LOST)
 
@@ -73,8 +78,9 @@ class Soak:
         self.trace = self.disk / "trace"
         self.seconds = chosen.hours * 3600
         self.samples, self.faults, self.analyses = [], [], []
-        self.skipped, self.problems = {}, []
+        self.skipped, self.problems, self.not_observed = {}, [], []
         self.run = self.watcher = self.machine = None
+        self.gpus = nvml.Gpus()
         self.no_small_disk = ""
         self.begun = self.lost_outside = 0
         self.disturbed = {}  # jobs lost, by who took the cores
@@ -107,6 +113,8 @@ class Soak:
             time.sleep(0.2)
         self.begun = time.monotonic() - page["elapsed_ns"] / 1e9
         self.machine = disturbance.Machine(self.run.pid, self.folder)
+        if self.machine.no_witness:
+            self.not_observed.append("what kept a thread of the highest priority waiting: " + self.machine.no_witness)
         self.watcher = subprocess.Popen(
             [self.options.rtexec, "top", str(self.run.pid), "--interval", "500ms"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=faults.end_with_parent)
@@ -142,6 +150,8 @@ class Soak:
         if not page or page["ended"]:
             return
         sample = {"at": round(self.elapsed(), 3), "lost_jobs": lost_jobs(page), **status_of(self.run.pid)}
+        if (gpu_kb := self.gpus.used_kb(self.run.pid)) is not None:
+            sample["gpu_kb"] = gpu_kb
         sample["completed"] = {task["name"]: task["completed"] for task in page["tasks"]}
         sample["p99_ns"] = {task["name"]: task["response_ns"]["p99"] for task in page["tasks"]}
         sample["recorded_bytes"] = sum(f.stat().st_size for f in self.trace.rglob("*") if f.is_file()) \
@@ -289,7 +299,7 @@ class Soak:
                 self.problems.append(f"the run did not outlive {fault['name']} at {fault['at']:.0f} s")
             if fault["lost_jobs"] and not fault["may_miss"]:
                 self.problems.append(f"{fault['lost_jobs']} jobs were lost to {fault['name']} at {fault['at']:.0f} s")
-        growing = [figure for figure in FIGURES if growth.grows(self.samples, figure, 0, self.seconds)]
+        growing = [figure for figure in figures_of(self.samples) if growth.grows(self.samples, figure, 0, self.seconds)]
         self.problems += [f"{figure} grew from quarter to quarter" for figure in growing]
         return report
 
@@ -297,8 +307,10 @@ class Soak:
         return {"passed": not self.problems, "problems": self.problems, "seconds": self.seconds, "set": self.options.set,
                 "faults": self.faults, "not_injected": self.skipped, "lost_outside_of_faults": self.lost_outside,
                 "lost_to_others": self.disturbed,
+                "not_observed": self.not_observed,
                 "analyses": self.analyses,
-                "medians": {figure: growth.medians(self.samples, figure, 0, self.seconds) for figure in FIGURES},
+                "medians": {figure: growth.medians(self.samples, figure, 0, self.seconds)
+                            for figure in figures_of(self.samples)},
                 "samples": self.samples, "report": report}
 
     def clean_up(self):
@@ -321,7 +333,8 @@ class Soak:
 def tell(outcome):
     print(f"{outcome['seconds'] / 3600:.2f} h of {outcome['set']}, {len(outcome['faults'])} faults, "
           f"{len(outcome['samples'])} samples")
-    head = ["quarter", *FIGURES, "jobs", "lost", "recorded MB", "longest p99 us"]
+    figures = figures_of(outcome["samples"])
+    head = ["quarter", *figures, "jobs", "lost", "recorded MB", "longest p99 us"]
     rows = []
     parts = growth.quarters(outcome["samples"], 0, outcome["seconds"])
     analyses = {each["quarter"]: each for each in outcome["analyses"]}
@@ -331,7 +344,7 @@ def tell(outcome):
         jobs = [sum(sample["completed"].values()) for sample in part]
         responses = analyses.get(number, {}).get("response_ns", {}).values()
         p99 = max((response["p99"] for response in responses), default=None)
-        rows.append([number, *(f"{outcome['medians'][figure][number - 1]:.0f}" for figure in FIGURES),
+        rows.append([number, *(f"{outcome['medians'][figure][number - 1]:.0f}" for figure in figures),
                      jobs[-1] - jobs[0], part[-1]["lost_jobs"] - part[0]["lost_jobs"],
                      f"{part[-1]['recorded_bytes'] / 1e6:.1f}", "-" if p99 is None else f"{p99 / 1e3:.0f}"])
     widths = [max(len(str(row[i])) for row in [head, *rows]) for i in range(len(head))]
@@ -348,6 +361,8 @@ def tell(outcome):
         print(f"  not ours: {who}: {lost} lost")
     for name, why in outcome["not_injected"].items():
         print(f"  {name}: not injected: {why}")
+    for what in outcome["not_observed"]:
+        print(f"  not observed: {what}")
     for problem in outcome["problems"]:
         print(f"FAILED: {problem}")
     if outcome["passed"]:
