@@ -27,8 +27,9 @@ import nvml
 START_LIMIT = 120.0  # seconds from the program's start to the first jobs
 SETTLE = 3.0  # after a fault: what it cost is on the status page
 GOES_ON = 2.0  # within it each task must complete jobs again, longer periods apart
-# Bytes: a core's share of the recording is half a minute of the default set's events
-TRACE_LIMIT = (24 << 20) * os.sysconf("SC_NPROCESSORS_CONF")
+# Bytes: a core's share of the recording is ten seconds of the default set's events, some ten minutes of the GPU's set's,
+# so that the oldest are overwritten all along
+TRACE_LIMIT = (8 << 20) * os.sysconf("SC_NPROCESSORS_CONF")
 DISK = TRACE_LIMIT + (48 << 20)
 LOST = ("missed", "skipped", "aborted", "failed")
 
