@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a soak starts ends with it, in whichever way it ends."""
+"""What a soak starts ends with it, in whichever way it ends; what it says of a fault."""
+import argparse
 import os
 import pathlib
 import signal
@@ -9,6 +10,7 @@ import time
 import unittest
 
 import faults
+import soak
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -69,6 +71,24 @@ class GpuProcess(unittest.TestCase):
         fault.processes[0].wait()
         fault.end()
         self.assertIn("no process of another user computed", Soak.problems[0])
+
+
+class RunThatEnded(unittest.TestCase):
+    """While it was watched whether it goes on after a fault, as the machine's load had delayed that."""
+
+    def outlived(self, seconds_before_its_time):
+        ended = soak.Soak(argparse.Namespace(folder="/nonexistent", hours=1))
+        ended.run = subprocess.Popen(["true"])
+        ended.run.wait()
+        ended.begun = time.monotonic() - ended.seconds + seconds_before_its_time
+        ended.interval = 1
+        return ended.goes_on()
+
+    def test_at_its_time_outlived_the_fault(self):
+        self.assertTrue(self.outlived(0))
+
+    def test_before_its_time_did_not(self):
+        self.assertFalse(self.outlived(60))
 
 
 if __name__ == "__main__":

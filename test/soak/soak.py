@@ -233,11 +233,13 @@ class Soak:
         record["survived"] = self.goes_on()
 
     def goes_on(self):
-        """Whether every task completes jobs."""
+        """Whether every task completes jobs, or the run has come to its end in order."""
         before = self.samples[-1]["completed"] if self.samples else {}
         self.watch(self.elapsed() + max(GOES_ON, 2 * self.interval))
         after = self.samples[-1]["completed"] if self.samples else {}
-        return self.alive() and all(after[task] > count for task, count in before.items())
+        if not self.alive():
+            return self.elapsed() >= self.seconds and self.run.returncode >= 0
+        return all(after[task] > count for task, count in before.items())
 
     # ---- the whole ----
 
