@@ -67,8 +67,12 @@ def figures_of(samples):
     return [figure for figure in growth.TOLERANCE if samples and figure in samples[0]]
 
 
-def lost_jobs(page):
-    return sum(task[each] for task in page["tasks"] for each in LOST)
+def promised_tasks(rtexec, task_set):
+    """Names of the tasks whose deadlines are promised."""
+    check = subprocess.run([rtexec, "check", task_set, "--json", "-"], capture_output=True, text=True)
+    if not check.stdout:
+        raise Failed(f"rtexec check {task_set}: {check.stderr}")
+    return {task["name"] for task in json.loads(check.stdout)["tasks"] if task["promised"]}
 
 
 class Soak:
@@ -89,6 +93,7 @@ class Soak:
         self.fault = None  # the record of the one that lasts
         self.next_quarter = 1
         self.recording = True  # until a fault ends it
+        self.promised = set()  # names of tasks
 
     # ---- the run ----
 
@@ -101,7 +106,13 @@ class Soak:
         if mounted.returncode != 0:
             self.no_small_disk = "mounting a small disk is refused"
 
+    def lost_jobs(self, page):
+        return sum(task[each] for task in page["tasks"] if task["name"] in self.promised for each in LOST)
+
     def start(self):
+        self.promised = promised_tasks(self.options.rtexec, self.options.set)
+        if not self.promised:
+            self.problems.append(f"nothing is promised to the tasks: `rtexec check {self.options.set}` says why")
         command = [self.options.rtexec, "run", self.options.set, "--force", "--duration", f"{self.seconds:.0f}s",
                    "--trace", self.trace, "--trace-limit", f"{TRACE_LIMIT}B", "--json", self.folder / "report.json"]
         log = open(self.folder / "run.log", "w")
@@ -150,7 +161,7 @@ class Soak:
         page = self.page()
         if not page or page["ended"]:
             return
-        sample = {"at": round(self.elapsed(), 3), "lost_jobs": lost_jobs(page), **status_of(self.run.pid)}
+        sample = {"at": round(self.elapsed(), 3), "lost_jobs": self.lost_jobs(page), **status_of(self.run.pid)}
         if (gpu_kb := self.gpus.used_kb(self.run.pid)) is not None:
             sample["gpu_kb"] = gpu_kb
         sample["completed"] = {task["name"]: task["completed"] for task in page["tasks"]}

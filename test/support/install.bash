@@ -2,7 +2,7 @@
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 source=$PWD
 install_tree() { # FOLDER, what was built
-  local build=${1%/*} flavour=${1##*/}
+  build=${1%/*} flavour=${1##*/}
   make --no-print-directory BUILD="$build" MODE="${flavour#*-}" install DESTDIR="$work/stage" PREFIX=/opt/rtexec >/dev/null
   mkdir "$work/moved"; mv "$work/stage/opt/rtexec" "$work/moved/tree"
   prefix=$work/moved/tree headers=$prefix/include/rtexec-0

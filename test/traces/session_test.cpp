@@ -282,8 +282,27 @@ TEST_F(SessionTest, WithALimitTheLatestEventsAreKept) {
   EXPECT_THAT(read->notes, ElementsAre(StartsWith("older events were overwritten")));
 }
 
+TEST_F(SessionTest, BelowItsLimitNothingIsOverwritten) {
+  Program program({"limited", folder_ / "trace", "500", "1"});
+  EXPECT_EQ(program.read_line(), "recording");
+  program.read_line();
+  EXPECT_EQ(program.wait(), 0);
+  const auto summary = summarize(folder_ / "trace");
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_GT(summary->events, 0U);
+  EXPECT_TRUE(summary->notes.empty()) << summary->notes.front();
+}
+
+TEST_F(SessionTest, WhatIsOverwrittenBeforeItIsCompleteIsToldToNeedAHigherLimit) {
+  Program program({"limited", folder_ / "trace", "1000", "2000"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_TRUE(
+      wait_for([&] { return fails(summarize(folder_ / "trace"), Errc::bad_input, "or record with a higher limit"); },
+               20s, 50ms));
+}
+
 TEST_F(SessionTest, FilesAreReadWhileTheyAreOverwritten) {
-  Program program({"limited", folder_ / "trace", "500", "1000"});
+  Program program({"limited", folder_ / "trace", "40", "2000"});
   EXPECT_EQ(program.read_line(), "recording");
   const auto older_are_gone = [&] {
     const auto summary = summarize(folder_ / "trace");

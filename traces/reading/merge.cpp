@@ -186,7 +186,10 @@ class Merge {
 
   /// What was overwritten, and what was not yet written.
   void note_limits() {
-    if (from_ != Instant::min()) summary_.notes.emplace_back("older events were overwritten: it has the latest ones");
+    if (from_ != Instant::min())
+      summary_.notes.emplace_back(from_ < to_ ? "older events were overwritten: it has the latest ones"
+                                              : "older events were overwritten while these are being written: read it "
+                                                "when it has ended, or record with a higher limit");
     if (state_ == RecordingState::ended) return;
     char text[96];
     std::snprintf(text, sizeof text, "the recording %s: read until %.6f s",
