@@ -205,7 +205,7 @@ SHARED := $(B)/lib/librtexec.so.$(VERSION)
 .PHONY: all
 all: $(PROGRAM) $(STATIC) $(SHARED) ## build the program and the libraries
 
-# Headers that are compiled once and put before every file, with the very same flags: not under sanitizers, where each file has to name what it
+# Headers that are compiled once and put before every file, with the same flags but for the level of optimization: not under sanitizers, where each file has to name what it
 # uses, nor with ccache, which would find none of its files again. Of strings in them g++ 12 says that they overflow, which it does not otherwise.
 PRECOMPILED := $(if $(filter release debug,$(MODE)),$(if $(findstring ccache,$(CXX)),,config test/support))
 precompiled = $(patsubst %,$(B)/%/precompiled.hpp.gch,$(filter $(1),$(PRECOMPILED)))
@@ -231,11 +231,12 @@ $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD 
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(CUDA_HEADERS) -c $< -o $@
 
-# The tests of the rooms take longer to compile than to run: one level of optimization less.
+# Command lines and the tests of the rooms take longer to compile than to run: one level of optimization less.
+COMMAND_OBJECTS := $(call object,$(SRC_program))
 ROOM_TESTS := $(call object,$(call sources,$(addprefix test/,$(ROOMS) support)))
 $(ROOM_TESTS): $(call precompiled,test/support)
 $(ROOM_TESTS): private BEFORE = $(call before_all,test/support)
-$(ROOM_TESTS) $(call precompiled,test/support): private \
+$(COMMAND_OBJECTS) $(ROOM_TESTS): private \
   MODEFLAGS_$(MODE) := $(patsubst -O2,-O1,$(patsubst -O1,-O0,$(MODEFLAGS_$(MODE))))
 
 # liblttng-ust publishes probes by RCU, which ThreadSanitizer cannot see.
@@ -264,7 +265,6 @@ $(B)/test/$(1)-tests: $(call object,$(call sources,test/$(1) test/support)) $(if
 endef
 $(foreach room,$(TEST_ROOMS),$(eval $(call room_tests,$(room))))
 
-COMMAND_OBJECTS := $(call object,$(SRC_program))
 ARCHIVES := $(call link_of,rtexec)
 $(PROGRAM): $(COMMAND_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
