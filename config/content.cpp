@@ -77,9 +77,10 @@ std::optional<Error> mistaken(const std::filesystem::path& file, std::string_vie
   const auto found = content_of(bytes);
   if (!found || *found == wanted) return {};
   const auto [name, belongs] = described(*found);
+  const std::string in_toml = replaced(belongs, "\"FILE\"", toml_string(file.string()));
   return Error{Errc::bad_input, file.string() + ": error: this is " + std::string(name) + ", not " +
                                     std::string(described(wanted).name) + ": try " +
-                                    replaced(belongs, "FILE", file.string())};
+                                    replaced(in_toml, "FILE", shell_word(file.string()))};
 }
 
 std::string beginning_of(const std::filesystem::path& file) {

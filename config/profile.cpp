@@ -105,8 +105,8 @@ Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector
     else task.wcet = entry->wcet;
   }
   if (!problems.empty())
-    return fail(Errc::bad_input,
-                problems + "run `rtexec profile " + tasks.file.string() + "`, or give wcet in the task set");
+    return fail(Errc::bad_input, problems + "run `rtexec profile " + shell_word(tasks.file.string()) +
+                                     "`, or give wcet in the task set");
   tasks = std::move(filled);
   return {};
 }

@@ -97,6 +97,17 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string quoted(std::string_view text, std::size_t limit) { return "'" + printable(text, limit) + "'"; }
 
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./+:,@%=").contains(c);
+  };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 void add_line(std::string& text, std::string_view line) {
   if (!text.empty()) text += '\n';
   text += line;

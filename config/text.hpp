@@ -36,6 +36,9 @@ struct Character {
 /// The same between single quotes: a name that others gave, in a message.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t limit = 80);
 
+/// As a word of a command line that a shell reads: between single quotes where it needs them.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 /// Appends `line` on a line of its own.
 void add_line(std::string& text, std::string_view line);
 

@@ -2,6 +2,7 @@
 
 #include "config/names.hpp"
 #include "config/resolve.hpp"
+#include "config/text.hpp"
 #include "policies/admission.hpp"
 #include "policies/plan_memory.hpp"
 #include "rtexec/executive/needs.hpp"
@@ -157,7 +158,7 @@ void print_way(std::ostream& out, const PlannedSet& planned) {
     print_wrapped(out, "Proved with: " + change.what);
     found = true;
   }
-  const std::string file = planned.tasks.file.empty() ? "FILE" : planned.tasks.file.string();
+  const std::string file = planned.tasks.file.empty() ? "FILE" : config::shell_word(planned.tasks.file.string());
   if (!found)
     print_wrapped(out, "To get there: shorter execution times, longer periods or more device memory; `rtexec check " +
                            file + " --headroom` says how much.");

@@ -112,7 +112,7 @@ class Loader {
     if (const auto used = workload.use(entry->tuning); !used)
       return fail(used.error().code, "the tuning in " + set_.profile->file.string() +
                                          " cannot be used: " + used.error().what + "\n  run `rtexec profile " +
-                                         set_.tasks.file.string() + "` again");
+                                         config::shell_word(set_.tasks.file.string()) + "` again");
     set_.measured_on = set_.profile->device;
     return entry->tuning;
   }
@@ -155,7 +155,7 @@ Result<> settle_wcets(LoadedSet& set) {
     return fail(Errc::bad_input,
                 "no execution times are known of task " + names + ": no wcet is given, and there is no profile " +
                     set.tasks.executive.profile.string() + "; measure them on this machine with `rtexec profile " +
-                    set.tasks.file.string() + "`");
+                    config::shell_word(set.tasks.file.string()) + "`");
   if (const auto applied = apply_profile(set.tasks, *set.profile, set.fingerprints); !applied) return applied;
   set.measured_on = set.profile->device;
   return {};

@@ -27,6 +27,14 @@ TEST(Text, PrintableShowsControlCharactersAndWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80"); // beyond the last character
 }
 
+TEST(Text, AWordOfACommandLineIsQuotedWhereTheShellWouldReadMoreThanText) {
+  EXPECT_EQ(shell_word("build/my-set_1.toml"), "build/my-set_1.toml");
+  EXPECT_EQ(shell_word("my set.toml"), "'my set.toml'");
+  EXPECT_EQ(shell_word("it's $HOME/*.toml"), "'it'\\''s $HOME/*.toml'");
+  EXPECT_EQ(shell_word("~/set.toml"), "'~/set.toml'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Text, EscapedIsReadBackByToml) {
   EXPECT_EQ(toml_string("\"a\\b\" \x1b\xc2\x9b ä"), "\"\\\"a\\\\b\\\" \\u001B\\u009B ä\"");
 }
