@@ -143,24 +143,15 @@ Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::p
   return {};
 }
 
-/// From when on the files of each core are there: where the first of them is not the oldest, those before were
-/// overwritten.
+/// From when on the files of each core are there: those before were overwritten.
 Instant begin_of(const Streams& streams) {
-  struct File {
-    Instant begin;
-    unsigned number;
-  };
-  std::map<std::string, File> oldest; // of each stream that has several
-  for (const auto& [name, file] : streams.found) {
-    const auto stream = StreamName::of(name);
-    if (!stream || !stream->one_of_several || !file.first) continue;
-    const File read{*file.first, StreamName::split(name)->second};
-    File& known = oldest.try_emplace(stream->file(), read).first->second;
-    if (read.begin < known.begin) known = read;
-  }
+  std::map<std::string, std::vector<const StreamFile*>> files; // of each stream that has several
+  for (const auto& [name, file] : streams.found)
+    if (const auto stream = StreamName::of(name); stream && stream->one_of_several && file.first)
+      files[stream->file()].push_back(&file);
   Instant from = Instant::min();
-  for (const auto& [name, file] : oldest)
-    if (file.number != 0) from = std::max(from, file.begin);
+  const auto begin = [](const StreamFile* file) { return *file->first; };
+  for (const auto& [name, of_stream] : files) from = std::max(from, begin(std::ranges::min(of_stream, {}, begin)));
   return from;
 }
 
