@@ -284,6 +284,16 @@ TEST_F(SessionTest, WithALimitTheLatestEventsAreKept) {
   EXPECT_THAT(read->notes, ElementsAre(StartsWith("older events were overwritten")));
 }
 
+TEST_F(SessionTest, WhatFitsIntoTheLimitIsNotSaidToHaveBeenOverwritten) {
+  Program program({"limited", folder_ / "trace", "20", "10"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "200 0");
+  EXPECT_EQ(program.wait(), 0);
+  const auto summary = summarize(folder_ / "trace");
+  ASSERT_TRUE(summary) << summary.error().what;
+  EXPECT_THAT(summary->notes, IsEmpty());
+}
+
 TEST_F(SessionTest, WhatIsOverwrittenBeforeItIsCompleteIsToldToNeedAHigherLimit) {
   Program program({"limited", folder_ / "trace", "1000", "2000"});
   EXPECT_EQ(program.read_line(), "recording");
@@ -448,7 +458,10 @@ TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-TEST_F(SessionTest, NormalUserRecordsToo) {
+/// Tests that only root can make.
+class SessionByRoot : public SessionTest {};
+
+TEST_F(SessionByRoot, NormalUserRecordsToo) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
   constexpr uid_t somebody = 54321;
@@ -483,13 +496,13 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST_F(SessionTest, TooLittleSpaceIsRefused) {
+TEST_F(SessionByRoot, TooLittleSpaceIsRefused) {
   const SmallDisk disk(folder_.path(), "size=1m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "make room"));
 }
 
-TEST_F(SessionTest, DiskThatFillsUpIsReported) {
+TEST_F(SessionByRoot, DiskThatFillsUpIsReported) {
   const SmallDisk disk(folder_.path(), "size=2m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   Program program({"slowly", folder_ / "trace", "1000"});

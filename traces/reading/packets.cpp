@@ -54,10 +54,10 @@ template <class T> T load(const unsigned char* from, bool big_endian) {
   else return __builtin_bswap64(value);
 }
 
-/// The begin of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes.
+/// The begin of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes, number.
 struct Header {
   // Of `identity` all but the magic is the same in all packets of a stream
-  static constexpr std::size_t identity = 32, bytes = 64;
+  static constexpr std::size_t identity = 32, bytes = 72;
   std::array<unsigned char, bytes> raw{};
 
   [[nodiscard]] std::optional<bool> big_endian() const {
@@ -73,6 +73,7 @@ struct Header {
   [[nodiscard]] std::uint64_t end() const { return word(40); }
   [[nodiscard]] std::uint64_t content_bits() const { return word(48); }
   [[nodiscard]] std::uint64_t packet_bits() const { return word(56); }
+  [[nodiscard]] std::uint64_t number() const { return word(64); }
 
   [[nodiscard]] bool plausible(const Header& first) const {
     return big_endian() && big_endian() == first.big_endian() &&
@@ -157,6 +158,7 @@ StreamFile inspect(const std::filesystem::path& path, const std::filesystem::pat
   const auto timed = [&](StreamFile found) {
     found.first = begin;
     found.last = end;
+    found.before = begin ? first.number() : 0;
     found.has_index = index.packets() > 0;
     return found;
   };

@@ -28,6 +28,7 @@ struct StreamFile {
   bool index_fits = true;   // there is none, or it lists these very packets
   // On the trace's clock: begin of the first whole packet, end of the last; absent where there is none
   std::optional<Instant> first, last;
+  std::uint64_t before = 0; // packets of its stream, before the first one
 };
 
 /// Reads the header of each packet of `file`; `index` is LTTng's list of them, which may be absent.

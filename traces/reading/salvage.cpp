@@ -143,7 +143,7 @@ Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::p
   return {};
 }
 
-/// From when on the files of each core are there: those before were overwritten.
+/// From when on the files of each core are there: those before were overwritten, if there were any.
 Instant begin_of(const Streams& streams) {
   std::map<std::string, std::vector<const StreamFile*>> files; // of each stream that has several
   for (const auto& [name, file] : streams.found)
@@ -151,7 +151,10 @@ Instant begin_of(const Streams& streams) {
       files[stream->file()].push_back(&file);
   Instant from = Instant::min();
   const auto begin = [](const StreamFile* file) { return *file->first; };
-  for (const auto& [name, of_stream] : files) from = std::max(from, begin(std::ranges::min(of_stream, {}, begin)));
+  for (const auto& [name, of_stream] : files) {
+    const StreamFile& earliest = *std::ranges::min(of_stream, {}, begin);
+    if (earliest.before > 0) from = std::max(from, *earliest.first);
+  }
   return from;
 }
 
