@@ -13,7 +13,6 @@
 #include "traces/report/perfetto.hpp"
 #include "traces/report/gantt_svg.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -248,64 +247,49 @@ int analyze(const Options& options) {
   return samples ? analyze_samples(options) : analyze_trace(options);
 }
 
-/// CLI::Range lets nan pass, and tells small limits as 0.
-CLI::Validator within(double low, double high) {
-  const std::string range = report::significant(low, 6) + " to " + report::significant(high, 6);
-  const auto check = [low, high, range](const std::string& text) {
-    double value = 0;
-    return CLI::detail::lexical_cast(text, value) && value >= low && value <= high
-               ? std::string()
-               : "'" + text + "' is not a number from " + range;
-  };
-  return {check, range};
-}
-
 } // namespace
 
-void add_analyze(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("analyze",
-                                         "Tell from a trace how long jobs take, where their time goes, and why "
-                                         "deadlines were missed; hold it against the promise");
+void add_analyze(const Command& program, int& exit_code) {
+  const Command command = program.add("analyze",
+                                      "Tell from a trace how long jobs take, where their time goes, and why "
+                                      "deadlines were missed; hold it against the promise");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("TRACE", options->input,
-                   "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "
-                   "file with one execution time a line")
-      ->required()
-      ->type_name("PATH")
-      ->check(CLI::ExistingPath);
-  option(*command, "--html", options->html, "FILE",
-         "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");
-  option(*command, "--svg", options->svg, "FILE", "Draw a Gantt chart");
-  option(*command, "--window", options->window, "FROM..TO",
-         "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
-         "short one, and of a long one misses, longest jobs and the beginning");
-  option(*command, "--csv", options->csv, "FOLDER",
-         "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER");
-  option(*command, "--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
-  auto* profile = option(*command, "--to-toml", options->toml, "FILE",
-                         "Write the measured execution times as a profile, for check --wcet");
-  command->add_option("--margin", options->margin, "In that profile, WCET is the longest execution observed times this")
-      ->check(within(1, 100))
-      ->needs(profile)
-      ->capture_default_str();
+      .option("TRACE", options->input, "PATH",
+              "Folder of a trace (of run --trace, simulate --trace, or a flight recorder's snapshot); or a text "
+              "file with one execution time a line")
+      .required()
+      .existing_path();
+  command.option("--html", options->html, "FILE",
+                 "Write a page with tables, pictures and a Gantt chart to zoom into; it needs no network");
+  command.option("--svg", options->svg, "FILE", "Draw a Gantt chart");
+  command.option("--window", options->window, "FROM..TO",
+                 "What Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); where absent, all of a "
+                 "short one, and of a long one misses, longest jobs and the beginning");
+  command.option("--csv", options->csv, "FOLDER",
+                 "Write jobs.csv, a line for each job with its time by cause, and summary.csv into FOLDER");
+  command.option("--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
+  const Option profile = command.option("--to-toml", options->toml, "FILE",
+                                        "Write the measured execution times as a profile, for check --wcet");
+  command.option("--margin", options->margin, "N", "In that profile, WCET is the longest execution observed times this")
+      .within(1, 100)
+      .needs(profile)
+      .default_shown();
   command
-      ->add_option("--pwcet", options->pwcet,
-                   "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model "
-                   "of the tail holds")
-      ->check(within(1e-15, 0.1))
-      ->needs(profile);
+      .option("--pwcet", options->pwcet, "N",
+              "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model "
+              "of the tail holds")
+      .within(1e-15, 0.1)
+      .needs(profile);
   command
-      ->add_option("--exceedance", options->exceedances,
-                   "Estimate the times that a job exceeds with these probabilities")
-      ->delimiter(',')
-      ->check(within(1e-15, 0.5))
-      ->capture_default_str();
-  command->add_option("--misses", options->misses, "How many misses to explain")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = analyze(*options); });
+      .option("--exceedance", options->exceedances, "N",
+              "Estimate the times that a job exceeds with these probabilities")
+      .separated_by(',')
+      .within(1e-15, 0.5)
+      .default_shown();
+  command.option("--misses", options->misses, "N", "How many misses to explain").within(0, 1e6).default_shown();
+  command.json(options->json);
+  command.on_run([options, &exit_code] { exit_code = analyze(*options); });
 }
 
 } // namespace rtexec::command

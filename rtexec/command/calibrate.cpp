@@ -5,10 +5,8 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/command/validators.hpp"
 #include "rtexec/study/swap_calibration_report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <nlohmann/json.hpp>
@@ -84,40 +82,37 @@ void calibrate(const Options& options) {
 
 } // namespace
 
-void add_calibrate(CLI::App& program) {
-  auto* command = program.add_subcommand("calibrate",
-                                         "Measure what swapping costs on a board, or (bandwidth) what its memory "
-                                         "gives, and write it into the board's file");
+void add_calibrate(const Command& program) {
+  const Command command = program.add("calibrate",
+                                      "Measure what swapping costs on a board, or (bandwidth) what its memory "
+                                      "gives, and write it into the board's file");
   const auto options = std::make_shared<Options>();
-  option(*command, "board", options->board, "BOARD", "A board by name or path")->capture_default_str();
-  option(*command, "-o,--output", options->output, "FILE.toml",
-         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
-         "file that is there already is "
-         "what is measured, and keeps all that was not measured anew");
-  option(*command, "--chunk", options->chunks, "BYTES,...",
-         "Measure these chunk sizes, or one alone (default: powers of two from 2MiB to 256MiB of which four fit "
-         "into the volume)")
-      ->delimiter(',')
-      ->allow_extra_args(false); // what follows may be the board
-  option(*command, "--volume", options->volume, "BYTES",
-         "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
-  option(*command, "--store", options->store, "STORE", "Where chunks go: pinned, pageable or file:PATH")
-      ->capture_default_str();
-  option(*command, "--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
-      ->capture_default_str()
-      ->check(CLI::Range(3, 10000));
-  option(*command, "--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
-      ->capture_default_str()
-      ->check(number_within(1.0, 100.0));
-  command->add_flag("--keep-awake", options->calibration.keep_awake,
-                    "Keep the cores from going idle, as task sets with keep_awake = true do");
-  add_json_option(*command, options->json);
-  CLI::App* bandwidth = add_calibrate_bandwidth(*command);
-  for (CLI::Option* option : command->get_options())
-    // They are of swapping
-    if (option != command->get_help_ptr() && option != command->get_help_all_ptr()) bandwidth->excludes(option);
-  command->callback([options, bandwidth] {
-    if (!bandwidth->parsed()) calibrate(*options);
+  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
+  command.option("-o,--output", options->output, "FILE.toml",
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); a "
+                 "file that is there already is "
+                 "what is measured, and keeps all that was not measured anew");
+  command
+      .option("--chunk", options->chunks, "BYTES,...",
+              "Measure these chunk sizes, or one alone (default: powers of two from 2MiB to 256MiB of which four fit "
+              "into the volume)")
+      .separated_by(',');
+  command.option("--volume", options->volume, "BYTES",
+                 "The most that one job swaps (default: 1GiB, on a host device 128MiB)");
+  command.option("--store", options->store, "STORE", "Where chunks go: pinned, pageable or file:PATH").default_shown();
+  command.option("--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
+      .default_shown()
+      .within(3, 10000);
+  command.option("--margin", options->calibration.margin, "FACTOR", "What is measured counts this many times")
+      .default_shown()
+      .within(1.0, 100.0);
+  command.flag("--keep-awake", options->calibration.keep_awake,
+               "Keep the cores from going idle, as task sets with keep_awake = true do");
+  command.json(options->json);
+  const Command bandwidth = add_calibrate_bandwidth(command);
+  for (const Option& of_swapping : command.options()) bandwidth.excludes(of_swapping);
+  command.on_run([options, bandwidth] {
+    if (!bandwidth.given()) calibrate(*options);
   });
 }
 

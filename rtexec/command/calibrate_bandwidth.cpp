@@ -8,11 +8,9 @@
 #include <rtexec/planning.hpp>
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/command/validators.hpp"
 #include "rtexec/study/bandwidth_calibration_report.hpp"
 #include "tasks/traffic/caches.hpp"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -102,28 +100,31 @@ void calibrate(const Options& options) {
 
 } // namespace
 
-CLI::App* add_calibrate_bandwidth(CLI::App& calibrating) {
-  auto* command =
-      calibrating.add_subcommand("bandwidth",
-                                 "Measure what memory bandwidth one core and all cores reach, hold counters against "
-                                 "traffic generators, and write [memory] into the board's file");
+Command add_calibrate_bandwidth(const Command& calibrating) {
+  const Command command =
+      calibrating.add("bandwidth",
+                      "Measure what memory bandwidth one core and all cores reach, hold counters against "
+                      "traffic generators, and write [memory] into the board's file");
   const auto options = std::make_shared<Options>();
-  option(*command, "board", options->board, "BOARD", "A board by name or path")->capture_default_str();
-  option(*command, "-o,--output", options->output, "FILE.toml",
-         "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
-  option(*command, "--event", options->event, "EVENT",
-         "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
-         "generators touch pages and nothing is written")
-      ->check(not_empty());
-  option(*command, "--seconds", options->seconds, "S",
-         "Of each measurement: one for each core, and one for each number of cores")
-      ->capture_default_str()
-      ->check(number_within(0.01, 3600.0));
-  option(*command, "--demand", options->demand, "BANDWIDTH",
-         "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
-      ->check(not_empty());
-  add_json_option(*command, options->json);
-  command->callback([options] { calibrate(*options); });
+  command.option("board", options->board, "BOARD", "A board by name or path").default_shown();
+  command.option("-o,--output", options->output, "FILE.toml",
+                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board)");
+  command
+      .option("--event", options->event, "EVENT",
+              "That counts memory traffic (default: the board's, or cache-misses); with page-faults, a stand-in, "
+              "generators touch pages and nothing is written")
+      .not_empty();
+  command
+      .option("--seconds", options->seconds, "S",
+              "Of each measurement: one for each core, and one for each number of cores")
+      .default_shown()
+      .within(0.01, 3600.0);
+  command
+      .option("--demand", options->demand, "BANDWIDTH",
+              "What the device and the core that feeds it need at worst: the budget of other cores is what it leaves")
+      .not_empty();
+  command.json(options->json);
+  command.on_run([options] { calibrate(*options); });
   return command;
 }
 

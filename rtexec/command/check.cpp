@@ -8,7 +8,6 @@
 #include "rtexec/command/verdict.hpp"
 #include "rtexec/executive/needs.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -71,22 +70,24 @@ int check(const Options& options) {
 
 } // namespace
 
-void add_check(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("check", "Say whether every deadline can be promised, with the numbers");
+void add_check(const Command& program, int& exit_code) {
+  const Command command = program.add("check", "Say whether every deadline can be promised, with the numbers");
   const auto options = std::make_shared<Options>();
-  add_task_set(*command, options->set);
-  add_machine_option(*command, options->machine);
-  option(*command, "--wcet", options->wcet, "FILE",
-         "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's");
-  add_json_option(*command, options->json);
-  option(*command, "--tests", options->tests, "NAME,...",
-         "Which tests of the device alone to show beside the verdict (default: all for the order)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"theorem1", "baker", "demand", "rta", "pipelined"}));
-  command->add_flag("--explain", options->explain, "Also every test with its formula and numbers, and the whole plan");
-  command->add_flag("--headroom", options->headroom,
-                    "Also by how much execution times, periods, device memory and copies may change, or must");
-  command->callback([options, &exit_code] { exit_code = check(*options); });
+  add_task_set(command, options->set);
+  add_machine_option(command, options->machine);
+  command.option(
+      "--wcet", options->wcet, "FILE",
+      "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's");
+  command.json(options->json);
+  command
+      .option("--tests", options->tests, "NAME,...",
+              "Which tests of the device alone to show beside the verdict (default: all for the order)")
+      .separated_by(',')
+      .one_of({"theorem1", "baker", "demand", "rta", "pipelined"});
+  command.flag("--explain", options->explain, "Also every test with its formula and numbers, and the whole plan");
+  command.flag("--headroom", options->headroom,
+               "Also by how much execution times, periods, device memory and copies may change, or must");
+  command.on_run([options, &exit_code] { exit_code = check(*options); });
 }
 
 } // namespace rtexec::command

@@ -5,7 +5,7 @@
 #include "rtexec/report/columns.hpp"
 #include "tasks/dnn/models/models.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -32,12 +32,13 @@ struct Item {
   Values values;
 };
 
-struct Command {
+/// A command, with what may follow it.
+struct Completed {
   std::string path; // "rtexec calibrate bandwidth"
   std::string name;
   std::string help;
   std::vector<Item> options, arguments;
-  std::vector<Command> subcommands;
+  std::vector<Completed> subcommands;
 };
 
 /// Within quotes and brackets of any shell.
@@ -66,13 +67,13 @@ Values values_of(const OptionType& type, const std::vector<std::string>& subcomm
   return values;
 }
 
-Command command_of(const CLI::App& app, const std::string& before, const std::vector<std::string>& subcommands) {
-  Command command{.path = before + app.get_name(),
-                  .name = app.get_name(),
-                  .help = quotable(app.get_description()),
-                  .options = {},
-                  .arguments = {},
-                  .subcommands = {}};
+Completed command_of(const CLI::App& app, const std::string& before, const std::vector<std::string>& subcommands) {
+  Completed command{.path = before + app.get_name(),
+                    .name = app.get_name(),
+                    .help = quotable(app.get_description()),
+                    .options = {},
+                    .arguments = {},
+                    .subcommands = {}};
   for (const CLI::Option* const option : app.get_options()) {
     const OptionType type = type_of(*option);
     Item item{.names = names_of(*option),
@@ -86,9 +87,9 @@ Command command_of(const CLI::App& app, const std::string& before, const std::ve
   return command;
 }
 
-template <class Each> void for_all(const Command& command, const Each& each) {
+template <class Each> void for_all(const Completed& command, const Each& each) {
   each(command);
-  for (const Command& inner : command.subcommands) for_all(inner, each);
+  for (const Completed& inner : command.subcommands) for_all(inner, each);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -97,9 +98,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string> names_of(const std::vector<Command>& commands) {
+std::vector<std::string> names_of(const std::vector<Completed>& commands) {
   std::vector<std::string> names;
-  for (const Command& each : commands) names.push_back(each.name);
+  for (const Completed& each : commands) names.push_back(each.name);
   return names;
 }
 
@@ -147,18 +148,18 @@ void print_bash_case(const std::string& pattern, const Item& item) {
   std::cout << "    " << pattern << ") printf '%s\\n'" << (lines.empty() ? " any" : lines) << " ;;\n";
 }
 
-template <class Words> void print_bash_words(const std::string& name, const Command& program, const Words& words) {
+template <class Words> void print_bash_words(const std::string& name, const Completed& program, const Words& words) {
   std::cout << name << "() {\n  case $1 in\n";
-  for_all(program, [&](const Command& command) {
+  for_all(program, [&](const Completed& command) {
     if (const std::string known = joined(words(command)); !known.empty())
       std::cout << "    '" << command.path << "') echo '" << known << "' ;;\n";
   });
   std::cout << "  esac\n}\n";
 }
 
-void print_bash(const Command& program) {
+void print_bash(const Completed& program) {
   std::cout << "# Completion of rtexec in bash.\n_rtexec_takes() {\n  case $1 in\n";
-  for_all(program, [](const Command& command) {
+  for_all(program, [](const Completed& command) {
     for (const Item& option : command.options) {
       std::string pattern;
       for (const std::string& name : option.names)
@@ -169,19 +170,19 @@ void print_bash(const Command& program) {
       print_bash_case("'" + command.path + " " + std::to_string(i + 1) + "'", command.arguments[i]);
   });
   std::cout << "  esac\n}\n";
-  print_bash_words("_rtexec_options", program, [](const Command& command) {
+  print_bash_words("_rtexec_options", program, [](const Completed& command) {
     std::vector<std::string> names;
     for (const Item& option : command.options) names.insert(names.end(), option.names.begin(), option.names.end());
     return names;
   });
   print_bash_words("_rtexec_subcommands", program,
-                   [](const Command& command) { return names_of(command.subcommands); });
+                   [](const Completed& command) { return names_of(command.subcommands); });
   std::cout << bash_function;
 }
 
 // ---- zsh ------------------------------------------------------------------------------------------------------------
 
-std::string function_of(const Command& command) {
+std::string function_of(const Completed& command) {
   std::string name = "_" + command.path;
   std::ranges::replace(name, ' ', '_');
   return name;
@@ -198,15 +199,15 @@ std::string zsh_action(const Item& item, bool subcommands) {
   return ":" + item.type + ":" + (action.empty() ? " " : "{" + action.substr(0, action.size() - 2) + "}");
 }
 
-void print_zsh(const Command& program) {
+void print_zsh(const Completed& program) {
   std::cout << "#compdef rtexec\n# Completion of rtexec in zsh.\n";
-  for_all(program, [](const Command& command) {
+  for_all(program, [](const Completed& command) {
     std::cout << function_of(command) << "() {\n";
     if (!command.subcommands.empty()) {
       std::cout << "  local -a known=(\n";
-      for (const Command& each : command.subcommands) std::cout << "    '" << each.name << ":" << each.help << "'\n";
+      for (const Completed& each : command.subcommands) std::cout << "    '" << each.name << ":" << each.help << "'\n";
       std::cout << "  )\n  if (( CURRENT > 2 )); then\n    case $words[2] in\n";
-      for (const Command& each : command.subcommands)
+      for (const Completed& each : command.subcommands)
         std::cout << "      " << each.name << ") shift words; (( CURRENT-- )); " << function_of(each)
                   << "; return ;;\n";
       std::cout << "    esac\n  fi\n";
@@ -236,7 +237,7 @@ std::string fish_values(const Item& item) {
 }
 
 /// That the command line is one of this command, and not yet of a subcommand.
-std::string fish_condition(const Command& command) {
+std::string fish_condition(const Completed& command) {
   std::string condition;
   for (const std::string_view word : config::parts(command.path, ' '))
     if (word != "rtexec") condition += "__fish_seen_subcommand_from " + std::string(word) + "; and ";
@@ -245,11 +246,11 @@ std::string fish_condition(const Command& command) {
   return " -n '" + condition + "'";
 }
 
-void print_fish(const Command& program) {
+void print_fish(const Completed& program) {
   std::cout << "# Completion of rtexec in fish.\ncomplete -c rtexec -f\n";
-  for_all(program, [](const Command& command) {
+  for_all(program, [](const Completed& command) {
     const std::string begin = "complete -c rtexec" + fish_condition(command);
-    for (const Command& each : command.subcommands)
+    for (const Completed& each : command.subcommands)
       std::cout << begin << " -a " << each.name << " -d '" << each.help << "'\n";
     for (const Item& item : command.arguments)
       if (const std::string values = fish_values(item); !values.empty()) std::cout << begin << values << '\n';
@@ -264,14 +265,14 @@ void print_fish(const Command& program) {
 
 } // namespace
 
-void add_completion(CLI::App& program) {
-  auto* command = program.add_subcommand("completion", "Print what completes command lines of rtexec in a shell");
+void add_completion(const Command& program) {
+  const Command command = program.add("completion", "Print what completes command lines of rtexec in a shell");
   const auto shell = std::make_shared<std::string>();
-  option(*command, "shell", *shell, "SHELL", "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([&program, shell] {
+  command.option("shell", *shell, "SHELL", "The shell").required().one_of({"bash", "zsh", "fish"});
+  command.on_run([&parser = program.parser(), shell] {
     std::vector<std::string> subcommands;
-    for (const CLI::App* const each : program.get_subcommands({})) subcommands.push_back(each->get_name());
-    const Command all = command_of(program, "", subcommands);
+    for (const CLI::App* const each : parser.get_subcommands({})) subcommands.push_back(each->get_name());
+    const Completed all = command_of(parser, "", subcommands);
     *shell == "bash" ? print_bash(all) : *shell == "zsh" ? print_zsh(all) : print_fish(all);
   });
 }

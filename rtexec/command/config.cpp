@@ -2,12 +2,12 @@
 #include "rtexec/command/command.hpp"
 #include "rtexec/command/text.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 namespace rtexec::command {
 
@@ -50,13 +50,14 @@ void config(const Options& options) {
 
 } // namespace
 
-void add_config(CLI::App& program) {
-  auto* command =
-      program.add_subcommand("config", "Document every key of the TOML files: type, unit, default and meaning");
+void add_config(const Command& program) {
+  const Command command =
+      program.add("config", "Document every key of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<Options>();
-  option(*command, "kind", options->kind, "KIND", "Which file")->capture_default_str()->check(CLI::IsMember(&kinds));
-  add_json_option(*command, options->json);
-  command->callback([options] { config(*options); });
+  const auto names = std::views::keys(kinds);
+  command.option("kind", options->kind, "KIND", "Which file").default_shown().one_of({names.begin(), names.end()});
+  command.json(options->json);
+  command.on_run([options] { config(*options); });
 }
 
 } // namespace rtexec::command

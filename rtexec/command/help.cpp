@@ -131,11 +131,11 @@ void help(const CLI::App& program, const std::vector<std::string>& path) {
 
 std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<Formatter>(); }
 
-void add_help(CLI::App& program) {
-  auto* command = program.add_subcommand("help", "Print the help of the program, or of a subcommand");
+void add_help(const Command& program) {
+  const Command command = program.add("help", "Print the help of the program, or of a subcommand");
   const auto path = std::make_shared<std::vector<std::string>>();
-  option(*command, "subcommand", *path, "SUBCOMMAND", "Which one (\"calibrate bandwidth\"); absent: the program");
-  command->callback([&program, path] { help(program, *path); });
+  command.option("subcommand", *path, "SUBCOMMAND", "Which one (\"calibrate bandwidth\"); absent: the program");
+  command.on_run([&parser = program.parser(), path] { help(parser, *path); });
 }
 
 std::string problem(const CLI::App& program, const CLI::ParseError& error) {

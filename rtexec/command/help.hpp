@@ -1,6 +1,8 @@
 // What the program says of itself: help, and what is wrong with a command line.
 #pragma once
 
+#include "rtexec/command/options.hpp"
+
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>
 #include <memory>
@@ -12,7 +14,7 @@ namespace rtexec::command {
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 /// The subcommand `help`, of all that is added to the program.
-void add_help(CLI::App& program);
+void add_help(const Command& program);
 
 /// What an error of the parser means, and what was probably meant.
 [[nodiscard]] std::string problem(const CLI::App& program, const CLI::ParseError& error);

@@ -3,7 +3,6 @@
 #include "rtexec/command/text.hpp"
 #include "rtexec/study/inference_report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -89,24 +88,25 @@ void infer(const Options& options) {
 
 } // namespace
 
-void add_infer(CLI::App& program) {
-  auto* command = program.add_subcommand("infer", "Run a network once on one input, outside any schedule");
+void add_infer(const Command& program) {
+  const Command command = program.add("infer", "Run a network once on one input, outside any schedule");
   const auto options = std::make_shared<Options>();
-  option(*command, "model", options->network.model, "MODEL.onnx", "The network")->required();
-  option(*command, "input", options->inputs, "INPUT",
-         "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
-  option(*command, "-o,--output", options->output, "OUT",
-         "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
-  option(*command, "--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
-      ->capture_default_str();
-  option(*command, "--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
-      ->capture_default_str()
-      ->check(CLI::IsMember(precisions()));
-  command->add_flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
-  option(*command, "--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
-      ->check(CLI::Range(1, 100000));
-  add_json_option(*command, options->json);
-  command->callback([options] { infer(*options); });
+  command.option("model", options->network.model, "MODEL.onnx", "The network").required();
+  command.option(
+      "input", options->inputs, "INPUT",
+      "A picture (JPEG, PNG) or a tensor (.npy), for several inputs NAME=FILE for each; without it, seeded noise");
+  command.option("-o,--output", options->output, "OUT",
+                 "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+  command.option("--board", options->network.board, "BOARD", "The board whose device executes it: a name or a file")
+      .default_shown();
+  command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
+      .default_shown()
+      .one_of(precisions());
+  command.flag("--tune", options->tune, "First find the fastest way to compute each layer on the device");
+  command.option("--repeat", options->repeat, "N", "Execute so often, and print the median time and the longest ones")
+      .within(1, 100000);
+  command.json(options->json);
+  command.on_run([options] { infer(*options); });
 }
 
 } // namespace rtexec::command

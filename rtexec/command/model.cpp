@@ -2,7 +2,6 @@
 #include "rtexec/command/text.hpp"
 #include "tasks/dnn/models/models.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,18 +43,17 @@ void model(const Options& options) {
 
 } // namespace
 
-void add_model(CLI::App& program) {
-  auto* command = program.add_subcommand(
-      "model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
+void add_model(const Command& program) {
+  const Command command =
+      program.add("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
   const auto options = std::make_shared<Options>();
-  option(*command, "name", options->name, "NETWORK", "The network");
-  option(*command, "-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
-  option(*command, "--size", options->model.size, "PIXELS", "Height and width of the input in pixels")
-      ->check(CLI::Range(1, 4096));
-  option(*command, "--classes", options->model.classes, "N", "Number of classes")->check(CLI::Range(1, 100000));
-  option(*command, "--seed", options->model.seed, "N", "Seed of the weights");
-  add_json_option(*command, options->json);
-  command->callback([options] { model(*options); });
+  command.option("name", options->name, "NETWORK", "The network");
+  command.option("-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
+  command.option("--size", options->model.size, "PIXELS", "Height and width of the input in pixels").within(1, 4096);
+  command.option("--classes", options->model.classes, "N", "Number of classes").within(1, 100000);
+  command.option("--seed", options->model.seed, "N", "Seed of the weights");
+  command.json(options->json);
+  command.on_run([options] { model(*options); });
 }
 
 } // namespace rtexec::command

@@ -12,18 +12,11 @@ OptionType type_of(const CLI::Option& option) {
   const std::string all = option.get_type_name();
   const auto end = std::min(all.find(':'), all.size());
   OptionType type{.name = all.substr(0, end), .choices = {}, .range = {}};
-  if (type.name == "INT" || type.name == "UINT" || type.name == "FLOAT") type.name = "N";
-  const std::string rule = all.substr(std::min(end + 1, all.size()));
-  const auto inside = [&](std::string_view open, char close) {
-    const auto begin = rule.find(open);
-    return begin == std::string::npos ? std::string()
-                                      : rule.substr(begin + open.size(), rule.find(close, begin) - begin - open.size());
-  };
-  const std::string choices = inside("{", '}');
-  for (const std::string_view each : config::parts(choices, ',')) type.choices.emplace_back(each);
-  type.range = inside("in [", ']');
-  if (const auto minus = type.range.find(" - "); minus != std::string::npos) type.range.replace(minus, 3, " to ");
-  if (type.range.empty() && rule.find(" to ") != std::string::npos) type.range = rule;
+  const std::string_view rule = std::string_view(all).substr(std::min(end + 1, all.size()));
+  if (rule.starts_with('{'))
+    for (const std::string_view each : config::parts(rule.substr(1, rule.find('}') - 1), ','))
+      type.choices.emplace_back(each);
+  else if (rule.find(" to ") != std::string_view::npos) type.range = rule;
   return type;
 }
 

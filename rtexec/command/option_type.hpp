@@ -1,5 +1,5 @@
 // How an option is typed, and what its value is, as the parser's name of its type tells: "FILE.toml",
-// "ORDER:{edf,static-priority}", "N:INT in [1 - 9]".
+// "ORDER:{edf,static-priority}", "N:1 to 9".
 #pragma once
 
 #include <CLI/Option.hpp>

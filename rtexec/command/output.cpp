@@ -17,10 +17,6 @@ int report(const Error& error) {
   return exit_code(error.code);
 }
 
-void add_json_option(CLI::App& command, std::string& file) {
-  option(command, "--json", file, "FILE", "Write the result as JSON to FILE (- for standard output)");
-}
-
 Result<> write_json(OutputFile& file, const nlohmann::json& json) {
   if (!file) return {};
   return file.write(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -9,7 +9,6 @@
 #include <rtexec/planning.hpp>
 #include "traces/recording/lttng_session.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <iterator>
@@ -206,24 +205,25 @@ int probe_machine(const Options& options) {
 
 } // namespace
 
-void add_probe(CLI::App& program, int& exit_code) {
-  auto* command =
-      program.add_subcommand("probe", "Say what this machine can and cannot do for real time, and what to change");
+void add_probe(const Command& program, int& exit_code) {
+  const Command command =
+      program.add("probe", "Say what this machine can and cannot do for real time, and what to change");
   const auto options = std::make_shared<Options>();
-  auto* tasks = option(*command, "task-set", options->tasks, "FILE.toml",
-                       "Say instead all that a run of this set needs and this machine lacks, with the lines that mend "
-                       "it; exits with 5 where something is missing");
-  option(*command, "--root", options->root, "DIR",
-         "Folder that stands in for / when files under /sys and /proc are read")
-      ->check(CLI::ExistingDirectory)
-      ->excludes(tasks);
-  option(*command, "--board", options->board, "BOARD",
-         "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
-         "it, any NVIDIA GPU, and "
-         "cache misses")
-      ->excludes(tasks);
-  add_json_option(*command, options->json);
-  command->callback(
+  const Option tasks =
+      command.option("task-set", options->tasks, "FILE.toml",
+                     "Say instead all that a run of this set needs and this machine lacks, with the lines that mend "
+                     "it; exits with 5 where something is missing");
+  command.option("--root", options->root, "DIR", "Folder that stands in for / when files under /sys and /proc are read")
+      .existing_folder()
+      .excludes(tasks);
+  command
+      .option("--board", options->board, "BOARD",
+              "Open the device of this board, a name or a file, and try its counters of memory traffic; without "
+              "it, any NVIDIA GPU, and "
+              "cache misses")
+      .excludes(tasks);
+  command.json(options->json);
+  command.on_run(
       [options, &exit_code] { exit_code = options->tasks.empty() ? probe_machine(*options) : probe_for(*options); });
 }
 

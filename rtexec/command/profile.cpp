@@ -5,9 +5,7 @@
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/command/validators.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -72,22 +70,22 @@ void profile(const Options& options) {
 
 } // namespace
 
-void add_profile(CLI::App& program) {
-  auto* command = program.add_subcommand(
+void add_profile(const Command& program) {
+  const Command command = program.add(
       "profile", "Tune each task on the device, measure its WCETs and write both where check and run read them");
   const auto options = std::make_shared<Options>();
-  add_task_set(*command, options->set);
-  option(*command, "-o,--output", options->output, "FILE.toml",
-         "The profile (default: the one that the task set names)");
-  option(*command, "--jobs", options->profile.jobs, "N",
-         "Jobs of each task, at least: all tasks run until the rarest has ended so many, and all that ended count")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  option(*command, "--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")
-      ->capture_default_str()
-      ->check(number_within(1.0, 100.0));
-  add_json_option(*command, options->json);
-  command->callback([options] { profile(*options); });
+  add_task_set(command, options->set);
+  command.option("-o,--output", options->output, "FILE.toml", "The profile (default: the one that the task set names)");
+  command
+      .option("--jobs", options->profile.jobs, "N",
+              "Jobs of each task, at least: all tasks run until the rarest has ended so many, and all that ended count")
+      .default_shown()
+      .within(1, 1000000);
+  command.option("--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")
+      .default_shown()
+      .within(1.0, 100.0);
+  command.json(options->json);
+  command.on_run([options] { profile(*options); });
 }
 
 } // namespace rtexec::command

@@ -8,7 +8,6 @@
 #include "rtexec/command/verdict.hpp"
 #include "rtexec/executive/setup.hpp"
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <iostream>
 #include <memory>
@@ -140,27 +139,29 @@ int run(Options options) {
 
 } // namespace
 
-void add_run(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand("run", "Run the task set and report on it");
+void add_run(const Command& program, int& exit_code) {
+  const Command command = program.add("run", "Run the task set and report on it");
   const auto options = std::make_shared<Options>();
-  add_task_set(*command, options->set);
-  option(*command, "--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
-  auto* trace =
-      option(*command, "--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
-  option(*command, "--trace-limit", options->trace_limit, "SIZE",
-         "Keep the latest events of --trace: at most so much on disk (\"1GiB\"), whatever the length of the run")
-      ->needs(trace);
-  option(*command, "--flight-recorder", options->flight_recorder, "DIR",
-         "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
-         "when a deadline is missed, "
-         "and on SIGUSR1: at most 10 times, a second apart")
-      ->excludes(trace);
-  command->add_flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
-  option(*command, "--jobs", options->jobs, "FILE.csv",
-         "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
-  command->add_flag("--force", options->force, "Run although the deadlines are not promised");
-  add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  add_task_set(command, options->set);
+  command.option("--duration", options->duration, "DURATION", "How long, instead of the file's duration (\"10s\")");
+  const Option trace =
+      command.option("--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
+  command
+      .option("--trace-limit", options->trace_limit, "SIZE",
+              "Keep the latest events of --trace: at most so much on disk (\"1GiB\"), whatever the length of the run")
+      .needs(trace);
+  command
+      .option("--flight-recorder", options->flight_recorder, "DIR",
+              "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+              "when a deadline is missed, "
+              "and on SIGUSR1: at most 10 times, a second apart")
+      .excludes(trace);
+  command.flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
+  command.option("--jobs", options->jobs, "FILE.csv",
+                 "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
+  command.flag("--force", options->force, "Run although the deadlines are not promised");
+  command.json(options->json);
+  command.on_run([options, &exit_code] { exit_code = run(*options); });
 }
 
 } // namespace rtexec::command

@@ -82,24 +82,24 @@ Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned) 
   return as_asked(options, planned, given.value_or(planned.tasks.executive.duration.value_or(default_duration)));
 }
 
-void add_scenario(CLI::App& command, ScenarioOptions& options) {
-  option(command, "--duration", options.duration, "DURATION",
-         "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
-  option(command, "--releases", options.releases, "HOW",
-         "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-         "adversarial: searched "
-         "for those under which some task responds latest")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"periodic", "sporadic", "adversarial"}));
-  option(command, "--execution", options.execution, "HOW",
-         "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
-         "`rtexec run --jobs` "
-         "recorded them, in order, with --seed at random")
-      ->capture_default_str();
-  option(command, "--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
-  option(command, "--attempts", options.attempts, "N", "Of the adversarial search")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
+void add_scenario(const Command& command, ScenarioOptions& options) {
+  command.option("--duration", options.duration, "DURATION",
+                 "How long, instead of the file's duration (default: 10s; adversarial: four times the longest period)");
+  command
+      .option("--releases", options.releases, "HOW",
+              "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
+              "adversarial: searched "
+              "for those under which some task responds latest")
+      .default_shown()
+      .one_of({"periodic", "sporadic", "adversarial"});
+  command
+      .option("--execution", options.execution, "HOW",
+              "wcet; uniform: between 0 and the WCET, uniform:0.5: half of it at least; FILE.csv: device parts as "
+              "`rtexec run --jobs` "
+              "recorded them, in order, with --seed at random")
+      .default_shown();
+  command.option("--seed", options.seed, "N", "Of all that is random: the same seed gives the same run");
+  command.option("--attempts", options.attempts, "N", "Of the adversarial search").default_shown().within(1, 1'000'000);
 }
 
 } // namespace rtexec::command

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <rtexec/planning.hpp>
+#include "rtexec/command/options.hpp"
 #include "rtexec/simulator/worst_case.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ struct ScenarioOptions {
   int attempts = 200;
 };
 
-void add_scenario(CLI::App& command, ScenarioOptions& options);
+void add_scenario(const Command& command, ScenarioOptions& options);
 
 /// A run to be simulated, and of which task set.
 struct Scenario {

@@ -13,7 +13,6 @@
 #include "traces/report/gantt_svg.hpp"
 #include "traces/recording/session.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -145,20 +144,20 @@ int simulate(const Options& options) {
 
 } // namespace
 
-void add_simulate(CLI::App& program, int& exit_code) {
-  auto* command = program.add_subcommand(
+void add_simulate(const Command& program, int& exit_code) {
+  const Command command = program.add(
       "simulate", "Run the task set in virtual time, proved or not, by the scheduler that runs it for real");
   const auto options = std::make_shared<Options>();
-  add_task_set(*command, options->set);
-  add_machine_option(*command, options->machine);
-  add_scenario(*command, options->scenario);
-  auto* gantt = option(*command, "--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
-  option(*command, "--from", options->from, "DURATION", "Where the picture begins")->needs(gantt);
-  option(*command, "--to", options->to, "DURATION", "Where it ends")->needs(gantt);
-  option(*command, "--trace", options->trace, "DIR",
-         "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
-  add_json_option(*command, options->json);
-  command->callback([options, &exit_code] { exit_code = simulate(*options); });
+  add_task_set(command, options->set);
+  add_machine_option(command, options->machine);
+  add_scenario(command, options->scenario);
+  const Option gantt = command.option("--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
+  command.option("--from", options->from, "DURATION", "Where the picture begins").needs(gantt);
+  command.option("--to", options->to, "DURATION", "Where it ends").needs(gantt);
+  command.option("--trace", options->trace, "DIR",
+                 "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
+  command.json(options->json);
+  command.on_run([options, &exit_code] { exit_code = simulate(*options); });
 }
 
 } // namespace rtexec::command

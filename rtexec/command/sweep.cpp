@@ -2,14 +2,12 @@
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/results.hpp"
 #include "rtexec/command/text.hpp"
-#include "rtexec/command/validators.hpp"
 #include "rtexec/study/outcome_file.hpp"
 #include "rtexec/study/presets.hpp"
 #include "rtexec/study/sweep_options.hpp"
 #include "rtexec/study/sweep_parts.hpp"
 #include "rtexec/study/sweep_report.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -126,76 +124,78 @@ std::string preset_help() {
   return help;
 }
 
-void add_tasks(CLI::App& command, study::SweepOptions& options) {
-  option(command, "--n", options.tasks, "RANGE",
-         "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
-         "be a range: a row for each value");
-  option(command, "--utilisation", options.utilisation, "RANGE",
-         "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
-  option(command, "--reduced", options.reduced, "RANGE", "Percent that the capacity is less");
-  option(command, "--high", options.high, "RANGE",
-         "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
-  option(command, "--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
-  option(command, "--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
-      ->check(CLI::IsMember({"uniform", "log-uniform"}));
-  option(command, "--footprint", options.footprint, "BYTES",
-         "FROM..TO: device memory of a task, uniform; not with presets");
-  option(command, "--swappable", options.swappable, "SHARE",
-         "Share of the footprint that may be swapped (default: 1); not with presets")
-      ->check(number_within(0.0, 1.0));
-  option(command, "--constants", options.constants, "SHARE",
-         "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
-         "0.5); not with presets")
-      ->check(number_within(0.0, 1.0));
+void add_tasks(const Command& command, study::SweepOptions& options) {
+  command.option("--n", options.tasks, "RANGE",
+                 "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
+                 "be a range: a row for each value");
+  command.option("--utilisation", options.utilisation, "RANGE",
+                 "Of the device, by the executions of a set (UUniFast shares it out); not with presets");
+  command.option("--reduced", options.reduced, "RANGE", "Percent that the capacity is less");
+  command.option(
+      "--high", options.high, "RANGE",
+      "So many tasks are at their network's highest resolution, all others at its lowest; only with presets");
+  command.option("--period", options.period, "DURATIONS", "FROM..TO: periods, and deadlines");
+  command.option("--periods", options.periods, "HOW", "How they are distributed (default: log-uniform)")
+      .one_of({"uniform", "log-uniform"});
+  command.option("--footprint", options.footprint, "BYTES",
+                 "FROM..TO: device memory of a task, uniform; not with presets");
+  command
+      .option("--swappable", options.swappable, "SHARE",
+              "Share of the footprint that may be swapped (default: 1); not with presets")
+      .within(0.0, 1.0);
+  command
+      .option("--constants", options.constants, "SHARE",
+              "For tests classes and one-process: share of that which is weights, the rest is scratch (default: "
+              "0.5); not with presets")
+      .within(0.0, 1.0);
 }
 
-void add_device(CLI::App& command, study::SweepOptions& options) {
-  option(command, "--capacity", options.capacity, "BYTES", "Device memory");
-  option(command, "--chunk", options.chunk, "BYTES", "What is swapped at once");
-  option(command, "--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
-  option(command, "--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
-  option(command, "--drop-per-chunk", options.drop_per_chunk, "DURATION",
-         "Each chunk of weights that leaves (default: 0s)");
-  option(command, "--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
-  option(command, "--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
+void add_device(const Command& command, study::SweepOptions& options) {
+  command.option("--capacity", options.capacity, "BYTES", "Device memory");
+  command.option("--chunk", options.chunk, "BYTES", "What is swapped at once");
+  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "What swapping costs: each chunk in");
+  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Each chunk copied out");
+  command.option("--drop-per-chunk", options.drop_per_chunk, "DURATION",
+                 "Each chunk of weights that leaves (default: 0s)");
+  command.option("--in-fixed", options.in_fixed, "DURATION", "Each load (default: 0s)");
+  command.option("--out-fixed", options.out_fixed, "DURATION", "Each victim of a load (default: 0s)");
 }
 
 } // namespace
 
-void add_sweep(CLI::App& program) {
-  auto* command = program.add_subcommand(
+void add_sweep(const Command& program) {
+  const Command command = program.add(
       "sweep", "Say how many of many random task sets each device test proves, as tables, curves and raw outcomes");
   const auto options = std::make_shared<Options>();
-  option(*command, "--preset", options->study.preset, "NAME", preset_help())->check(CLI::IsMember(preset_names()));
-  add_tasks(*command, options->study);
-  add_device(*command, options->study);
-  option(*command, "--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"edf", "static-priority"}));
-  option(*command, "--tests", options->study.tests, "LIST",
-         "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
-         "(one copy engine), pipelined, pipelined-constant, "
-         "classes, one-process (two; default: all for the order)")
-      ->delimiter(',');
-  option(*command, "--sets", options->study.sets, "N", "Task sets for each row")
-      ->capture_default_str()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
-  option(*command, "--seed", options->study.seed, "N", "The same seed gives the same sets")->capture_default_str();
-  option(*command, "--jobs", options->jobs, "N", "Threads (default: one for each core)")->check(CLI::Range(1, 1024));
-  option(*command, "-o,--output", options->folder, "FOLDER",
-         "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
-         "was stopped goes on from it, and may get more sets or rows");
-  option(*command, "--shard", options->part, "K/N",
-         "Work out part K of N alone, each on a machine of its own, and leave it in FOLDER for --merge");
-  const std::vector<CLI::Option*> of_a_study = command->get_options(
-      [](const CLI::Option* each) { return !each->check_name("--help") && !each->check_name("--output"); });
-  option(*command, "--merge", options->parts, "FOLDER...",
-         "Put the parts in these folders together: what one machine would have made");
-  add_json_option(*command, options->json);
-  command->callback([options, of_a_study] {
-    for (const CLI::Option* each : of_a_study)
-      if (!options->parts.empty() && each->count() > 0)
-        give_up(Errc::bad_input, "--merge with " + each->get_name() + ": leave that out, the parts have their options");
+  command.option("--preset", options->study.preset, "NAME", preset_help()).one_of(preset_names());
+  add_tasks(command, options->study);
+  add_device(command, options->study);
+  command.option("--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
+      .default_shown()
+      .one_of({"edf", "static-priority"});
+  command
+      .option("--tests", options->study.tests, "LIST",
+              "Of: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
+              "(one copy engine), pipelined, pipelined-constant, "
+              "classes, one-process (two; default: all for the order)")
+      .separated_by(',');
+  command.option("--sets", options->study.sets, "N", "Task sets for each row").default_shown().within(1, 1'000'000);
+  command.option("--seed", options->study.seed, "N", "The same seed gives the same sets").default_shown();
+  command.option("--jobs", options->jobs, "N", "Threads (default: one for each core)").within(1, 1024);
+  command.option("-o,--output", options->folder, "FOLDER",
+                 "Write results.csv and results.svg there, and outcomes.csv, each set as it is done: a sweep that "
+                 "was stopped goes on from it, and may get more sets or rows");
+  command.option("--shard", options->part, "K/N",
+                 "Work out part K of N alone, each on a machine of its own, and leave it in FOLDER for --merge");
+  std::vector<Option> of_a_study = command.options();
+  std::erase_if(of_a_study, [](const Option& each) { return each.name() == "--output"; });
+  command.option("--merge", options->parts, "FOLDER...",
+                 "Put the parts in these folders together: what one machine would have made");
+  command.json(options->json);
+  command.on_run([options, of_a_study] {
+    for (const Option& each : of_a_study)
+      if (!options->parts.empty() && each.given())
+        give_up(Errc::bad_input, "--merge with " + each.name() + ": leave that out, the parts have their options");
     sweep(*options);
   });
 }

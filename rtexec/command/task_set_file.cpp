@@ -2,21 +2,20 @@
 
 #include "config/names.hpp"
 
-#include <CLI/CLI.hpp>
 #include <vector>
 
 namespace rtexec::command {
 
-void add_task_set(CLI::App& command, TaskSetFile& options) {
-  option(command, "task-set", options.file, "FILE.toml",
-         "The task set, a TOML file (`rtexec config` documents its keys)")
-      ->required();
-  option(command, "--order", options.order, "ORDER", "Order on the device, instead of the file's")
-      ->check(CLI::IsMember({"edf", "static-priority"}));
+void add_task_set(const Command& command, TaskSetFile& options) {
+  command
+      .option("task-set", options.file, "FILE.toml", "The task set, a TOML file (`rtexec config` documents its keys)")
+      .required();
+  command.option("--order", options.order, "ORDER", "Order on the device, instead of the file's")
+      .one_of({"edf", "static-priority"});
   std::vector<std::string> policies;
   for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
-  option(command, "--policy", options.policy, "POLICY", "Swap policy, instead of the file's")
-      ->check(CLI::IsMember(std::move(policies)));
+  command.option("--policy", options.policy, "POLICY", "Swap policy, instead of the file's")
+      .one_of(std::move(policies));
 }
 
 TaskSet read(const TaskSetFile& options) {
@@ -27,9 +26,9 @@ TaskSet read(const TaskSetFile& options) {
   return set;
 }
 
-void add_machine_option(CLI::App& command, std::string& file) {
-  option(command, "--machine", file, "FILE",
-         "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one");
+void add_machine_option(const Command& command, std::string& file) {
+  command.option("--machine", file, "FILE",
+                 "Plan for the machine on which `rtexec probe --json FILE` wrote this, instead of for this one");
 }
 
 PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {

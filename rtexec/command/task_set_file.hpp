@@ -15,11 +15,11 @@ struct TaskSetFile {
   std::string policy; // of swapping; empty: as the file says
 };
 
-void add_task_set(CLI::App& command, TaskSetFile& options);
+void add_task_set(const Command& command, TaskSetFile& options);
 [[nodiscard]] TaskSet read(const TaskSetFile& options);
 
 /// The option of commands that plan only: --machine FILE.
-void add_machine_option(CLI::App& command, std::string& file);
+void add_machine_option(const Command& command, std::string& file);
 /// On the machine of the file; without one, on this machine.
 [[nodiscard]] PlannedSet plan_on(const std::string& machine_file, TaskSet tasks);
 

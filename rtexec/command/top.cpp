@@ -4,7 +4,6 @@
 #include "rtexec/command/terminal.hpp"
 #include "rtexec/command/text.hpp"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -167,18 +166,18 @@ void top(const Options& options) {
 
 } // namespace
 
-void add_top(CLI::App& program) {
-  auto* command = program.add_subcommand("top", "Show a running executive: its tasks, its device, what it missed");
+void add_top(const Command& program) {
+  const Command command = program.add("top", "Show a running executive: its tasks, its device, what it missed");
   const auto options = std::make_shared<Options>();
-  option(*command, "which", options->which, "PID",
-         "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one");
-  auto* once = command->add_flag("--once", options->once, "Show it once, and no more");
-  option(*command, "--interval", options->interval, "DURATION",
-         "From one view to the next; figures are renewed twice a second")
-      ->capture_default_str();
-  add_json_option(*command, options->json);
-  command->get_option("--json")->needs(once);
-  command->callback([options] { top(*options); });
+  command.option("which", options->which, "PID",
+                 "The process that runs it; where it runs several, as PID.NUMBER. Absent: the only one");
+  const Option once = command.flag("--once", options->once, "Show it once, and no more");
+  command
+      .option("--interval", options->interval, "DURATION",
+              "From one view to the next; figures are renewed twice a second")
+      .default_shown();
+  command.json(options->json).needs(once);
+  command.on_run([options] { top(*options); });
 }
 
 } // namespace rtexec::command
