@@ -1,5 +1,5 @@
 // Subcommands and their options. What parses them, CLI11, is all in headers and takes seconds to compile in each file
-// that names it: options.cpp, help.cpp, completion.cpp and main.cpp alone do.
+// that names it: main.cpp, options.cpp and what shows options alone do.
 #pragma once
 
 #include <functional>
