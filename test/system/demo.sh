@@ -43,8 +43,11 @@ for job in jobs:
     assert sum(int(time) for cause, time in job.items() if cause not in plain) == int(job["response_ns"]), job
 EOF
 done
+# Within these seconds too, and where times were measured beside other load, which makes deadlines long.
+grep -q '^deadline = .* # twice' "$build/demo-late.toml"
+sed 's/^deadline = .*/deadline = "20ms"/' "$build/demo-late.toml" > "$work/late.toml"
 status=0
-"$folder/bin/rtexec" run "$build/demo-late.toml" --force --duration 4s --flight-recorder "$work/late" >"$work/late.log" || status=$?
+"$folder/bin/rtexec" run "$work/late.toml" --force --duration 4s --flight-recorder "$work/late" >"$work/late.log" || status=$?
 [ $status = 4 ]
 "$folder/bin/rtexec" analyze "$(ls -dv "$work"/late/snapshot-* | tail -n 1)" >"$work/late.txt" || [ $? = 4 ]
 grep -A3 '^Misses' "$work/late.txt"
