@@ -20,8 +20,10 @@ constexpr std::array<std::uint32_t, 4> volumes{1, 4, 16, 64}; // in chunks
 constexpr Bytes smallest_chunk{std::uint64_t{2} << 20};
 constexpr Bytes largest_chunk{std::uint64_t{256} << 20};
 constexpr Duration shortest_turn = 4ms;
-constexpr Duration first_guess = 50ms; // of one chunk
+constexpr double slow_disk = 10;         // nanoseconds per byte, before anything has been measured
+constexpr Duration longest_guess = 50ms; // of a chunk, likewise
 constexpr unsigned few_jobs = 3;
+constexpr int attempts = 4;
 
 double nanoseconds(Duration time) { return static_cast<double>(time.count()); }
 
@@ -72,7 +74,7 @@ class Calibrator {
   /// How long it will take, from a short run of the first chunk size.
   void estimate() {
     const Bytes chunk = chunks_.front();
-    SwapExperiment experiment = experiment_of(chunk, 1, MemoryClass::state, first_guess);
+    SwapExperiment experiment = experiment_of(chunk, 1, MemoryClass::state, std::min(guess(chunk), longest_guess));
     experiment.jobs = few_jobs;
     const Instant begin = hal::now();
     const ObservedSwaps observed = run(experiment);
@@ -84,20 +86,24 @@ class Calibrator {
       estimate.out = std::max(estimate.out, job.out);
       longest = std::max(longest, job.whole);
     }
+    per_byte_ = nanoseconds(longest) / static_cast<double>(chunk.count);
     for (const Bytes each : chunks_) {
-      const double times = static_cast<double>(each.count) / static_cast<double>(chunk.count);
-      const Duration per_chunk = charged(nanoseconds(longest), times);
       const auto counts = volumes_of(each);
-      const auto expect = [&](std::uint32_t count, Duration guess) {
-        expected_.push_back(beside + length(experiment_of(each, count, MemoryClass::state, guess)));
+      const auto expect = [&](std::uint32_t count) {
+        expected_.push_back(beside + length(experiment_of(each, count, MemoryClass::state, guess(each))));
       };
-      for (const std::uint32_t count : counts) expect(count, count == counts.front() ? first_guess : per_chunk);
-      expect(counts.back(), per_chunk); // of constants
+      for (const std::uint32_t count : counts) expect(count);
+      expect(counts.back()); // of constants
     }
     estimate.runs = wanted_;
     estimate.takes = std::accumulate(expected_.begin(), expected_.end(), Duration{0});
     began_ = hal::now();
     if (observer_.estimated) observer_.estimated(estimate);
+  }
+
+  /// Of one chunk, by what was last measured.
+  Duration guess(Bytes chunk) const {
+    return Duration(static_cast<Duration::rep>(per_byte_ * static_cast<double>(chunk.count)));
   }
 
   /// As expected, as far as that held so far.
@@ -117,7 +123,7 @@ class Calibrator {
 
   void measure_chunk(Bytes chunk) {
     std::vector<Sample> in, out, whole;
-    Duration per_chunk = first_guess;
+    Duration per_chunk = guess(chunk);
     const auto counts = volumes_of(chunk);
     for (const std::uint32_t count : counts) {
       const ObservedSwaps observed = observe(chunk, count, MemoryClass::state, per_chunk);
@@ -132,6 +138,7 @@ class Calibrator {
       }
       per_chunk = longest / count;
     }
+    per_byte_ = nanoseconds(per_chunk) / static_cast<double>(chunk.count);
     const ObservedSwaps dropped = observe(chunk, counts.back(), MemoryClass::constant, per_chunk);
     double drop = 0;
     for (const ObservedSwap& job : dropped.jobs) drop = std::max(drop, nanoseconds(job.out_busy) / counts.back());
@@ -153,10 +160,16 @@ class Calibrator {
     return experiment;
   }
 
-  ObservedSwaps run(const SwapExperiment& experiment) {
-    run_began_ = hal::now();
-    ask();
-    return must(observe_swaps(experiment));
+  /// With longer turns where the machine is too busy for these.
+  ObservedSwaps run(SwapExperiment experiment) {
+    for (int attempt = 0; attempt < attempts; ++attempt, experiment.turn *= 4) {
+      run_began_ = hal::now();
+      ask();
+      ObservedSwaps observed = must(observe_swaps(experiment));
+      if (!observed.jobs.empty()) return observed;
+    }
+    give_up(Errc::refused, "no job swapped all of its " + std::to_string(experiment.chunks) + " chunks of " +
+                               readable(experiment.chunk) + ": the machine was too busy; try again");
   }
 
   ObservedSwaps observe(Bytes chunk, std::uint32_t count, MemoryClass kind, Duration per_chunk) {
@@ -215,6 +228,7 @@ class Calibrator {
   const CalibrationObserver& observer_;
   std::vector<Bytes> chunks_;
   Bytes volume_;
+  double per_byte_ = slow_disk;       // nanoseconds
   std::vector<Duration> expected_;    // of each run
   std::size_t done_ = 0, wanted_ = 0; // runs
   Instant began_{}, run_began_{};

@@ -39,11 +39,10 @@ struct ObservedSwap {
 struct ObservedSwaps {
   std::string device;
   std::string store;
-  std::vector<ObservedSwap> jobs; // at least one
+  std::vector<ObservedSwap> jobs; // none, where turns were too short for so busy a machine
 };
 
 /// Takes twice the chunks of a job from the device, and three times from the store. Errors: as those of Executive;
-/// refused where no job swapped;
 /// cancelled where it was not to go on.
 [[nodiscard]] Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment);
 

@@ -121,6 +121,7 @@ class ExchangeSection {
       observed = executive::observe_swaps(experiment);
       if (observed && observed->jobs.size() >= jobs / 4) break;
     }
+    if (observed && observed->jobs.empty()) return fail(Errc::refused, "no job swapped all of its chunks");
     return observed;
   }
 
