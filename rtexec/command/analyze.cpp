@@ -272,7 +272,7 @@ void add_analyze(const Command& program, int& exit_code) {
   const Option profile = command.option("--to-toml", options->toml, "FILE",
                                         "Write the measured execution times as a profile, for check --wcet");
   command.option("--margin", options->margin, "N", "In that profile, WCET is the longest execution observed times this")
-      .within(1, 100)
+      .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
   command
@@ -282,12 +282,12 @@ void add_analyze(const Command& program, int& exit_code) {
       .within(1e-15, 0.1)
       .needs(profile);
   command
-      .option("--exceedance", options->exceedances, "N",
+      .option("--exceedance", options->exceedances, "N,...",
               "Estimate the times that a job exceeds with these probabilities")
       .separated_by(',')
       .within(1e-15, 0.5)
       .default_shown();
-  command.option("--misses", options->misses, "N", "How many misses to explain").within(0, 1e6).default_shown();
+  command.option("--misses", options->misses, "N", "How many misses to explain").within(0, 1'000'000).default_shown();
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = analyze(*options); });
 }

@@ -33,12 +33,12 @@ struct Item {
 };
 
 /// A command, with what may follow it.
-struct Completed {
+struct CompletedCommand {
   std::string path; // "rtexec calibrate bandwidth"
   std::string name;
   std::string help;
   std::vector<Item> options, arguments;
-  std::vector<Completed> subcommands;
+  std::vector<CompletedCommand> subcommands;
 };
 
 /// Within quotes and brackets of any shell.
@@ -61,19 +61,20 @@ Values values_of(const OptionType& type, const std::vector<std::string>& subcomm
     values.words = subcommands;
   } else if (type.name == "FILE" || type.name == "INPUT" || type.name == "OUT" || type.name == "PATH") {
     values.files.emplace();
-  } else if (const auto dot = type.name.find('.'); dot != std::string::npos && dot > 0 && type.name[dot - 1] != '.') {
+  } else if (const auto dot = type.name.find('.'); dot != std::string::npos && type.name[dot + 1] != '.') {
     values.files = type.name.substr(dot + 1, type.name.find(',') - dot - 1); // "MODEL.onnx,..."
   }
   return values;
 }
 
-Completed command_of(const CLI::App& app, const std::string& before, const std::vector<std::string>& subcommands) {
-  Completed command{.path = before + app.get_name(),
-                    .name = app.get_name(),
-                    .help = quotable(app.get_description()),
-                    .options = {},
-                    .arguments = {},
-                    .subcommands = {}};
+CompletedCommand command_of(const CLI::App& app, const std::string& before,
+                            const std::vector<std::string>& subcommands) {
+  CompletedCommand command{.path = before + app.get_name(),
+                           .name = app.get_name(),
+                           .help = quotable(app.get_description()),
+                           .options = {},
+                           .arguments = {},
+                           .subcommands = {}};
   for (const CLI::Option* const option : app.get_options()) {
     const OptionType type = type_of(*option);
     Item item{.names = names_of(*option),
@@ -87,9 +88,9 @@ Completed command_of(const CLI::App& app, const std::string& before, const std::
   return command;
 }
 
-template <class Each> void for_all(const Completed& command, const Each& each) {
+template <class Each> void for_all(const CompletedCommand& command, const Each& each) {
   each(command);
-  for (const Completed& inner : command.subcommands) for_all(inner, each);
+  for (const CompletedCommand& inner : command.subcommands) for_all(inner, each);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -98,9 +99,9 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string> names_of(const std::vector<Completed>& commands) {
+std::vector<std::string> names_of(const std::vector<CompletedCommand>& commands) {
   std::vector<std::string> names;
-  for (const Completed& each : commands) names.push_back(each.name);
+  for (const CompletedCommand& each : commands) names.push_back(each.name);
   return names;
 }
 
@@ -148,18 +149,19 @@ void print_bash_case(const std::string& pattern, const Item& item) {
   std::cout << "    " << pattern << ") printf '%s\\n'" << (lines.empty() ? " any" : lines) << " ;;\n";
 }
 
-template <class Words> void print_bash_words(const std::string& name, const Completed& program, const Words& words) {
+template <class Words>
+void print_bash_words(const std::string& name, const CompletedCommand& program, const Words& words) {
   std::cout << name << "() {\n  case $1 in\n";
-  for_all(program, [&](const Completed& command) {
+  for_all(program, [&](const CompletedCommand& command) {
     if (const std::string known = joined(words(command)); !known.empty())
       std::cout << "    '" << command.path << "') echo '" << known << "' ;;\n";
   });
   std::cout << "  esac\n}\n";
 }
 
-void print_bash(const Completed& program) {
+void print_bash(const CompletedCommand& program) {
   std::cout << "# Completion of rtexec in bash.\n_rtexec_takes() {\n  case $1 in\n";
-  for_all(program, [](const Completed& command) {
+  for_all(program, [](const CompletedCommand& command) {
     for (const Item& option : command.options) {
       std::string pattern;
       for (const std::string& name : option.names)
@@ -170,19 +172,19 @@ void print_bash(const Completed& program) {
       print_bash_case("'" + command.path + " " + std::to_string(i + 1) + "'", command.arguments[i]);
   });
   std::cout << "  esac\n}\n";
-  print_bash_words("_rtexec_options", program, [](const Completed& command) {
+  print_bash_words("_rtexec_options", program, [](const CompletedCommand& command) {
     std::vector<std::string> names;
     for (const Item& option : command.options) names.insert(names.end(), option.names.begin(), option.names.end());
     return names;
   });
   print_bash_words("_rtexec_subcommands", program,
-                   [](const Completed& command) { return names_of(command.subcommands); });
+                   [](const CompletedCommand& command) { return names_of(command.subcommands); });
   std::cout << bash_function;
 }
 
 // ---- zsh ------------------------------------------------------------------------------------------------------------
 
-std::string function_of(const Completed& command) {
+std::string function_of(const CompletedCommand& command) {
   std::string name = "_" + command.path;
   std::ranges::replace(name, ' ', '_');
   return name;
@@ -199,15 +201,16 @@ std::string zsh_action(const Item& item, bool subcommands) {
   return ":" + item.type + ":" + (action.empty() ? " " : "{" + action.substr(0, action.size() - 2) + "}");
 }
 
-void print_zsh(const Completed& program) {
+void print_zsh(const CompletedCommand& program) {
   std::cout << "#compdef rtexec\n# Completion of rtexec in zsh.\n";
-  for_all(program, [](const Completed& command) {
+  for_all(program, [](const CompletedCommand& command) {
     std::cout << function_of(command) << "() {\n";
     if (!command.subcommands.empty()) {
       std::cout << "  local -a known=(\n";
-      for (const Completed& each : command.subcommands) std::cout << "    '" << each.name << ":" << each.help << "'\n";
+      for (const CompletedCommand& each : command.subcommands)
+        std::cout << "    '" << each.name << ":" << each.help << "'\n";
       std::cout << "  )\n  if (( CURRENT > 2 )); then\n    case $words[2] in\n";
-      for (const Completed& each : command.subcommands)
+      for (const CompletedCommand& each : command.subcommands)
         std::cout << "      " << each.name << ") shift words; (( CURRENT-- )); " << function_of(each)
                   << "; return ;;\n";
       std::cout << "    esac\n  fi\n";
@@ -237,7 +240,7 @@ std::string fish_values(const Item& item) {
 }
 
 /// That the command line is one of this command, and not yet of a subcommand.
-std::string fish_condition(const Completed& command) {
+std::string fish_condition(const CompletedCommand& command) {
   std::string condition;
   for (const std::string_view word : config::parts(command.path, ' '))
     if (word != "rtexec") condition += "__fish_seen_subcommand_from " + std::string(word) + "; and ";
@@ -246,11 +249,11 @@ std::string fish_condition(const Completed& command) {
   return " -n '" + condition + "'";
 }
 
-void print_fish(const Completed& program) {
+void print_fish(const CompletedCommand& program) {
   std::cout << "# Completion of rtexec in fish.\ncomplete -c rtexec -f\n";
-  for_all(program, [](const Completed& command) {
+  for_all(program, [](const CompletedCommand& command) {
     const std::string begin = "complete -c rtexec" + fish_condition(command);
-    for (const Completed& each : command.subcommands)
+    for (const CompletedCommand& each : command.subcommands)
       std::cout << begin << " -a " << each.name << " -d '" << each.help << "'\n";
     for (const Item& item : command.arguments)
       if (const std::string values = fish_values(item); !values.empty()) std::cout << begin << values << '\n';
@@ -272,7 +275,7 @@ void add_completion(const Command& program) {
   command.on_run([&parser = program.parser(), shell] {
     std::vector<std::string> subcommands;
     for (const CLI::App* const each : parser.get_subcommands({})) subcommands.push_back(each->get_name());
-    const Completed all = command_of(parser, "", subcommands);
+    const CompletedCommand all = command_of(parser, "", subcommands);
     *shell == "bash" ? print_bash(all) : *shell == "zsh" ? print_zsh(all) : print_fish(all);
   });
 }

@@ -2,7 +2,6 @@
 
 #include "config/must.hpp"
 #include "config/text.hpp"
-#include "rtexec/command/command.hpp"
 #include "rtexec/command/option_type.hpp"
 #include "rtexec/command/terminal.hpp"
 
@@ -43,7 +42,7 @@ class Formatter final : public CLI::Formatter {
     const std::vector<std::string_view> choices(type.choices.begin(), type.choices.end());
     if (!choices.empty()) add(config::alternatives(choices));
     if (!type.range.empty()) add(type.range);
-    if (!option->get_default_str().empty()) add("default: " + option->get_default_str());
+    if (const std::string value = fallback(*option); !value.empty()) add("default: " + value);
     for (const CLI::Option* const other : option->get_needs()) add("needs " + other->get_name());
     return described(option->get_description() + (facts.empty() ? "" : " (" + facts + ")"));
   }
@@ -55,6 +54,13 @@ class Formatter final : public CLI::Formatter {
   }
 
  private:
+  /// As it may be given; CLI11 puts a list in brackets.
+  static std::string fallback(const CLI::Option& option) {
+    const std::string value = option.get_default_str();
+    const bool list = option.get_delimiter() != 0 && value.starts_with('[') && value.ends_with(']');
+    return list ? value.substr(1, value.size() - 2) : value;
+  }
+
   static std::string described(const std::string& text) {
     const auto terminal = terminal_of(std::cout);
     const std::size_t width = terminal ? std::clamp<std::size_t>(terminal->columns, 60, page_width) : page_width;

@@ -17,17 +17,25 @@ Option Option::one_of(std::vector<std::string> values) const {
   return option_->check(CLI::IsMember(std::move(values))), *this;
 }
 
+namespace {
+
 /// CLI::Range lets nan pass, and tells small limits as 0.
-Option Option::within(double least, double most) const {
+template <class Number> void check_range(CLI::Option& option, Number least, Number most, const std::string& number) {
   const std::string range = report::significant(least, 8) + " to " + report::significant(most, 8);
-  const auto check = [least, most, range](const std::string& text) {
-    double value = 0;
+  const auto check = [=](const std::string& text) {
+    Number value = 0;
     return CLI::detail::lexical_cast(text, value) && value >= least && value <= most
                ? std::string()
-               : "'" + text + "' is not a number from " + range;
+               : "'" + text + "' is not a " + number + " from " + range;
   };
-  return option_->check(check, range), *this;
+  option.check(check, range);
 }
+
+} // namespace
+
+Option Option::within(int least, int most) const { return check_range(*option_, least, most, "whole number"), *this; }
+
+Option Option::within(double least, double most) const { return check_range(*option_, least, most, "number"), *this; }
 
 /// Without a description, which help would show.
 Option Option::not_empty() const {

@@ -22,6 +22,8 @@ class Option {
   /// Help shows the value that is there now.
   Option default_shown() const;
   Option one_of(std::vector<std::string> values) const;
+  /// A whole number.
+  Option within(int least, int most) const;
   /// A number, which "nan" is not.
   Option within(double least, double most) const;
   Option not_empty() const;

@@ -171,6 +171,7 @@ while commands:
     page = re.sub(r"\\f.|\\[/,]", "", (folder / f"{name}.1").read_text()).replace("\\-", "-")
     pages.add(f"{name}.1")
     if not re.search(rf"^{name} - \S", page, re.M): sys.exit(f"the man page of {name} does not name it")
+    if "default: [" in text: sys.exit(f"{name} shows a list as it may not be given")
     options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)
     for option in options:
         seen += 1
@@ -195,6 +196,7 @@ done
 expect 2 'margin' "$rtexec" calibrate --margin nan -o calibrated.toml
 expect 2 'margin' "$rtexec" profile measured.toml --margin nan
 expect 2 'swappable' "$rtexec" sweep --swappable nan
+for number in 2.5 1e3 0; do expect 2 "'$number' is not a whole number from 1 to 1000000" "$rtexec" sweep --sets $number; done
 for command in 'calibrate bandwidth' 'experiment isolation'; do expect 2 'event: must not be empty' "$rtexec" $command --event ''; done
 
 # What memory gives takes long to measure, and ends at once when nobody wants it any more.

@@ -37,6 +37,8 @@ completes 'fp16 fp32' rtexec infer --precision fp
 completes 'sets' rtexec run --trace ''
 completes 'complete.sh my-board.toml picture.png sets' rtexec check --json ''
 completes '' rtexec run --duration ''
+completes '' rtexec calibrate --chunk ''
+completes '' rtexec analyze --window ''
 completes 'sets' rtexec analyze se
 completes 'resnet50' rtexec model resnet5
 completes 'simulate' rtexec help sim
