@@ -231,14 +231,16 @@ $(B)/test/%.o: test/%.cpp $(call precompiled,config) | $(BUILD)/.packages-BUILD
 	$(call say,CXX,$<)
 	$(Q)$(CXX) $(CPPFLAGS) $(BEFORE) $(CXXFLAGS) $(CUDA_HEADERS) -c $< -o $@
 
-# What reads and writes text, and is not timed, takes longer to compile than to run, and so do the tests of the rooms.
+# What mostly reads and writes text takes longer to compile than to run, and so do the tests of the rooms; not for fuzzers, which run for long.
 # (At that level g++ 12 calls <regex> uninitialized.)
 TEXTS := config rtexec/c_api rtexec/command rtexec/json rtexec/report rtexec/study traces/report
 ROOM_TESTS := $(call object,$(call sources,$(addprefix test/,$(ROOMS) support)))
 $(ROOM_TESTS): $(call precompiled,test/support)
 $(ROOM_TESTS): private BEFORE = $(call before_all,test/support)
+ifneq ($(MODE),fuzz)
 $(call object,$(call sources,$(TEXTS))) $(ROOM_TESTS): private \
-  MODEFLAGS_$(MODE) := $(patsubst -O2,-Og -Wno-maybe-uninitialized,$(patsubst -O1,-O0,$(MODEFLAGS_$(MODE))))
+  MODEFLAGS_$(MODE) := $(patsubst -O1,-Og,$(patsubst -O2,-Og,$(MODEFLAGS_$(MODE)))) -Wno-maybe-uninitialized
+endif
 
 # liblttng-ust publishes probes by RCU, which ThreadSanitizer cannot see.
 $(B)/traces/provider/%.o: MODEFLAGS_tsan := -O1 -g1
@@ -334,7 +336,7 @@ check-sanitizers: ## the unit tests under the address, undefined-behaviour and t
 check-asan check-tsan: check-%:
 	@$(MAKE) MODE=$* sanitized
 .PHONY: sanitized
-sanitized: $(TEST_PROGRAMS)
+sanitized: $(TEST_PROGRAMS) | $(BUILD)/.packages-CHECK
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 GPU_TESTS := $(filter %/hal-tests %/tasks-tests %/rtexec-tests,$(TEST_PROGRAMS))
