@@ -135,7 +135,7 @@ TEST(FlightRecorder, SignalAsksForASnapshot) {
   EXPECT_EQ(contents_of(snapshots[0].folder).jobs.size(), 50U);
 }
 
-TEST(FlightRecorder, WritingASnapshotDisturbsNoPreparedThread) {
+TEST(FlightRecorderWithRights, WritingASnapshotDisturbsNoPreparedThread) {
   if (rtexec::test::sanitized) GTEST_SKIP() << "the sanitizer's own memory faults";
   const ScratchFolder folder;
   Program program({"fly-locked", folder / "flight"});
