@@ -85,6 +85,9 @@ class SessionTest : public testing::Test {
   const ScratchFolder folder_;
 };
 
+/// Those that need rights which a normal user may lack.
+class SessionWithRights : public SessionTest {};
+
 TEST_F(SessionTest, EveryEventOfEveryThreadIsRecorded) {
   Program program({"threads", folder_.path(), "5000"}); // a folder that is there, and empty
   EXPECT_EQ(program.read_line(), "recording");
@@ -324,7 +327,7 @@ TEST_F(SessionTest, LimitBelowTheBuffersIsRefused) {
   EXPECT_FALSE(fs::exists(folder_ / "trace"));
 }
 
-TEST_F(SessionTest, RecordingNeitherFaultsNorAllocates) {
+TEST_F(SessionWithRights, RecordingNeitherFaultsNorAllocates) {
   if (sanitized) GTEST_SKIP() << "the sanitizer's own memory faults";
   Program program({"locked", folder_ / "trace", "50000"});
   ASSERT_EQ(program.read_line(), "recording");
@@ -372,6 +375,7 @@ class SharedDaemon {
     const fs::path folder = ::geteuid() == 0 ? fs::path("/var/run/lttng") : fs::path(std::getenv("HOME")) / ".lttng";
     pid_t daemon = 0;
     if (std::ifstream(folder / "lttng-sessiond.pid") >> daemon) ::kill(daemon, SIGTERM);
+    static_cast<void>(wait_for([] { return lttng_session_daemon_alive() == 0; }, 20s, 50ms));
   }
   SharedDaemon(const SharedDaemon&) = delete;
   SharedDaemon& operator=(const SharedDaemon&) = delete;
@@ -402,6 +406,22 @@ TEST_F(SessionTest, DaemonOfTheUserIsSharedAndLeftRunning) {
   EXPECT_EQ(lttng_session_daemon_alive(), 1);
 }
 
+TEST_F(SessionTest, DaemonOfTheUserThatEndsIsWaitedFor) {
+  ASSERT_TRUE(SharedDaemon().started());
+  Program program({"record", folder_ / "trace", "7", "0"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "7 0");
+}
+
+TEST_F(SessionTest, WhatAKilledDaemonLeftKeepsNobodyWaitingForLong) {
+  const fs::path home = folder_ / "home";
+  fs::create_directories(home / ".lttng");
+  write_text(home / ".lttng" / "lttng-sessiond.lck", "");
+  Program program({"record", folder_ / "trace", "7", "0"}, [&] { ::setenv("LTTNG_HOME", home.c_str(), 1); });
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "7 0");
+}
+
 TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
   const SharedDaemon daemon;
   ASSERT_TRUE(daemon.started());
@@ -425,7 +445,7 @@ TEST_F(SessionTest, SessionOfAKilledProcessIsEndedByTheNextOne) {
   for (const std::string& left : left_over_sessions()) lttng_destroy_session(left.c_str());
 }
 
-TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
+TEST_F(SessionWithRights, DaemonsInheritNeitherFifoNorPinningNorLimits) {
   const auto become_real_time = [] {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -458,10 +478,7 @@ TEST_F(SessionTest, DaemonsInheritNeitherFifoNorPinningNorLimits) {
   EXPECT_EQ(program.wait(), 0);
 }
 
-/// Tests that only root can make.
-class SessionByRoot : public SessionTest {};
-
-TEST_F(SessionByRoot, NormalUserRecordsToo) {
+TEST_F(SessionWithRights, NormalUserRecordsToo) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "needs root to become another user (as a normal user, every other test shows the same)";
   constexpr uid_t somebody = 54321;
@@ -496,13 +513,13 @@ class SmallDisk {
   bool mounted_;
 };
 
-TEST_F(SessionByRoot, TooLittleSpaceIsRefused) {
+TEST_F(SessionWithRights, TooLittleSpaceIsRefused) {
   const SmallDisk disk(folder_.path(), "size=1m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   EXPECT_TRUE(fails(Session::start(folder_ / "trace", {}), Errc::refused, "make room"));
 }
 
-TEST_F(SessionByRoot, DiskThatFillsUpIsReported) {
+TEST_F(SessionWithRights, DiskThatFillsUpIsReported) {
   const SmallDisk disk(folder_.path(), "size=2m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a file system is refused here";
   Program program({"slowly", folder_ / "trace", "1000"});
@@ -521,6 +538,8 @@ TEST(Reader, FolderWithoutTraceIsRefused) {
 TEST(Reader, DamagedTraceIsAnErrorNotACrash) {
   const ScratchFolder folder;
   Program program({"record", folder / "whole", "1000", "0"});
+  EXPECT_EQ(program.read_line(), "recording");
+  EXPECT_EQ(program.read_line(), "1000 0");
   ASSERT_EQ(program.wait(), 0);
   for (const char* part : {"metadata", "events_"}) {
     const fs::path damaged = folder / part;

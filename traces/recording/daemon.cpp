@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -51,13 +53,34 @@ std::filesystem::path runtime_folder() {
   return home ? std::filesystem::path(home) / ".lttng" : std::filesystem::path();
 }
 
-/// The user's running daemon: the holder of its lock file, from its first steps to its last; 0 when there is none.
+std::filesystem::path lock_file() { return runtime_folder() / "lttng-sessiond.lck"; }
+std::filesystem::path pid_file() { return runtime_folder() / "lttng-sessiond.pid"; }
+
+/// Whether `process` is a session daemon of this user that has not ended.
+bool is_daemon(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  struct stat status {};
+  std::string number, name, state;
+  return ::stat(folder.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
+         std::ifstream(folder + "/stat") >> number >> name >> state && name == "(lttng-sessiond)" && state != "Z";
+}
+
+/// The user's running daemon; 0 when there is none. It is the holder of its lock file, from its first steps to its
+/// last; but one that daemonized lost the lock by that, and is known from its pid file.
 pid_t running() {
-  const config::Descriptor file(::open((runtime_folder() / "lttng-sessiond.lck").c_str(), O_RDONLY | O_CLOEXEC));
+  const config::Descriptor file(::open(lock_file().c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
   lock.l_type = F_WRLCK;
-  if (file.get() < 0 || ::fcntl(file.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
-  return lock.l_pid;
+  if (file.get() >= 0 && ::fcntl(file.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) return lock.l_pid;
+  pid_t daemon = 0;
+  return std::ifstream(pid_file()) >> daemon && is_daemon(daemon) ? daemon : 0;
+}
+
+/// A daemon writes its pid file after its lock file, and removes it first of all: then its other files, which would be
+/// those of one that was started meanwhile.
+bool starts_or_ends() {
+  std::error_code ignored;
+  return std::filesystem::exists(lock_file(), ignored) && !std::filesystem::exists(pid_file(), ignored);
 }
 
 /// The process whose private daemon `daemon` is; 0 when it is for anybody.
@@ -181,9 +204,10 @@ Result<> wait_for_others() {
   const auto usable_or_none = [&] {
     daemon = running();
     owner = daemon ? owner_of(daemon) : 0;
-    return owner == 0 && (daemon == 0 || answers());
+    return daemon ? owner == 0 && answers() : !starts_or_ends();
   };
-  if (wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms) && owner == 0) return {};
+  const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
+  if (daemon == 0 || (found && owner == 0)) return {}; // 0 in the end: it was killed at its start or end
   if (owner)
     return Unexpected(
         refused("process " + std::to_string(owner) +
