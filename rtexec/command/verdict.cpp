@@ -172,6 +172,7 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
   print_tasks(out, set, plan);
   print_device(out, plan);
   print_limit(out, plan);
+  out << std::flush; // before what takes long
 }
 
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned) {

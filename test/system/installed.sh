@@ -8,7 +8,8 @@ install_tree "$1"
 echo "-- loader" # a program finds the library where `make install` puts it, without a word of its user; on a copy of /etc
 cat > "$work/loader" <<'LOADER'
 set -eu
-mount -t tmpfs none /usr/local && cp -a /etc "$work/etc" && mount --bind "$work/etc" /etc
+for each in bin include lib share; do mount -t tmpfs none /usr/local/$each; done # and not CUDA's: what is built stays as it is
+cp -a /etc "$work/etc" && mount --bind "$work/etc" /etc
 make --no-print-directory BUILD="$build" MODE="${flavour#*-}" install >/dev/null
 echo '#include <rtexec/rtexec.h>
 int main(void) { return rtexec_load("none.toml", 0) != 0; }' | cc -x c - -o "$work/loaded" $(PKG_CONFIG_PATH= pkg-config --cflags --libs rtexec-c)
