@@ -3,11 +3,7 @@
 set -u
 . test/support/expect.bash
 enter "$1"
-task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
-
-{ printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 50ms 2ms; task b 80ms 3ms; } > good.toml
-{ printf '[executive]\nduration="300ms"\nallow_degraded=true\n'; task a 10ms 8ms; task b 20ms 12ms; } > overload.toml
-printf '[[task]]\nname="a"\nperoid="10ms"\n' > broken.toml
+. "$OLDPWD/test/support/sets.bash"
 
 expect 0 'proved' "$rtexec" check good.toml
 expect 0 '"verdict": "proved"' "$rtexec" check good.toml --json -
