@@ -24,3 +24,7 @@ expect_cancelled() { # SIGNAL PID LOG
   wait "$pid"; status=$?
   [ $status = 5 ] && grep -q 'was cancelled' "$log" || { echo "SIG$signal: exit $status"; cat "$log"; bad=1; }
 }
+# A [[task]] of a task set.
+task() { # NAME PERIOD WCET [LINES]
+  printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"
+}

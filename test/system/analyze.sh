@@ -5,7 +5,6 @@ set -u
 hole=$(realpath config/rt-swap-hole.toml)
 enter "$1"
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 
 # A run with swaps that misses: the miss is explained, the sums hold, every decision is the recorded one.
 expect 4 ' 0 lost' "$rtexec" simulate "$hole" --trace missed --json simulated.json

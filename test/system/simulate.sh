@@ -5,7 +5,6 @@ set -u
 hole=$(realpath config/rt-swap-hole.toml)
 enter "$1"
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n%s\n' "$1" "$2" "$3" "${4-}"; }
 
 # A set that is proved, and one that is not: both are simulated.
 { printf '[executive]\nduration="300ms"\n'; task a 50ms 2ms; task b 80ms 3ms 'wcet_before="1ms"'; } > good.toml

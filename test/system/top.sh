@@ -4,7 +4,6 @@ set -u
 . test/support/expect.bash
 enter "$1"; trap 'rm -rf "$work"; rm -f /dev/shm/rtexec.${run-none}.*' EXIT
 ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
-task() { printf '[[task]]\nname="%s"\nworkload="synthetic"\nperiod="%s"\nwcet="%s"\nfootprint="1MiB"\n' "$1" "$2" "$3"; }
 { printf '[executive]\nduration="5s"\nallow_degraded=true\n'; task front 50ms 2ms; task rear 80ms 3ms; } > set.toml
 begin() { # a run in the background, until it is seen
   "$rtexec" run set.toml --json report.json >run.log 2>&1 & run=$!
