@@ -730,7 +730,7 @@ class Disturbed {
     if (!ring) table_.ring_open = [](unsigned, io_uring*) { return refuse(ENOSYS); };
     table_.ring_wait = [](io_uring* waited, io_uring_cqe** completion) {
       const int outcome = linux_system().ring_wait(waited, completion);
-      if (outcome == 0) (*completion)->res = static_cast<int>(answer_(++transfers_, (*completion)->res));
+      if (outcome == 0) (*completion)->res = static_cast<int>(answer_.load()(++transfers_, (*completion)->res));
       return outcome;
     };
     table_.pread = [](int file, void* to, std::size_t size, off_t offset) {

@@ -382,7 +382,6 @@ void expect_use(const Truth& truth, const Analysis& analysis) {
   // On cores, on the device, in parts whose end is recorded
   std::map<std::uint32_t, std::pair<Duration, Duration>> tasks;
   std::map<std::string, Duration> resources;
-  Duration executed{0};
   for (const auto& [id, job] : truth.jobs) {
     const bool ready = job.ready || (job.outcome == JobOutcome::aborted && job.start);
     const bool done = job.outcome == JobOutcome::in_time || job.outcome == JobOutcome::late;
