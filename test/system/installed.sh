@@ -17,21 +17,46 @@ LD_LIBRARY_PATH= "$work/loaded"
 LOADER
 if unshare -m true 2>/dev/null; then work=$work build=$build flavour=$flavour unshare -m bash "$work/loader"; fi
 
+# Built all at once: what they run is promised nothing.
+strict="-Wall -Wextra -Wpedantic -Werror"
+build_readme() {
+  mkdir "$work/readme" && cd "$work/readme"
+  sed -n '/^```cpp$/,/^```$/p' "$source/README.md" | sed '/^```/d' > main.cpp
+  sed -n '/^```toml$/,/^```$/p' "$source/README.md" | sed '/^```/d' > tasks.toml
+  g++ main.cpp -o shared $(flags --cflags --libs rtexec)
+  g++ main.cpp -o static $(flags --cflags rtexec) "$prefix/lib/librtexec.a" $(flags --libs --static rtexec | sed 's/-lrtexec//')
+}
+examples() { # FOLDER
+  cp -r "$prefix/share/doc/rtexec/examples/." "$work/$1" && cd "$work/$1"
+}
+build_by_pkg_config() { # with g++
+  examples by-pkg-config
+  g++ $strict control.cpp -o control-cpp $(flags --cflags --libs rtexec)
+  gcc -std=c11 $strict control.c -o control-c $(flags --cflags --libs rtexec-c)
+  for workload in control motion; do
+    gcc -std=c11 $strict -shared -fPIC lib$workload.c -o lib$workload.so $(flags --cflags rtexec-c)
+  done
+}
+build_by_cmake() { # with clang
+  examples by-cmake
+  CC=clang CXX=clang++ cmake -S . -B . -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="$strict" -DCMAKE_CXX_FLAGS="$strict" >/dev/null
+  cmake --build . >/dev/null
+}
+builds=()
+for each in readme by_pkg_config by_cmake; do build_$each & builds+=($!); done
+
+wait "${builds[0]}"
 echo "-- README"
-cd "$work"
-sed -n '/^```cpp$/,/^```$/p' "$source/README.md" | sed '/^```/d' > main.cpp
-sed -n '/^```toml$/,/^```$/p' "$source/README.md" | sed '/^```/d' > tasks.toml
-g++ main.cpp -o shared $(flags --cflags --libs rtexec)
-g++ main.cpp -o static $(flags --cflags rtexec) "$prefix/lib/librtexec.a" $(flags --libs --static rtexec | sed 's/-lrtexec//')
+cd "$work/readme"
 "$prefix/bin/rtexec" model yolov3-tiny -o yolov3-tiny.onnx --size 160
 "$prefix/bin/rtexec" profile tasks.toml --jobs 3 --margin 3
 "$prefix/bin/rtexec" check tasks.toml
 ldd static | grep -q librtexec.so.0 && { echo "static program needs the shared library"; exit 1; }
 for program in shared static; do ./$program tasks.toml; done
 
-# run FOLDER: the examples that were built there. Nothing is promised, so that a busy machine's misses fail nothing.
-run() {
-  cd "$1"
+# The examples; nothing is promised, so that a busy machine's misses fail nothing.
+run() { # FOLDER
+  cd "$work/$1"
   ./control-cpp
   ./control-c
   "$prefix/bin/rtexec" profile control.toml --jobs 20 --margin 2
@@ -44,18 +69,8 @@ run() {
   grep -q '"name": "control"' report.json
 }
 
-echo "-- examples by pkg-config, with g++"
-cp -r "$prefix/share/doc/rtexec/examples/." "$work/by-pkg-config"; cd "$work/by-pkg-config"
-strict="-Wall -Wextra -Wpedantic -Werror"
-g++ $strict control.cpp -o control-cpp $(flags --cflags --libs rtexec)
-gcc -std=c11 $strict control.c -o control-c $(flags --cflags --libs rtexec-c)
-for workload in control motion; do
-  gcc -std=c11 $strict -shared -fPIC lib$workload.c -o lib$workload.so $(flags --cflags rtexec-c)
+for each in "${builds[@]:1}"; do wait "$each"; done
+for folder in by-pkg-config by-cmake; do
+  echo "-- examples $folder"
+  run $folder
 done
-run "$work/by-pkg-config"
-
-echo "-- examples by CMake, with clang"
-cp -r "$prefix/share/doc/rtexec/examples/." "$work/by-cmake"; cd "$work/by-cmake"
-CC=clang CXX=clang++ cmake -S . -B . -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="$strict" -DCMAKE_CXX_FLAGS="$strict" >/dev/null
-cmake --build . >/dev/null
-run "$work/by-cmake"
