@@ -156,15 +156,18 @@ TEST(CoreCounter, TellsWhenTheBudgetIsUsedUp) {
   });
 }
 
-/// A budget counts from where it was given, not from the event after.
+/// A budget counts from where it was given, not from the event after. What others do on the core counts too.
 TEST(CoreCounter, CountsEachBudgetFromItsStart) {
   OPEN_OR_SKIP(counter, settings(CounterBackEnd::core));
   on_core(a_core(), [&] {
+    constexpr std::uint64_t budget = 1000;
     Pages pages;
     for (int period = 0; period < 50; ++period) {
-      ASSERT_TRUE(counter.arm(1000, no_limit));
+      const std::uint64_t begin = counter.count()->reads;
+      ASSERT_TRUE(counter.arm(budget, no_limit));
       pages.touch(10);
-      EXPECT_EQ(counter.wait(now() + 200us).wake, BandwidthCounter::Wake::time) << period;
+      const auto wake = counter.wait(now() + 200us).wake;
+      if (counter.count()->reads - begin < budget) { EXPECT_EQ(wake, BandwidthCounter::Wake::time) << period; }
     }
   });
 }
