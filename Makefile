@@ -368,7 +368,7 @@ $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS) -o $@ $(SOUNDNESS_OBJECTS) $(ARCHIVES) $(LIBS_all)
 .PHONY: check-soundness
-check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=, SOUNDNESS_SHARD=K/N)
+check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=, SOUNDNESS_TESTS=, SOUNDNESS_SHARD=K/N)
 	@$(SOUNDNESS) $(BUILD)/soundness$(if $(SOUNDNESS_SHARD),-$(subst /,-of-,$(SOUNDNESS_SHARD))).json
 
 check-fuzz: ## feed broken TOML and ONNX files to the readers, a minute each (FUZZ_SECONDS=60)

@@ -121,7 +121,7 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
 Analysis analyse_reserved(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
                           std::span<const std::size_t> urgency, Effort effort) {
   const ServiceThread service = service_of(plan, set);
-  plan.services = {.scheduler = service.reservation, .compute = compute_reservation, .copy = service.copy};
+  plan.services = {.scheduler = service.reservation, .compute = compute_reservation(set), .copy = service.copy};
   if (plan.order == Order::edf) {
     Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
     set_reservations(plan, named, urgency, found.windows);

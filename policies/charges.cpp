@@ -15,9 +15,6 @@ bool computes(const ResolvedSet& set) {
   return set.board.device == DeviceKind::host || set.tasks.device.completion == Completion::spin;
 }
 
-/// Under a reservation the compute engine then pauses.
-bool pauses(const ResolvedSet& set) { return reserved(set.tasks) && computes(set); }
-
 /// Tasks that the scheduler hears of.
 std::size_t device_tasks(const TaskSet& tasks) {
   return static_cast<std::size_t>(
@@ -61,24 +58,40 @@ Wide decisions_on_job(const Task& task, const ResolvedSet& set) {
 /// For each chunk that comes: on its end, and on that of the one that leaves for it.
 constexpr Wide decisions_on_chunk = 2;
 
+// ---- the compute engine ----
+
+/// A reservation that it never uses up; absent: it may, since executions ask for too much, or have no bound.
+std::optional<CpuReservation> never_used_up(const ResolvedSet& set) {
+  if (!computes(set)) return compute_slices;
+  std::vector<Load> executions;
+  for (const Task& task : set.tasks.tasks) {
+    if (!task.wcet->uses_device()) continue;
+    if (endless(task)) return std::nullopt;
+    const Nanos execution = (task.wcet->device + 2 * set.board.dispatch).count();
+    executions.push_back({task.period.count(), execution, latest_decision(task)});
+  }
+  return without_pauses(executions);
+}
+
 // ---- device parts ----
 
 /// Charges of device parts and of what is moved for them.
 class DeviceCharges {
  public:
-  DeviceCharges(const Plan& plan, const ResolvedSet& set) : set_(set) {
-    if (reserved(set.tasks)) window_ = service_of(plan, set).reservation.window.count();
+  DeviceCharges(const Plan& plan, const ResolvedSet& set) : set_(set), pauses_(engine_pauses(set)) {
+    if (reserved(set.tasks) && !decides_at_once(plan, set)) window_ = service_of(plan, set).reservation.window.count();
     if (!plan.swap) return;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       interruptions_.push_back(interruption(set.tasks.tasks[i], plan.tasks[i].core));
   }
 
-  /// Under reservations the scheduler decides within its window, and the compute engine may pause.
+  /// Under reservations the scheduler decides within its window where others are on its core, and the compute engine
+  /// may pause.
   Nanos execution(std::size_t task) const {
     const Wcet& wcet = *set_.tasks.tasks[task].wcet;
     if (!wcet.uses_device()) return 0;
     const Nanos charged = (wcet.device + 2 * set_.board.dispatch).count();
-    return (pauses(set_) ? with_pauses(charged) : charged) + window_;
+    return (pauses_ ? with_pauses(charged) : charged) + window_;
   }
 
   /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
@@ -105,6 +118,7 @@ class DeviceCharges {
   }
 
   const ResolvedSet& set_;
+  const bool pauses_;
   Nanos window_ = 0; // the scheduler's, under reservations
   std::vector<Load> interruptions_;
 };
@@ -259,6 +273,17 @@ ServiceThread service_of(const Plan& plan, const ResolvedSet& set) {
   return service;
 }
 
+CpuReservation compute_reservation(const ResolvedSet& set) { return never_used_up(set).value_or(compute_slices); }
+
+bool engine_pauses(const ResolvedSet& set) { return reserved(set.tasks) && !never_used_up(set); }
+
+bool decides_at_once(const Plan& plan, const ResolvedSet& set) {
+  bool alone = !plan.swap;
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+    alone = alone && (!set.tasks.tasks[i].real_time() || plan.tasks[i].core != set.service_core);
+  return alone;
+}
+
 std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {
   const DeviceCharges charges(plan, set);
   std::vector<Nanos> executions;
@@ -277,7 +302,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   named.set.release_jitter = set.board.release_latency.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
-  if (pauses(set)) named.set.device_delay = longest_pause;
+  if (engine_pauses(set)) named.set.device_delay = longest_pause;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     const Nanos execution = charges.execution(index);
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};

@@ -21,6 +21,13 @@ namespace rtexec::policies {
 /// What the scheduler's thread and the copy engines reserve.
 [[nodiscard]] ServiceThread service_of(const Plan& plan, const ResolvedSet& set);
 
+/// What the compute engine reserves, and whether it may use that up, and pause, under reservations.
+[[nodiscard]] CpuReservation compute_reservation(const ResolvedSet& set);
+[[nodiscard]] bool engine_pauses(const ResolvedSet& set);
+
+/// Whether the scheduler's thread has a core without other reservations: then, as under FIFO, nothing keeps it waiting.
+[[nodiscard]] bool decides_at_once(const Plan& plan, const ResolvedSet& set);
+
 /// How long the device part of each task may take, with all that is charged to it; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 

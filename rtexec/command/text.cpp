@@ -143,6 +143,24 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
 
+/// The promise rests on them.
+void print_above_wcet(std::ostream& out, const Report& report) {
+  bool any = false;
+  for (const TaskReport& task : report.tasks) {
+    const auto print = [&](const char* part, std::uint64_t count, Duration longest, Duration wcet) {
+      if (count == 0) return;
+      any = true;
+      out << Toned{Tone::warning, "Above its WCET"} << ": the " << part << " part of '" << task.name << "', " << count
+          << (count == 1 ? " time" : " times") << ": at most " << readable(longest) << ", WCET " << readable(wcet)
+          << '\n';
+    };
+    print("first", task.above_wcet.before, task.observed.before, task.wcet.before);
+    print("device", task.above_wcet.device, task.observed.device, task.wcet.device);
+    print("last", task.above_wcet.after, task.observed.after, task.wcet.after);
+  }
+  if (any) out << "  Promises rest on WCETs: measure longer (rtexec profile --jobs), or give longer ones.\n";
+}
+
 void print_report(std::ostream& out, const Report& report) {
   out << "Report after " << readable(report.elapsed) << " (ended by " << to_string(report.stopped_by) << ")\n";
   Table table({"task", "released", "completed", "skipped", "response min", "mean", "p99", "max", "bound", "deadline",
@@ -174,6 +192,7 @@ void print_report(std::ostream& out, const Report& report) {
     if (task.failed > 0)
       out << Toned{Tone::bad, "JOBS FAILED"} << ": " << task.failed << " of task '" << task.name
           << "', the last one by: " << name(*task.failure) << '\n';
+  print_above_wcet(out, report);
   for (const TaskReport& task : report.tasks)
     if (task.bound && task.response.max > *task.bound)
       out << Toned{Tone::bad, "A BOUND WAS BROKEN"} << ": task '" << task.name << "' responded in "

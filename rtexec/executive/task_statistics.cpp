@@ -40,14 +40,21 @@ void TaskStatistics::released(const Job& job, Instant now) noexcept {
 }
 
 void TaskStatistics::before_ended(const Job& job, Instant at, Duration executed) noexcept {
+  if (executed > plan_.wcet.before) increment(above_before_);
   keep_longest(longest_before_, executed);
   add(all_before_, executed);
   traces::cpu_end(job.id, at, executed);
 }
 
+void TaskStatistics::device_ended(Duration took) noexcept {
+  if (took > plan_.wcet.device) increment(above_device_);
+  device_.add(took);
+}
+
 void TaskStatistics::after_begins(const Job& job, Instant at) const noexcept { traces::after_begin(job.id, at); }
 
 void TaskStatistics::after_ended(Duration executed) noexcept {
+  if (executed > plan_.wcet.after) increment(above_after_);
   keep_longest(longest_after_, executed);
   add(all_after_, executed);
 }
@@ -128,6 +135,8 @@ TaskReport TaskStatistics::report() const {
           .observed = {.before = Duration(longest_before_.load()),
                        .device = device_.statistics().max,
                        .after = Duration(longest_after_.load())},
+          .wcet = plan_.wcet,
+          .above_wcet = {.before = value(above_before_), .device = value(above_device_), .after = value(above_after_)},
           .warm_up = {},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};

@@ -50,7 +50,7 @@ class TaskStatistics {
   void before_ended(const Job& job, Instant at, Duration executed) noexcept;
 
   /// Compute engine: a device part that ended well.
-  void device_ended(Duration took) noexcept { device_.add(took); }
+  void device_ended(Duration took) noexcept;
 
   // Completion thread.
   void after_begins(const Job& job, Instant at) const noexcept;
@@ -81,6 +81,7 @@ class TaskStatistics {
   std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
+  Counter above_before_{0}, above_device_{0}, above_after_{0};                // their WCETs
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::vector<JobRecord> records_;                                            // completion thread
   std::size_t recorded_ = 0, lost_records_ = 0;

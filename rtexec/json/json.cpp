@@ -90,6 +90,10 @@ json to_json(const SwapPlan& swap) {
           {"out_fixed_ns", swap.cost.out_fixed.count()}};
 }
 
+json to_json(const PartCounts& counts) {
+  return {{"before", counts.before}, {"device", counts.device}, {"after", counts.after}};
+}
+
 json to_json(const TaskReport& task) {
   return {{"name", task.name},
           {"criticality", spelling(task.criticality)},
@@ -104,6 +108,8 @@ json to_json(const TaskReport& task) {
           {"response_ns", to_json(task.response)},
           {"release_latency_ns", to_json(task.release_latency)},
           {"observed", rtexec::to_json(task.observed)},
+          {"wcet", rtexec::to_json(task.wcet)},
+          {"above_wcet", to_json(task.above_wcet)},
           {"deadline_ns", task.deadline.count()},
           {"response_bound_ns", nullable(task.bound)}};
 }

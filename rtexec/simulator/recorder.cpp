@@ -29,8 +29,10 @@ void Recorder::watch_executions(Options& options) {
   options.execution = [this, execution = std::move(options.execution)](policies::JobId job, Part part) {
     Wcet wcet = plan_.tasks[job.task].wcet;
     const Duration took = execution ? execution(job, part) : of(wcet, part);
-    Duration& longest = of(watched_[job.task]->longest, part);
+    Watched& watched = *watched_[job.task];
+    Duration& longest = of(watched.longest, part);
     longest = std::max(longest, took);
+    if (took > of(wcet, part)) ++of(watched.above_wcet, part);
     return took;
   };
 }
@@ -54,6 +56,8 @@ TaskReport Recorder::task_report(std::size_t task, const TaskStatistics& statist
   report.unfinished = statistics.unfinished > Duration{0} ? 1 : 0;
   report.response = watched_[task]->responses.statistics();
   report.observed = watched_[task]->longest;
+  report.wcet = plan_.tasks[task].wcet;
+  report.above_wcet = watched_[task]->above_wcet;
   report.deadline = asked.deadline;
   report.bound = plan_.tasks[task].response_bound;
   return report;

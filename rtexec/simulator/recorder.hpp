@@ -26,6 +26,7 @@ class Recorder {
   struct Watched {
     DurationHistogram responses;
     Wcet longest;
+    PartCounts above_wcet;
   };
   [[nodiscard]] TaskReport task_report(std::size_t task, const TaskStatistics& statistics) const;
 

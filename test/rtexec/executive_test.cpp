@@ -326,6 +326,17 @@ TEST_F(OwnWorkload, RunsItsThreePartsInEachJob) {
   EXPECT_EQ(report.tasks[0].failed, 0u);
 }
 
+TEST_F(OwnWorkload, PartsAboveTheirWcetsAreCounted) {
+  counts->device_ns = std::chrono::nanoseconds(3ms).count();
+  Executive executive = executive_of(synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms}), 300ms);
+  const TaskReport task = run(executive).tasks[0];
+  EXPECT_GT(task.completed, 5u);
+  EXPECT_EQ(task.above_wcet.device, task.completed);
+  EXPECT_EQ(task.above_wcet.all(), task.above_wcet.device);
+  EXPECT_EQ(task.wcet.device, 1ms);
+  EXPECT_GT(task.observed.device, task.wcet.device);
+}
+
 TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
   executive::Setup setup;
   setup.force = true;

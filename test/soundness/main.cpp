@@ -4,6 +4,7 @@
 // broken, or an error was not seen; 2 where what it was asked for makes no sense.
 //
 // SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=: at least so many; SOUNDNESS_SEED=, SOUNDNESS_THREADS=.
+// SOUNDNESS_TESTS="reserved edf": of the tests that promise, those whose names begin so.
 // SOUNDNESS_SHARD=K/N: part K of N alone. SOUNDNESS_ONE="NAME/NUMBER": that set alone, with all its steps.
 // The first argument names the file of the summary, in JSON. Further ones name summaries of parts, which are put
 // together: the file then has what one machine would have found.
@@ -14,6 +15,7 @@
 #include "test/soundness/search.hpp"
 #include "test/soundness/summary.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +30,14 @@ namespace {
 std::uint64_t asked(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+std::string asked_tests() {
+  const char* text = std::getenv("SOUNDNESS_TESTS");
+  const std::string begin = text == nullptr ? "" : text;
+  if (std::ranges::none_of(sound_tests(), [&](const Subject& test) { return test.name.starts_with(begin); }))
+    give_up(Errc::bad_input, "SOUNDNESS_TESTS: no name of a test begins with \"" + begin + '"');
+  return begin;
 }
 
 study::Part asked_part() {
@@ -45,6 +55,7 @@ Wanted wanted_search() {
       .jobs = asked("SOUNDNESS_JOBS", 1'000'000'000),
       .tiny = asked("SOUNDNESS_TINY", 50'000),
       .seed = asked("SOUNDNESS_SEED", 1),
+      .tests = asked_tests(),
       .threads = static_cast<unsigned>(asked("SOUNDNESS_THREADS", std::max(1U, std::thread::hardware_concurrency()))),
       .part = asked_part()};
 }

@@ -103,7 +103,8 @@ Random random_of(std::uint64_t seed, std::size_t subject, std::uint64_t number) 
 void attack_sound_tests(const Wanted& wanted, nlohmann::json& summary) {
   const std::vector<Subject> subjects = sound_tests();
   std::vector<std::size_t> turns;
-  for (std::size_t i = 0; i < subjects.size(); ++i) turns.insert(turns.end(), subjects[i].weight, i);
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    if (subjects[i].name.starts_with(wanted.tests)) turns.insert(turns.end(), subjects[i].weight, i);
   std::vector<Score> scores(subjects.size());
   std::atomic<std::uint64_t> sets = 0, jobs = 0;
   Broken broken;

@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace rtexec::soundness {
 
 struct Wanted {
   std::uint64_t sets = 0, jobs = 0, tiny = 0; // at least, of all parts together
   std::uint64_t seed = 1;
+  std::string tests; // of those that promise: those whose names begin so
   unsigned threads = 1;
   study::Part part{}; // of at most `lots`
 };

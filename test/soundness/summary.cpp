@@ -71,13 +71,14 @@ std::vector<PartFile> read_parts(std::span<const std::filesystem::path> files) {
 } // namespace
 
 json summary_of(const Wanted& wanted) {
-  json summary{{"version", RTEXEC_VERSION},
-               {"seed", wanted.seed},
-               {"wanted", {{"sets", wanted.sets}, {"jobs", wanted.jobs}, {"tiny", wanted.tiny}}},
-               {"broken", json::array()},
-               {"tests", json::array()},
-               {"tiny", json::array()},
-               {"errors", json::array()}};
+  json summary{
+      {"version", RTEXEC_VERSION},
+      {"seed", wanted.seed},
+      {"wanted", {{"sets", wanted.sets}, {"jobs", wanted.jobs}, {"tiny", wanted.tiny}, {"tests", wanted.tests}}},
+      {"broken", json::array()},
+      {"tests", json::array()},
+      {"tiny", json::array()},
+      {"errors", json::array()}};
   if (wanted.part.of > 1) summary["part"] = to_string(wanted.part);
   return summary;
 }

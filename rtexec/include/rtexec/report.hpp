@@ -22,6 +22,12 @@ struct DurationStatistics {
   Duration min{0}, mean{0}, p50{0}, p99{0}, p999{0}, max{0};
 };
 
+/// By the part of a job.
+struct PartCounts {
+  std::uint64_t before = 0, device = 0, after = 0;
+  [[nodiscard]] std::uint64_t all() const { return before + device + after; }
+};
+
 struct TaskReport {
   std::string name;
   Criticality criticality = Criticality::real_time;
@@ -47,6 +53,9 @@ struct TaskReport {
   DurationStatistics release_latency;
   /// The longest execution of each part.
   Wcet observed;
+  /// The execution times on which the plan rests, and how many parts took longer.
+  Wcet wcet;
+  PartCounts above_wcet;
   /// The execution of each part in the job before the first one.
   Wcet warm_up;
   Duration deadline{0};
