@@ -120,8 +120,9 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
 
 Analysis analyse_reserved(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
                           std::span<const std::size_t> urgency, Effort effort) {
-  const ServiceThread service = service_of(plan, set);
-  plan.services = {.scheduler = service.reservation, .compute = compute_reservation(set), .copy = service.copy};
+  const ServiceThread service = service_of(plan, set, named.lateness);
+  plan.services = {
+      .scheduler = service.reservation, .compute = compute_reservation(set, named.lateness), .copy = service.copy};
   if (plan.order == Order::edf) {
     Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
     set_reservations(plan, named, urgency, found.windows);
@@ -130,7 +131,7 @@ Analysis analyse_reserved(Plan& plan, const ResolvedSet& set, const NamedSet& na
   }
   Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
   set_reservations(plan, named, urgency, found.windows);
-  const bool each_alone = found.fits && cores_are_free(named);
+  const bool each_alone = found.fits && cores_are_free(named) && named.lateness == Lateness::any;
   return {findings(named, refusal, service, found), std::move(found.bounds), each_alone};
 }
 
@@ -173,9 +174,16 @@ Plan examined(Plan plan, const ResolvedSet& set, const NamedSet& named, const Re
   return plan;
 }
 
-Plan examined(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
-  const NamedSet named = charged_set(plan, set, urgency);
-  return examined(std::move(plan), set, named, refused(named), urgency, Effort::full);
+/// Less is charged to reservations where no job is late. Of a set that is not proved so, static priority may promise
+/// some tasks whoever is late.
+Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
+  const auto with = [&](Lateness lateness) {
+    const NamedSet named = charged_set(plan, set, urgency, lateness);
+    return examined(plan, set, named, refused(named), urgency, Effort::full);
+  };
+  Plan in_time = with(Lateness::none);
+  const bool decided = in_time.proved || !reserved(set.tasks) || plan.order == Order::edf;
+  return decided ? std::move(in_time) : with(Lateness::any);
 }
 
 /// Looks for volumes that are proved.
@@ -200,7 +208,7 @@ class VolumeTrial {
       for (Nanos& each : charged) each *= times;
       if (auto proved = searched(charged)) return std::move(*proved);
     }
-    return examined(std::move(*closest_), set_, urgency_);
+    return examined(*closest_, set_, urgency_);
   }
 
  private:
@@ -230,7 +238,7 @@ class VolumeTrial {
     seen_.push_back(volumes);
     Plan assigned = plan_;
     assign_volumes(assigned, set_.tasks, volumes, overflow_);
-    const NamedSet named = charged_set(assigned, set_, urgency_);
+    const NamedSet named = charged_set(assigned, set_, urgency_, Lateness::none);
     const Refusal refusal = refused(named);
     if (closest_ && refusal) return std::nullopt;
     Plan plan = examined(assigned, set_, named, refusal, urgency_, Effort::quick);
@@ -257,7 +265,7 @@ class VolumeTrial {
 Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow) {
   set_ranks(plan, set.tasks, urgency);
   if (overflow > 0) return VolumeTrial(plan, set, urgency, overflow).run();
-  return examined(std::move(plan), set, urgency);
+  return examined(plan, set, urgency);
 }
 
 /// Searched priorities count where they prove what the others do not.
@@ -266,7 +274,9 @@ Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t ove
   Plan first = planned(plan, set, urgency, overflow);
   if (first.proved || plan.order == Order::edf || set.tasks.executive.priorities != PriorityAssignment::audsley)
     return first;
-  const auto charged = [&](std::span<const std::size_t> tried) { return charged_set(first, set, tried).set; };
+  const auto charged = [&](std::span<const std::size_t> tried) {
+    return charged_set(first, set, tried, Lateness::none).set;
+  };
   Plan searched = planned(plan, set, audsley(set.tasks, urgency, charged), overflow);
   return searched.proved ? std::move(searched) : std::move(first);
 }

@@ -58,19 +58,37 @@ Wide decisions_on_job(const Task& task, const ResolvedSet& set) {
 /// For each chunk that comes: on its end, and on that of the one that leaves for it.
 constexpr Wide decisions_on_chunk = 2;
 
-// ---- the compute engine ----
+// ---- reservations that are never used up ----
 
-/// A reservation that it never uses up; absent: it may, since executions ask for too much, or have no bound.
-std::optional<CpuReservation> never_used_up(const ResolvedSet& set) {
-  if (!computes(set)) return compute_slices;
-  std::vector<Load> executions;
+/// What arrives for a service thread while no job is late: `cost(task)` for each job that uses the device. Absent:
+/// there is no bound.
+template <class Cost> std::optional<std::vector<Load>> arrivals(const ResolvedSet& set, Lateness lateness, Cost cost) {
+  if (lateness == Lateness::any) return std::nullopt;
+  std::vector<Load> all;
   for (const Task& task : set.tasks.tasks) {
     if (!task.wcet->uses_device()) continue;
     if (endless(task)) return std::nullopt;
-    const Nanos execution = (task.wcet->device + 2 * set.board.dispatch).count();
-    executions.push_back({task.period.count(), execution, latest_decision(task)});
+    all.push_back({task.period.count(), cost(task), latest_decision(task)});
   }
-  return without_pauses(executions);
+  return all;
+}
+
+/// The compute engine's.
+std::optional<CpuReservation> room_for_executions(const ResolvedSet& set, Lateness lateness) {
+  const auto executions =
+      arrivals(set, lateness, [&](const Task& task) { return (task.wcet->device + 2 * set.board.dispatch).count(); });
+  return executions ? never_used_up(*executions) : std::nullopt;
+}
+
+/// The scheduler's, where its core has no other.
+std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  if (plan.swap) return std::nullopt; // copy engines
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+    if (set.tasks.tasks[i].real_time() && plan.tasks[i].core == set.service_core) return std::nullopt;
+  const auto decisions = arrivals(set, lateness, [&](const Task& task) {
+    return bounded(decisions_on_job(task, set) * event_cost(set.board.context_switch).count());
+  });
+  return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
 // ---- device parts ----
@@ -78,15 +96,16 @@ std::optional<CpuReservation> never_used_up(const ResolvedSet& set) {
 /// Charges of device parts and of what is moved for them.
 class DeviceCharges {
  public:
-  DeviceCharges(const Plan& plan, const ResolvedSet& set) : set_(set), pauses_(engine_pauses(set)) {
-    if (reserved(set.tasks) && !decides_at_once(plan, set)) window_ = service_of(plan, set).reservation.window.count();
+  DeviceCharges(const Plan& plan, const ResolvedSet& set, Lateness lateness)
+      : set_(set), pauses_(engine_pauses(set, lateness)) {
+    if (reserved(set.tasks) && !decides_at_once(plan, set, lateness))
+      window_ = service_of(plan, set, lateness).reservation.window.count();
     if (!plan.swap) return;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       interruptions_.push_back(interruption(set.tasks.tasks[i], plan.tasks[i].core));
   }
 
-  /// Under reservations the scheduler decides within its window where others are on its core, and the compute engine
-  /// may pause.
+  /// Under reservations the scheduler may decide within its window only, and the compute engine may pause.
   Nanos execution(std::size_t task) const {
     const Wcet& wcet = *set_.tasks.tasks[task].wcet;
     if (!wcet.uses_device()) return 0;
@@ -213,7 +232,7 @@ std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set) {
   using Thread = ServiceOverrun::Thread;
-  const ServiceThread service = service_of(plan, set);
+  const ServiceThread service = service_of(plan, set, Lateness::any); // as it always is where chunks move
   const Traffic traffic = traffic_of(swap);
   const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
     const Nanos needed = bounded(work + spare_runtime);
@@ -262,47 +281,52 @@ Nanos on_core(Duration part, const Board& board) {
   return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
 }
 
-ServiceThread service_of(const Plan& plan, const ResolvedSet& set) {
+ServiceThread service_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   ServiceThread service{.reservation = {}, .core = set.service_core, .copy = {}};
   std::optional<Traffic> traffic;
   if (plan.swap) {
     traffic = traffic_of(SwapCharges(plan));
     service.copy = copy_reservation;
   }
-  service.reservation = scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
+  const auto room = room_for_decisions(plan, set, lateness);
+  service.reservation =
+      room ? *room : scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
   return service;
 }
 
-CpuReservation compute_reservation(const ResolvedSet& set) { return never_used_up(set).value_or(compute_slices); }
+bool decides_at_once(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  return room_for_decisions(plan, set, lateness).has_value();
+}
 
-bool engine_pauses(const ResolvedSet& set) { return reserved(set.tasks) && !never_used_up(set); }
+CpuReservation compute_reservation(const ResolvedSet& set, Lateness lateness) {
+  return computes(set) ? room_for_executions(set, lateness).value_or(slices) : slices;
+}
 
-bool decides_at_once(const Plan& plan, const ResolvedSet& set) {
-  bool alone = !plan.swap;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    alone = alone && (!set.tasks.tasks[i].real_time() || plan.tasks[i].core != set.service_core);
-  return alone;
+bool engine_pauses(const ResolvedSet& set, Lateness lateness) {
+  return reserved(set.tasks) && computes(set) && !room_for_executions(set, lateness);
 }
 
 std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {
-  const DeviceCharges charges(plan, set);
+  const DeviceCharges charges(plan, set, Lateness::any);
   std::vector<Nanos> executions;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) executions.push_back(charges.execution(i));
   return executions;
 }
 
-NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
-  const DeviceCharges charges(plan, set);
+NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                     Lateness lateness) {
+  const DeviceCharges charges(plan, set, lateness);
   std::optional<SwapCharges> swap;
   std::optional<SwapBlocking> blocking;
   if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
   NamedSet named;
   named.order = plan.order;
   named.reserved = reserved(set.tasks);
+  named.lateness = lateness;
   named.set.release_jitter = set.board.release_latency.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
-  if (engine_pauses(set)) named.set.device_delay = longest_pause;
+  if (engine_pauses(set, lateness)) named.set.device_delay = longest_pause;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     const Nanos execution = charges.execution(index);
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};

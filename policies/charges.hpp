@@ -19,20 +19,22 @@ namespace rtexec::policies {
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 
 /// What the scheduler's thread and the copy engines reserve.
-[[nodiscard]] ServiceThread service_of(const Plan& plan, const ResolvedSet& set);
+[[nodiscard]] ServiceThread service_of(const Plan& plan, const ResolvedSet& set, Lateness lateness);
 
-/// What the compute engine reserves, and whether it may use that up, and pause, under reservations.
-[[nodiscard]] CpuReservation compute_reservation(const ResolvedSet& set);
-[[nodiscard]] bool engine_pauses(const ResolvedSet& set);
+/// Whether nothing keeps the scheduler's thread waiting, as under FIFO: its core has no other reservation, and its own
+/// has room for all that arrives while no job is late.
+[[nodiscard]] bool decides_at_once(const Plan& plan, const ResolvedSet& set, Lateness lateness);
 
-/// Whether the scheduler's thread has a core without other reservations: then, as under FIFO, nothing keeps it waiting.
-[[nodiscard]] bool decides_at_once(const Plan& plan, const ResolvedSet& set);
+/// What the compute engine reserves, and whether it may use that up, and pause.
+[[nodiscard]] CpuReservation compute_reservation(const ResolvedSet& set, Lateness lateness);
+[[nodiscard]] bool engine_pauses(const ResolvedSet& set, Lateness lateness);
 
-/// How long the device part of each task may take, with all that is charged to it; by task.
+/// How long the device part of each task may take, with all that is charged to it whoever is late; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 
 /// `urgency`: task indices, the most urgent first. Each task of the plan has its core. Where the plan swaps, its
 /// volumes are assigned. Every task has a wcet.
-[[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
+[[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
+                                   Lateness lateness);
 
 } // namespace rtexec::policies

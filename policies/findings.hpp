@@ -171,12 +171,16 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
+/// Which jobs may be late while a promise holds: of a set that is promised as a whole, none.
+enum class Lateness { none, any };
+
 /// The set as the analysis sees it, with names for people. Parallel: names[i] is set.tasks[i].
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
   Order order = Order::edf;
-  bool reserved = false; // CPU parts under SCHED_DEADLINE
+  bool reserved = false; // CPU parts under SCHED_DEADLINE,
+  Lateness lateness{};   // whose service threads are charged for so much
   /// The best-effort task with the longest device part; empty: none, or it is not that alone
   std::string background;
   unsigned compute_core = 0;                 // that executes device parts

@@ -21,80 +21,24 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// What arrives for one reservation.
-struct Arrivals {
-  std::size_t task = 0; // past all tasks: a service thread's
-  Nanos runtime = 0;    // with what it is woken up for in vain, once in a period
-  Nanos window = 1;
-  Nanos period = 1;
-  Nanos jitter = 0;
-
-  /// In any half-open interval of length `time`: jobs, and no more than a runtime in each window.
-  [[nodiscard]] Wide in(Nanos time) const {
-    const Wide jobs = jobs_in({period, runtime, jitter}, time);
-    const Wide windows = (Wide{time} + window - 1) / window;
-    return std::min(jobs * runtime + spare_runtime, windows * runtime);
-  }
-};
-
-std::vector<Arrivals> arrivals_on(unsigned core, const StagedSet& set, const ServiceThread& service,
-                                  std::span<const CpuWindows> windows) {
-  std::vector<Arrivals> all;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const StagedTask& task = set.tasks[i];
-    if (task.core != core) continue;
-    all.push_back({i, runtime_of(task.before), windows[i].before, task.period, set.release_jitter});
-    all.push_back({i, runtime_of(task.after), windows[i].after, task.period, task.period});
-  }
-  const auto serve = [&](const CpuReservation& each) {
-    all.push_back({set.tasks.size(), each.runtime.count(), each.window.count(), each.window.count(), 0});
-  };
-  if (service.core != core) return all;
-  serve(service.reservation);
-  for (int engine = 0; service.copy && engine < 2; ++engine) serve(*service.copy);
-  return all;
-}
-
-Wide arrived(std::span<const Arrivals> all, Nanos time, std::optional<std::size_t> but_of = {}) {
-  Wide work = 0;
-  for (const Arrivals& each : all)
-    if (each.task != but_of) work += each.in(time);
-  return work;
-}
-
-/// The longest time that reservations keep a core busy; nothing where threads without one might be starved.
-std::optional<Nanos> busy_time(std::span<const Arrivals> all) {
-  if (arrived(all, longest_starvation) > reservable) return std::nullopt;
-  const FixedPoint busy =
-      least_fixed_point(1, longest_starvation, [&](Nanos time) { return std::max<Wide>(1, arrived(all, time)); });
-  return busy.settled ? std::optional(busy.value) : std::nullopt;
-}
-
 /// Of a task that does not use the device.
-StageBounds off_device(const StagedSet& set, const CpuWindows& responses) {
-  const Nanos ready = set.release_jitter + responses.before;
+StageBounds off_device(const StagedSet& set, const CpuWindows& windows) {
+  const Nanos ready = set.release_jitter + windows.before;
   return {.ready = ready,
           .device_done = ready,
-          .last_window = responses.after,
-          .done = ready + responses.after,
+          .last_window = windows.after,
+          .done = ready + windows.after,
           .settled = true};
 }
 
-/// The latest instant at which a last part may become ready: it keeps the deadline, and its thread wakes up for the
-/// next one a window later at the earliest.
-Nanos latest_last(const StagedTask& task, Nanos window, Nanos response) {
-  return std::min(task.deadline - response, task.period - window);
-}
-
-EdfBounds evaluate_edf(const StagedSet& set, const ServiceThread& service, std::span<const CpuWindows> windows) {
-  const std::vector<CpuWindows> responses = responses_under(set, service, windows);
+EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows) {
   std::vector<StageBounds> splits;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, responses[i]));
+    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, windows[i]));
     else
-      splits.push_back({.ready = set.release_jitter + responses[i].before,
-                        .device_done = latest_last(set.tasks[i], windows[i].after, responses[i].after),
-                        .last_window = responses[i].after,
+      splits.push_back({.ready = set.release_jitter + windows[i].before,
+                        .device_done = set.tasks[i].deadline - windows[i].after,
+                        .last_window = windows[i].after,
                         .done = 0,
                         .settled = true});
   return edf_device(set, std::move(splits));
@@ -104,24 +48,21 @@ Nanos least_slack(const StagedSet&, const EdfBounds& bounds) {
   return bounds.demand.settled ? bounds.demand.tightest.slack() : -unbounded;
 }
 
-std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, const ServiceThread& service,
-                                                  std::span<const CpuWindows> windows) {
+std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::span<const CpuWindows> windows) {
   const std::vector<Overlap> overlaps = set.overlapped();
-  const std::vector<CpuWindows> responses = responses_under(set, service, windows);
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     if (!set.tasks[i].uses_device()) {
-      bounds.push_back(off_device(set, responses[i]));
+      bounds.push_back(off_device(set, windows[i]));
       continue;
     }
-    const Nanos ready = set.release_jitter + responses[i].before;
+    const Nanos ready = set.release_jitter + windows[i].before;
     const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
-    const Nanos last = latest_last(set.tasks[i], windows[i].after, responses[i].after);
     bounds.push_back({.ready = ready,
                       .device_done = device.from_release,
-                      .last_window = responses[i].after,
-                      .done = device.from_release + responses[i].after,
-                      .settled = device.settled && device.from_release <= last});
+                      .last_window = windows[i].after,
+                      .done = device.from_release + windows[i].after,
+                      .settled = device.settled});
   }
   return bounds;
 }
@@ -138,7 +79,7 @@ Nanos least_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) 
 /// starts where all windows take the same share of what the device leaves of their deadlines.
 template <class Bounds> class WindowSearch {
  public:
-  using Evaluate = Bounds (*)(const StagedSet&, const ServiceThread&, std::span<const CpuWindows>);
+  using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
 
   WindowSearch(const StagedSet& set, const ServiceThread& service, Evaluate evaluate)
       : set_(set),
@@ -200,7 +141,7 @@ template <class Bounds> class WindowSearch {
           fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_time(task);
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
-    Bounds bounds = evaluate_(set_, service_, windows);
+    Bounds bounds = evaluate_(set_, windows);
     return {std::move(windows), fits, std::move(bounds)};
   }
 
@@ -234,13 +175,13 @@ template <class Bounds> class WindowSearch {
 
 Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
-std::optional<CpuReservation> without_pauses(std::span<const Load> executions) {
+std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
   constexpr Wide whole = 10, share = 9;  // as the slices have it
-  constexpr Nanos longest = 100'000'000; // so that an execution beyond its WCET pauses for 10 ms, and not for longer
-  const FixedPoint window = least_fixed_point(compute_slices.window.count(), longest, [&](Nanos w) {
+  constexpr Nanos longest = 100'000'000; // so that what exceeds its WCET pauses for 10 ms, and not for longer
+  const FixedPoint window = least_fixed_point(slices.window.count(), longest, [&](Nanos w) {
     Wide work = spare_runtime;
-    for (const Load& each : executions) work += jobs_in(each, w) * each.cost;
-    return std::max<Wide>(compute_slices.window.count(), (work * whole + share - 1) / share);
+    for (const Load& each : arrivals) work += jobs_in(each, w) * each.cost;
+    return std::max<Wide>(slices.window.count(), (work * whole + share - 1) / share);
   });
   if (!window.settled) return std::nullopt;
   return CpuReservation{.runtime = Duration(window.value - window.value / whole), .window = Duration(window.value)};
@@ -280,21 +221,6 @@ Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, 
     share.add(runtime_of(set.tasks[i].after), windows[i].after);
   }
   return share.per_second();
-}
-
-std::vector<CpuWindows> responses_under(const StagedSet& set, const ServiceThread& service,
-                                        std::span<const CpuWindows> windows) {
-  std::vector<CpuWindows> responses(windows.begin(), windows.end());
-  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const StagedTask& task = set.tasks[i];
-    const std::vector<Arrivals> all = arrivals_on(task.core, set, service, windows);
-    const std::optional<Nanos> busy = busy_time(all);
-    if (!busy) continue;
-    const Nanos others = bounded(arrived(all, *busy, i) + spare_runtime);
-    responses[i].before = std::min(responses[i].before, runtime_of(task.before) + others);
-    responses[i].after = std::min(responses[i].after, runtime_of(task.after) + others);
-  }
-  return responses;
 }
 
 std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room) {

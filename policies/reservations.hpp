@@ -20,16 +20,13 @@ inline constexpr Nanos shortest_window = 100'000;
 inline constexpr Nanos longest_window = 4'194'304'000;
 /// Beyond the charged WCET of a part: a wake-up for nothing, bookkeeping, the kernel's rounding.
 inline constexpr Nanos spare_runtime = 50'000;
-/// Its fair server runs, for 50 ms and before others, where threads without reservation were kept from a core for so
-/// long.
-inline constexpr Nanos longest_starvation = 950'000'000;
 /// The kernel notices that a budget is used up at a tick: CONFIG_HZ of 250 or more.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// All that the compute engine can get of its core, in slices that keep each pause short.
-inline constexpr CpuReservation compute_slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
+/// All that a thread can get of a core, in slices that keep each pause short.
+inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
 /// The same in a window with room for all that arrives in it, so that it is never used up; absent: there is none.
-[[nodiscard]] std::optional<CpuReservation> without_pauses(std::span<const Load> executions);
+[[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 
 /// In slices, in any window the compute engine takes at most the sum of with_pauses() over what it executes, and
 /// `longest_pause` once.
@@ -67,7 +64,7 @@ struct ServiceThread {
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
 
-/// Of one task's parts: their windows, or how long they take at most from being ready to their ends.
+/// One task's windows: from a part becoming ready to its end.
 struct CpuWindows {
   Nanos before = 0;
   Nanos after = 0;
@@ -77,11 +74,6 @@ struct CpuWindows {
 
 /// The time that the reservations of a core take of each second, without the service thread's.
 [[nodiscard]] Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, unsigned core);
-
-/// How long each part takes at most under these reservations: its window, or what the others on its core can bring
-/// while the core is busy. Valid where a last part becomes ready at least its window before the period is over.
-[[nodiscard]] std::vector<CpuWindows> responses_under(const StagedSet& set, const ServiceThread& service,
-                                                      std::span<const CpuWindows> windows);
 
 /// The windows that take the least of the cores when each task has `room[i]` for both of its windows.
 [[nodiscard]] std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room);

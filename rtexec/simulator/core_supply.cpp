@@ -33,11 +33,6 @@ void ReservedCore::Server::replenish(Instant now) {
   budget = reservation.runtime;
 }
 
-void ReservedCore::Server::feed(Duration time, Instant now) {
-  for (budget -= time; budget <= Duration(0); budget += reservation.runtime)
-    deadline = now + budget + reservation.window;
-}
-
 ReservedCore::ReservedCore(std::span<const PlannedTask> tasks, std::span<const Neighbour> neighbours, unsigned core)
     : last_(tasks.size(), false) {
   const auto server = [](const std::optional<CpuReservation>& reservation) {
@@ -48,8 +43,7 @@ ReservedCore::ReservedCore(std::span<const PlannedTask> tasks, std::span<const N
     after_.push_back(server(task.after_reservation));
   }
   for (const Neighbour& each : neighbours)
-    if (each.core == core)
-      neighbours_.push_back({.reservation = each.reservation, .since = each.since, .deferred = each.deferred});
+    if (each.core == core) neighbours_.push_back({.reservation = each.reservation, .since = each.since});
 }
 
 void ReservedCore::wake_up(std::uint32_t task, bool last, Instant now) {
@@ -59,7 +53,6 @@ void ReservedCore::wake_up(std::uint32_t task, bool last, Instant now) {
 
 std::optional<std::uint32_t> ReservedCore::choose(std::span<const std::uint32_t> ready, Instant now) {
   running_ = nullptr;
-  chosen_ = now;
   next_ = never;
   std::optional<std::uint32_t> chosen;
   const auto consider = [&](Server& server, std::optional<std::uint32_t> task) {
@@ -77,9 +70,7 @@ std::optional<std::uint32_t> ReservedCore::choose(std::span<const std::uint32_t>
       continue;
     }
     if (!each.awake) each.begin(now);
-    each.replenish(now);
-    if (each.deferred && now < each.deadline - each.budget) next_ = std::min(next_, each.deadline - each.budget);
-    else consider(each, std::nullopt);
+    consider(each, std::nullopt);
   }
   for (const std::uint32_t task : ready)
     if (of(task)) consider(*of(task), task);
@@ -93,12 +84,7 @@ Instant ReservedCore::changes_at(Instant now) const {
 }
 
 void ReservedCore::pass(Duration time) {
-  if (running_ != nullptr) {
-    running_->budget -= time;
-    return;
-  }
-  for (Server& each : neighbours_)
-    if (each.deferred && each.awake) each.feed(time, chosen_ + time);
+  if (running_ != nullptr) running_->budget -= time;
 }
 
 // ---- regulated ----

@@ -3,8 +3,7 @@
 //
 // Reserved: earliest deadline first among reservations under the kernel's wake-up rule (a constant bandwidth server),
 // best-effort parts in what is left. A reservation that is used up stands still until its deadline. Neighbours are
-// reservations that are not of the plan, and compute without end. So do threads without reservation: where they were
-// starved, the kernel's fair server gives them what they lacked.
+// reservations that are not of the plan, and compute without end.
 //
 // Regulated: the core stands still once its lines of a period are moved. Who may move how many is decided by
 // policies::BandwidthRegulator, as on a machine.
@@ -41,9 +40,6 @@ struct Neighbour {
   unsigned core = 0;
   CpuReservation reservation;
   Instant since{};
-  /// As the kernel's fair server has it: only what threads without reservation did not get of its runtime in its window
-  /// so far, and as late as that
-  bool deferred = false;
 };
 
 class ReservedCore final : public CoreSupply {
@@ -59,20 +55,16 @@ class ReservedCore final : public CoreSupply {
   struct Server {
     CpuReservation reservation;
     Instant since{}; // neighbours
-    bool deferred = false;
     Instant deadline{};
     Duration budget{0};
     bool awake = false; // it has had a budget
     void begin(Instant now);
     void replenish(Instant now);
-    /// Threads without reservation had the core until `now`.
-    void feed(Duration time, Instant now);
   };
   std::vector<Server> neighbours_;
   std::vector<std::optional<Server>> before_, after_; // by task
   std::vector<bool> last_;                            // by task: its part that is ready, or was
   Server* running_ = nullptr;
-  Instant chosen_{};              // when
   Instant next_ = Instant::max(); // a replenishment, or a neighbour that comes
 
   [[nodiscard]] std::optional<Server>& of(std::uint32_t task) { return last_[task] ? after_[task] : before_[task]; }

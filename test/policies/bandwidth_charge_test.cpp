@@ -357,7 +357,7 @@ class Analysed {
     plan.order = tasks_.executive.order;
     plan.tasks.resize(tasks_.tasks.size());
     for (PlannedTask& task : plan.tasks) task.core = 1;
-    NamedSet named = charged_set(plan, test::resolved(tasks_, board_), by_urgency(tasks_));
+    NamedSet named = charged_set(plan, test::resolved(tasks_, board_), by_urgency(tasks_), Lateness::any);
     EXPECT_FALSE(named.obstacle);
     EXPECT_EQ(named.set.regulated.at(0).budget, model_.budget);
     damage(named.set, broken);

@@ -234,8 +234,8 @@ int most_in(const std::vector<UnderWay>& jobs, Duration window) {
 Load charged_load(const Task& task) {
   Plan plan;
   plan.tasks.resize(1);
-  const NamedSet named =
-      charged_set(plan, test::resolved(test::set_of({task}), test::board_of()), std::vector<std::size_t>{0});
+  const NamedSet named = charged_set(plan, test::resolved(test::set_of({task}), test::board_of()),
+                                     std::vector<std::size_t>{0}, Lateness::any);
   return named.set.service.front().load;
 }
 
