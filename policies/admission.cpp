@@ -118,26 +118,24 @@ void set_reservations(Plan& plan, const NamedSet& named, std::span<const std::si
   }
 }
 
-Analysis analyse_reserved(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
+Analysis analyse_reserved(Plan& plan, const NamedSet& named, const Refusal& refusal,
                           std::span<const std::size_t> urgency, Effort effort) {
-  const ServiceThread service = service_of(plan, set, named.lateness);
-  plan.services = {
-      .scheduler = service.reservation, .compute = compute_reservation(set, named.lateness), .copy = service.copy};
+  plan.services = named.services->reserved;
   if (plan.order == Order::edf) {
-    Reserved<EdfBounds> found = reserved_edf_bounds(named.set, service, effort);
+    Reserved<EdfBounds> found = reserved_edf_bounds(named.set, *named.services, effort);
     set_reservations(plan, named, urgency, found.windows);
     const EdfBounds device = found.fits ? found.bounds : edf_bounds(named.set, effort);
-    return {findings(named, refusal, service, found, device), std::move(found.bounds.tasks), false};
+    return {findings(named, refusal, found, device), std::move(found.bounds.tasks), false};
   }
-  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, service, effort);
+  Reserved<std::vector<StageBounds>> found = reserved_static_priority_bounds(named.set, *named.services, effort);
   set_reservations(plan, named, urgency, found.windows);
   const bool each_alone = found.fits && cores_are_free(named) && named.lateness == Lateness::any;
-  return {findings(named, refusal, service, found), std::move(found.bounds), each_alone};
+  return {findings(named, refusal, found), std::move(found.bounds), each_alone};
 }
 
-Analysis analyse(Plan& plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
-                 std::span<const std::size_t> urgency, Effort effort) {
-  if (reserved(set.tasks)) return analyse_reserved(plan, set, named, refusal, urgency, effort);
+Analysis analyse(Plan& plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
+                 Effort effort) {
+  if (named.services) return analyse_reserved(plan, named, refusal, urgency, effort);
   return plan.order == Order::edf ? analyse_edf(named, refusal, effort) : analyse_static_priority(named, refusal);
 }
 
@@ -167,9 +165,9 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
 }
 
 /// The plan with all that admission has to say of it; a set that is refused is not worth a search.
-Plan examined(Plan plan, const ResolvedSet& set, const NamedSet& named, const Refusal& refusal,
-              std::span<const std::size_t> urgency, Effort effort) {
-  const Analysis analysis = analyse(plan, set, named, refusal, urgency, refusal ? Effort::quick : effort);
+Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
+              Effort effort) {
+  const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
   conclude(plan, analysis, named, urgency);
   return plan;
 }
@@ -179,7 +177,7 @@ Plan examined(Plan plan, const ResolvedSet& set, const NamedSet& named, const Re
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
-    return examined(plan, set, named, refused(named), urgency, Effort::full);
+    return examined(plan, named, refused(named), urgency, Effort::full);
   };
   Plan in_time = with(Lateness::none);
   const bool decided = in_time.proved || !reserved(set.tasks) || plan.order == Order::edf;
@@ -241,7 +239,7 @@ class VolumeTrial {
     const NamedSet named = charged_set(assigned, set_, urgency_, Lateness::none);
     const Refusal refusal = refused(named);
     if (closest_ && refusal) return std::nullopt;
-    Plan plan = examined(assigned, set_, named, refusal, urgency_, Effort::quick);
+    Plan plan = examined(assigned, named, refusal, urgency_, Effort::quick);
     if (plan.proved) return plan;
     device_has_time_ = device_has_time_ || plan.device_test.proved;
     const Duration slack = refusal ? Duration::min() : plan.end_to_end.slack;

@@ -58,7 +58,10 @@ Wide decisions_on_job(const Task& task, const ResolvedSet& set) {
 /// For each chunk that comes: on its end, and on that of the one that leaves for it.
 constexpr Wide decisions_on_chunk = 2;
 
-// ---- reservations that are never used up ----
+// ---- service threads under SCHED_DEADLINE ----
+
+/// What the compute engine is charged for a job.
+Nanos dispatched(const Task& task, const Board& board) { return (task.wcet->device + 2 * board.dispatch).count(); }
 
 /// What arrives for a service thread while no job is late: `cost(task)` for each job that uses the device. Absent:
 /// there is no bound.
@@ -75,8 +78,7 @@ template <class Cost> std::optional<std::vector<Load>> arrivals(const ResolvedSe
 
 /// The compute engine's.
 std::optional<CpuReservation> room_for_executions(const ResolvedSet& set, Lateness lateness) {
-  const auto executions =
-      arrivals(set, lateness, [&](const Task& task) { return (task.wcet->device + 2 * set.board.dispatch).count(); });
+  const auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, set.board); });
   return executions ? never_used_up(*executions) : std::nullopt;
 }
 
@@ -91,33 +93,53 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
+/// Absent under FIFO. What late jobs ask for has no bound: only where none is late have reservations room for all.
+std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
+  if (!reserved(set.tasks)) return std::nullopt;
+  ServiceThreads services{};
+  services.core = set.service_core;
+  std::optional<Traffic> traffic;
+  if (plan.swap) {
+    traffic = traffic_of(SwapCharges(plan));
+    services.reserved.copy = copy_reservation;
+  }
+  if (const auto room = room_for_decisions(plan, set, lateness)) {
+    services.reserved.scheduler = *room;
+  } else {
+    services.reserved.scheduler = scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
+    services.decision = services.reserved.scheduler.window.count();
+  }
+  const auto room = computes(set) ? room_for_executions(set, lateness) : std::nullopt;
+  services.reserved.compute = room.value_or(slices);
+  services.pauses = computes(set) && !room;
+  return services;
+}
+
 // ---- device parts ----
 
 /// Charges of device parts and of what is moved for them.
 class DeviceCharges {
  public:
-  DeviceCharges(const Plan& plan, const ResolvedSet& set, Lateness lateness)
-      : set_(set), pauses_(engine_pauses(set, lateness)) {
-    if (reserved(set.tasks) && !decides_at_once(plan, set, lateness))
-      window_ = service_of(plan, set, lateness).reservation.window.count();
+  /// `services`: where they reserve.
+  DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services) : set_(set) {
+    if (services) pauses_ = services->pauses, decision_ = services->decision;
     if (!plan.swap) return;
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       interruptions_.push_back(interruption(set.tasks.tasks[i], plan.tasks[i].core));
   }
 
-  /// Under reservations the scheduler may decide within its window only, and the compute engine may pause.
   Nanos execution(std::size_t task) const {
-    const Wcet& wcet = *set_.tasks.tasks[task].wcet;
-    if (!wcet.uses_device()) return 0;
-    const Nanos charged = (wcet.device + 2 * set_.board.dispatch).count();
-    return (pauses_ ? with_pauses(charged) : charged) + window_;
+    const Task& charged = set_.tasks.tasks[task];
+    if (!charged.wcet->uses_device()) return 0;
+    const Nanos part = dispatched(charged, set_.board);
+    return (pauses_ ? with_pauses(part) : part) + decision_;
   }
 
   /// Of moving chunks, where there are any: begun like an execution, and interrupted by what else runs on its threads'
   /// core.
   Nanos moving(std::size_t chunks, Nanos time) const {
     if (chunks == 0) return 0;
-    const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + window_);
+    const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + decision_);
     const FixedPoint found = least_fixed_point(begun, unbounded, [&](Nanos window) {
       Wide work = begun;
       for (const Load& load : interruptions_) work += jobs_in(load, window) * load.cost;
@@ -137,8 +159,8 @@ class DeviceCharges {
   }
 
   const ResolvedSet& set_;
-  const bool pauses_;
-  Nanos window_ = 0; // the scheduler's, under reservations
+  bool pauses_ = false;
+  Nanos decision_ = 0;
   std::vector<Load> interruptions_;
 };
 
@@ -230,9 +252,9 @@ std::optional<Finding> lacks_load_room(const SwapCharges& swap, const Plan& plan
 }
 
 /// A reservation that its thread can use up: it then stands still, and the time of moving chunks has no bound.
-std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set) {
+std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
+                               const ServiceReservations& services) {
   using Thread = ServiceOverrun::Thread;
-  const ServiceThread service = service_of(plan, set, Lateness::any); // as it always is where chunks move
   const Traffic traffic = traffic_of(swap);
   const auto check = [&](Thread thread, const CpuReservation& reservation, Wide work) -> std::optional<Finding> {
     const Nanos needed = bounded(work + spare_runtime);
@@ -242,14 +264,14 @@ std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const 
         .right = reservation.runtime.count(),
         .reason = ServiceOverrun{.thread = thread, .window = reservation.window.count(), .copies = copies(plan, set)}};
   };
-  const Nanos copying = service.copy->window.count();
-  const Nanos deciding = service.reservation.window.count();
+  const Nanos copying = services.copy->window.count();
+  const Nanos deciding = services.scheduler.window.count();
   const Wide events = 3 * static_cast<Wide>(device_tasks(set.tasks)) + traffic.in(deciding) + traffic.out(deciding);
   const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, set); };
-  auto found = check(Thread::copy_in, *service.copy, handled(traffic.in(copying), swap.in()));
-  if (!found) found = check(Thread::copy_out, *service.copy, handled(traffic.out(copying), swap.out()));
+  auto found = check(Thread::copy_in, *services.copy, handled(traffic.in(copying), swap.in()));
+  if (!found) found = check(Thread::copy_out, *services.copy, handled(traffic.out(copying), swap.out()));
   if (!found)
-    found = check(Thread::scheduler, service.reservation, events * event_cost(set.board.context_switch).count());
+    found = check(Thread::scheduler, services.scheduler, events * event_cost(set.board.context_switch).count());
   return found;
 }
 
@@ -272,7 +294,7 @@ void add_swapping(NamedSet& named, const SwapCharges& swap, const Plan& plan, co
   named.obstacle = uncharged(set.tasks);
   if (!named.obstacle) named.obstacle = starved(set);
   if (!named.obstacle && named.pipelined()) named.obstacle = lacks_load_room(swap, plan, charges);
-  if (!named.obstacle && reserved(set.tasks)) named.obstacle = overrun(swap, plan, set);
+  if (!named.obstacle && named.services) named.obstacle = overrun(swap, plan, set, named.services->reserved);
 }
 
 } // namespace
@@ -281,33 +303,8 @@ Nanos on_core(Duration part, const Board& board) {
   return std::max(Nanos{1}, (part + 2 * board.context_switch).count());
 }
 
-ServiceThread service_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
-  ServiceThread service{.reservation = {}, .core = set.service_core, .copy = {}};
-  std::optional<Traffic> traffic;
-  if (plan.swap) {
-    traffic = traffic_of(SwapCharges(plan));
-    service.copy = copy_reservation;
-  }
-  const auto room = room_for_decisions(plan, set, lateness);
-  service.reservation =
-      room ? *room : scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
-  return service;
-}
-
-bool decides_at_once(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
-  return room_for_decisions(plan, set, lateness).has_value();
-}
-
-CpuReservation compute_reservation(const ResolvedSet& set, Lateness lateness) {
-  return computes(set) ? room_for_executions(set, lateness).value_or(slices) : slices;
-}
-
-bool engine_pauses(const ResolvedSet& set, Lateness lateness) {
-  return reserved(set.tasks) && computes(set) && !room_for_executions(set, lateness);
-}
-
 std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) {
-  const DeviceCharges charges(plan, set, Lateness::any);
+  const DeviceCharges charges(plan, set, services_of(plan, set, Lateness::any));
   std::vector<Nanos> executions;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) executions.push_back(charges.execution(i));
   return executions;
@@ -315,18 +312,18 @@ std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set) 
 
 NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                      Lateness lateness) {
-  const DeviceCharges charges(plan, set, lateness);
+  NamedSet named;
+  named.services = services_of(plan, set, lateness);
+  named.lateness = lateness;
+  const DeviceCharges charges(plan, set, named.services);
   std::optional<SwapCharges> swap;
   std::optional<SwapBlocking> blocking;
   if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
-  NamedSet named;
   named.order = plan.order;
-  named.reserved = reserved(set.tasks);
-  named.lateness = lateness;
   named.set.release_jitter = set.board.release_latency.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
-  if (engine_pauses(set, lateness)) named.set.device_delay = longest_pause;
+  if (named.services && named.services->pauses) named.set.device_delay = longest_pause;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     const Nanos execution = charges.execution(index);
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};

@@ -5,7 +5,6 @@
 #include <rtexec/plan.hpp>
 #include <rtexec/resolved_set.hpp>
 #include "policies/findings.hpp"
-#include "policies/reservations.hpp"
 
 #include <cstddef>
 #include <span>
@@ -17,17 +16,6 @@ namespace rtexec::policies {
 
 /// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
-
-/// What the scheduler's thread and the copy engines reserve.
-[[nodiscard]] ServiceThread service_of(const Plan& plan, const ResolvedSet& set, Lateness lateness);
-
-/// Whether nothing keeps the scheduler's thread waiting, as under FIFO: its core has no other reservation, and its own
-/// has room for all that arrives while no job is late.
-[[nodiscard]] bool decides_at_once(const Plan& plan, const ResolvedSet& set, Lateness lateness);
-
-/// What the compute engine reserves, and whether it may use that up, and pause.
-[[nodiscard]] CpuReservation compute_reservation(const ResolvedSet& set, Lateness lateness);
-[[nodiscard]] bool engine_pauses(const ResolvedSet& set, Lateness lateness);
 
 /// How long the device part of each task may take, with all that is charged to it whoever is late; by task.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);

@@ -4,6 +4,7 @@
 
 #include <rtexec/plan.hpp>
 #include "policies/end_to_end.hpp"
+#include "policies/reservations.hpp"
 #include "policies/swap_rule.hpp"
 
 #include <cstdint>
@@ -179,8 +180,8 @@ struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;
   Order order = Order::edf;
-  bool reserved = false; // CPU parts under SCHED_DEADLINE,
-  Lateness lateness{};   // whose service threads are charged for so much
+  std::optional<ServiceThreads> services; // where CPU parts are under SCHED_DEADLINE,
+  Lateness lateness{};                    // and what they are charged for
   /// The best-effort task with the longest device part; empty: none, or it is not that alone
   std::string background;
   unsigned compute_core = 0;                 // that executes device parts

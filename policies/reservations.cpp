@@ -81,9 +81,9 @@ template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
 
-  WindowSearch(const StagedSet& set, const ServiceThread& service, Evaluate evaluate)
+  WindowSearch(const StagedSet& set, const ServiceThreads& services, Evaluate evaluate)
       : set_(set),
-        service_(service),
+        services_(services),
         evaluate_(evaluate),
         room_(room_beside_device(set)),
         weights_(set.tasks.size(), 1.0) {
@@ -115,7 +115,7 @@ template <class Bounds> class WindowSearch {
   }
 
   bool has_room(unsigned core, std::span<const CpuWindows> windows) const {
-    return reserved_share(set_, windows, core) + service_.share_on(core) <= reservable;
+    return reserved_share(set_, windows, core) + services_.share_on(core) <= reservable;
   }
 
   std::vector<CpuWindows> shortest_windows(bool beyond) const {
@@ -162,7 +162,7 @@ template <class Bounds> class WindowSearch {
   }
 
   const StagedSet& set_;
-  const ServiceThread& service_;
+  const ServiceThreads& services_;
   const Evaluate evaluate_;
   const std::vector<Nanos> room_;
   std::vector<double> weights_; // by task: its windows' share of the room, relative to the other tasks'
@@ -205,11 +205,11 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
   return {.runtime = Duration(static_cast<Nanos>(runtime(window.value))), .window = Duration(window.value)};
 }
 
-Nanos ServiceThread::share_on(unsigned on_core) const {
+Nanos ServiceThreads::share_on(unsigned on_core) const {
   if (core != on_core) return 0;
   Utilisation share;
-  share.add(reservation.runtime.count(), reservation.window.count());
-  if (copy) share.add(2 * copy->runtime.count(), copy->window.count());
+  share.add(reserved.scheduler.runtime.count(), reserved.scheduler.window.count());
+  if (reserved.copy) share.add(2 * reserved.copy->runtime.count(), reserved.copy->window.count());
   return share.per_second();
 }
 
@@ -238,13 +238,13 @@ std::vector<Nanos> room_beside_device(const StagedSet& set) {
   return room;
 }
 
-Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service, Effort effort) {
-  return WindowSearch<EdfBounds>(set, service, evaluate_edf).search(effort);
+Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services, Effort effort) {
+  return WindowSearch<EdfBounds>(set, services, evaluate_edf).search(effort);
 }
 
-Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThread& service,
+Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set, const ServiceThreads& services,
                                                                    Effort effort) {
-  auto reserved = WindowSearch<std::vector<StageBounds>>(set, service, evaluate_static_priority).search(effort);
+  auto reserved = WindowSearch<std::vector<StageBounds>>(set, services, evaluate_static_priority).search(effort);
   const auto late = [&](std::size_t i) {
     return !reserved.bounds[i].settled || reserved.bounds[i].done > set.tasks[i].deadline;
   };

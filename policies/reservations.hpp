@@ -55,11 +55,12 @@ struct Traffic {
                                                    const std::optional<Traffic>& traffic = {});
 inline constexpr Nanos longest_service = 50'000'000;
 
-/// What the scheduler thread and the copy engines leave of the cores.
-struct ServiceThread {
-  CpuReservation reservation;
-  unsigned core = 0;
-  std::optional<CpuReservation> copy; // of each of the two copy engines
+/// What the threads that serve every task reserve, and what waiting for them costs.
+struct ServiceThreads {
+  ServiceReservations reserved;
+  unsigned core = 0;   // of the scheduler and the copy engines
+  Nanos decision = 0;  // that a device part waits for; 0: as under FIFO, nothing keeps the scheduler waiting
+  bool pauses = false; // whether the compute engine can use its reservation up
   /// Of each second of `core`, what is taken.
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
@@ -90,11 +91,11 @@ template <class Bounds> struct Reserved {
 
 /// Search windows under which cores and device keep every deadline. Where a core has no room, the windows are so long
 /// that the kernel accepts them all the same, if it can.
-[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThread& service,
+[[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
 /// Bounds stop after the first task that exceeds its deadline.
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
-                                                                                 const ServiceThread& service,
+                                                                                 const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);
 
 } // namespace rtexec::policies

@@ -48,7 +48,7 @@ std::string device_inequality(const NamedSet& named) {
 }
 
 std::string core_inequality(const NamedSet& named, unsigned core) {
-  if (named.reserved) return reservations;
+  if (named.services) return reservations;
   const std::string stalls = named.regulated.contains(core) ? " + X (1 + floor((lines moved + overshoot)/budget))" : "";
   return "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)" + stalls;
 }
@@ -56,13 +56,13 @@ std::string core_inequality(const NamedSet& named, unsigned core) {
 std::string end_to_end_inequality(const NamedSet& named) {
   const bool all = std::ranges::all_of(named.set.tasks, &StagedTask::uses_device);
   const std::string alone = all              ? ""
-                            : named.reserved ? "; J + d1 + d3 <= D without a device part"
+                            : named.services ? "; J + d1 + d3 <= D without a device part"
                                              : "; J + w <= D, w = P + Q + what is above, without a device part";
   if (named.order == Order::edf)
-    return (named.reserved ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
+    return (named.services ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
                            : "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D") +
            alone;
-  return (named.reserved ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
+  return (named.services ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
                          : "R3 = min(R2 + w3, J + W) <= D") +
          alone;
 }

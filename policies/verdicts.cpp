@@ -202,17 +202,16 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
 }
 
 /// One core, for the widest windows that `room` allows.
-Finding reservations_found(const NamedSet& named, const ServiceThread& service, std::span<const Nanos> room,
-                           unsigned core, bool beside_device) {
+Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, unsigned core, bool beside_device) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);
-  const Nanos others = service.share_on(core);
+  const Nanos others = named.services->share_on(core);
   return found(AdmissionTest::end_to_end, tasks + others <= reservable,
                named.names[largest_share(named, windows, core)], tasks + others, reservable,
                ReservationsFound{.core = core,
                                  .tasks = tasks,
                                  .others = others,
-                                 .copies = service.copy.has_value(),
+                                 .copies = named.services->reserved.copy.has_value(),
                                  .beside_device = beside_device});
 }
 
@@ -298,23 +297,23 @@ Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, std::s
   return stages_found(named, proved, bounds, proved ? least_slack(named, bounds) : last, false);
 }
 
-std::vector<Finding> core_findings(const NamedSet& named, const ServiceThread& service) {
+std::vector<Finding> reserved_core_findings(const NamedSet& named) {
   std::vector<Nanos> room;
   for (const StagedTask& task : named.set.tasks)
     room.push_back(
         std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
-  return by_core(named, [&](unsigned core) { return reservations_found(named, service, room, core, false); });
+  return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
 }
 
 /// Where no windows fit.
-Finding misfit_finding(const NamedSet& named, const Refusal& refusal, const ServiceThread& service) {
+Finding misfit_finding(const NamedSet& named, const Refusal& refusal) {
   if (auto finding = settled(AdmissionTest::end_to_end, named, refusal)) return std::move(*finding);
   for (std::size_t i = 0; i < named.names.size(); ++i)
     if (auto finding = impossible(named, i)) return std::move(*finding);
   const std::vector<Nanos> room = room_beside_device(named.set);
   std::optional<Finding> least;
   for (const unsigned core : cores_of(named)) {
-    Finding finding = reservations_found(named, service, room, core, true);
+    Finding finding = reservations_found(named, room, core, true);
     if (!least || finding.slack() < least->slack()) least = std::move(finding);
   }
   least->proved = false;
@@ -322,9 +321,8 @@ Finding misfit_finding(const NamedSet& named, const Refusal& refusal, const Serv
 }
 
 template <class Bounds>
-Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
-                           const Reserved<Bounds>& reserved) {
-  return reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal, service);
+Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, const Reserved<Bounds>& reserved) {
+  return reserved.fits ? end_to_end_finding(named, refusal, reserved.bounds) : misfit_finding(named, refusal);
 }
 
 } // namespace
@@ -342,16 +340,15 @@ Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const
   return {response_finding(named, refusal), core_findings(named), end_to_end_finding(named, refusal, bounds)};
 }
 
-Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
-                  const Reserved<EdfBounds>& reserved, const EdfBounds& device) {
-  return {demand_finding(named, refusal, device), core_findings(named, service),
-          end_to_end_finding(named, refusal, service, reserved)};
+Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved,
+                  const EdfBounds& device) {
+  return {demand_finding(named, refusal, device), reserved_core_findings(named),
+          end_to_end_finding(named, refusal, reserved)};
 }
 
-Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
-                  const Reserved<std::vector<StageBounds>>& reserved) {
-  return {response_finding(named, refusal), core_findings(named, service),
-          end_to_end_finding(named, refusal, service, reserved)};
+Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<std::vector<StageBounds>>& reserved) {
+  return {response_finding(named, refusal), reserved_core_findings(named),
+          end_to_end_finding(named, refusal, reserved)};
 }
 
 } // namespace rtexec::policies

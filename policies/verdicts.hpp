@@ -2,7 +2,6 @@
 #pragma once
 
 #include "policies/findings.hpp"
-#include "policies/reservations.hpp"
 
 #include <optional>
 #include <span>
@@ -24,11 +23,12 @@ struct Findings {
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const EdfBounds& bounds);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, std::span<const StageBounds> bounds);
 
-// For reservations; where no windows fit, a deadline is too short for its parts or a core has too little to give.
+// For reservations: `named` has services; where no windows fit, a deadline is too short for its parts or a core has too
+// little to give.
 /// `device`: what the test of the device alone looks at, also where no windows fit.
-[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
-                                const Reserved<EdfBounds>& reserved, const EdfBounds& device);
-[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const ServiceThread& service,
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved,
+                                const EdfBounds& device);
+[[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal,
                                 const Reserved<std::vector<StageBounds>>& reserved);
 
 } // namespace rtexec::policies

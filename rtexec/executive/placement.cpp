@@ -183,6 +183,18 @@ Placement place_threads(const ResolvedSet& set, const Plan& plan, const hal::Mac
   return Placer(set, plan, machine).place();
 }
 
+Duration longest_window(const Placement& placement) {
+  Duration longest{0};
+  const auto consider = [&](const hal::ThreadSettings& thread) {
+    if (thread.reservation) longest = std::max(longest, thread.reservation->period);
+  };
+  for (const auto* thread : {&placement.scheduler, &placement.compute, &placement.copy_in, &placement.copy_out})
+    consider(*thread);
+  std::ranges::for_each(placement.release, consider);
+  std::ranges::for_each(placement.completion, consider);
+  return longest;
+}
+
 SchedulingClass scheduling_of(const hal::ThreadSettings& settings) {
   using enum SchedulingClass::Kind;
   if (settings.fifo_priority > 0) return {.kind = fifo, .priority = settings.fifo_priority};

@@ -28,6 +28,9 @@ struct Placement {
 /// refuses that class, or lacks a core: what is left, and the need is refused.
 [[nodiscard]] Placement place_threads(const ResolvedSet& set, const Plan& plan, const hal::Machine& machine);
 
+/// Of all reservations: what a thread has used up of its own is its again after this time.
+[[nodiscard]] Duration longest_window(const Placement& placement);
+
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 
 } // namespace rtexec::executive

@@ -11,23 +11,6 @@ namespace {
 /// From the last thread's readiness to the start of the grid.
 constexpr Duration lead_time = std::chrono::milliseconds(20);
 
-/// Of the plan's reservations: what threads used of them before the run is theirs again afterwards.
-Duration longest_window(const Plan& plan) {
-  Duration longest{0};
-  const auto consider = [&](const std::optional<CpuReservation>& each) {
-    if (each) longest = std::max(longest, each->window);
-  };
-  for (const PlannedTask& task : plan.tasks) {
-    consider(task.before_reservation);
-    consider(task.after_reservation);
-  }
-  if (plan.services) {
-    consider(plan.services->scheduler);
-    consider(plan.services->compute);
-  }
-  return longest;
-}
-
 /// How many jobs of a task can end, `most` at most.
 std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
@@ -78,7 +61,7 @@ Result<> Run::start() {
   memory_->reset_counters();
   driver_->record();
   publish();
-  started_ = hal::now() + std::max(lead_time, longest_window(plan_));
+  started_ = hal::now() + std::max(lead_time, longest_window(placement));
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
   if (set_.tasks.executive.duration)
     control_.end.store((*started_ + *set_.tasks.executive.duration).time_since_epoch().count());

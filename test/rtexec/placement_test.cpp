@@ -86,6 +86,20 @@ TEST_F(PlacementOf, ReservationsAreThePlannedOnesAndImplicit) {
   EXPECT_THAT(degraded(placed), testing::Contains(HasSubstr("not pinned")));
 }
 
+TEST_F(PlacementOf, TheLongestWindowIsThatOfAnyThread) {
+  Placement placed;
+  placed.release.resize(2);
+  placed.completion.resize(2);
+  EXPECT_EQ(longest_window(placed), 0ms) << "FIFO";
+  Duration window = 50ms;
+  for (hal::ThreadSettings* thread : {&placed.scheduler, &placed.compute, &placed.copy_in, &placed.copy_out,
+                                      &placed.release[1], &placed.completion[1]}) {
+    window += 1ms;
+    thread->reservation = {.runtime = 1ms, .deadline = window, .period = window};
+    EXPECT_EQ(longest_window(placed), window);
+  }
+}
+
 TEST_F(PlacementOf, FifoPrioritiesFollowTheRanks) {
   const Placement placed = placement(ThreadPolicy::fifo);
   if (class_refused(placed)) GTEST_SKIP() << "SCHED_FIFO is refused here";

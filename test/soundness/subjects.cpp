@@ -240,16 +240,20 @@ struct EndToEnd {
 
 ResolvedSet resolved(const WholeSet& set) { return test::resolved(set.tasks, set.board, set.cores); }
 
+/// The service threads as the plan charged for them: if no job is late, where its reservations are those.
+std::optional<policies::ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set) {
+  const auto charged = [&](policies::Lateness lateness) {
+    return policies::charged_set(plan, set, policies::by_urgency(set.tasks), lateness).services;
+  };
+  const auto in_time = charged(policies::Lateness::none);
+  return in_time && in_time->reserved == plan.services ? in_time : charged(policies::Lateness::any);
+}
+
 /// What the machine adds to the parts, of which the plan's costs are silent: switches, dispatch, decisions.
 void add_machine(Claim& claim, const ResolvedSet& set) {
   const Board& board = set.board;
-  const auto& services = claim.plan.services;
-  using policies::Lateness;
-  const bool in_time = services && services->compute == policies::compute_reservation(set, Lateness::none) &&
-                       services->scheduler == policies::service_of(claim.plan, set, Lateness::none).reservation;
-  const auto lateness = in_time ? Lateness::none : Lateness::any;
-  const bool at_once = !services || policies::decides_at_once(claim.plan, set, lateness);
-  claim.decision = at_once ? Duration(0) : services->scheduler.window;
+  const auto services = services_of(claim.plan, set);
+  if (services) claim.decision = Duration(services->decision);
   for (std::size_t i = 0; i < claim.tasks.tasks.size(); ++i) {
     PlannedTask& planned = claim.plan.tasks[i];
     Wcet& wcet = planned.wcet;
@@ -265,7 +269,7 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     claim.plan.swap->cost = board.swap_costs[0]; // as they are, not as they are charged
     claim.plan.swap->cost.in_fixed += board.dispatch + claim.decision;
   }
-  if (policies::engine_pauses(set, lateness)) claim.pause = Duration(policies::longest_pause);
+  if (services && services->pauses) claim.pause = Duration(policies::longest_pause);
 }
 
 void add_budgets(Claim& claim, const WholeSet& set) {
@@ -344,7 +348,6 @@ std::optional<Claim> whole_claim(Random& random, const EndToEnd& kind) {
 /// What an analysis sees of a set.
 struct Seen {
   policies::NamedSet named;
-  policies::ServiceThread service;
   const ResolvedSet& machine;
 };
 using Error = std::function<void(Seen&)>;
@@ -358,15 +361,15 @@ bool promise(Claim& claim, const Seen& seen, std::span<const std::size_t> urgenc
     bounds = found.tasks;
     proved = proved && found.proved();
   };
-  if (!seen.named.reserved) {
+  if (!seen.named.services) {
     if (claim.plan.order == Order::edf) take(policies::edf_bounds(set));
     else bounds = policies::static_priority_bounds(set);
   } else if (claim.plan.order == Order::edf) {
-    const auto found = policies::reserved_edf_bounds(set, seen.service);
+    const auto found = policies::reserved_edf_bounds(set, *seen.named.services);
     take(found.bounds);
     proved = proved && found.fits;
   } else {
-    const auto found = policies::reserved_static_priority_bounds(set, seen.service);
+    const auto found = policies::reserved_static_priority_bounds(set, *seen.named.services);
     bounds = found.bounds;
     proved = proved && found.fits;
   }
@@ -393,8 +396,7 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
               const ResolvedSet machine = resolved(set);
               const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
               auto plan = policies::make_plan(machine, set.memory).value();
-              Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any),
-                        policies::service_of(plan, machine, policies::Lateness::any), machine};
+              Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any), machine};
               known = plan.proved;
               error(seen);
               return promise(*claim, seen, urgency) ? std::move(claim) : std::nullopt;
@@ -582,7 +584,7 @@ std::vector<Subject> broken_tests() {
                 [](Seen& seen) {
                   for (StagedTask& task : seen.named.set.tasks)
                     if (task.uses_device())
-                      task.device = std::max<Nanos>(1, task.device - seen.service.reservation.window.count());
+                      task.device = std::max<Nanos>(1, task.device - seen.named.services->decision);
                 }),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),

@@ -136,6 +136,7 @@ struct ServiceReservations {
   /// The reservation of each of the two copy engines. Absent: nothing is swapped, and they have no work after the
   /// start.
   std::optional<CpuReservation> copy;
+  friend bool operator==(const ServiceReservations&, const ServiceReservations&) = default;
 };
 
 struct PlannedTask {
