@@ -6,6 +6,7 @@ std::string_view name(Order value) noexcept { return spelling(value); }
 std::string_view name(PriorityAssignment value) noexcept { return spelling(value); }
 std::string_view name(Criticality value) noexcept { return spelling(value); }
 std::string_view name(OnOverrun value) noexcept { return spelling(value); }
+std::string_view name(OnWcetExceeded value) noexcept { return spelling(value); }
 std::string_view name(WorkloadKind value) noexcept { return spelling(value); }
 std::string_view name(TrafficPattern value) noexcept { return spelling(value); }
 std::string_view name(MemoryPolicy value) noexcept { return spelling(value); }

@@ -42,6 +42,10 @@ inline constexpr auto spellings_of<OnOverrun> = std::to_array<Spelling<OnOverrun
                                                                                     {"stop", OnOverrun::stop}});
 
 template <>
+inline constexpr auto spellings_of<OnWcetExceeded> = std::to_array<Spelling<OnWcetExceeded>>(
+    {{"tell", OnWcetExceeded::tell}, {"skip-next", OnWcetExceeded::skip_next}, {"stop", OnWcetExceeded::stop}});
+
+template <>
 inline constexpr auto spellings_of<WorkloadKind> =
     std::to_array<Spelling<WorkloadKind>>({{"dnn", WorkloadKind::dnn},
                                            {"synthetic", WorkloadKind::synthetic},

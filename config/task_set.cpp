@@ -242,6 +242,11 @@ std::vector<Key<Task>> task_keys() {
       key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
       key<Task>("on_overrun", one_of<OnOverrun>(), "what happens when a job is unfinished at the next release",
                 &Task::on_overrun),
+      key<Task>("on_wcet_exceeded", one_of<OnWcetExceeded>(),
+                "what answers a part of a job that took longer than its WCET: tell: it is counted and shown, which it "
+                "always is; skip-next: "
+                "the task's next release is dropped, unless one was dropped since that of the job; stop: the run ends",
+                &Task::on_wcet_exceeded),
       key<Task>("memory_policy", one_of<MemoryPolicy>(),
                 "where its device memory lives: device (D), managed (M), host (H)", &Task::memory_policy),
       wcet_key(),

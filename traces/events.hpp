@@ -40,6 +40,10 @@ inline constexpr auto spellings_of<policies::ReleaseDecision::Kind> =
                                                                policies::ReleaseDecision::Kind::abort_and_wait},
                                                               {"stop", policies::ReleaseDecision::Kind::stop}});
 
+template <>
+inline constexpr auto spellings_of<policies::ReleaseReason> = std::to_array<Spelling<policies::ReleaseReason>>(
+    {{"overrun", policies::ReleaseReason::overrun}, {"wcet-exceeded", policies::ReleaseReason::wcet_exceeded}});
+
 } // namespace rtexec
 
 namespace rtexec::traces::field {
@@ -60,6 +64,7 @@ using MemoryPolicy = rtexec::MemoryPolicy;
 using SwapPolicy = rtexec::SwapPolicy;
 using OnOverrun = rtexec::OnOverrun;
 using ReleaseDecision = policies::ReleaseDecision::Kind;
+using ReleaseReason = policies::ReleaseReason;
 using Input = policies::Event::Kind;
 using Decided = policies::Action::Kind;
 using JobId = policies::JobId;
@@ -88,6 +93,7 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
 #define RTEXEC_PARTS_SwapPolicy(PART, of) PART(SwapPolicy, of, of)
 #define RTEXEC_PARTS_OnOverrun(PART, of) PART(OnOverrun, of, of)
 #define RTEXEC_PARTS_ReleaseDecision(PART, of) PART(ReleaseDecision, of, of)
+#define RTEXEC_PARTS_ReleaseReason(PART, of) PART(ReleaseReason, of, of)
 #define RTEXEC_PARTS_JobId(PART, of) PART(Index, task, of.task) PART(Number, job, of.number)
 #define RTEXEC_PARTS_CauseJob(PART, of) PART(Index, cause_task, of.task) PART(Number, cause_job, of.number)
 #define RTEXEC_PARTS_Transfer(PART, of) \

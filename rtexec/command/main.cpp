@@ -21,7 +21,7 @@ constexpr const char* exit_codes =
     "  0  promised, or kept\n"
     "  2  bad input\n"
     "  3  not proved\n"
-    "  4  a deadline or a bound was missed\n"
+    "  4  a deadline or a bound was missed, or a part above its WCET ended the run (on_wcet_exceeded)\n"
     "  5  the machine refused, or a measurement was interrupted\n";
 constexpr const char* environment =
     "Environment:\n"

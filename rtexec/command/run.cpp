@@ -134,7 +134,7 @@ int run(Options options) {
   if (!written) status = report(written.error());
   if (const auto listed = write_jobs(jobs_file, options.jobs, executive); !listed) status = report(listed.error());
   if (ended.report.device_fault) return exit_code(Errc::device_fault);
-  return ended.report.deadlines_kept() && ended.report.bounds_kept() ? status : exit_code(Errc::missed);
+  return kept(ended.report) ? status : exit_code(Errc::missed);
 }
 
 } // namespace

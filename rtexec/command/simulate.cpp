@@ -139,7 +139,7 @@ int simulate(const Options& options) {
   json["conditions"] = rtexec::to_json(conditions(planned, plan));
   json["worst_case"] = scenario.worst ? to_json(options, *scenario.worst) : nlohmann::json(nullptr);
   must(write_json(json_file, json));
-  return result.deadlines_kept() && result.bounds_kept() ? 0 : exit_code(Errc::missed);
+  return kept(result) ? 0 : exit_code(Errc::missed);
 }
 
 } // namespace

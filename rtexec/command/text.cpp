@@ -208,6 +208,10 @@ void print_report(std::ostream& out, const Report& report) {
       << '\n';
 }
 
+bool kept(const Report& report) {
+  return report.deadlines_kept() && report.bounds_kept() && report.stopped_by.cause != StopCause::wcet_exceeded;
+}
+
 std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }
 
 } // namespace rtexec::command

@@ -24,6 +24,8 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 /// What the backing store fell back to; nothing where it did not.
 void print_fallback(std::ostream& out, const SwapReport& swap);
 void print_report(std::ostream& out, const Report& report);
+/// Whether every real-time deadline and every bound was kept, and no WCET ended the run.
+[[nodiscard]] bool kept(const Report& report);
 
 /// Standard output, or standard error when JSON goes to standard output.
 [[nodiscard]] std::ostream& text_output(const std::string& json_file);

@@ -117,10 +117,18 @@ Result<> Run::start_threads(const Placement& placement) {
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)
       return run.no_releases(), started;
   }
-  if (!setup_.on_miss) return {};
-  auto notifier = MissNotifier::start(setup_.on_miss, control_.missed, [this] { return take_miss(); });
+  return start_notifier();
+}
+
+Result<> Run::start_notifier() {
+  if (!setup_.on_miss && !setup_.on_wcet_exceeded) return {};
+  const auto call = [this](const Notice& notice) {
+    if (const auto* miss = std::get_if<Miss>(&notice)) setup_.on_miss(*miss);
+    else setup_.on_wcet_exceeded(std::get<WcetExcess>(notice));
+  };
+  auto notifier = Notifier::start(call, control_.noticed, [this] { return take_notice(); });
   if (!notifier) return Unexpected(notifier.error());
-  miss_notifier_ = std::move(*notifier);
+  notifier_ = std::move(*notifier);
   return {};
 }
 
@@ -167,7 +175,8 @@ Instant Run::planned_end() const {
 Stop Run::stopped_by(Instant now) const {
   if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
   if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
-  if (const Task* stopper = control_.stopped_by.load()) return {.cause = StopCause::overrun, .task = stopper->name};
+  if (const Stopper* stopper = control_.stopped_by.load())
+    return {.cause = stopper->cause, .task = stopper->task->name};
   if (control_.over_requested.load()) return {.cause = StopCause::request, .task = {}};
   return {.cause = now < planned_end() ? StopCause::none : StopCause::duration, .task = {}};
 }
@@ -208,7 +217,7 @@ void Run::end_threads() noexcept {
   for (std::size_t i = threads_.size(); i-- > 1;) threads_[i].join();
   if (driver_) driver_->stop();
   if (!threads_.empty()) threads_.front().join();
-  if (miss_notifier_) miss_notifier_->end();
+  if (notifier_) notifier_->end();
 }
 
 /// Whether the device was lost. A job that reports a fault may have met one of its workload alone: then the run goes
@@ -226,9 +235,14 @@ bool Run::device_failed() {
   return true;
 }
 
-std::optional<Miss> Run::take_miss() noexcept {
-  for (const auto& run : runs_)
-    if (const auto miss = run->statistics().take_miss()) return miss;
+/// Of those that somebody listens to.
+std::optional<Notice> Run::take_notice() noexcept {
+  for (const auto& run : runs_) {
+    if (setup_.on_wcet_exceeded)
+      if (const auto excess = run->statistics().take_excess()) return excess;
+    if (setup_.on_miss)
+      if (const auto miss = run->statistics().take_miss()) return miss;
+  }
   return std::nullopt;
 }
 

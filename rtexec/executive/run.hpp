@@ -11,7 +11,7 @@
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/loaded_set.hpp"
-#include "rtexec/executive/miss_notifier.hpp"
+#include "rtexec/executive/notifier.hpp"
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "rtexec/executive/status_page.hpp"
@@ -76,6 +76,7 @@ class Run {
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;
   Result<> start_thread(const hal::ThreadSettings& settings, std::function<void()> body);
   Result<> start_threads(const Placement& placement);
+  Result<> start_notifier();
   Result<> await_warm_up();
   Result<> note_memory();
   bool device_failed();
@@ -84,7 +85,7 @@ class Run {
   void publish();
   Snapshot first_snapshot() const;
   void show(Snapshot& snapshot);
-  std::optional<Miss> take_miss() noexcept;
+  std::optional<Notice> take_notice() noexcept;
   void end_threads() noexcept;
 
   Setup setup_;
@@ -102,9 +103,9 @@ class Run {
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;
-  BasisWatch basis_;                            // these, and the device's engines
-  std::unique_ptr<MissNotifier> miss_notifier_; // where anyone listens
-  std::optional<Instant> started_;              // of the grid
+  BasisWatch basis_;                   // these, and the device's engines
+  std::unique_ptr<Notifier> notifier_; // where anyone listens
+  std::optional<Instant> started_;     // of the grid
   std::optional<DeviceReport> device_report_;
   std::optional<DeviceFaultReport> device_fault_;
   std::optional<Report> final_report_;

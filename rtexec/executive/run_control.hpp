@@ -1,6 +1,7 @@
 // What the threads of all tasks of a run share: how it begins, and what ends it.
 #pragma once
 
+#include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
 #include "hal/thread.hpp"
 
@@ -10,6 +11,12 @@
 namespace rtexec::executive {
 
 class TaskRun;
+
+/// A task whose policy ends the run, and why.
+struct Stopper {
+  const Task* task = nullptr;
+  StopCause cause = StopCause::none;
+};
 
 struct RunControl {
   // The warm-up: by release threads, for the thread that owns the executive.
@@ -25,7 +32,7 @@ struct RunControl {
   hal::Signal started; // or stopping
 
   // The end: by tasks, engines, the scheduler and signal handlers, for the owner's thread, which looks at `over`.
-  std::atomic<const Task*> stopped_by{nullptr}; // whose overrun policy ended the run
+  std::atomic<const Stopper*> stopped_by{nullptr}; // the first one
   /// Whose job last reported a fault in its device part: it may have ended the device
   std::atomic<const TaskRun*> suspect{nullptr};
   std::atomic<bool> device_lost{false};   // a job found the device lost
@@ -33,8 +40,13 @@ struct RunControl {
   std::atomic<bool> over_requested{false};
   hal::Signal over;
 
-  hal::Signal missed; // raised for each miss that is to be told
+  hal::Signal noticed; // raised for each miss and each part above its WCET
 
+  void stop(const Stopper& stopper) noexcept {
+    const Stopper* nobody = nullptr;
+    stopped_by.compare_exchange_strong(nobody, &stopper);
+    end_run();
+  }
   void end_run() noexcept {
     over_requested.store(true);
     over.raise();

@@ -133,10 +133,11 @@ Report Run::report() const {
   for (const auto& run : runs_) {
     report.tasks.push_back(run->report());
     report.lost_callbacks += setup_.on_miss ? run->statistics().lost_misses() : 0;
+    report.lost_callbacks += setup_.on_wcet_exceeded ? run->statistics().lost_excesses() : 0;
   }
-  if (miss_notifier_) {
-    report.lost_callbacks += miss_notifier_->uncalled();
-    report.callback_failure = miss_notifier_->failure();
+  if (notifier_) {
+    report.lost_callbacks += notifier_->uncalled();
+    report.callback_failure = notifier_->failure();
   }
   for (const Watched& thread : watched_)
     report.threads.push_back(

@@ -29,7 +29,7 @@ void TaskRun::release_loop() noexcept {
   warm_up_once();
   if (const auto start = await_start()) {
     const Instant end{Duration(control_.end.load())};
-    policies::OverrunHandler overruns(task_.on_overrun, task_.period, *start + task_.offset);
+    policies::OverrunHandler overruns(task_.on_overrun, task_.period, *start + task_.offset, task_.on_wcet_exceeded);
     observer_ = &statistics_;
     release_jobs(overruns, end);
     count_unserved(overruns.next(), end);
@@ -82,24 +82,20 @@ std::optional<Instant> TaskRun::await_start() noexcept {
 void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
   while (overruns.next() < end && await_release(overruns.next())) {
-    const Instant nominal = overruns.next();
-    ReleaseDecision decision = overruns.at_release(!handshake_.ended_by(nominal));
-    if (decision.kind != Kind::start) statistics_.overrun(job_, nominal, decision.kind);
+    const bool ended = handshake_.ended_by(overruns.next());
+    ReleaseDecision decision = overruns.at_release(!ended, ended && exceeded_);
+    if (!ended) statistics_.overrun(job_, decision.kind);
     if (decision.kind == Kind::abort_and_wait) {
       abandoned_.store(true);
       withdraw();
     }
     if (decision.kind == Kind::wait || decision.kind == Kind::abort_and_wait) {
       if (!await_end()) return;
-      decision = overruns.after_wait(hal::now());
+      decision = overruns.after_wait(hal::now(), exceeded_);
     }
     statistics_.skipped(overruns.skipped());
-    if (decision.kind == Kind::stop) {
-      const Task* nobody = nullptr;
-      control_.stopped_by.compare_exchange_strong(nobody, &task_);
-      control_.end_run();
-      return;
-    }
+    if (decision.kind == Kind::skip) statistics_.skip(index_, decision);
+    if (decision.kind == Kind::stop) return control_.stop(overrun_);
     if (decision.kind == Kind::start)
       start_job({.id = {.task = index_, .number = decision.job},
                  .nominal = decision.nominal,
@@ -119,6 +115,7 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
 void TaskRun::start_job(const Job& job) noexcept {
   const Instant now = hal::now();
   job_ = job;
+  exceeded_ = false;
   abandoned_.store(false);
   handshake_.begin();
   enter(TaskState::on_core);
@@ -130,12 +127,21 @@ void TaskRun::start_job(const Job& job) noexcept {
   end_.requested = ready;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
+  part_ended(Part::before, took);
   if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready);
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
                  .now = ready,
                  .deadline = job.nominal + plan_.device_done_by});
+}
+
+/// By whoever has the job.
+void TaskRun::part_ended(Part part, Duration took) noexcept {
+  if (observer_ == nullptr || took <= plan_.wcet.of(part)) return;
+  exceeded_ = true;
+  observer_->exceeded(job_, part, took);
+  if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
 /// What does not use the device is not known there: it ends by itself.
@@ -183,6 +189,7 @@ void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end) noex
   if (!outcome) note_fault(outcome.error());
   if (observer_ == nullptr) warm_up_.device.store((end - begin).count());
   else if (outcome && uses_device_) observer_->device_ended(end - begin);
+  if (outcome && uses_device_) part_ended(Part::device, end - begin);
   enter(TaskState::on_core);
   handshake_.give_back();
 }
@@ -230,6 +237,7 @@ Status TaskRun::execute_after() noexcept {
   end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());
+  part_ended(Part::after, end_.executed_after);
   return outcome;
 }
 

@@ -29,7 +29,7 @@ class TaskRun final : public DeviceClient {
         workload_(workload),
         uses_device_(workload.uses_device()),
         control_(control),
-        statistics_(task, plan, control.missed) {}
+        statistics_(task, plan, control.noticed) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
   /// Its threads, on `core`, are counted and held by `bandwidth`, where cores cannot be.
@@ -83,6 +83,7 @@ class TaskRun final : public DeviceClient {
   void start_job(const Job& job) noexcept;
   bool await_release(Instant when) noexcept;
   bool await_end() noexcept;
+  void part_ended(Part part, Duration took) noexcept;
   void withdraw() noexcept;
   void end_job() noexcept;
   Status execute_after() noexcept;
@@ -95,6 +96,7 @@ class TaskRun final : public DeviceClient {
   Workload& workload_;
   const bool uses_device_;
   RunControl& control_;
+  const Stopper overrun_{&task_, StopCause::overrun}, excess_{&task_, StopCause::wcet_exceeded};
   DeviceDriver* driver_ = nullptr;
   BandwidthControl* bandwidth_ = nullptr;
   unsigned core_ = 0;
@@ -109,6 +111,7 @@ class TaskRun final : public DeviceClient {
   // The job in progress: written by whichever thread has it.
   Job job_;
   JobEnd end_;
+  bool exceeded_ = false; // a part of it took longer than its WCET
   WarmUp warm_up_;
   TaskStatistics statistics_;
   TaskStatistics* observer_ = nullptr; // of the job in progress; null in the warm-up

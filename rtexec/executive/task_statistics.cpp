@@ -21,10 +21,12 @@ void add(std::atomic<std::int64_t>& sum, Duration took) noexcept {
 
 } // namespace
 
-void TaskStatistics::overrun(const Job& unfinished, Instant nominal,
-                             policies::ReleaseDecision::Kind decision) noexcept {
+void TaskStatistics::overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept {
   traces::job_overrun(unfinished.id, hal::now(), task_.on_overrun, decision);
-  if (decision == policies::ReleaseDecision::Kind::skip) traces::job_skip(unfinished.id.task, nominal, hal::now());
+}
+
+void TaskStatistics::skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept {
+  traces::job_skip(task, decision.nominal, hal::now(), decision.reason);
 }
 
 void TaskStatistics::unserved(bool late) noexcept {
@@ -40,23 +42,26 @@ void TaskStatistics::released(const Job& job, Instant now) noexcept {
 }
 
 void TaskStatistics::before_ended(const Job& job, Instant at, Duration executed) noexcept {
-  if (executed > plan_.wcet.before) increment(above_before_);
   keep_longest(longest_before_, executed);
   add(all_before_, executed);
   traces::cpu_end(job.id, at, executed);
 }
 
-void TaskStatistics::device_ended(Duration took) noexcept {
-  if (took > plan_.wcet.device) increment(above_device_);
-  device_.add(took);
-}
+void TaskStatistics::device_ended(Duration took) noexcept { device_.add(took); }
 
 void TaskStatistics::after_begins(const Job& job, Instant at) const noexcept { traces::after_begin(job.id, at); }
 
 void TaskStatistics::after_ended(Duration executed) noexcept {
-  if (executed > plan_.wcet.after) increment(above_after_);
   keep_longest(longest_after_, executed);
   add(all_after_, executed);
+}
+
+void TaskStatistics::exceeded(const Job& job, Part part, Duration took) noexcept {
+  increment(above_wcet_[static_cast<std::size_t>(part)]);
+  if (!excesses_.push(
+          {.task = job.id.task, .job = job.id.number, .part = part, .took = took, .wcet = plan_.wcet.of(part)}))
+    increment(lost_excesses_);
+  noticed_.raise();
 }
 
 void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
@@ -68,7 +73,7 @@ void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
   if (!misses_.push(
           {.task = job.id.task, .job = job.id.number, .response = how.end - job.nominal, .deadline = task_.deadline}))
     increment(lost_misses_);
-  missed_signal_.raise();
+  noticed_.raise();
 }
 
 /// Whether the deadline was missed.
@@ -113,6 +118,11 @@ std::optional<Miss> TaskStatistics::take_miss() noexcept {
   return misses_.pop(miss) ? std::optional(miss) : std::nullopt;
 }
 
+std::optional<WcetExcess> TaskStatistics::take_excess() noexcept {
+  WcetExcess excess;
+  return excesses_.pop(excess) ? std::optional(excess) : std::nullopt;
+}
+
 void TaskStatistics::add_records(JobRecords& records) const {
   records.jobs.insert(records.jobs.end(), records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(recorded_));
   records.lost += lost_records_;
@@ -120,26 +130,27 @@ void TaskStatistics::add_records(JobRecords& records) const {
 
 TaskReport TaskStatistics::report() const {
   const auto value = [](const Counter& counter) { return counter.load(std::memory_order_relaxed); };
-  return {.name = task_.name,
-          .criticality = task_.criticality,
-          .released = value(released_),
-          .completed = value(completed_),
-          .missed = value(missed_) + value(unserved_late_),
-          .skipped = value(skipped_),
-          .aborted = value(aborted_),
-          .failed = value(failed_),
-          .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
-          .unfinished = value(unfinished_) + value(unserved_),
-          .response = response_.statistics(),
-          .release_latency = latency_.statistics(),
-          .observed = {.before = Duration(longest_before_.load()),
-                       .device = device_.statistics().max,
-                       .after = Duration(longest_after_.load())},
-          .wcet = plan_.wcet,
-          .above_wcet = {.before = value(above_before_), .device = value(above_device_), .after = value(above_after_)},
-          .warm_up = {},
-          .deadline = task_.deadline,
-          .bound = plan_.response_bound};
+  return {
+      .name = task_.name,
+      .criticality = task_.criticality,
+      .released = value(released_),
+      .completed = value(completed_),
+      .missed = value(missed_) + value(unserved_late_),
+      .skipped = value(skipped_),
+      .aborted = value(aborted_),
+      .failed = value(failed_),
+      .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
+      .unfinished = value(unfinished_) + value(unserved_),
+      .response = response_.statistics(),
+      .release_latency = latency_.statistics(),
+      .observed = {.before = Duration(longest_before_.load()),
+                   .device = device_.statistics().max,
+                   .after = Duration(longest_after_.load())},
+      .wcet = plan_.wcet,
+      .above_wcet = {.before = value(above_wcet_[0]), .device = value(above_wcet_[1]), .after = value(above_wcet_[2])},
+      .warm_up = {},
+      .deadline = task_.deadline,
+      .bound = plan_.response_bound};
 }
 
 /// What ends jobs is read before what begins them: a job that has ended has begun, in any status.

@@ -12,6 +12,7 @@
 #include "rtexec/executive/status_page.hpp"
 #include "rtexec/statistics/histogram.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -35,14 +36,15 @@ struct JobEnd {
 
 class TaskStatistics {
  public:
-  /// `missed` is raised for each miss that take_miss() will give.
-  TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& missed)
-      : task_(task), plan_(plan), missed_signal_(missed) {}
+  /// `noticed` is raised for each miss that take_miss() will give, and each excess that take_excess() will.
+  TaskStatistics(const Task& task, const PlannedTask& plan, hal::Signal& noticed)
+      : task_(task), plan_(plan), noticed_(noticed) {}
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { records_.resize(most); }
 
   // Release thread.
-  void overrun(const Job& unfinished, Instant nominal, policies::ReleaseDecision::Kind decision) noexcept;
+  void overrun(const Job& unfinished, policies::ReleaseDecision::Kind decision) noexcept;
+  void skip(std::uint32_t task, const policies::ReleaseDecision& decision) noexcept;
   void skipped(std::uint64_t so_far) noexcept { skipped_.store(so_far, std::memory_order_relaxed); }
   /// A release that nobody came to.
   void unserved(bool late) noexcept;
@@ -57,6 +59,9 @@ class TaskStatistics {
   void after_ended(Duration executed) noexcept;
   void ended(const Job& job, const JobEnd& how) noexcept;
 
+  /// Whoever has the job: a part of it took longer than its WCET.
+  void exceeded(const Job& job, Part part, Duration took) noexcept;
+
   // Any thread.
   [[nodiscard]] TaskReport report() const;
   /// What changes, but for what is recent and the state; allocates nothing.
@@ -64,6 +69,9 @@ class TaskStatistics {
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
   /// The next miss that nobody was told of; one reader.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
+  /// The same for parts above their WCETs.
+  [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
   /// Once both threads have ended.
   void add_records(JobRecords& records) const;
 
@@ -75,18 +83,19 @@ class TaskStatistics {
 
   const Task& task_;
   const PlannedTask& plan_;
-  hal::Signal& missed_signal_;
+  hal::Signal& noticed_;
   Counter released_{0}, skipped_{0}, unserved_{0}, unserved_late_{0};         // release thread
   Counter completed_{0}, missed_{0}, aborted_{0}, failed_{0}, unfinished_{0}; // completion thread
   std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
-  Counter above_before_{0}, above_device_{0}, above_after_{0};                // their WCETs
+  std::array<Counter, 3> above_wcet_{};                                       // by part
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::vector<JobRecord> records_;                                            // completion thread
   std::size_t recorded_ = 0, lost_records_ = 0;
   Ring<Miss, 256> misses_;
-  Counter lost_misses_{0};
+  Ring<WcetExcess, 64> excesses_;
+  Counter lost_misses_{0}, lost_excesses_{0};
 };
 
 } // namespace rtexec::executive

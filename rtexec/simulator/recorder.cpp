@@ -39,7 +39,9 @@ void Recorder::watch_executions(Options& options) {
 
 void Recorder::see(const Step& step) {
   if (step.kind == Step::Kind::completion) watched_[step.job.task]->responses.add(step.now - step.nominal);
-  if (step.kind == Step::Kind::stop) stopper_ = tasks_.tasks[step.job.task].name;
+  if (step.kind == Step::Kind::stop)
+    stop_ = {.cause = step.reason == policies::ReleaseReason::overrun ? StopCause::overrun : StopCause::wcet_exceeded,
+             .task = tasks_.tasks[step.job.task].name};
 }
 
 TaskReport Recorder::task_report(std::size_t task, const TaskStatistics& statistics) const {
@@ -68,8 +70,7 @@ Report Recorder::report(const Outcome& outcome) const {
   report.elapsed = outcome.end - Instant{};
   for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) report.tasks.push_back(task_report(i, outcome.tasks[i]));
   if (plan_.swap) report.swap = swap_report(plan_, outcome);
-  report.stopped_by = outcome.stopped ? Stop{.cause = StopCause::overrun, .task = stopper_}
-                                      : Stop{.cause = StopCause::duration, .task = {}};
+  report.stopped_by = stop_;
   return report;
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <rtexec/plan.hpp>
+#include <rtexec/report.hpp>
 #include <rtexec/task_set.hpp>
 #include "rtexec/statistics/histogram.hpp"
 #include "rtexec/simulator/simulator.hpp"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace rtexec::simulator {
@@ -33,7 +33,7 @@ class Recorder {
   const TaskSet& tasks_;
   const Plan& plan_;
   std::vector<std::unique_ptr<Watched>> watched_; // by task; counters do not move
-  std::string stopper_;
+  Stop stop_{.cause = StopCause::duration, .task = {}};
 };
 
 } // namespace rtexec::simulator

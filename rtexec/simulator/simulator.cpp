@@ -1,7 +1,5 @@
 #include "rtexec/simulator/simulator.hpp"
 
-#include "policies/overrun_handler.hpp"
-
 #include <cassert>
 #include <deque>
 #include <memory>
@@ -15,6 +13,7 @@ using policies::Action;
 using policies::Event;
 using policies::JobId;
 using policies::ReleaseDecision;
+using policies::ReleaseReason;
 
 constexpr Instant never = Instant::max();
 
@@ -26,7 +25,8 @@ class Simulation {
     engines_.resize(plan.swap ? plan.swap->copy_engines : 0);
     for (std::uint32_t i = 0; i < tasks.tasks.size(); ++i) {
       const Task& task = tasks.tasks[i];
-      runs_.emplace_back(policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset));
+      runs_.emplace_back(
+          policies::OverrunHandler(task.on_overrun, task.period, Instant{} + task.offset, task.on_wcet_exceeded));
       runs_[i].core = core_index(plan.tasks[i].core);
       release_at_.push_back(never);
       ready_at_.push_back(never);
@@ -57,8 +57,10 @@ class Simulation {
     explicit TaskRun(policies::OverrunHandler releases) : overruns(releases) {}
     policies::OverrunHandler overruns;
     Phase phase = Phase::idle;
-    bool awaits_end = false; // a release waits for the end of the job
-    bool abandoned = false;  // the job's end is no completion
+    bool awaits_end = false;   // a release waits for the end of the job
+    bool abandoned = false;    // the job's end is no completion
+    bool part_exceeds = false; // the part under way takes longer than its WCET
+    bool exceeded = false;     // one that has ended did
     std::uint64_t job = 0;
     Instant nominal{};
     Duration remaining{0}; // of the part on the core
@@ -102,8 +104,10 @@ class Simulation {
 
   JobId id(std::uint32_t task) const { return {task, runs_[task].job}; }
 
-  void observe(Step::Kind kind, std::uint32_t task, JobId job, Instant nominal) const {
-    if (options_.observe) options_.observe({.kind = kind, .job = {task, job.number}, .now = now_, .nominal = nominal});
+  void observe(Step::Kind kind, std::uint32_t task, JobId job, Instant nominal,
+               ReleaseReason reason = ReleaseReason::overrun) const {
+    if (options_.observe)
+      options_.observe({.kind = kind, .job = {task, job.number}, .now = now_, .nominal = nominal, .reason = reason});
   }
   void observe(Step::Kind kind, std::uint32_t task) const { observe(kind, task, id(task), runs_[task].nominal); }
 
@@ -113,8 +117,24 @@ class Simulation {
       options_.observe_core({.job = id(*core.running), .core = core.number, .begin = core.resumed, .end = now_});
   }
 
-  Duration execution(std::uint32_t task, Part part) const {
-    return options_.execution ? options_.execution(id(task), part) : of(plan_.tasks[task].wcet, part);
+  /// How long the part takes that begins.
+  Duration begin_part(std::uint32_t task, Part part) {
+    const Duration wcet = plan_.tasks[task].wcet.of(part);
+    const Duration takes = options_.execution ? options_.execution(id(task), part) : wcet;
+    runs_[task].part_exceeds = takes > wcet;
+    return takes;
+  }
+
+  void end_part(std::uint32_t task) {
+    TaskRun& run = runs_[task];
+    if (!run.part_exceeds) return;
+    run.exceeded = true;
+    if (policies::ends_run(tasks_.tasks[task].on_wcet_exceeded) && !over_) stop(task, ReleaseReason::wcet_exceeded);
+  }
+
+  void stop(std::uint32_t task, ReleaseReason reason) {
+    observe(Step::Kind::stop, task, id(task), runs_[task].nominal, reason);
+    outcome_.stopped = over_ = true;
   }
 
   // ---- time ----
@@ -182,26 +202,28 @@ class Simulation {
 
   void look_at_gate(std::uint32_t task) {
     TaskRun& run = runs_[task];
-    const ReleaseDecision decision = run.overruns.at_release(run.phase != Phase::idle);
+    const ReleaseDecision decision = run.overruns.at_release(run.phase != Phase::idle, run.exceeded);
     switch (decision.kind) {
     case ReleaseDecision::Kind::start: return release(task, decision);
-    case ReleaseDecision::Kind::skip:
-      observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal);
-      return choose_release(task);
+    case ReleaseDecision::Kind::skip: return skip(task, decision);
     case ReleaseDecision::Kind::abort_and_wait:
     case ReleaseDecision::Kind::wait:
       run.awaits_end = true;
       set_timer(release_at_, task, never);
       if (decision.kind == ReleaseDecision::Kind::abort_and_wait) abandon(task);
       return;
-    case ReleaseDecision::Kind::stop: observe(Step::Kind::stop, task); outcome_.stopped = over_ = true;
+    case ReleaseDecision::Kind::stop: stop(task, ReleaseReason::overrun);
     }
+  }
+
+  void skip(std::uint32_t task, const ReleaseDecision& decision) {
+    observe(Step::Kind::skip, task, {task, decision.job}, decision.nominal, decision.reason);
+    choose_release(task);
   }
 
   void release(std::uint32_t task, const ReleaseDecision& decision) {
     TaskRun& run = runs_[task];
-    run.awaits_end = false;
-    run.abandoned = false;
+    run.abandoned = run.exceeded = false;
     run.job = decision.job;
     run.nominal = decision.nominal;
     run.phase = Phase::latent;
@@ -239,7 +261,12 @@ class Simulation {
       observe(Step::Kind::completion, task);
     }
     if (run.abandoned || response > tasks_.tasks[task].deadline) count_miss(task);
-    if (run.awaits_end && !over_) release(task, run.overruns.after_wait(now_));
+    if (std::exchange(run.awaits_end, false) && !over_) proceed(task, run.overruns.after_wait(now_, run.exceeded));
+  }
+
+  void proceed(std::uint32_t task, const ReleaseDecision& decision) {
+    if (decision.kind == ReleaseDecision::Kind::skip) skip(task, decision);
+    else release(task, decision);
   }
 
   void count_miss(std::uint32_t task) {
@@ -269,7 +296,7 @@ class Simulation {
   void begin_core_part(std::uint32_t task, Phase phase, Part part) {
     TaskRun& run = runs_[task];
     run.phase = phase;
-    run.remaining = execution(task, part);
+    run.remaining = begin_part(task, part);
     Core& core = cores_[run.core];
     core.ready.insert(std::ranges::upper_bound(core.ready, plan_.tasks[task].core_rank, {},
                                                [&](std::uint32_t each) { return plan_.tasks[each].core_rank; }),
@@ -308,6 +335,7 @@ class Simulation {
     std::erase(core.ready, task);
     core.running.reset();
     core.ends_at = never;
+    end_part(task);
     if (first && !run.abandoned && !plan_.tasks[task].wcet.uses_device()) {
       observe(Step::Kind::hand_on, task);
       return begin_core_part(task, Phase::after, Part::after);
@@ -326,6 +354,7 @@ class Simulation {
     device_ends_at_ = never;
     runs_[task].phase = Phase::queued;
     observe(Step::Kind::execution_end, task);
+    end_part(task);
     decide(Event::Kind::execution_done, task);
     if (runs_[task].abandoned) end_job(task);
     else begin_core_part(task, Phase::after, Part::after);
@@ -358,7 +387,7 @@ class Simulation {
   void start_device_part(std::uint32_t task) {
     on_device_ = task;
     runs_[task].phase = Phase::device;
-    device_ends_at_ = now_ + execution(task, Part::device);
+    device_ends_at_ = now_ + begin_part(task, Part::device);
     observe(Step::Kind::execution_start, task);
   }
 

@@ -13,6 +13,7 @@
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
+#include "policies/overrun_handler.hpp"
 #include "rtexec/simulator/core_supply.hpp"
 
 #include <algorithm>
@@ -23,7 +24,6 @@
 
 namespace rtexec::simulator {
 
-enum class Part : std::uint8_t { before, device, after };
 /// The time of this part.
 [[nodiscard]] constexpr auto& of(auto& wcet, Part part) {
   return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
@@ -40,7 +40,7 @@ struct Step {
     execution_end,
     completion,
     abort,          // the job is abandoned; it ends once a part that has begun is done
-    stop,           // the task's overrun policy ends the run
+    stop,           // a policy of the task ends the run
     transfer_begin, // of `action`, a copy_in or copy_out for `job`
     transfer_end,
     fail, // the job ends, because a transfer that it needed has failed
@@ -48,9 +48,10 @@ struct Step {
   Kind kind{};
   policies::JobId job;
   Instant now{};
-  Instant nominal{};         // not of transfers
-  policies::Action action{}; // of transfers
-  bool failed = false;       // of a transfer's end
+  Instant nominal{};                                                 // not of transfers
+  policies::Action action{};                                         // of transfers
+  bool failed = false;                                               // of a transfer's end
+  policies::ReleaseReason reason = policies::ReleaseReason::overrun; // of a skip or a stop
 };
 
 /// What the device scheduler decided because of an event.
@@ -107,7 +108,7 @@ struct Outcome {
   std::vector<TaskStatistics> tasks; // in the order of the set
   std::uint64_t events = 0;          // that the device scheduler decided on
   Instant end{};
-  bool stopped = false; // by an overrun policy
+  bool stopped = false; // by a task's policy
   [[nodiscard]] std::uint64_t missed() const;
 };
 

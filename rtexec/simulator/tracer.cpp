@@ -46,7 +46,9 @@ void Tracer::see(const Step& step) {
     end_abandoned(job.task, now);
     progress_[job.task] = {.job = job.number, .deadline = step.nominal + task.deadline};
     return write(traces::job_release, job, step.nominal, now, step.nominal + task.deadline);
-  case Kind::skip: return write(traces::job_skip, job.task, step.nominal, now);
+  case Kind::skip:
+    end_abandoned(job.task, now);
+    return write(traces::job_skip, job.task, step.nominal, now, step.reason);
   case Kind::request: return request(step);
   case Kind::hand_on:
     end_first_part(job, now);
@@ -58,7 +60,9 @@ void Tracer::see(const Step& step) {
     return write(traces::device_end, job, now, Status());
   case Kind::completion: return complete(step);
   case Kind::abort: progress_[job.task].abandoned = true; return;
-  case Kind::stop: return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
+  case Kind::stop:
+    if (step.reason != policies::ReleaseReason::overrun) return; // run_end says it
+    return write(traces::job_overrun, job, now, task.on_overrun, policies::ReleaseDecision::Kind::stop);
   case Kind::transfer_begin: return write(traces::swap_begin, step.action, now);
   case Kind::transfer_end: return end_transfer(step);
   case Kind::fail: return miss(job, now);
@@ -116,7 +120,7 @@ void Tracer::complete(const Step& step) {
   if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
 }
 
-/// An abandoned job ends when the next one is released, or with the run.
+/// An abandoned job ends when the next one is released or dropped, or with the run.
 void Tracer::end_abandoned(std::uint32_t task, Instant at) {
   Progress& progress = progress_[task];
   if (!std::exchange(progress.abandoned, false)) return;

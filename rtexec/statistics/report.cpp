@@ -37,6 +37,7 @@ std::string_view name(StopCause value) noexcept {
   case StopCause::duration: return "duration";
   case StopCause::request: return "request";
   case StopCause::overrun: return "overrun";
+  case StopCause::wcet_exceeded: return "WCET exceeded";
   case StopCause::device_fault: return "device fault";
   case StopCause::driver_fault: return "driver fault";
   }
@@ -46,6 +47,7 @@ std::string_view name(StopCause value) noexcept {
 std::string to_string(const Stop& value) {
   const std::string cause(name(value.cause));
   if (value.cause == StopCause::overrun) return cause + " of " + value.task;
+  if (value.cause == StopCause::wcet_exceeded) return cause + " by " + value.task;
   if (value.cause == StopCause::device_fault) return cause + " in task '" + value.task + "'";
   return cause;
 }

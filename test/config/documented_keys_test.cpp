@@ -52,6 +52,7 @@ std::vector<Document> variants(FileKind kind) {
                  {"core", "2"},
                  {"criticality", "'best-effort'"},
                  {"on_overrun", "'stop'"},
+                 {"on_wcet_exceeded", "'skip-next'"},
                  {"memory_policy", "'D'"},
                  {"precision", "'fp32'"},
                  {"wcet_before", "'1ms'"},

@@ -82,6 +82,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   EXPECT_EQ(front.core, 3u);
   EXPECT_EQ(front.criticality, Criticality::best_effort);
   EXPECT_EQ(front.on_overrun, OnOverrun::re_phase);
+  EXPECT_EQ(front.on_wcet_exceeded, OnWcetExceeded::stop);
   EXPECT_EQ(front.memory_policy, MemoryPolicy::host);
   EXPECT_FALSE(front.wcet);
   EXPECT_EQ(front.footprint, Bytes{3ULL << 30});
@@ -91,6 +92,7 @@ TEST(TaskSetFile, FillsTheStructs) {
   const Task& load = set.tasks[1];
   EXPECT_EQ(load.workload, WorkloadKind::synthetic);
   EXPECT_EQ(load.on_overrun, OnOverrun::abort_job);
+  EXPECT_EQ(load.on_wcet_exceeded, OnWcetExceeded::skip_next);
   ASSERT_TRUE(load.wcet);
   EXPECT_EQ(load.wcet->before, 2ms);
   EXPECT_EQ(load.wcet->device, 30ms);
@@ -297,6 +299,8 @@ INSTANTIATE_TEST_SUITE_P(
                 [](TaskSet& s) { s.tasks[0].workload = WorkloadKind::dnn, s.tasks[0].footprint.reset(); }},
         Mistake{"task 'a': on_overrun = \"?\": unknown value: use skip, catch-up, re-phase, abort-job or stop",
                 [](TaskSet& s) { s.tasks[0].on_overrun = static_cast<OnOverrun>(77); }},
+        Mistake{"task 'a': on_wcet_exceeded = \"?\": unknown value: use tell, skip-next or stop",
+                [](TaskSet& s) { s.tasks[0].on_wcet_exceeded = static_cast<OnWcetExceeded>(77); }},
         Mistake{"[device] chunk = \"0B\": must be at least 4KiB",
                 [](TaskSet& s) { s.device.capacity = Bytes{1 << 20}, s.device.chunk = Bytes{0}; }},
         Mistake{"[device] capacity = \"18014398509481980KiB\": not a multiple of 28KiB: write \"18014398509481976KiB\"",

@@ -2,6 +2,8 @@
 #include "test/support/thread_counts.hpp"
 
 #include <gtest/gtest.h>
+#include <random>
+#include <utility>
 
 namespace rtexec::policies {
 namespace {
@@ -12,6 +14,9 @@ constexpr Duration period{10};
 
 Instant at(std::int64_t ns) { return Instant{Duration(ns)}; }
 ReleaseDecision decision(Kind kind, std::uint64_t job, std::int64_t nominal) { return {kind, job, at(nominal)}; }
+ReleaseDecision pays(std::uint64_t job, std::int64_t nominal) {
+  return {Kind::skip, job, at(nominal), ReleaseReason::wcet_exceeded};
+}
 
 class Gate : public testing::TestWithParam<OnOverrun> {};
 
@@ -122,6 +127,99 @@ TEST(OverrunHandler, ASporadicReleaseMovesTheGrid) {
   overruns.postpone(at(17));
   EXPECT_EQ(overruns.at_release(false), decision(Kind::start, 1, 17));
   EXPECT_EQ(overruns.next(), at(27));
+}
+
+// ---- parts above their WCETs ----
+
+TEST(WcetExceeded, SkipNextDropsOneReleaseForEachJobThatExceeded) {
+  OverrunHandler overruns(OnOverrun::skip, period, at(0), OnWcetExceeded::skip_next);
+  EXPECT_EQ(overruns.at_release(false), decision(Kind::start, 0, 0));
+  EXPECT_EQ(overruns.at_release(false, true), pays(1, 10));
+  EXPECT_EQ(overruns.at_release(false, true), decision(Kind::start, 1, 20)) << "of the same job: it has paid";
+  EXPECT_EQ(overruns.at_release(false, true), pays(2, 30));
+  EXPECT_EQ(overruns.at_release(false, true), decision(Kind::start, 2, 40));
+  EXPECT_EQ(overruns.at_release(false, false), decision(Kind::start, 3, 50));
+  EXPECT_EQ(overruns.skipped(), 2u);
+  EXPECT_EQ(overruns.released(), 4u);
+}
+
+TEST(WcetExceeded, AReleaseThatTheLateJobReachedHasPaid) {
+  OverrunHandler overruns(OnOverrun::skip, period, at(0), OnWcetExceeded::skip_next);
+  EXPECT_EQ(overruns.at_release(false), decision(Kind::start, 0, 0));
+  EXPECT_EQ(overruns.at_release(true), decision(Kind::skip, 1, 10));
+  EXPECT_EQ(overruns.at_release(false, true), decision(Kind::start, 1, 20));
+}
+
+TEST(WcetExceeded, AReleaseThatWaitedForTheLateJobPays) {
+  OverrunHandler catching_up(OnOverrun::catch_up, period, at(0), OnWcetExceeded::skip_next);
+  static_cast<void>(catching_up.at_release(false));
+  EXPECT_EQ(catching_up.at_release(true), decision(Kind::wait, 1, 10));
+  EXPECT_EQ(catching_up.after_wait(at(25), true), pays(1, 10));
+  EXPECT_EQ(catching_up.at_release(true), decision(Kind::wait, 1, 20));
+  EXPECT_EQ(catching_up.after_wait(at(25), true), decision(Kind::start, 1, 20));
+
+  OverrunHandler re_phasing(OnOverrun::re_phase, period, at(0), OnWcetExceeded::skip_next);
+  static_cast<void>(re_phasing.at_release(false));
+  EXPECT_EQ(re_phasing.at_release(true), decision(Kind::wait, 1, 10));
+  EXPECT_EQ(re_phasing.after_wait(at(25), true), pays(1, 25));
+  EXPECT_EQ(re_phasing.at_release(false, true), decision(Kind::start, 1, 35));
+
+  OverrunHandler aborting(OnOverrun::abort_job, period, at(0), OnWcetExceeded::skip_next);
+  static_cast<void>(aborting.at_release(false));
+  EXPECT_EQ(aborting.at_release(true), decision(Kind::abort_and_wait, 0, 10));
+  EXPECT_EQ(aborting.after_wait(at(14), true), pays(1, 10));
+  EXPECT_EQ(aborting.at_release(false, true), decision(Kind::start, 1, 20));
+}
+
+TEST(WcetExceeded, OnlyStopEndsTheRun) {
+  EXPECT_FALSE(ends_run(OnWcetExceeded::tell));
+  EXPECT_FALSE(ends_run(OnWcetExceeded::skip_next));
+  EXPECT_TRUE(ends_run(OnWcetExceeded::stop));
+}
+
+/// A history of jobs, each of which ends after a random time, and exceeds or not.
+struct RandomJobs {
+  OverrunHandler overruns;
+  std::mt19937 random;
+  Instant ended{};
+  bool exceeded = false;
+
+  /// The next job's nominal release; beside it, that of the job before and whether that one exceeded.
+  struct Started {
+    Instant nominal{}, before{};
+    bool before_exceeded = false;
+  };
+  Started next(Instant before) {
+    const bool before_exceeded = exceeded;
+    for (;;) {
+      const Instant release = overruns.next();
+      ReleaseDecision decided = overruns.at_release(ended > release, exceeded);
+      if (decided.kind == Kind::wait || decided.kind == Kind::abort_and_wait)
+        decided = overruns.after_wait(ended, exceeded);
+      if (decided.kind == Kind::skip) continue;
+      ended = std::max(ended, release) + Duration(1 + random() % (3 * period.count()));
+      exceeded = random() % 2 == 0;
+      return {decided.nominal, before, before_exceeded};
+    }
+  }
+};
+
+class AfterAnExcess : public testing::TestWithParam<OnOverrun> {};
+INSTANTIATE_TEST_SUITE_P(ThatGoOn, AfterAnExcess,
+                         testing::Values(OnOverrun::skip, OnOverrun::catch_up, OnOverrun::re_phase,
+                                         OnOverrun::abort_job));
+
+TEST_P(AfterAnExcess, ReleasesAreTwoPeriodsApartAndTellChangesNothing) {
+  RandomJobs paying{{GetParam(), period, at(0), OnWcetExceeded::skip_next}, std::mt19937(1)};
+  Instant last = paying.next({}).nominal;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto job = paying.next(last);
+    ASSERT_GE(job.nominal - job.before, (job.before_exceeded ? 2 : 1) * period) << "job " << i;
+    last = job.nominal;
+  }
+  RandomJobs telling{{GetParam(), period, at(0), OnWcetExceeded::tell}, std::mt19937(2)};
+  RandomJobs plain{{GetParam(), period, at(0)}, std::mt19937(2)};
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(telling.next({}).nominal, plain.next({}).nominal);
 }
 
 } // namespace

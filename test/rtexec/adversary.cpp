@@ -6,7 +6,6 @@
 namespace rtexec::test {
 
 using simulator::Claim;
-using simulator::Part;
 
 int sets_to_try(int otherwise) {
   const char* asked = std::getenv("RTEXEC_SOUNDNESS_SETS");

@@ -99,13 +99,18 @@ class Truth {
     jobs.at(id).outcome = outcome;
   }
 
+  /// It is gone when the next job is released, or its release dropped.
+  void end_abandoned_before(JobId id, Instant at) {
+    const JobId last{id.task, id.number - 1};
+    if (id.number > 0 && abandoned_.erase(last) > 0) end(last, at, JobOutcome::aborted);
+  }
+
   void see(const Step& step) {
     const JobId id = step.job;
     const auto& task = run_.tasks.tasks[id.task];
     switch (step.kind) {
     case Step::Kind::release: {
-      const JobId last{id.task, id.number - 1};
-      if (id.number > 0 && abandoned_.contains(last)) end(last, step.now, JobOutcome::aborted);
+      end_abandoned_before(id, step.now);
       TrueJob& job = jobs[id];
       job.nominal = step.nominal;
       job.deadline = step.nominal + task.deadline;
@@ -113,7 +118,10 @@ class Truth {
       job.released = step.now;
       return;
     }
-    case Step::Kind::skip: ++skips[id.task]; return;
+    case Step::Kind::skip:
+      end_abandoned_before(id, step.now);
+      ++skips[id.task];
+      return;
     case Step::Kind::request: jobs.at(id).ready = step.now; return;
     case Step::Kind::hand_on: jobs.at(id).ready = jobs.at(id).device_begin = jobs.at(id).device_end = step.now; return;
     case Step::Kind::execution_start:

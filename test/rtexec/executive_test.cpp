@@ -304,6 +304,7 @@ struct OwnWorkload : testing::Test {
   std::shared_ptr<Counting::Counts> counts = std::make_shared<Counting::Counts>();
   std::mutex mutex;
   std::vector<Miss> misses;
+  std::vector<WcetExcess> excesses;
 
   Executive executive_of(Task task, Duration duration) {
     executive::Setup setup;
@@ -312,6 +313,10 @@ struct OwnWorkload : testing::Test {
     setup.on_miss = [this](const Miss& miss) {
       const std::scoped_lock lock(mutex);
       misses.push_back(miss);
+    };
+    setup.on_wcet_exceeded = [this](const WcetExcess& excess) {
+      const std::scoped_lock lock(mutex);
+      excesses.push_back(excess);
     };
     return created(set_of({std::move(task)}, duration), std::move(setup));
   }
@@ -335,6 +340,13 @@ TEST_F(OwnWorkload, PartsAboveTheirWcetsAreCounted) {
   EXPECT_EQ(task.above_wcet.all(), task.above_wcet.device);
   EXPECT_EQ(task.wcet.device, 1ms);
   EXPECT_GT(task.observed.device, task.wcet.device);
+  ASSERT_EQ(excesses.size(), task.above_wcet.all());
+  for (const WcetExcess& excess : excesses) {
+    EXPECT_EQ(excess.job, static_cast<std::uint64_t>(&excess - excesses.data()));
+    EXPECT_EQ(excess.part, Part::device);
+    EXPECT_EQ(excess.wcet, 1ms);
+    EXPECT_GT(excess.took, 3ms);
+  }
 }
 
 TEST_F(OwnWorkload, WhatTheCallbackThrowsIsReportedAndEndsItAlone) {
@@ -387,6 +399,58 @@ TEST_F(OwnWorkload, AFaultInAnyPartFailsItsJobAndIsTold) {
     EXPECT_EQ(misses.size() + report.lost_callbacks, report.tasks[0].missed);
     EXPECT_FALSE(report.deadlines_kept());
   }
+}
+
+// ---- parts above their WCETs: a device part of 3 ms at a period of 20 ms, its WCET 1 ms ----
+
+struct RealExcess : OwnWorkload {
+  Report excess(OnWcetExceeded policy, OnOverrun on_overrun = OnOverrun::skip, Duration device = 3ms) {
+    counts->device_ns = std::chrono::nanoseconds(device).count();
+    Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
+    task.on_wcet_exceeded = policy;
+    task.on_overrun = on_overrun;
+    Executive executive = executive_of(task, 600ms);
+    return run(executive);
+  }
+};
+
+TEST_F(RealExcess, SkipNextDropsTheReleaseAfterEachJob) {
+  const Report report = excess(OnWcetExceeded::skip_next);
+  const TaskReport& task = report.tasks[0];
+  EXPECT_GT(task.completed, 5u);
+  EXPECT_EQ(task.above_wcet.device, task.completed);
+  EXPECT_GE(task.skipped + 1, task.released); // after the last one, the run may have ended
+  EXPECT_EQ(to_string(report.stopped_by), "duration");
+}
+
+TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
+  const TaskReport task = excess(OnWcetExceeded::skip_next, OnOverrun::catch_up, 25ms).tasks[0];
+  EXPECT_GT(task.completed, 5u);
+  EXPECT_GE(task.skipped + 1, task.released);
+  EXPECT_LT(task.response.p50, 60ms); // 25 ms every 40 ms: it does not fall behind
+}
+
+TEST_F(RealExcess, SkipNextOfJobsWithinTheirWcetsDropsNothing) {
+  const TaskReport task = excess(OnWcetExceeded::skip_next, OnOverrun::skip, 10us).tasks[0];
+  EXPECT_GE(task.above_wcet.all(), task.skipped);
+  EXPECT_GT(task.released, task.skipped);
+}
+
+TEST_F(RealExcess, StopEndsTheRunWithThePart) {
+  const Report report = excess(OnWcetExceeded::stop);
+  EXPECT_EQ(report.stopped_by, (Stop{.cause = StopCause::wcet_exceeded, .task = "own"}));
+  EXPECT_EQ(to_string(report.stopped_by), "WCET exceeded by own");
+  EXPECT_EQ(report.tasks[0].released, 1u);
+  EXPECT_EQ(report.tasks[0].above_wcet.device, 1u);
+}
+
+TEST_F(RealExcess, ABestEffortTaskIsAnsweredAlike) {
+  counts->device_ns = std::chrono::nanoseconds(3ms).count();
+  Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
+  task.on_wcet_exceeded = OnWcetExceeded::stop;
+  task.criticality = Criticality::best_effort;
+  Executive executive = executive_of(task, 600ms);
+  EXPECT_EQ(run(executive).stopped_by.cause, StopCause::wcet_exceeded);
 }
 
 // ---- overrun policies, for real: a device part of 25 ms at a period of 10 ms ----

@@ -10,7 +10,6 @@ namespace {
 
 using policies::Action;
 using policies::JobId;
-using simulator::Part;
 using simulator::Step;
 using traces::Record;
 using traces::RecordKind;
@@ -35,6 +34,7 @@ void add_task(Random& random, SimulatedRun& run, unsigned rank, std::int64_t lon
   planned.ready_by = planned.device_done_by / 2;
   task.offset = Duration(draw(random, 0, 1) * draw(random, 0, 50));
   task.on_overrun = static_cast<OnOverrun>(draw(random, 0, chance(random, 10) ? 4 : 3));
+  task.on_wcet_exceeded = static_cast<OnWcetExceeded>(draw(random, 0, chance(random, 5) ? 2 : 1));
   if (chance(random, 20)) task.criticality = Criticality::best_effort;
   planned.wcet = {.before = Duration(draw(random, 0, longest)),
                   .device = Duration(chance(random, 15) ? 0 : draw(random, 1, longest)),
@@ -198,7 +198,10 @@ class Writer {
     Progress& progress = progress_[step.job.task];
     switch (step.kind) {
     case Step::Kind::release: return release(step);
-    case Step::Kind::skip: add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal; return;
+    case Step::Kind::skip:
+      end_abandoned(step.job.task, step.now);
+      add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal;
+      return;
     case Step::Kind::request: return request(step);
     case Step::Kind::hand_on:
       end_first_part(step.job, step.now);
@@ -211,7 +214,9 @@ class Writer {
       return;
     case Step::Kind::completion: return complete(step);
     case Step::Kind::abort: progress.abandoned = true; return;
-    case Step::Kind::stop: add(RecordKind::job_overrun, step.job, step.now); return;
+    case Step::Kind::stop:
+      if (step.reason == policies::ReleaseReason::overrun) add(RecordKind::job_overrun, step.job, step.now);
+      return;
     case Step::Kind::transfer_begin: transfer(step, RecordKind::swap_in_begin, RecordKind::swap_out_begin); return;
     case Step::Kind::transfer_end: return end_transfer(step);
     case Step::Kind::fail: return miss(step.job, step.now);
@@ -278,7 +283,7 @@ class Writer {
     if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
   }
 
-  /// It is gone when the next job is released, or with the run.
+  /// It is gone when the next job is released or dropped, or with the run.
   void end_abandoned(std::uint32_t task, Instant at) {
     Progress& progress = progress_[task];
     if (!std::exchange(progress.abandoned, false)) return;

@@ -176,6 +176,53 @@ TEST_F(Overrun, Stop) {
   EXPECT_EQ(outcome.end, Instant{Duration(10)});
 }
 
+// Parts of 2 that take 5 in jobs 0 and 2 of a task of period 10.
+
+class WcetExceeded : public testing::Test {
+ protected:
+  std::vector<std::string> log(OnWcetExceeded policy, Part exceeding, Duration takes = Duration(5)) {
+    Scene scene = scene_of(Order::edf, {task_of(10, 2, 2, 2)});
+    scene.tasks.tasks[0].on_wcet_exceeded = policy;
+    Options options = until(65);
+    options.execution = [=](JobId job, Part part) {
+      return part == exceeding && (job.number == 0 || job.number == 2) ? takes : Duration(2);
+    };
+    outcome = simulate(scene.tasks, scene.plan, options);
+    std::vector<std::string> wanted;
+    for (const std::string& line : log_of(scene, options))
+      if (line.ends_with("release") || line.ends_with("skip") || line.ends_with("stop")) wanted.push_back(line);
+    return wanted;
+  }
+  Outcome outcome;
+};
+
+TEST_F(WcetExceeded, TellChangesNothing) {
+  EXPECT_EQ(log(OnWcetExceeded::tell, Part::device), log(OnWcetExceeded::skip_next, Part::device, Duration(2)));
+  EXPECT_EQ(outcome.tasks[0].skipped, 0u);
+}
+
+TEST_F(WcetExceeded, SkipNextDropsTheReleaseAfterEachJobThatExceeded) {
+  for (const Part part : {Part::before, Part::device, Part::after}) {
+    EXPECT_THAT(log(OnWcetExceeded::skip_next, part),
+                ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 release", "30 t0.2 release", "40 t0.3 skip",
+                            "50 t0.3 release", "60 t0.4 release"));
+    EXPECT_EQ(outcome.tasks[0].skipped, 2u);
+    EXPECT_EQ(outcome.tasks[0].missed, 0u);
+  }
+}
+
+TEST_F(WcetExceeded, AReleaseThatTheLateJobReachedIsNotDroppedTwice) {
+  EXPECT_THAT(log(OnWcetExceeded::skip_next, Part::device, Duration(9)),
+              ElementsAre("0 t0.0 release", "10 t0.1 skip", "20 t0.1 release", "30 t0.2 release", "40 t0.3 skip",
+                          "50 t0.3 release", "60 t0.4 release"));
+}
+
+TEST_F(WcetExceeded, StopEndsTheRunWithThePart) {
+  EXPECT_THAT(log(OnWcetExceeded::stop, Part::device), ElementsAre("0 t0.0 release", "7 t0.0 stop"));
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_EQ(outcome.end, Instant{Duration(7)});
+}
+
 TEST(Simulator, AnAbortedJobLeavesTheQueueAtOnce) {
   Scene scene = scene_of(Order::static_priority, {task_of(100, 0, 30, 0), task_of(10, 0, 2, 0, OnOverrun::abort_job)});
   scene.tasks.tasks[1].offset = Duration(1);

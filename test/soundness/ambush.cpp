@@ -9,7 +9,6 @@ namespace {
 
 using simulator::chance;
 using simulator::draw;
-using simulator::Part;
 
 /// What some tasks hold when the run begins, in random turn.
 void fill_frames(Plan& plan, Random& random) {

@@ -115,9 +115,11 @@ std::vector<Form> job_forms() {
          of_job(r, v);
          v.insert(v.end(), {n(0), n(0)});
        }},
-      {job_skip, "job_skip", Fields{{"task", Type::u32}, {"nominal", Type::i64}} + at,
+      {job_skip, "job_skip",
+       Fields{{"task", Type::u32}, {"nominal", Type::i64}} + at +
+           Fields{enumeration<policies::ReleaseReason>("reason")},
        [](const Record& r, Values& v) {
-         v = {n(r.job.task), ns(r.nominal), ns(r.at)};
+         v = {n(r.job.task), ns(r.nominal), ns(r.at), n(0)};
        }},
       {job_abort, "job_abort", job + at, of_job},
       {device_fault, "device_fault", job + Fields{{"what", Type::text}},

@@ -230,7 +230,7 @@ void emit_each_event() {
   job_end(job, at(210), Duration(110), Duration(34));
   job_miss(job, at(210), at(200), Duration(10));
   job_overrun(job, at(300), OnOverrun::abort_job, policies::ReleaseDecision::Kind::abort_and_wait);
-  job_skip(3, at(400), at(401));
+  job_skip(3, at(400), at(401), policies::ReleaseReason::wcet_exceeded);
   job_abort(job, at(410));
   device_fault(job, "CUDA_ERROR_ILLEGAL_ADDRESS");
   emit_swapping();
@@ -326,7 +326,12 @@ std::vector<ExpectedEvent> each_event() {
                {"policy", static_cast<std::int64_t>(OnOverrun::abort_job)},
                {"decision", static_cast<std::int64_t>(policies::ReleaseDecision::Kind::abort_and_wait)}}),
        {}},
-      {"job_skip", {{"task", 3}, {"nominal", 400}, {"at", 401}}, {}},
+      {"job_skip",
+       {{"task", 3},
+        {"nominal", 400},
+        {"at", 401},
+        {"reason", static_cast<std::int64_t>(policies::ReleaseReason::wcet_exceeded)}},
+       {}},
       {"job_abort", of_job({{"at", 410}}), {}},
       {"device_fault", of_job({}), {{"what", "CUDA_ERROR_ILLEGAL_ADDRESS"}}},
   });

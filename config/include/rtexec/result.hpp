@@ -16,7 +16,7 @@ namespace rtexec {
 enum class Errc {
   bad_input,     // a file or an argument says something impossible          (exit code 2)
   not_proved,    // admission could not promise what was asked              (exit code 3)
-  missed,        // a deadline or a bound was missed                        (exit code 4)
+  missed,        // a deadline, a bound, or a WCET that ended the run       (exit code 4)
   refused,       // the machine refused what was asked                      (exit code 5)
   out_of_memory, // a device, an arena or a fixed table is full
   unsupported,   // the board or this version cannot do it

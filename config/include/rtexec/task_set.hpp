@@ -39,6 +39,16 @@ enum class OnOverrun {
   stop,
 };
 
+/// What answers a part of a job that took longer than its WCET. It is counted and shown in any case.
+enum class OnWcetExceeded {
+  tell, // nothing else happens
+  /// The task's next release is dropped and counted, unless one was dropped since that of the job: what it would have
+  /// brought pays for the excess.
+  skip_next,
+  /// The executive stops.
+  stop,
+};
+
 enum class WorkloadKind {
   dnn,
   synthetic,
@@ -120,6 +130,9 @@ enum class SwapCandidates {
 /// Which kernel scheduling class the executive's threads ask for.
 enum class ThreadPolicy { automatic, fifo, deadline };
 
+/// The parts of a job: on its core, on the device, on its core again.
+enum class Part { before, device, after };
+
 /// Worst-case execution times of the three parts of a job: on its core, on the device, on its core again.
 struct Wcet {
   Duration before{0};
@@ -128,6 +141,9 @@ struct Wcet {
   Duration device{0};
   Duration after{0};
   [[nodiscard]] bool uses_device() const noexcept { return device > Duration(0); }
+  [[nodiscard]] Duration of(Part part) const noexcept {
+    return part == Part::before ? before : part == Part::device ? device : after;
+  }
 };
 
 struct Task {
@@ -154,6 +170,7 @@ struct Task {
   std::optional<int> priority;
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
+  OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell;
   MemoryPolicy memory_policy = MemoryPolicy::automatic;
   /// Worst-case execution times. Absent: they are taken from the profile file.
   std::optional<Wcet> wcet;
@@ -301,6 +318,7 @@ struct TaskSet {
 [[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnOverrun value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(OnWcetExceeded value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(WorkloadKind value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(TrafficPattern value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(MemoryPolicy value) noexcept;

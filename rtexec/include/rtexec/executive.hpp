@@ -55,9 +55,11 @@ struct ExecutiveSetup {
   bool force = false;
   /// Workloads of one's own, by task name; other tasks get what their `workload` key says.
   std::map<std::string, std::unique_ptr<Workload>> workloads = {};
-  /// Called for each miss, in the order in which each task's jobs ended. Should not throw: after an exception it is not
-  /// called again, and the report says what was thrown.
+  /// Called for each miss, in the order in which each task's jobs ended. Should not throw: after an exception no
+  /// callback is called again, and the report says what was thrown.
   std::function<void(const Miss&)> on_miss = {};
+  /// The same for each part of a job that took longer than its WCET, in the order in which each task's parts ended.
+  std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
   /// Record begin and end of every layer (costs two events a layer).
   bool trace_layers = false;
   /// Keep records of each task's jobs, the first so many. Memory for them is taken when the executive is created.
@@ -95,7 +97,7 @@ class RTEXEC_API Executive {
   /// before; out_of_memory, unsupported and io_error of device and store. After an
   /// error this executive is of no further use: what it took is given back when it is destroyed.
   [[nodiscard]] Result<> start();
-  /// Until the set's duration has passed, a task's overrun policy, a fault of the device or request_stop() ends the
+  /// Until the set's duration has passed, a task's policy, a fault of the device or request_stop() ends the
   /// run, or `at_most` has passed. True when the run is over, or never began.
   bool wait(std::optional<Duration> at_most = {});
   /// Any thread, while the executive lives; async-signal-safe.

@@ -37,7 +37,8 @@ struct TaskReport {
   std::uint64_t completed = 0;
   /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed.
   std::uint64_t missed = 0;
-  /// Releases that were dropped because the job before was unfinished.
+  /// Releases that were dropped because the job before was unfinished, or had a part above its WCET (on_wcet_exceeded
+  /// = "skip-next").
   std::uint64_t skipped = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
@@ -206,6 +207,8 @@ enum class StopCause {
   request,
   /// A task with on_overrun = "stop" was unfinished at its release.
   overrun,
+  /// A job of a task with on_wcet_exceeded = "stop" had a part above its WCET.
+  wcet_exceeded,
   /// The device was lost.
   device_fault,
   /// The executive lost count of the device's work: an error of rtexec.
@@ -215,11 +218,11 @@ enum class StopCause {
 
 struct Stop {
   StopCause cause = StopCause::none;
-  /// The task whose overrun it was, or whose job met the fault.
+  /// The task whose overrun it was, whose WCET was exceeded, or whose job met the fault.
   std::string task;
   friend bool operator==(const Stop&, const Stop&) = default;
 };
-/// "duration", "request", "overrun of front", "device fault in task 'front'"; empty for none.
+/// "duration", "request", "overrun of front", "WCET exceeded by front", "device fault in task 'front'"; empty for none.
 [[nodiscard]] RTEXEC_API std::string to_string(const Stop& value);
 
 struct Report {
@@ -241,9 +244,10 @@ struct Report {
   std::optional<FlightReport> flight;
   /// The status page of a run that was started.
   std::optional<StatusPageReport> status_page;
-  /// Misses that came faster than the callbacks could be called, or after one had thrown.
+  /// Misses and parts above their WCETs that came faster than the callbacks for them could be called, or after one had
+  /// thrown.
   std::uint64_t lost_callbacks = 0;
-  /// What on_miss threw; it is not called again. Empty: nothing.
+  /// What a callback threw; none is called again. Empty: nothing.
   std::string callback_failure;
   Stop stopped_by;
   /// Whether every real-time task met all its deadlines.
@@ -259,6 +263,16 @@ struct Miss {
   std::uint64_t job = 0;
   Duration response{0};
   Duration deadline{0};
+};
+
+/// A part of a job that took longer than its WCET.
+struct WcetExcess {
+  /// The index of the task in the task set.
+  std::size_t task = 0;
+  std::uint64_t job = 0;
+  Part part = Part::before;
+  Duration took{0};
+  Duration wcet{0};
 };
 
 /// One job that was released, with its instants on CLOCK_MONOTONIC.

@@ -1,0 +1,51 @@
+// Calls a user's functions for misses and parts above their WCETs, on a thread of its own without real-time priority.
+#pragma once
+
+#include <rtexec/report.hpp>
+#include "hal/thread.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace rtexec::executive {
+
+using Notice = std::variant<Miss, WcetExcess>;
+
+class Notifier {
+ public:
+  using Call = std::function<void(const Notice&)>;
+  using Next = std::function<std::optional<Notice>()>;
+  /// `next` gives the next notice, if there is any, and is asked again whenever `noticed` is raised, which outlives
+  /// this.
+  [[nodiscard]] static Result<std::unique_ptr<Notifier>> start(Call call, hal::Signal& noticed, Next next);
+  ~Notifier() { end(); }
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+
+  /// Once every notice that there is was told.
+  void end();
+  /// What the call threw; it is not called again. Empty: nothing. Any thread.
+  [[nodiscard]] std::string failure() const { return failed_.load() ? failure_ : ""; }
+  /// Notices since.
+  [[nodiscard]] std::uint64_t uncalled() const noexcept { return uncalled_.load(); }
+
+ private:
+  Notifier(Call call, hal::Signal& noticed, Next next);
+  void run();
+  void notify(const Notice& notice);
+
+  Call call_;
+  hal::Signal& noticed_;
+  Next next_;
+  std::string failure_; // written before failed_
+  std::atomic<bool> failed_{false}, ending_{false};
+  std::atomic<std::uint64_t> uncalled_{0};
+  hal::Thread thread_;
+};
+
+} // namespace rtexec::executive

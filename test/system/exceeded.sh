@@ -1,0 +1,41 @@
+#!/bin/bash
+# Parts above their WCETs: what the report, traces and exit codes say of them, and what on_wcet_exceeded does, simulated and run.
+set -u
+. test/support/expect.bash
+enter "$1"
+ask() { python3 -c "import json, sys; d = json.load(open('$1')); print($2)"; } # FILE.json EXPRESSION
+drops() { babeltrace2 "$1" | grep -c 'job_skip: .*wcet-exceeded'; } # TRACE
+
+# Simulated: of three recorded executions in turn the second one is above its WCET of 2 ms.
+printf 'task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\na,0,0,0,0,1000000,2,in-time\na,1,0,0,0,9000000,2,in-time\na,2,0,0,0,1000000,2,in-time\n' > jobs.csv
+for answer in tell skip-next stop; do
+  { printf '[executive]\nduration="590ms"\n'; task a 50ms 2ms "on_wcet_exceeded=\"$answer\""; } > $answer.toml
+done
+expect 4 "Above its WCET.*: the device part of 'a', 4 times: at most 9.00 ms, WCET 2.00 ms" \
+  "$rtexec" simulate tell.toml --execution jobs.csv --json tell.json
+expect 0 '^12 0 4 duration$' ask tell.json "d['tasks'][0]['released'], d['tasks'][0]['skipped'], d['tasks'][0]['above_wcet']['device'], d['stopped_by']"
+expect 4 '' "$rtexec" simulate skip-next.toml --execution jobs.csv --json skip-next.json --trace skip-next.trace
+expect 0 '^9 3 3$' ask skip-next.json "d['tasks'][0]['released'], d['tasks'][0]['skipped'], d['tasks'][0]['above_wcet']['device']"
+expect 0 '^3$' drops skip-next.trace
+expect '0 4' '' "$rtexec" analyze skip-next.trace --json analyzed.json
+expect 0 '^9 3 None None None$' ask analyzed.json "d['tasks'][0]['released'], d['tasks'][0]['skipped'], d['tasks'][0]['invalid'], d['replay']['difference'], d['replay']['not_replayed']"
+expect 4 'ended by WCET exceeded by a' "$rtexec" simulate stop.toml --execution jobs.csv --json stop.json --trace stop.trace
+expect 0 '^2 59000000 True$' ask stop.json "d['tasks'][0]['released'], d['elapsed_ns'], d['deadlines_kept']"
+expect 0 'run_end: .*WCET exceeded by a' babeltrace2 stop.trace
+
+# Run: a network that takes longer than it is said to.
+"$rtexec" model yolov3-tiny --size 32 -o tiny.onnx >/dev/null
+for answer in tell skip-next stop; do
+  printf '[executive]\nduration="600ms"\nallow_degraded=true\n[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="50ms"\nwcet="1us"\nwcet_before="10ms"\nwcet_after="10ms"\non_wcet_exceeded="%s"\n' \
+    "$answer" > $answer.toml
+done
+expect '0 4' "Above its WCET.*: the device part of 'net'" "$rtexec" run tell.toml --json tell.json
+expect 0 '^True$' ask tell.json "d['tasks'][0]['above_wcet']['device'] == d['tasks'][0]['completed'] > 2"
+expect '0 4' 'Above its WCET' "$rtexec" run skip-next.toml --json skip-next.json --trace run.trace
+expect 0 '^True$' ask skip-next.json "d['tasks'][0]['skipped'] + 1 >= d['tasks'][0]['released'] > 2"
+expect 0 '^[1-9][0-9]*$' drops run.trace
+expect 4 '' "$rtexec" analyze run.trace --json analyzed.json
+expect 0 '^True None None$' ask analyzed.json "d['tasks'][0]['skipped'] > 0, d['replay']['difference'], d['replay']['not_replayed']"
+expect 4 'ended by WCET exceeded by net' "$rtexec" run stop.toml --json stop.json
+expect 0 '^1 WCET exceeded by net$' ask stop.json "d['tasks'][0]['released'], d['stopped_by']"
+exit $bad
