@@ -14,12 +14,14 @@ namespace {
 
 /// By importance: a narrow terminal shows those on the left.
 Table table_of(const Report& progress) {
-  Table table({"task", "missed", "response", "deadline", "max/deadline", "p50", "released", "completed", "skipped"});
+  Table table(
+      {"task", "missed", "response", "deadline", "max/deadline", "> WCET", "p50", "released", "completed", "skipped"});
   for (const TaskReport& task : progress.tasks)
-    table.add({task.name, std::to_string(task.missed), readable(task.response.max), readable(task.deadline),
-               bar(task.response.max, task.deadline), readable(task.response.p50), std::to_string(task.released),
-               std::to_string(task.completed), std::to_string(task.skipped)},
-              task.missed > 0 ? report::Tone::bad : report::Tone::plain);
+    table.add(
+        {task.name, std::to_string(task.missed), readable(task.response.max), readable(task.deadline),
+         bar(task.response.max, task.deadline), std::to_string(task.above_wcet.all()), readable(task.response.p50),
+         std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped)},
+        tone_of(task.missed, task.above_wcet));
   return table;
 }
 

@@ -1,6 +1,7 @@
 #include "rtexec/command/status_view.hpp"
 
 #include "rtexec/command/text.hpp"
+#include "rtexec/json/json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -118,6 +119,7 @@ constexpr Column task_columns[] = {
     {"response", [](const TaskStatus& task, const RunStatus&) { return readable(task.max_response); }},
     {"deadline", [](const TaskStatus& task, const RunStatus&) { return readable(task.deadline); }},
     {"max/deadline", [](const TaskStatus& task, const RunStatus&) { return bar(task.max_response, task.deadline); }},
+    {"> WCET", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.above_wcet.all()); }},
     {"now", [](const TaskStatus& task, const RunStatus&) { return std::string(executive::describe(task.state)); }},
     {"bound", [](const TaskStatus& task,
                  const RunStatus&) { return task.bound > Duration(0) ? readable(task.bound) : std::string("-"); }},
@@ -131,10 +133,10 @@ constexpr Column task_columns[] = {
     {"failed", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.failed); }},
     {"device use",
      [](const TaskStatus& task, const RunStatus& run) { return percent(share(task.recent.on_device, run.recently)); }},
+    {"missed recently", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.recent.missed); }},
     {"core", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.core); }},
     {"core use",
      [](const TaskStatus& task, const RunStatus& run) { return percent(share(task.recent.on_core, run.recently)); }},
-    {"missed recently", [](const TaskStatus& task, const RunStatus&) { return std::to_string(task.recent.missed); }},
     {"released late by", [](const TaskStatus& task, const RunStatus&) { return readable(task.max_release_latency); }},
     {"period", [](const TaskStatus& task, const RunStatus&) { return readable(task.period); }},
 };
@@ -146,7 +148,7 @@ Table table_of(const std::vector<TaskStatus>& tasks, const RunStatus& run) {
   for (const TaskStatus& task : tasks) {
     std::vector<std::string> cells;
     for (const Column& column : task_columns) cells.push_back(column.cell(task, run));
-    table.add(std::move(cells), task.total.missed > 0 ? Tone::bad : Tone::plain);
+    table.add(std::move(cells), tone_of(task.total.missed, task.above_wcet));
   }
   return table;
 }
@@ -172,6 +174,7 @@ json to_json(const TaskStatus& task, const RunStatus& run) {
           {"skipped", task.skipped},
           {"aborted", task.aborted},
           {"failed", task.failed},
+          {"above_wcet", rtexec::to_json(task.above_wcet)},
           {"response_ns",
            {{"last", task.last_response.count()},
             {"p50", task.p50_response.count()},

@@ -91,6 +91,11 @@ std::string bar(Duration response, Duration deadline) {
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
+Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet) {
+  if (missed > 0) return Tone::bad;
+  return above_wcet.all() > 0 ? Tone::warning : Tone::plain;
+}
+
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   out << "Plan (" << (plan.order == Order::edf ? "EDF" : "static priority") << " on the device)\n";
   Table table({"task", "period", "deadline", "core", "wcet cpu+device+cpu", "constant", "scratch", "state", "swapped",
@@ -170,7 +175,7 @@ void print_report(std::ostream& out, const Report& report) {
         {task.name, std::to_string(task.released), std::to_string(task.completed), std::to_string(task.skipped),
          readable(task.response.min), readable(task.response.mean), readable(task.response.p99),
          readable(task.response.max), task.bound ? readable(*task.bound) : "-", readable(task.deadline), on_time(task)},
-        task.missed > 0 ? Tone::bad : Tone::plain);
+        tone_of(task.missed, task.above_wcet));
   table.print(out);
   for (const TaskReport& task : report.tasks)
     if (task.unfinished > 0)

@@ -4,6 +4,7 @@
 #include <rtexec/executive.hpp>
 #include "rtexec/report/table.hpp"
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ using report::Toned;
 
 /// A response time against its deadline, ten cells wide.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);
+
+/// Of a task's row: bad where it missed deadlines, a warning where parts were above their WCETs.
+[[nodiscard]] Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet);
 
 /// All of it, and every test with its formula and numbers.
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);

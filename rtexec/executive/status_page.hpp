@@ -11,6 +11,7 @@
 // a schedule that is known is one that can be disturbed.
 #pragma once
 
+#include <rtexec/report.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
 #include "config/process.hpp"
@@ -63,6 +64,7 @@ struct TaskStatus {
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
+  PartCounts above_wcet;
 };
 
 struct SwapActivity {

@@ -128,29 +128,35 @@ void TaskStatistics::add_records(JobRecords& records) const {
   records.lost += lost_records_;
 }
 
+PartCounts TaskStatistics::above_wcet() const noexcept {
+  const auto of = [this](Part part) {
+    return above_wcet_[static_cast<std::size_t>(part)].load(std::memory_order_relaxed);
+  };
+  return {.before = of(Part::before), .device = of(Part::device), .after = of(Part::after)};
+}
+
 TaskReport TaskStatistics::report() const {
   const auto value = [](const Counter& counter) { return counter.load(std::memory_order_relaxed); };
-  return {
-      .name = task_.name,
-      .criticality = task_.criticality,
-      .released = value(released_),
-      .completed = value(completed_),
-      .missed = value(missed_) + value(unserved_late_),
-      .skipped = value(skipped_),
-      .aborted = value(aborted_),
-      .failed = value(failed_),
-      .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
-      .unfinished = value(unfinished_) + value(unserved_),
-      .response = response_.statistics(),
-      .release_latency = latency_.statistics(),
-      .observed = {.before = Duration(longest_before_.load()),
-                   .device = device_.statistics().max,
-                   .after = Duration(longest_after_.load())},
-      .wcet = plan_.wcet,
-      .above_wcet = {.before = value(above_wcet_[0]), .device = value(above_wcet_[1]), .after = value(above_wcet_[2])},
-      .warm_up = {},
-      .deadline = task_.deadline,
-      .bound = plan_.response_bound};
+  return {.name = task_.name,
+          .criticality = task_.criticality,
+          .released = value(released_),
+          .completed = value(completed_),
+          .missed = value(missed_) + value(unserved_late_),
+          .skipped = value(skipped_),
+          .aborted = value(aborted_),
+          .failed = value(failed_),
+          .failure = value(failed_) > 0 ? std::optional(failure_.load()) : std::nullopt,
+          .unfinished = value(unfinished_) + value(unserved_),
+          .response = response_.statistics(),
+          .release_latency = latency_.statistics(),
+          .observed = {.before = Duration(longest_before_.load()),
+                       .device = device_.statistics().max,
+                       .after = Duration(longest_after_.load())},
+          .wcet = plan_.wcet,
+          .above_wcet = above_wcet(),
+          .warm_up = {},
+          .deadline = task_.deadline,
+          .bound = plan_.response_bound};
 }
 
 /// What ends jobs is read before what begins them: a job that has ended has begun, in any status.
@@ -164,6 +170,7 @@ void TaskStatistics::show(TaskStatus& status) const {
                   .on_device = device_.total()};
   status.released = value(released_);
   status.skipped = value(skipped_);
+  status.above_wcet = above_wcet();
   status.last_response = Duration(value(last_response_));
   status.p50_response = response_.percentile(0.5);
   status.p99_response = response_.percentile(0.99);

@@ -78,6 +78,7 @@ class TaskStatistics {
  private:
   using Counter = std::atomic<std::uint64_t>;
 
+  [[nodiscard]] PartCounts above_wcet() const noexcept;
   bool count_outcome(const Job& job, const JobEnd& how) noexcept;
   void keep_record(const Job& job, const JobEnd& how, bool missed) noexcept;
 

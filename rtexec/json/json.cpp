@@ -90,10 +90,6 @@ json to_json(const SwapPlan& swap) {
           {"out_fixed_ns", swap.cost.out_fixed.count()}};
 }
 
-json to_json(const PartCounts& counts) {
-  return {{"before", counts.before}, {"device", counts.device}, {"after", counts.after}};
-}
-
 json to_json(const TaskReport& task) {
   return {{"name", task.name},
           {"criticality", spelling(task.criticality)},
@@ -198,6 +194,10 @@ json to_json(const StatusPageReport& page) {
 template <class Item> json nullable(const std::optional<Item>& item) { return item ? to_json(*item) : json(nullptr); }
 
 } // namespace
+
+json to_json(const PartCounts& counts) {
+  return {{"before", counts.before}, {"device", counts.device}, {"after", counts.after}};
+}
 
 json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
   json tests = list(plan.tests());

@@ -10,6 +10,7 @@
 namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
+[[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
 /// `comparison`: other tests, told beside the plan's own where those have other names.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 /// With what the verdict supposes, and what is known of it.

@@ -423,6 +423,16 @@ TEST_F(RealExcess, SkipNextDropsTheReleaseAfterEachJob) {
   EXPECT_EQ(to_string(report.stopped_by), "duration");
 }
 
+TEST_F(RealExcess, ItsThreadsNeitherAllocateNorLockNorFault) {
+  counts->device_ns = std::chrono::nanoseconds(3ms).count();
+  Task task = synthetic("own", 20ms, {.before = 8ms, .device = 1ms, .after = 8ms});
+  task.on_wcet_exceeded = OnWcetExceeded::skip_next;
+  Executive executive = executive_of(task, 1h);
+  ASSERT_TRUE(executive.start());
+  const Report report = expect_real_time(executive, [&] { executive.wait(600ms); });
+  EXPECT_GT(report.tasks[0].above_wcet.device, 5u);
+}
+
 TEST_F(RealExcess, SkipNextLetsATaskCatchUpOnHalfOfItsReleases) {
   const TaskReport task = excess(OnWcetExceeded::skip_next, OnOverrun::catch_up, 25ms).tasks[0];
   EXPECT_GT(task.completed, 5u);

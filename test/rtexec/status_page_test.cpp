@@ -303,7 +303,7 @@ TEST_F(StatusPageTest, AnotherProcessOfTheSameNumberIsNotItsWriter) {
 }
 
 TEST_F(StatusPageTest, AnotherVersionIsNamed) {
-  const auto page = StatusPage::open(changed(offsetof(PageOwner, version), 2));
+  const auto page = StatusPage::open(changed(offsetof(PageOwner, version), 1));
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().code, Errc::unsupported);
   EXPECT_THAT(page.error().what, HasSubstr("version 3"));
@@ -435,6 +435,7 @@ TEST_F(ShownExecutive, ItsCountersAreThoseOfItsReport) {
     EXPECT_EQ(shown.completed, reported.completed);
     EXPECT_EQ(shown.total.missed, reported.missed);
     EXPECT_EQ(shown.skipped, reported.skipped);
+    EXPECT_EQ(shown.above_wcet.all(), reported.above_wcet.all());
     EXPECT_EQ(shown.max_response, reported.response.max);
     EXPECT_EQ(shown.p50_response, reported.response.p50);
     EXPECT_EQ(shown.max_release_latency, reported.release_latency.max);

@@ -31,6 +31,17 @@ for answer in tell skip-next stop; do
 done
 expect '0 4' "Above its WCET.*: the device part of 'net'" "$rtexec" run tell.toml --json tell.json
 expect 0 '^True$' ask tell.json "d['tasks'][0]['above_wcet']['device'] == d['tasks'][0]['completed'] > 2"
+
+# Beside the run: top counts what the report counts.
+sed -i 's/^duration=.*/duration="3s"/' tell.toml
+"$rtexec" run tell.toml --json seen.json >seen.log 2>&1 & run=$!
+for ((i = 0; i < 200; i++)); do "$rtexec" top $run --once --json top.json >top.txt 2>/dev/null && [ "$(ask top.json "d['tasks'][0]['above_wcet']['device'] > 2")" = True ] && break; sleep 0.1; done
+wait $run; status=$?
+expect '0 4' 'Above its WCET' bash -c "cat seen.log; exit $status"
+expect 0 '^True 0 0$' ask top.json "d['tasks'][0]['above_wcet']['device'] > 2, d['tasks'][0]['above_wcet']['before'], d['tasks'][0]['above_wcet']['after']"
+expect 0 '  > WCET +now ' cat top.txt
+expect 0 '  > WCET +p50 ' cat seen.log
+
 expect '0 4' 'Above its WCET' "$rtexec" run skip-next.toml --json skip-next.json --trace run.trace
 expect 0 '^True$' ask skip-next.json "d['tasks'][0]['skipped'] + 1 >= d['tasks'][0]['released'] > 2"
 expect 0 '^[1-9][0-9]*$' drops run.trace

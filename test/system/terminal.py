@@ -98,8 +98,8 @@ def columns_of(line):
 
 
 title = re.compile(r"^[\d.]+ m?s of 60.0 s")
-sizes = {(80, 24): "task missed response deadline max/deadline p50 released", (40, 10): "task missed response deadline",
-         (200, 60): "task missed response deadline max/deadline p50 released completed skipped"}
+sizes = {(80, 24): "task missed response deadline max/deadline > WCET p50 released", (40, 10): "task missed response deadline",
+         (200, 60): "task missed response deadline max/deadline > WCET p50 released completed skipped"}
 
 
 def check_live_table(names):
