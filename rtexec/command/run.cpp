@@ -25,6 +25,7 @@ struct Options {
   std::string flight_recorder;
   std::string json;
   std::string jobs;
+  bool snapshot_above_wcet = false;
   bool trace_layers = false;
   bool force = false;
 };
@@ -101,6 +102,7 @@ int run(Options options) {
   if (!options.trace_limit.empty()) limit = value_of("--trace-limit", options.trace_limit, parse_bytes);
   RunRecording recording({.trace = options.trace,
                           .flight_recorder = options.flight_recorder,
+                          .above_wcet = options.snapshot_above_wcet,
                           .layers = options.trace_layers,
                           .limit = limit});
   executive::Setup setup;
@@ -110,6 +112,8 @@ int run(Options options) {
   setup.record = [&recording] { return recording.start(); };
   if (recording.on_misses())
     setup.on_miss = [&recording, tasks = set](const Miss& miss) { recording.miss(tasks, miss); };
+  if (recording.on_excesses())
+    setup.on_wcet_exceeded = [&recording, tasks = set](const WcetExcess& excess) { recording.excess(tasks, excess); };
   std::optional<Executive> made; // lives for longer than what the signal's handler calls
   std::atomic<Executive*> startable{nullptr};
   const StopRequest stop([&startable] {
@@ -150,12 +154,17 @@ void add_run(const Command& program, int& exit_code) {
       .option("--trace-limit", options->trace_limit, "SIZE",
               "Keep the latest events of --trace: at most so much on disk (\"1GiB\"), whatever the length of the run")
       .needs(trace);
+  const Option flight_recorder =
+      command
+          .option("--flight-recorder", options->flight_recorder, "DIR",
+                  "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+                  "when a deadline is missed, "
+                  "and on SIGUSR1: at most 10 times, a second apart")
+          .excludes(trace);
   command
-      .option("--flight-recorder", options->flight_recorder, "DIR",
-              "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
-              "when a deadline is missed, "
-              "and on SIGUSR1: at most 10 times, a second apart")
-      .excludes(trace);
+      .flag("--snapshot-above-wcet", options->snapshot_above_wcet,
+            "Write the flight recorder's events also when a part of a job takes longer than its WCET")
+      .needs(flight_recorder);
   command.flag("--trace-layers", options->trace_layers, "Record begin and end of every layer as well");
   command.option("--jobs", options->jobs, "FILE.csv",
                  "Write one line per job, with its instants on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");

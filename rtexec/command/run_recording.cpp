@@ -1,5 +1,7 @@
 #include "rtexec/command/run_recording.hpp"
 
+#include "rtexec/command/text.hpp"
+
 #include <atomic>
 #include <string>
 #include <utility>
@@ -40,6 +42,13 @@ void RunRecording::restore_signal() {
   if (!std::exchange(handles_signal_, false)) return;
   ::sigaction(SIGUSR1, &old_action_, nullptr);
   signalled.store(nullptr);
+}
+
+void RunRecording::excess(const TaskSet& tasks, const WcetExcess& excess) {
+  if (!recorder_) return;
+  recorder_->take("the " + std::string(part_name(excess.part)) + " part of job " + std::to_string(excess.job) + " of " +
+                  tasks.tasks[excess.task].name + " took " + readable(excess.took) + ", its WCET is " +
+                  readable(excess.wcet));
 }
 
 void RunRecording::miss(const TaskSet& tasks, const Miss& miss) {

@@ -1,4 +1,5 @@
-// What `rtexec run` records: everything into a trace, or with a flight recorder what led to each miss.
+// What `rtexec run` records: everything into a trace, or with a flight recorder what led to each miss, and where asked
+// to each part above its WCET.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,6 +16,7 @@ namespace rtexec::command {
 struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
   std::filesystem::path flight_recorder; // empty: none; not beside a trace
+  bool above_wcet = false;               // snapshots of parts above their WCETs too
   bool layers = false;
   std::optional<Bytes> limit = {}; // of the trace on disk
 };
@@ -28,9 +30,11 @@ class RunRecording {
 
   /// executive::Setup::record. With a flight recorder SIGUSR1 asks for a snapshot from here on.
   [[nodiscard]] Result<> start();
-  /// Asks for a snapshot. ExecutiveSetup::on_miss; any thread without real-time priority.
+  /// Ask for a snapshot. ExecutiveSetup::on_miss and on_wcet_exceeded; any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
+  void excess(const TaskSet& tasks, const WcetExcess& excess);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }
+  [[nodiscard]] bool on_excesses() const { return on_misses() && options_.above_wcet; }
   /// Once the executive has stopped: what was recorded goes into its report.
   [[nodiscard]] Result<> end(Report& report);
 

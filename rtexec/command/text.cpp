@@ -91,6 +91,8 @@ std::string bar(Duration response, Duration deadline) {
   return "[" + std::string(cells, '#') + std::string(10 - cells, '.') + "]";
 }
 
+const char* part_name(Part part) { return part == Part::before ? "first" : part == Part::device ? "device" : "last"; }
+
 Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet) {
   if (missed > 0) return Tone::bad;
   return above_wcet.all() > 0 ? Tone::warning : Tone::plain;
@@ -152,16 +154,16 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
 void print_above_wcet(std::ostream& out, const Report& report) {
   bool any = false;
   for (const TaskReport& task : report.tasks) {
-    const auto print = [&](const char* part, std::uint64_t count, Duration longest, Duration wcet) {
+    const auto print = [&](Part part, std::uint64_t count, Duration longest, Duration wcet) {
       if (count == 0) return;
       any = true;
-      out << Toned{Tone::warning, "Above its WCET"} << ": the " << part << " part of '" << task.name << "', " << count
-          << (count == 1 ? " time" : " times") << ": at most " << readable(longest) << ", WCET " << readable(wcet)
-          << '\n';
+      out << Toned{Tone::warning, "Above its WCET"} << ": the " << part_name(part) << " part of '" << task.name << "', "
+          << count << (count == 1 ? " time" : " times") << ": at most " << readable(longest) << ", WCET "
+          << readable(wcet) << '\n';
     };
-    print("first", task.above_wcet.before, task.observed.before, task.wcet.before);
-    print("device", task.above_wcet.device, task.observed.device, task.wcet.device);
-    print("last", task.above_wcet.after, task.observed.after, task.wcet.after);
+    print(Part::before, task.above_wcet.before, task.observed.before, task.wcet.before);
+    print(Part::device, task.above_wcet.device, task.observed.device, task.wcet.device);
+    print(Part::after, task.above_wcet.after, task.observed.after, task.wcet.after);
   }
   if (any) out << "  Promises rest on WCETs: measure longer (rtexec profile --jobs), or give longer ones.\n";
 }

@@ -18,6 +18,8 @@ using report::Toned;
 /// A response time against its deadline, ten cells wide.
 [[nodiscard]] std::string bar(Duration response, Duration deadline);
 
+/// "first", "device", "last".
+[[nodiscard]] const char* part_name(Part part);
 /// Of a task's row: bad where it missed deadlines, a warning where parts were above their WCETs.
 [[nodiscard]] Tone tone_of(std::uint64_t missed, const PartCounts& above_wcet);
 

@@ -49,4 +49,14 @@ expect 4 '' "$rtexec" analyze run.trace --json analyzed.json
 expect 0 '^True None None$' ask analyzed.json "d['tasks'][0]['skipped'] > 0, d['replay']['difference'], d['replay']['not_replayed']"
 expect 4 'ended by WCET exceeded by net' "$rtexec" run stop.toml --json stop.json
 expect 0 '^1 WCET exceeded by net$' ask stop.json "d['tasks'][0]['released'], d['stopped_by']"
+
+# A flight recorder writes what led to it where it is asked to.
+sed -i 's/^duration=.*/duration="600ms"/' tell.toml
+expect '0 4' 'Snapshot .*: the device part of job [0-9]+ of net took .*, its WCET is 1.00 us' \
+  "$rtexec" run tell.toml --flight-recorder snapshots --snapshot-above-wcet --json flight.json
+expect 0 'device_end: ' bash -c "babeltrace2 snapshots/snapshot-1-*"
+"$rtexec" run tell.toml --flight-recorder none >none.log; status=$?
+expect '0 4' '' bash -c "exit $status"
+expect 1 '' grep 'Snapshot .* WCET' none.log
+expect 2 '[-][-]snapshot-above-wcet requires --flight-recorder' "$rtexec" run tell.toml --snapshot-above-wcet
 exit $bad
