@@ -45,6 +45,7 @@ TaskSet measured_at(TaskSet set, Duration period, const Tuned& tuned) {
     task.priority.reset();
     task.criticality = Criticality::real_time;
     task.on_overrun = OnOverrun::skip;
+    task.on_wcet_exceeded = OnWcetExceeded::tell;
   }
   return set;
 }
