@@ -37,6 +37,7 @@ struct Options {
   double margin = 1.2;
   double pwcet = 0; // 0: not asked for
   std::size_t misses = 10;
+  bool causes = false;
 };
 
 /// Passes on, tells on a terminal how far it is, and ends at a signal, so that no temporary copy of a damaged trace is
@@ -184,6 +185,7 @@ int analyze_trace(const Options& options) {
   analysis.folder = options.input;
   std::ostream& out = text_output(options.json);
   print_analysis(out, analysis, options.misses);
+  if (options.causes) print_factors(out, analysis, options.misses);
   streams.close(analysis);
   draw(options, read, analysis, streams.pieces.count());
   must(write_json(json_file, traces::to_json(analysis)));
@@ -233,6 +235,8 @@ void check_options(const Options& options, bool samples) {
   for (const auto& [name, value] : of_traces)
     if (samples && !value.empty())
       give_up(Errc::bad_input, name + " needs a trace, and " + options.input + " is a file of execution times");
+  if (samples && options.causes)
+    give_up(Errc::bad_input, "--causes needs a trace, and " + options.input + " is a file of execution times");
   if (options.window.empty()) return;
   if (options.html.empty() && options.svg.empty())
     give_up(Errc::bad_input, "--window says what --html and --svg show: give one of them");
@@ -288,6 +292,9 @@ void add_analyze(const Command& program, int& exit_code) {
       .within(1e-15, 0.5)
       .default_shown();
   command.option("--misses", options->misses, "N", "How many misses to explain").within(0, 1'000'000).default_shown();
+  command.flag("--causes", options->causes,
+               "Tell on what execution times depend: the time since the last one, what ran before, what went on "
+               "beside; and what surrounded those above their WCETs (--misses N of them)");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = analyze(*options); });
 }

@@ -72,6 +72,13 @@ expect 4 'A BOUND WAS BROKEN' "$rtexec" simulate short.toml --execution jobs.csv
 expect 4 'WCETs that hold need more jobs or a larger margin: rtexec profile' "$rtexec" analyze breach
 expect 4 "took 2.50 ms for its part 'device', above its WCET of 2.00 ms" "$rtexec" analyze breach
 
+# What execution times depend on, and what surrounded those above their WCETs; in JSON without being asked.
+expect 4 'a device, job 0: 2.50 ms of 2.00 ms \(after: idle for 10.0 ms; beside: nothing\)' "$rtexec" analyze breach --causes --json breach.json
+expect 0 "^20 device None idle for 10.0 ms \['beside', 'neighbour', 'pause'\]$" ask breach.json "d['excesses'], d['above_wcet'][0]['part'], d['above_wcet'][0]['pause'], d['above_wcet'][0]['neighbour'], sorted(f['factor'] for f in d['tasks'][0]['stages'][1]['factors'])"
+expect 0 'On none of it \(x below 1.1\): .*a device' "$rtexec" analyze kept --causes
+expect 0 '^0$' sh -c "'$rtexec' analyze kept | grep -c 'What execution times depend on' || true"
+expect 2 'causes needs a trace' sh -c "echo 1ms > one.txt; '$rtexec' analyze one.txt --causes"
+
 # A trace that is cut off, one of which a stream is missing, one of which an event was changed.
 stream() { find "$1" -name 'events_*' -size +0 ! -name '*.idx' | sort | head -n 1; }
 cp -r missed cut; file=$(stream cut); size=$(stat -c %s "$file"); truncate -s $((size / 2 + 13)) "$file"

@@ -214,6 +214,13 @@ class Run {
     if (example_.analysis.missed_jobs.size() < Analysis::most_misses) example_.analysis.missed_jobs.push_back(b);
   }
 
+  static FactorAnalysis example_factor() {
+    const auto group = [](const char* name, std::uint64_t count, Duration time) {
+      return FactorGroup{name, count, 0, time, time, time, time};
+    };
+    return {Factor::pause, 1.25, {group("32.0 ms to 64.0 ms", 80, 24ms), group("64.0 ms to 128 ms", 40, 30ms)}};
+  }
+
   TaskAnalysis analyse(const TaskRun& run) {
     TaskAnalysis t;
     TaskSetup& s = t.setup;
@@ -225,10 +232,12 @@ class Run {
     t.release_jitter = t.release_latency.max - t.release_latency.min;
     const auto stage = [&](const char* name, const std::vector<Sample>& samples, Duration configured) {
       const Distribution times = distribution_of(samples);
-      t.stages.push_back({.name = name, .times = times, .configured = configured, .pwcet = pwcet_of(times)});
+      t.stages.push_back(
+          {.name = name, .times = times, .configured = configured, .pwcet = pwcet_of(times), .factors = {}});
     };
     stage("before", run.before, t.setup.wcet.before);
     stage("device", run.device, t.setup.wcet.device);
+    t.stages.back().factors = {example_factor()};
     stage("after", run.after, t.setup.wcet.after);
     stage("response", run.response, *t.setup.response_bound);
     for (std::size_t i = 0; i < causes; ++i) {

@@ -127,6 +127,7 @@ driver.find_element(By.CSS_SELECTOR, "tr[data-task=front]").send_keys(Keys.ENTER
 check(text("#histogram h3") == "How often: front, device", "so does the enter key")
 check(len(driver.find_elements(By.CSS_SELECTOR, "#histogram rect.bars")) > 10, "the histogram has bars")
 check(len(driver.find_elements(By.CSS_SELECTOR, "#tail path.band")) == 2, "the tail has a band of confidence for each model")
+check("since the last one (\u00d7 1.25)" in text("#factors") and "64.0 ms to 128 ms" in text("#factors"), "what surrounded it is told")
 check("WCET" in text("#histogram svg") and "NaN" not in driver.page_source, "the configured time is drawn")
 names = lambda: [row.get_attribute("data-task") for row in driver.find_elements(By.CSS_SELECTOR, "#tasks tbody tr")]
 for expected in (["front", "logger", "rear"], ["rear", "logger", "front"]):

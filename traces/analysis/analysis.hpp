@@ -79,12 +79,45 @@ struct Distribution {
   std::vector<Class> classes;   // those that are not empty, ascending
 };
 
+/// What surrounds an execution of a part, and may make it shorter or longer.
+enum class Factor : std::uint8_t {
+  pause,     // since this part of the task last ended
+  neighbour, // what ended last before it, on its core or on the device
+  beside,    // what the device, for CPU parts, and its copy engines did meanwhile
+};
+constexpr std::size_t factors = 3;
+[[nodiscard]] std::string_view name(Factor factor); // "pause", ...
+
+/// Executions of a part that one surrounding had in common.
+struct FactorGroup {
+  std::string name; // "2 to 4 ms", "rear device", "copies in"
+  std::uint64_t count = 0, above_wcet = 0;
+  Duration p50{0}, p90{0}, p99{0}, max{0};
+  static constexpr std::uint64_t enough = 20; // for a comparison
+};
+
+struct FactorAnalysis {
+  Factor factor{};
+  double ratio = 1; // of the groups with enough executions, the largest p90 (fewer have no p99) to the smallest
+  std::vector<FactorGroup> groups;
+};
+
 /// One stage of a job, whose length is a sample: CPU parts by CPU time, the others by the clock.
 struct StageAnalysis {
   std::string name; // "before", "device", "after", "response"
   Distribution times;
   std::optional<Duration> configured; // WCET, or bound
   Pwcet pwcet;
+  std::vector<FactorAnalysis> factors; // of parts: the largest ratio first
+};
+
+/// An execution above its WCET, and what surrounded it.
+struct Excess {
+  policies::JobId job;
+  std::string part; // "before", "device", "after"
+  Instant begin{};
+  Duration time{0}, wcet{0};
+  std::vector<std::string> surroundings; // each the name of its group, as far as it is known, in the order of Factor
 };
 
 struct CauseAnalysis {
@@ -153,8 +186,10 @@ struct Analysis {
   std::uint64_t misses = 0;
   std::vector<JobBreakdown> missed_jobs; // the first `most_misses`
   std::vector<Breach> breaches;
+  std::uint64_t excesses = 0;
+  std::vector<Excess> above_wcet; // the first `most_excesses`
   ReplayAnalysis replay;
-  static constexpr std::size_t most_misses = 1000;
+  static constexpr std::size_t most_misses = 1000, most_excesses = 200;
 };
 
 } // namespace rtexec::traces

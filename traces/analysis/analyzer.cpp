@@ -51,6 +51,7 @@ void Analyzer::start() {
   lanes_ = lanes_of(setup_);
   for (const TaskSetup& task : setup_.tasks) tasks_.emplace_back(task);
   for (std::size_t i = tasks_.size(); i < lanes_.size(); ++i) resources_.push_back({.name = lanes_[i].name});
+  surroundings_.emplace(setup_);
   replay_.emplace(setup_);
   for (AnalysisObserver* observer : observers_) observer->setup(setup_);
 }
@@ -73,14 +74,14 @@ void Analyzer::take(const Record& record) {
   switch (record.kind) {
   case RecordKind::job_release: return release(record);
   case RecordKind::job_start: return begin_part(record, &JobProgress::start);
-  case RecordKind::cpu_end: return end_part(record, &TaskStatistics::before, GanttBar::Kind::before);
+  case RecordKind::cpu_end: return end_part(record, Part::before);
   case RecordKind::device_begin: return begin_execution(record);
   case RecordKind::device_end: return end_execution(record);
   case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
   case RecordKind::job_end:
     if (const JobProgress* job = progress(record); job != nullptr && record.response != record.at - job->nominal)
       tasks_[record.job.task].contradicted = true;
-    end_part(record, &TaskStatistics::after, GanttBar::Kind::after);
+    end_part(record, Part::after);
     return conclude(record, JobOutcome::in_time);
   case RecordKind::job_miss: return miss(record);
   case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
@@ -147,21 +148,23 @@ void Analyzer::begin_part(const Record& record, std::optional<Instant> JobProgre
   timeline_.cores[job->core].parts.open({record.job, job->core_rank}, record.at);
 }
 
-void Analyzer::end_part(const Record& record, Stage TaskStatistics::*stage, GanttBar::Kind kind) {
+void Analyzer::end_part(const Record& record, Part which) {
   TaskStatistics* task = statistics_of(record.job.task);
   JobProgress* job = progress(record);
   if (job == nullptr) return;
-  const bool first = kind == GanttBar::Kind::before;
+  const bool first = which == Part::before;
   if (first) take_step(*task, &JobProgress::cpu_end, record.at);
   if (first && !task->setup().wcet.uses_device()) job->device_begin = job->device_end = record.at; // of no length
   (first ? job->executed_before : job->executed_after) = record.executed;
-  (task->*stage).add(record.executed, record.job.number, record.at);
+  (first ? task->before : task->after).add(record.executed, record.job.number, record.at);
   const auto* part =
       timeline_.cores[job->core].parts.close([&](const CorePart& each) { return each.job == record.job; }, record.at);
   if (part == nullptr) return;
+  surroundings_->add({record.job, which, job->core, part->begin, part->end, record.executed}, timeline_);
   const std::size_t lane = lane_of(GanttLane::Kind::core, job->core);
   count(lane, record.executed, part->end - part->begin);
-  bar(kind, lane, record.job, record.job.task, part->begin, part->end);
+  bar(first ? GanttBar::Kind::before : GanttBar::Kind::after, lane, record.job, record.job.task, part->begin,
+      part->end);
 }
 
 void Analyzer::request(const Record& record) {
@@ -187,9 +190,15 @@ void Analyzer::end_execution(const Record& record) {
     take_step(tasks_[record.job.task], &JobProgress::device_end, record.at);
     tasks_[record.job.task].device_failed = !record.ok;
   }
-  if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr && record.ok)
-    task->device.add(execution->end - execution->begin, record.job.number, record.at);
-  count(device, execution->end - execution->begin, execution->end - execution->begin);
+  const Duration took = execution->end - execution->begin;
+  if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr) {
+    const PartExecution part{record.job, Part::device, 0, execution->begin, execution->end, took};
+    if (record.ok) {
+      task->device.add(took, record.job.number, record.at);
+      surroundings_->add(part, timeline_);
+    } else surroundings_->add_failed(part);
+  }
+  count(device, took, took);
   bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
 }
 
@@ -320,8 +329,11 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   analysis.from = from_.value_or(to_);
   analysis.to = std::max(to_, analysis.from);
   const Duration recorded = analysis.to - analysis.from;
-  for (const TaskStatistics& task : tasks_) {
+  for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
+    const TaskStatistics& task = tasks_[i];
     analysis.tasks.push_back(task.analysis(pwcet_, recorded));
+    for (const Part part : {Part::before, Part::device, Part::after})
+      analysis.tasks.back().stages[static_cast<std::size_t>(part)].factors = surroundings_->factors_of(i, part);
     analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);
   }
   finish_resources(analysis, recorded);
@@ -330,6 +342,8 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   explain_jobs(analysis);
   analysis.replay = replay_->finish(ended_ && losses_.empty() && !cut_, !losses_.empty());
   analysis.breaches = breaches(analysis);
+  analysis.excesses = surroundings_->excesses();
+  analysis.above_wcet = surroundings_->above_wcet();
   return analysis;
 }
 

@@ -7,6 +7,7 @@
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/replay.hpp"
+#include "traces/analysis/surroundings.hpp"
 #include "traces/analysis/task_statistics.hpp"
 #include "traces/analysis/timeline.hpp"
 #include "traces/analysis/observer.hpp"
@@ -45,7 +46,7 @@ class Analyzer final : public RecordHandler {
   void take(const Record& record);
   void release(const Record& record);
   void begin_part(const Record& record, std::optional<Instant> JobProgress::*milestone);
-  void end_part(const Record& record, Stage TaskStatistics::*stage, GanttBar::Kind kind);
+  void end_part(const Record& record, Part which);
   void request(const Record& record);
   void begin_execution(const Record& record);
   void end_execution(const Record& record);
@@ -89,6 +90,7 @@ class Analyzer final : public RecordHandler {
   std::vector<TaskStatistics> tasks_;
   Timeline timeline_;
   Attribution attribution_;
+  std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
   Instant decision_{}; // the last one's input
   std::array<std::deque<PendingTransfer>, 2> pending_;

@@ -85,7 +85,8 @@ StageAnalysis TaskStatistics::stage(const char* name, const Stage& stage, std::o
   return {.name = name,
           .times = stage.times.distribution(),
           .configured = configured,
-          .pwcet = estimate_pwcet(stage.samples.samples(), options)};
+          .pwcet = estimate_pwcet(stage.samples.samples(), options),
+          .factors = {}};
 }
 
 TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration recorded) const {
@@ -109,7 +110,8 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
     result.layers.push_back({.name = i < setup_.layers.size() ? setup_.layers[i] : std::to_string(i),
                              .times = layers[i].times.distribution(),
                              .configured = {},
-                             .pwcet = {}});
+                             .pwcet = {},
+                             .factors = {}});
   for (std::size_t i = 0; i < causes; ++i)
     result.breakdown.push_back(
         {.cause = static_cast<Cause>(i),

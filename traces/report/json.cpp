@@ -138,6 +138,27 @@ json to_json(const TaskSetup& t) {
           {"layers", t.layers}};
 }
 
+json to_json(const FactorAnalysis& factor) {
+  const auto group = [](const FactorGroup& g) {
+    return json{{"name", g.name},          {"count", g.count},        {"above_wcet", g.above_wcet},
+                {"p50_ns", g.p50.count()}, {"p90_ns", g.p90.count()}, {"p99_ns", g.p99.count()},
+                {"max_ns", g.max.count()}};
+  };
+  return {{"factor", name(factor.factor)}, {"ratio", factor.ratio}, {"groups", list(factor.groups, group)}};
+}
+
+json to_json(const Excess& excess, const Analysis& analysis) {
+  json result{{"task", task_name(analysis, excess.job.task)},
+              {"job", excess.job.number},
+              {"part", excess.part},
+              {"begin_ns", (excess.begin - analysis.from).count()},
+              {"time_ns", excess.time.count()},
+              {"wcet_ns", excess.wcet.count()}};
+  for (std::size_t i = 0; i < excess.surroundings.size(); ++i)
+    result[std::string(name(static_cast<Factor>(i)))] = nullable(excess.surroundings[i]);
+  return result;
+}
+
 json times_of(const StageAnalysis& stage, Instant from) {
   json result = to_json(stage.times, from);
   result["name"] = stage.name;
@@ -148,6 +169,7 @@ json to_json(const StageAnalysis& stage, Instant from) {
   json result = times_of(stage, from);
   result["configured_ns"] = nullable(stage.configured);
   result["pwcet"] = to_json(stage.pwcet);
+  result["factors"] = list(stage.factors, [](const FactorAnalysis& factor) { return to_json(factor); });
   return result;
 }
 
@@ -275,6 +297,8 @@ json to_json(const Analysis& a) {
           {"swap", a.swap ? to_json(*a.swap, a.from) : json(nullptr)},
           {"missed", a.misses},
           {"misses", list(a.missed_jobs, [&](const JobBreakdown& job) { return to_json(job, a); })},
+          {"excesses", a.excesses},
+          {"above_wcet", list(a.above_wcet, [&](const Excess& excess) { return to_json(excess, a); })},
           {"breaches", list(a.breaches, [](const Breach& breach) { return to_json(breach); })},
           {"replay", to_json(a.replay)}};
 }

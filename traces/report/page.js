@@ -441,6 +441,13 @@ function tests(stage) {
     element('span', { class: t.holds ? 'good' : 'bad', title: t.rule }, t.holds ? 'holds' : 'fails')]));
 }
 
+const factorNames = { pause: 'since the last one', neighbour: 'after', beside: 'beside' };
+function factors(stage) {
+  const rows = stage.factors.flatMap((f) => f.groups.map((g, i) => [i ? '' : `${factorNames[f.factor] || f.factor} (\u00d7 ${f.ratio.toFixed(2)})`, g.name,
+    count(g.count), time(g.p50_ns), time(g.p99_ns), time(g.max_ns), count(g.above_wcet)]));
+  return table(['', '', '>jobs', '>median', '>99 %', '>max', '>above WCET'], rows);
+}
+
 function showStage() {
   const task = run.tasks[chosen.task];
   if (!task) return at('stage').replaceChildren(element('p', { class: 'soft' }, 'Nothing to show.'));
@@ -457,6 +464,7 @@ function showStage() {
   const charts = [panel('histogram', `How often: ${what}`, histogram(stage))];
   if (stage.pwcet) charts.push(panel('tail', `How rarely longer: ${what}`, tail(stage), tailCaption(stage)));
   charts.push(panel('water', `High-water mark: ${what}`, highWater(stage)), panel('statistics', `Figures: ${what}`, statistics(stage)));
+  if (stage.factors?.length) charts.push(panel('factors', `What surrounded it: ${what}`, factors(stage), 'The strongest first: by how many times longer 90 % of one group are than of another.'));
   if (stage.pwcet) {
     const [quantiles, tested] = [models(stage), tests(stage)];
     if (quantiles) charts.push(panel('quantiles', 'Probabilistic WCET', quantiles, stage.pwcet.refused || stage.pwcet.pot.choice));

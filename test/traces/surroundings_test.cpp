@@ -1,0 +1,162 @@
+// Execution times by what surrounded them.
+#include "test/traces/recording_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rtexec::traces {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t before = 0, device = 1, after = 2;
+
+const FactorAnalysis* find(const StageAnalysis& part, Factor factor) {
+  const auto found = std::ranges::find(part.factors, factor, &FactorAnalysis::factor);
+  return found == part.factors.end() ? nullptr : &*found;
+}
+
+const FactorAnalysis& of(const Analysis& analysis, std::size_t task, std::size_t part, Factor factor) {
+  return *find(analysis.tasks[task].stages[part], factor);
+}
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+Counts counts(const FactorAnalysis& factor) {
+  Counts found;
+  for (const FactorGroup& group : factor.groups) found[group.name] = group.count;
+  return found;
+}
+
+FactorGroup group(const FactorAnalysis& factor, const std::string& name) {
+  const auto found = std::ranges::find(factor.groups, name, &FactorGroup::name);
+  return found == factor.groups.end() ? FactorGroup{} : *found;
+}
+
+/// Every tenth job comes after 100 ms and not after 3 ms, and takes twice as long.
+Script often_after_a_pause() {
+  Script script({task("front", 1ms, 0)});
+  std::int64_t now = 0;
+  for (std::uint64_t job = 0; job < 401; ++job) {
+    const bool late = job % 10 == 0 && job > 0;
+    now += late ? 100'000 : 3'000;
+    script.run({0, job}, now, 5, late ? 20 : 10, 1);
+  }
+  return script;
+}
+
+TEST(Surroundings, ByTheTimeSinceTheSamePartLastEndedInDoublingClasses) {
+  const auto analysis = often_after_a_pause().analyze();
+  const FactorAnalysis& pause = of(analysis, 0, device, Factor::pause);
+  EXPECT_EQ(counts(pause), (Counts{{"2.00 ms to 4.00 ms", 360}, {"64.0 ms to 128 ms", 40}}));
+  EXPECT_EQ(group(pause, "2.00 ms to 4.00 ms").max, 10us);
+  EXPECT_EQ(group(pause, "64.0 ms to 128 ms").p50, 20us);
+  EXPECT_NEAR(pause.ratio, 2, 0.02);
+  EXPECT_EQ(analysis.tasks[0].stages[device].factors.front().factor, Factor::pause); // the strongest
+  EXPECT_EQ(of(analysis, 0, before, Factor::pause).ratio, 1);
+}
+
+TEST(Surroundings, FewerThanEnoughExecutionsAreNotCompared) {
+  Script script({task("front", 1ms, 0)});
+  for (std::uint64_t job = 0; job < 100; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * 3'000, 5, 10, 1);
+  script.run({0, 100}, 400'000, 5, 90, 1);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(group(of(analysis, 0, device, Factor::pause), "64.0 ms to 128 ms").max, 90us);
+  EXPECT_EQ(of(analysis, 0, device, Factor::pause).ratio, 1);
+}
+
+TEST(Surroundings, ByWhoHadTheDeviceOrTheCoreBefore) {
+  Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 1)});
+  script.run({0, 0}, 0, 5, 10, 1);
+  script.run({1, 0}, 100, 5, 10, 1);
+  script.run({1, 1}, 200, 5, 10, 1);
+  script.run({0, 1}, 300, 5, 10, 1);
+  script.run({0, 2}, 50'000, 5, 10, 1); // after nothing for long
+  const auto analysis = script.analyze();
+  EXPECT_EQ(counts(of(analysis, 0, device, Factor::neighbour)), (Counts{{"idle for 10.0 ms", 2}, {"rear", 1}}));
+  EXPECT_EQ(counts(of(analysis, 1, device, Factor::neighbour)), (Counts{{"front", 1}, {"rear", 1}}));
+  EXPECT_EQ(counts(of(analysis, 1, before, Factor::neighbour)), (Counts{{"front, after", 1}, {"rear, after", 1}}));
+  EXPECT_EQ(counts(of(analysis, 1, after, Factor::neighbour)), (Counts{{"rear, before", 2}}));
+}
+
+TEST(Surroundings, APartThatAnotherInterruptedIsTold) {
+  Script script({task("front", 1ms, 0), task("rear", 1ms, 1)});
+  script.release({1, 0}, 0, 0);
+  script.run({0, 0}, 10, 5, 10, 1);
+  script.ready({1, 0}, 40, 20);
+  script.begin({1, 0}, 41);
+  script.end({1, 0}, 42);
+  script.finish({1, 0}, 42, 43, 1);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(counts(of(analysis, 1, before, Factor::neighbour)), (Counts{{"preempted", 1}}));
+}
+
+TEST(Surroundings, ByWhatGoesOnBeside) {
+  Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 2)});
+  script.setup.swap =
+      SwapSetup{.policy = SwapPolicy::pipelined, .frames = 8, .copy_engines = 2, .chunk = {4096}, .store = {}};
+  constexpr std::int64_t step = 1000;
+  for (std::uint64_t job = 0; job < 4; ++job) script.run({0, job}, static_cast<std::int64_t>(job) * step, 5, 100, 10);
+  script.move(true, {1, 0}, {1, 0, 0}, step + 50, step + 60);           // in, during its execution
+  script.move(false, {1, 0}, {0, 0, 0}, 2 * step + 90, 2 * step + 200); // out, from its execution on
+  script.move(true, {1, 0}, {1, 1, 1}, 3 * step - 10, 3 * step + 10);   // both
+  script.move(false, {1, 0}, {0, 1, 1}, 3 * step + 1, 3 * step + 20);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(counts(of(analysis, 0, device, Factor::beside)),
+            (Counts{{"nothing", 1}, {"copies in", 1}, {"copies out", 1}, {"copies both ways", 1}}));
+  EXPECT_EQ(counts(of(analysis, 0, after, Factor::beside)), (Counts{{"nothing", 3}, {"copies out", 1}}));
+}
+
+TEST(Surroundings, TheDeviceWorksBesideACpuPart) {
+  Script script({task("front", 1ms, 0, 1), task("rear", 1ms, 1, 2)});
+  script.run({0, 0}, 0, 5, 100, 1);
+  script.run({1, 0}, 50, 10, 100, 60);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(counts(of(analysis, 1, before, Factor::beside)), (Counts{{"the device", 1}}));
+  EXPECT_EQ(counts(of(analysis, 0, before, Factor::beside)), (Counts{{"nothing", 1}}));
+}
+
+TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
+  Script script = often_after_a_pause();
+  script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 0us}; // nothing is said of `after`
+  const auto analysis = script.analyze();
+  EXPECT_EQ(analysis.excesses, 40u);
+  ASSERT_THAT(analysis.above_wcet, SizeIs(40));
+  const Excess& first = analysis.above_wcet[0];
+  EXPECT_EQ(first.job, (policies::JobId{0, 10}));
+  EXPECT_EQ(first.part, "device");
+  EXPECT_EQ(first.time, 20us);
+  EXPECT_EQ(first.wcet, 15us);
+  EXPECT_THAT(first.surroundings, ElementsAre("64.0 ms to 128 ms", "idle for 10.0 ms", "nothing"));
+  const FactorAnalysis& pause = of(analysis, 0, device, Factor::pause);
+  EXPECT_EQ(group(pause, "64.0 ms to 128 ms").above_wcet, 40u);
+  EXPECT_EQ(group(pause, "2.00 ms to 4.00 ms").above_wcet, 0u);
+}
+
+TEST(Surroundings, MemoryIsBoundedWhateverTheNumberOfNeighbours) {
+  std::vector<TaskSetup> tasks;
+  for (unsigned i = 0; i < 100; ++i) tasks.push_back(task("task-" + std::to_string(i), 1ms, i, i));
+  Script script(tasks);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    script.run({i, 0}, i * 200, 5, 10, 1);
+    script.run({0, i + 1}, i * 200 + 100, 5, 10, 1);
+  }
+  const auto analysis = script.analyze();
+  const FactorAnalysis& neighbours = of(analysis, 0, device, Factor::neighbour);
+  EXPECT_THAT(neighbours.groups, SizeIs(65));
+  EXPECT_EQ(neighbours.groups.back().name, "others");
+  std::uint64_t all = 0;
+  for (const FactorGroup& each : neighbours.groups) all += each.count;
+  EXPECT_EQ(all, analysis.tasks[0].stages[device].times.count);
+}
+
+TEST(Surroundings, ResponsesHaveNone) {
+  EXPECT_THAT(often_after_a_pause().analyze().tasks[0].stages.back().factors, IsEmpty());
+}
+
+} // namespace
+} // namespace rtexec::traces

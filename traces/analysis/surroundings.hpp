@@ -1,0 +1,79 @@
+// What surrounds each execution of a part: the time since the last one, who had its core or the device before, what
+// went on meanwhile. Counts how long executions take by each of it, in memory that does not grow with the recording.
+#pragma once
+
+#include "traces/analysis/analysis.hpp"
+#include "traces/analysis/distribution.hpp"
+#include "traces/analysis/timeline.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace rtexec::traces {
+
+enum class Part : std::uint8_t { before, device, after };
+constexpr std::size_t parts = 3;
+[[nodiscard]] std::string_view name(Part part);
+
+/// An execution that has ended.
+struct PartExecution {
+  policies::JobId job;
+  Part part{};
+  unsigned core = 0; // of a CPU part
+  Instant begin{}, end{};
+  Duration took{0}; // CPU time of a CPU part
+};
+
+class Surroundings {
+ public:
+  /// `setup` outlives it.
+  explicit Surroundings(const RunSetup& setup) : setup_(setup), accounts_(setup.tasks.size()) {}
+
+  /// In the order of their ends, but for what threads tell a little late. `timeline` knows what overlaps it.
+  void add(const PartExecution& execution, const Timeline& timeline);
+  /// It ended without a result: others came after it all the same.
+  void add_failed(const PartExecution& execution) { note_end(execution); }
+
+  [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;
+  [[nodiscard]] std::uint64_t excesses() const { return excesses_; }
+  [[nodiscard]] const std::vector<Excess>& above_wcet() const { return above_wcet_; }
+
+ private:
+  using Key = std::uint32_t; // of a group
+  using Keys = std::array<std::optional<Key>, factors>;
+  struct Group {
+    Key key = 0;
+    std::uint64_t above_wcet = 0;
+    DistributionBuilder times;
+  };
+  /// What is counted of a part of a task.
+  struct PartAccount {
+    std::array<std::vector<Group>, factors> groups;
+    std::optional<Instant> last_end;
+  };
+  struct End {
+    std::uint32_t task = 0;
+    Part part{};
+    Instant at{};
+  };
+
+  void note_end(const PartExecution& execution);
+  [[nodiscard]] PartAccount& account(std::uint32_t task, Part part);
+  [[nodiscard]] Keys keys_of(const PartExecution& execution, const Timeline& timeline);
+  void count(const PartExecution& execution, Factor factor, Key key, bool above_wcet);
+  [[nodiscard]] Key neighbour_of(const PartExecution& execution) const;
+  void keep_excess(const PartExecution& execution, Duration wcet, const Keys& keys);
+  [[nodiscard]] std::string group_name(Factor factor, Key key) const;
+  [[nodiscard]] FactorAnalysis analysis(Factor factor, const std::vector<Group>& groups) const;
+
+  const RunSetup& setup_;
+  std::vector<std::array<PartAccount, parts>> accounts_; // by task
+  std::optional<End> last_on_device_;
+  std::map<unsigned, End> last_on_core_;
+  std::uint64_t excesses_ = 0;
+  std::vector<Excess> above_wcet_;
+};
+
+} // namespace rtexec::traces
