@@ -210,5 +210,10 @@ std::string readable(Duration value) {
   return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4));
 }
 std::string readable(Bytes value) { return three_digits(value.count, binary_units); }
+std::string readable(Frequency value) {
+  static constexpr auto units =
+      std::to_array<Unit>({{"Hz", 1}, {"kHz", 1'000}, {"MHz", 1'000'000}, {"GHz", 1'000'000'000}});
+  return three_digits(value.hertz, units);
+}
 
 } // namespace rtexec

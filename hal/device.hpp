@@ -14,6 +14,7 @@
 #include <rtexec/device.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
+#include "hal/clocks.hpp"
 #include "hal/engine.hpp"
 
 #include <cstddef>
@@ -134,6 +135,8 @@ class Device : public rtexec::Device {
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
 
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
+  /// Now; absent: the device has none of its own, or they are not known. Any thread without real-time priority.
+  [[nodiscard]] virtual std::optional<DeviceClocks> clocks() const noexcept { return std::nullopt; }
   /// What ended the device, if anything did. The call that met it was answered with device_fault, all later ones with
   /// device_lost. Any thread.
   [[nodiscard]] virtual std::optional<DeviceFault> fault() const = 0;

@@ -53,6 +53,7 @@ using Flag = bool;
 using Index = std::uint32_t;
 using Number = std::uint64_t;
 using Bytes = rtexec::Bytes;
+using Frequency = rtexec::Frequency;
 using Instant = rtexec::Instant; // on CLOCK_MONOTONIC, or the simulator's clock
 using Duration = rtexec::Duration;
 using OptionalIndex = std::optional<std::uint32_t>;
@@ -82,6 +83,7 @@ using RequestDeadline = policies::Event; // its deadline where it is a request
 #define RTEXEC_PARTS_Index(PART, of) PART(Index, of, of)
 #define RTEXEC_PARTS_Number(PART, of) PART(Number, of, of)
 #define RTEXEC_PARTS_Bytes(PART, of) PART(Bytes, of, of)
+#define RTEXEC_PARTS_Frequency(PART, of) PART(Frequency, of, of)
 #define RTEXEC_PARTS_Instant(PART, of) PART(Instant, of, of)
 #define RTEXEC_PARTS_Duration(PART, of) PART(Duration, of, of)
 #define RTEXEC_PARTS_OptionalIndex(PART, of) PART(OptionalIndex, of, of)

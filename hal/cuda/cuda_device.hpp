@@ -12,6 +12,7 @@
 #include "hal/cuda/driver.hpp"
 #include "hal/cuda/kernel_images.hpp"
 #include "hal/cuda/kernels/arguments.hpp"
+#include "hal/cuda/management.hpp"
 #include "hal/device.hpp"
 #include "hal/engine_thread.hpp"
 #include "hal/pinned_memory.hpp"
@@ -80,6 +81,10 @@ class CudaDevice final : public Device, public Gpu {
   /// By the free memory before the context was made (NVML). Where that is not known, from all the memory of the device:
   /// then what other programs and the driver had taken by then counts in `context`, and in `own`.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
+  /// By NVML.
+  [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept override {
+    return managed_ ? managed_->clocks() : std::nullopt;
+  }
   [[nodiscard]] std::optional<DeviceFault> fault() const override;
 
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
@@ -121,6 +126,7 @@ class CudaDevice final : public Device, public Gpu {
   CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
   // The steps of open(), in order.
   [[nodiscard]] Result<> find_device();
+  [[nodiscard]] std::unique_ptr<cuda::ManagedGpu> find_clocks() const;
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
   [[nodiscard]] Result<> make_streams();
@@ -157,6 +163,7 @@ class CudaDevice final : public Device, public Gpu {
   CudaOptions options_;
   cuda::Ordinal ordinal_ = 0;
   std::string name_;
+  std::unique_ptr<cuda::ManagedGpu> managed_; // null: its clocks are not known
   int architecture_ = 0;
   int multiprocessors_ = 0;
   bool integrated_ = false;

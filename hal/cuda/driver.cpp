@@ -126,6 +126,7 @@ const char* fill(void* library, Driver& driver) {
   if (!find_instantiate(library, driver)) return "cuGraphInstantiate";
   (void)find(library, "cuEventRecordWithFlags", driver.event_record_with_flags);
   (void)find(library, "cuGraphUpload", driver.graph_upload);
+  (void)find(library, "cuDeviceGetPCIBusId", driver.bus_id);
   (void)find(library, "cuLaunchKernelEx", driver.launch_with);
   if (load_management(library)) driver.free_without_context = free_by_management;
   return nullptr;

@@ -162,6 +162,7 @@ struct Driver {
   Code (*device_memory)(std::size_t* bytes, Ordinal device);
   /// Optional: NVML's answer; memory_info needs a context, which takes memory
   Code (*free_without_context)(std::size_t* bytes, Ordinal device);
+  Code (*bus_id)(char* text, int size, Ordinal device); // optional
   /// The primary one, which cuDNN and cuBLAS use as well
   Code (*context_retain)(Context* context, Ordinal device);
   Code (*context_release)(Ordinal device);

@@ -134,8 +134,9 @@ Finding frequency(const Machine& machine) {
                    "Fix the frequency in the firmware or on the host, where it matters.", "the cores' frequency");
   if (others.empty()) return ok("frequency", "governor performance on every core");
   return note("frequency", others,
-              "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor (as root), else WCETs vary "
-              "with the load.");
+              "Execution times vary with the load, but in a run, which sets performance where it may. As root, one of:"
+              "\n  cpupower frequency-set -g performance"
+              "\n  echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor");
 }
 
 Finding cpusets(const Machine& machine) {

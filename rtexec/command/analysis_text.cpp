@@ -55,6 +55,8 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   for (const TaskAnalysis& task : analysis.tasks)
     if (!task.invalid.empty()) out << "INVALID: figures of task '" << task.setup.name << "': " << task.invalid << '\n';
   for (const std::string& line : analysis.setup.degraded) out << "Degraded: " << line << '\n';
+  for (const traces::ClockAnalysis& clock : analysis.clocks)
+    print_clock(out, {.of = clock.of, .lowest = clock.lowest, .highest = clock.highest, .limits = clock.limits});
   out << "Deadlines: " << analysis.misses << " of " << jobs << " jobs missed theirs\n";
   if (jobs == 0) out << "Promises: no job was observed\n";
   else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";

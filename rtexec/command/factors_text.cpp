@@ -21,7 +21,7 @@ constexpr double worth_showing = 1.1;
 constexpr std::size_t most_factors = 2, most_groups = 4; // of a part, of a factor
 
 std::string worded(Factor factor) {
-  static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside"};
+  static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};
   return words[static_cast<std::size_t>(factor)];
 }
 
@@ -65,7 +65,8 @@ std::string surroundings(const Excess& excess) {
 }
 
 void print_excesses(std::ostream& out, const Analysis& analysis, std::size_t most) {
-  out << "  " << analysis.excesses << " parts took longer than their WCET\n";
+  out << "  " << analysis.excesses
+      << (analysis.excesses == 1 ? " part took longer than its WCET\n" : " parts took longer than their WCETs\n");
   for (std::size_t i = 0; i < std::min(most, analysis.above_wcet.size()); ++i) {
     const Excess& excess = analysis.above_wcet[i];
     out << "  " << analysis.tasks[excess.job.task].setup.name << ' ' << excess.part << ", job " << excess.job.number

@@ -191,6 +191,7 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.swap) print_swap(out, *report.swap);
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
   for (const std::string& line : report.degraded) out << Toned{Tone::warning, "Degraded"} << ": " << line << '\n';
+  for (const ClockReport& clock : report.clocks) print_clock(out, clock);
   if (report.status_page && !report.status_page->failure.empty())
     out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);
@@ -217,6 +218,14 @@ void print_report(std::ostream& out, const Report& report) {
 
 bool kept(const Report& report) {
   return report.deadlines_kept() && report.bounds_kept() && report.stopped_by.cause != StopCause::wcet_exceeded;
+}
+
+void print_clock(std::ostream& out, const ClockReport& clock) {
+  if (clock.steady()) return;
+  out << "Clock: " << clock.of << " ran at " << readable(clock.lowest);
+  if (clock.highest > clock.lowest) out << " to " << readable(clock.highest);
+  for (std::size_t i = 0; i < clock.limits.size(); ++i) out << (i == 0 ? ", limited by " : ", ") << clock.limits[i];
+  out << " (rtexec probe says how to lock it)\n";
 }
 
 std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }

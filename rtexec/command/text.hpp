@@ -29,6 +29,8 @@ void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 /// What the backing store fell back to; nothing where it did not.
 void print_fallback(std::ostream& out, const SwapReport& swap);
+/// Nothing where it is steady.
+void print_clock(std::ostream& out, const ClockReport& clock);
 void print_report(std::ostream& out, const Report& report);
 /// Whether every real-time deadline and every bound was kept, and no WCET ended the run.
 [[nodiscard]] bool kept(const Report& report);

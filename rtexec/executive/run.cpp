@@ -60,6 +60,7 @@ Result<> Run::start() {
   }
   memory_->reset_counters();
   driver_->record();
+  watch_clocks(placement);
   publish();
   started_ = hal::now() + std::max(lead_time, longest_window(placement));
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
@@ -186,7 +187,10 @@ Report Run::stop() {
   // Threads are asked for their page faults while they live; the statistics of the tasks are complete once they have
   // ended.
   device_failed();
-  if (started_) basis_.look(std::max(Duration(0), hal::now() - *started_));
+  if (started_) {
+    basis_.look(std::max(Duration(0), hal::now() - *started_));
+    clocks_.look();
+  }
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
   end_threads();

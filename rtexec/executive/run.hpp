@@ -8,6 +8,7 @@
 #include "hal/machine.hpp"
 #include "rtexec/executive/bandwidth_control.hpp"
 #include "rtexec/executive/basis_watch.hpp"
+#include "rtexec/executive/clock_watch.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/loaded_set.hpp"
@@ -82,6 +83,7 @@ class Run {
   bool device_failed();
   void record_plan();
   void record_probes(const Placement& placement) const;
+  void watch_clocks(const Placement& placement);
   void publish();
   Snapshot first_snapshot() const;
   void show(Snapshot& snapshot);
@@ -103,7 +105,8 @@ class Run {
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // scheduler first, then two for each task
   std::vector<Watched> watched_;
-  BasisWatch basis_;                   // these, and the device's engines
+  BasisWatch basis_; // these, and the device's engines
+  ClockWatch clocks_;
   std::unique_ptr<Notifier> notifier_; // where anyone listens
   std::optional<Instant> started_;     // of the grid
   std::optional<DeviceReport> device_report_;

@@ -213,6 +213,12 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
+/// Seen once before the first job, also where no status page can be published.
+void Run::watch_clocks(const Placement& placement) {
+  clocks_.watch(cores_of_jobs(placement), placement.compute.core.value_or(set_.compute_core), *device_);
+  clocks_.look();
+}
+
 /// Their first recorded event would otherwise take a lock.
 Result<> Run::prepare_engines() {
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::copy_in, hal::EngineKind::copy_out}) {

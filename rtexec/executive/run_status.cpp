@@ -91,6 +91,7 @@ void Run::show(Snapshot& snapshot) {
   const Duration start(control_.start.load(std::memory_order_acquire));
   run.elapsed = start == Duration(0) ? start : std::max(Duration(0), hal::now().time_since_epoch() - start);
   basis_.look(run.elapsed);
+  clocks_.look();
   if (plan_.swap) {
     const SwapCounters moved = memory_->counters();
     run.swapped = {.in = plan_.chunk * moved.loads, .out = plan_.chunk * moved.saves};
@@ -125,6 +126,7 @@ Report Run::report() const {
   const auto changes = basis_.changes();
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
   report.device = device_report_;
+  report.clocks = clocks_.seen();
   report.device_fault = device_fault_;
   report.swap = swap_report();
   if (bandwidth_) report.bandwidth = bandwidth_->report();

@@ -117,6 +117,13 @@ json to_json(const ThreadReport& thread) {
           {"page_faults", thread.page_faults}};
 }
 
+json to_json(const ClockReport& clock) {
+  return {{"of", clock.of},
+          {"lowest_hz", clock.lowest.hertz},
+          {"highest_hz", clock.highest.hertz},
+          {"limits", clock.limits}};
+}
+
 json to_json(const FlightReport::Snapshot& snapshot) {
   return {{"folder", snapshot.folder.string()}, {"reason", snapshot.reason}};
 }
@@ -238,6 +245,7 @@ json to_json(const Report& report) {
                  {"swap", to_json(report.swap)},
                  {"bandwidth", nullable(report.bandwidth)},
                  {"status_page", nullable(report.status_page)},
+                 {"clocks", list(report.clocks)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
   const FlightReport flight = report.flight.value_or(FlightReport{});

@@ -4,6 +4,10 @@
 
 namespace rtexec {
 
+bool ClockReport::steady() const noexcept {
+  return limits.empty() && highest.hertz - lowest.hertz <= highest.hertz / 50;
+}
+
 bool Report::deadlines_kept() const {
   return std::ranges::all_of(
       tasks, [](const TaskReport& task) { return task.criticality == Criticality::best_effort || task.missed == 0; });

@@ -204,6 +204,8 @@ TEST(ReadableForms, HaveThreeSignificantDigits) {
   EXPECT_EQ(readable(Duration{-12'345'678}), "-12.3 ms");
   EXPECT_EQ(readable(Bytes{1'570'000'000}), "1.46 GiB");
   EXPECT_EQ(readable(Bytes{1023}), "1023 B");
+  EXPECT_EQ(readable(Frequency{2'396'000'000}), "2.40 GHz");
+  EXPECT_EQ(readable(Frequency{345'000'000}), "345 MHz");
   EXPECT_EQ(readable(Bytes{64u << 20}), "64.0 MiB");
   EXPECT_EQ(readable(Bytes{(1ULL << 30) - 1}), "1.00 GiB");
   EXPECT_EQ(readable(Bytes{u64_max}), "16777216 TiB");

@@ -114,6 +114,16 @@ TEST_F(GpuTest, CanAllThatADeviceCan) {
   if (copier.device->architecture() >= 75) { EXPECT_TRUE(can.remap_under_load); }
 }
 
+TEST_F(GpuTest, TellsItsClocks) {
+  const auto clocks = copier.device->clocks();
+  if (!clocks) GTEST_SKIP() << "NVML tells no clocks here";
+  std::printf("cores %s of %s, memory %s, limits %u\n", readable(clocks->cores).c_str(), readable(clocks->most).c_str(),
+              readable(clocks->memory).c_str(), clocks->limits);
+  EXPECT_GT(clocks->cores, Frequency{10'000'000});
+  EXPECT_LE(clocks->cores, clocks->most);
+  EXPECT_GT(clocks->memory, Frequency{10'000'000});
+}
+
 TEST_F(GpuTest, AKernelReadsWhatIsMappedReadOnly) {
   const auto graph = copier.graph(copier.writable.base, copier.readable.base);
   ASSERT_TRUE(graph) << problem(graph);

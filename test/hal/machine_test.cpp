@@ -197,7 +197,7 @@ TEST(Probe, AServerAsItComesHasMuchToChange) {
   expect("preemption", Grade::note, "voluntary", "echo full");
   expect("isolated cores", Grade::note, "isolated: none; tickless: none",
          "isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3");
-  expect("frequency", Grade::note, "core 0: powersave, core 1: powersave", "scaling_governor");
+  expect("frequency", Grade::note, "core 0: powersave, core 1: powersave", "cpupower frequency-set -g performance");
   expect("cpusets", Grade::ok, "cgroup v2 at /sys/fs/cgroup", "");
   expect("swap", Grade::note, "on", "swapoff -a");
   expect("transparent huge pages", Grade::note, "always", "madvise");

@@ -33,6 +33,7 @@ struct DeviceState {
   }
   std::mutex mutex;
   std::optional<hal::DeviceFault> fault;
+  std::optional<hal::DeviceClocks> clocks;
 };
 
 class DeviceDouble final : public hal::Device {
@@ -48,6 +49,7 @@ class DeviceDouble final : public hal::Device {
 
   std::string name() const override { return state_->name; }
   DeviceKind kind() const noexcept override { return device_->kind(); }
+  std::optional<hal::DeviceClocks> clocks() const noexcept override { return state_->clocks; }
   Bytes capacity() const override { return device_->capacity(); }
   Bytes chunk_size() const override { return device_->chunk_size(); }
   const hal::DeviceCapabilities& capabilities() const override { return device_->capabilities(); }

@@ -161,6 +161,16 @@ std::vector<Form> other_forms() {
          of_core(r, v);
          v.insert(v.end(), {n(r.bytes), 1'000'000});
        }},
+      {core_clock, "core_clock", Fields{{"core", Type::u32}} + at + Fields{{"frequency", Type::u64}},
+       [](const Record& r, Values& v) {
+         of_core(r, v);
+         v.push_back(n(r.frequency.hertz));
+       }},
+      {device_clock, "device_clock",
+       at + Fields{{"frequency", Type::u64}, {"memory_frequency", Type::u64}, {"limits", Type::u32}},
+       [](const Record& r, Values& v) {
+         v = {ns(r.at), n(r.frequency.hertz), n(r.memory_frequency.hertz), n(r.limits)};
+       }},
       {run_end, "run_end", at + Fields{{"stopped_by", Type::text}},
        [](const Record& r, Values& v) {
          v = {ns(r.at), "the duration"};

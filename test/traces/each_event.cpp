@@ -127,6 +127,18 @@ void emit_bandwidth() {
   throttle_end(5, at(620));
 }
 
+void emit_clocks() {
+  core_clock(5, at(630), {2'400'000'001});
+  device_clock(at(640), {1'980'000'001}, {5'200'000'001}, 3);
+}
+
+std::vector<ExpectedEvent> clocks() {
+  return {{"core_clock", {{"core", 5}, {"at", 630}, {"frequency", 2'400'000'001}}, {}},
+          {"device_clock",
+           {{"at", 640}, {"frequency", 1'980'000'001}, {"memory_frequency", 5'200'000'001}, {"limits", 3}},
+           {}}};
+}
+
 std::vector<ExpectedEvent> bandwidth() {
   return {{"regulated_core", {{"core", 5}, {"period", 1'000'000}}, {}},
           {"bandwidth_budget", {{"core", 5}, {"at", 600}, {"bytes", 4'000'000'005}, {"period", 1'000'000}}, {}},
@@ -236,6 +248,7 @@ void emit_each_event() {
   emit_swapping();
   emit_scheduling();
   emit_bandwidth();
+  emit_clocks();
   run_end(at(700), "duration");
 }
 
@@ -338,6 +351,7 @@ std::vector<ExpectedEvent> each_event() {
   append(swapping());
   append(scheduling());
   append(bandwidth());
+  append(clocks());
   append({{"run_end", {{"at", 700}}, {{"stopped_by", "duration"}}}});
   return events;
 }

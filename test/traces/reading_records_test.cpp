@@ -31,10 +31,11 @@ class RandomRecords {
     r.time = time_;
     if (r.kind == RecordKind::scheduler_input) return input(r);
     if (r.kind == RecordKind::scheduler_action) return action(r);
-    const bool of_core = r.kind >= RecordKind::throttle_begin && r.kind <= RecordKind::bandwidth_budget;
+    const bool of_core = r.kind >= RecordKind::throttle_begin && r.kind <= RecordKind::core_clock;
     if (r.kind != RecordKind::device_fault) r.at = instant();
     if (of_core) r.core = word();
-    else if (r.kind != RecordKind::run_end) r.job = {word(), r.kind == RecordKind::job_skip ? 0 : any()};
+    else if (r.kind != RecordKind::run_end && r.kind != RecordKind::device_clock)
+      r.job = {word(), r.kind == RecordKind::job_skip ? 0 : any()};
     more(r);
     return r;
   }
@@ -56,6 +57,8 @@ class RandomRecords {
     if (r.kind >= swap_in_begin && r.kind <= swap_out_end) r.transfer = transfer();
     if (r.kind == device_end || r.kind == swap_in_end || r.kind == swap_out_end) r.ok = any() % 2 == 0;
     if (r.kind == swap_in_end || r.kind == swap_out_end || r.kind == bandwidth_budget) r.bytes = any();
+    if (r.kind == core_clock || r.kind == device_clock) r.frequency = {any()};
+    if (r.kind == device_clock) r.memory_frequency = {any()}, r.limits = word();
   }
   Record input(Record r) {
     r.sequence = any();
@@ -92,6 +95,9 @@ std::string shown(const Record& r) {
   add(r.layer);
   add(r.sequence);
   add(r.bytes);
+  add(r.frequency.hertz);
+  add(r.memory_frequency.hertz);
+  add(r.limits);
   for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.input.now, r.input.deadline})
     add(at.time_since_epoch().count());
   add(r.executed.count());

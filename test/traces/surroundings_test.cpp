@@ -79,8 +79,9 @@ TEST(Surroundings, ByWhoHadTheDeviceOrTheCoreBefore) {
   const auto analysis = script.analyze();
   EXPECT_EQ(counts(of(analysis, 0, device, Factor::neighbour)), (Counts{{"idle for 10.0 ms", 2}, {"rear", 1}}));
   EXPECT_EQ(counts(of(analysis, 1, device, Factor::neighbour)), (Counts{{"front", 1}, {"rear", 1}}));
-  EXPECT_EQ(counts(of(analysis, 1, before, Factor::neighbour)), (Counts{{"front, after", 1}, {"rear, after", 1}}));
-  EXPECT_EQ(counts(of(analysis, 1, after, Factor::neighbour)), (Counts{{"rear, before", 2}}));
+  EXPECT_EQ(counts(of(analysis, 1, before, Factor::neighbour)),
+            (Counts{{"last part of front", 1}, {"last part of rear", 1}}));
+  EXPECT_EQ(counts(of(analysis, 1, after, Factor::neighbour)), (Counts{{"first part of rear", 2}}));
 }
 
 TEST(Surroundings, APartThatAnotherInterruptedIsTold) {
@@ -120,6 +121,32 @@ TEST(Surroundings, TheDeviceWorksBesideACpuPart) {
   EXPECT_EQ(counts(of(analysis, 0, before, Factor::beside)), (Counts{{"nothing", 1}}));
 }
 
+TEST(Surroundings, ByTheClockThatWasSeenLast) {
+  Script script({task("front", 1ms, 0, 3)});
+  const auto clock = [&](RecordKind kind, std::int64_t at, std::uint64_t megahertz) {
+    Record& record = script.add(kind, at);
+    record.core = 3;
+    record.frequency = {megahertz * 1'000'000};
+  };
+  script.run({0, 0}, 0, 5, 10, 1); // before any was seen
+  clock(RecordKind::core_clock, 500, 2396);
+  clock(RecordKind::device_clock, 501, 1980);
+  script.run({0, 1}, 1000, 5, 10, 1);
+  clock(RecordKind::device_clock, 1500, 345);
+  script.records.back().memory_frequency = {2'619'000'000};
+  script.records.back().limits = 5;
+  script.run({0, 2}, 2000, 5, 60, 1);
+  const auto analysis = script.analyze();
+  EXPECT_EQ(counts(of(analysis, 0, before, Factor::clock)), (Counts{{"2.40 GHz", 2}}));
+  EXPECT_EQ(counts(of(analysis, 0, device, Factor::clock)), (Counts{{"2.00 GHz", 1}, {"300 MHz, memory 2.60 GHz", 1}}));
+  ASSERT_THAT(analysis.clocks, SizeIs(3));
+  EXPECT_EQ(analysis.clocks[0].of, "core 3");
+  EXPECT_EQ(analysis.clocks[1].lowest, Frequency{345'000'000});
+  EXPECT_EQ(analysis.clocks[1].highest, Frequency{1'980'000'000});
+  EXPECT_THAT(analysis.clocks[1].limits, ElementsAre("power", "the hardware's brake"));
+  EXPECT_EQ(analysis.clocks[2].of, "device memory");
+}
+
 TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
   Script script = often_after_a_pause();
   script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 0us}; // nothing is said of `after`
@@ -131,7 +158,7 @@ TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
   EXPECT_EQ(first.part, "device");
   EXPECT_EQ(first.time, 20us);
   EXPECT_EQ(first.wcet, 15us);
-  EXPECT_THAT(first.surroundings, ElementsAre("64.0 ms to 128 ms", "idle for 10.0 ms", "nothing"));
+  EXPECT_THAT(first.surroundings, ElementsAre("64.0 ms to 128 ms", "idle for 10.0 ms", "nothing", ""));
   const FactorAnalysis& pause = of(analysis, 0, device, Factor::pause);
   EXPECT_EQ(group(pause, "64.0 ms to 128 ms").above_wcet, 40u);
   EXPECT_EQ(group(pause, "2.00 ms to 4.00 ms").above_wcet, 0u);

@@ -84,13 +84,14 @@ enum class Factor : std::uint8_t {
   pause,     // since this part of the task last ended
   neighbour, // what ended last before it, on its core or on the device
   beside,    // what the device, for CPU parts, and its copy engines did meanwhile
+  clock,     // of its core or of the device, as it was seen last
 };
-constexpr std::size_t factors = 3;
+constexpr std::size_t factors = 4;
 [[nodiscard]] std::string_view name(Factor factor); // "pause", ...
 
 /// Executions of a part that one surrounding had in common.
 struct FactorGroup {
-  std::string name; // "2 to 4 ms", "rear device", "copies in"
+  std::string name; // "2.00 ms to 4.00 ms", "last part of rear", "copies in"
   std::uint64_t count = 0, above_wcet = 0;
   Duration p50{0}, p90{0}, p99{0}, max{0};
   static constexpr std::uint64_t enough = 20; // for a comparison
@@ -154,6 +155,14 @@ struct SwapAnalysis {
   Distribution in_times, out_times; // of one chunk
 };
 
+struct ClockAnalysis {
+  std::string of; // "core 3", "device", "device memory"
+  Frequency lowest, highest;
+  std::vector<std::string> limits; // what held it back at times: "power", "temperature", "the hardware's brake"
+};
+/// Of the bits that a device_clock has.
+[[nodiscard]] std::vector<std::string> names_of_limits(std::uint32_t limits);
+
 /// What was promised and did not hold.
 struct Breach {
   std::string task, stage; // "response", "before", "device", "after"
@@ -182,6 +191,7 @@ struct Analysis {
   std::optional<std::chrono::sys_time<Duration>> began;
   std::vector<TaskAnalysis> tasks;
   std::vector<ResourceAnalysis> resources;
+  std::vector<ClockAnalysis> clocks; // those that were seen
   std::optional<SwapAnalysis> swap;
   std::uint64_t misses = 0;
   std::vector<JobBreakdown> missed_jobs; // the first `most_misses`

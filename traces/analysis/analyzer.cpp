@@ -108,6 +108,8 @@ void Analyzer::take(const Record& record) {
   case RecordKind::device_request: return request(record);
   case RecordKind::job_overrun:
   case RecordKind::device_fault:
+  case RecordKind::core_clock:
+  case RecordKind::device_clock: return surroundings_->see_clock(record);
   case RecordKind::bandwidth_budget:
   case RecordKind::other: return;
   }
@@ -342,6 +344,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   explain_jobs(analysis);
   analysis.replay = replay_->finish(ended_ && losses_.empty() && !cut_, !losses_.empty());
   analysis.breaches = breaches(analysis);
+  analysis.clocks = surroundings_->clocks();
   analysis.excesses = surroundings_->excesses();
   analysis.above_wcet = surroundings_->above_wcet();
   return analysis;

@@ -56,7 +56,7 @@ Duration wcet_of(const Wcet& wcet, Part part) {
 } // namespace
 
 std::string_view name(Factor factor) {
-  static constexpr std::array<std::string_view, factors> names{"pause", "neighbour", "beside"};
+  static constexpr std::array<std::string_view, factors> names{"pause", "neighbour", "beside", "clock"};
   return names[static_cast<std::size_t>(factor)];
 }
 
@@ -99,7 +99,8 @@ void Surroundings::note_end(const PartExecution& execution) {
 Surroundings::Keys Surroundings::keys_of(const PartExecution& execution, const Timeline& timeline) {
   const auto last = account(execution.job.task, execution.part).last_end;
   return {last ? std::optional(doubling_class(execution.begin - *last)) : std::nullopt, neighbour_of(execution),
-          beside(execution, timeline)};
+          beside(execution, timeline),
+          execution.part == Part::device ? clocks_.of_device() : clocks_.of_core(execution.core)};
 }
 
 Surroundings::Key Surroundings::neighbour_of(const PartExecution& execution) const {
@@ -131,13 +132,14 @@ std::string Surroundings::group_name(Factor factor, Key key) const {
   switch (factor) {
   case Factor::pause: return pause_name(key);
   case Factor::beside: return beside_name(key);
+  case Factor::clock: return Clocks::name(key);
   case Factor::neighbour: break;
   }
   if (key == nobody) return "idle for " + readable(idle);
   if (key == preempted) return "preempted";
   const Key neighbour = key - first_neighbour;
-  const auto part = static_cast<Part>(neighbour % parts);
-  return setup_.tasks[neighbour / parts].name + (part == Part::device ? "" : ", " + std::string(name(part)));
+  static constexpr std::array<const char*, parts> whose{"first part of ", "", "last part of "};
+  return whose[neighbour % parts] + setup_.tasks[neighbour / parts].name;
 }
 
 FactorAnalysis Surroundings::analysis(Factor factor, const std::vector<Group>& groups) const {

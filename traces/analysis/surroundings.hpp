@@ -1,8 +1,10 @@
 // What surrounds each execution of a part: the time since the last one, who had its core or the device before, what
-// went on meanwhile. Counts how long executions take by each of it, in memory that does not grow with the recording.
+// went on meanwhile, at what clock. Counts how long executions take by each of it, in memory that does not grow with
+// the recording.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
+#include "traces/analysis/clocks.hpp"
 #include "traces/analysis/distribution.hpp"
 #include "traces/analysis/timeline.hpp"
 
@@ -33,10 +35,12 @@ class Surroundings {
 
   /// In the order of their ends, but for what threads tell a little late. `timeline` knows what overlaps it.
   void add(const PartExecution& execution, const Timeline& timeline);
+  void see_clock(const Record& record) { clocks_.see(record); }
   /// It ended without a result: others came after it all the same.
   void add_failed(const PartExecution& execution) { note_end(execution); }
 
   [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;
+  [[nodiscard]] std::vector<ClockAnalysis> clocks() const { return clocks_.analysis(); }
   [[nodiscard]] std::uint64_t excesses() const { return excesses_; }
   [[nodiscard]] const std::vector<Excess>& above_wcet() const { return above_wcet_; }
 
@@ -69,6 +73,7 @@ class Surroundings {
   [[nodiscard]] FactorAnalysis analysis(Factor factor, const std::vector<Group>& groups) const;
 
   const RunSetup& setup_;
+  Clocks clocks_;
   std::vector<std::array<PartAccount, parts>> accounts_; // by task
   std::optional<End> last_on_device_;
   std::map<unsigned, End> last_on_core_;

@@ -10,6 +10,7 @@ namespace {
 
 template <class Part> constexpr Part wire(Part integer) { return integer; }
 constexpr std::uint64_t wire(Bytes bytes) { return bytes.count; }
+constexpr std::uint64_t wire(Frequency clock) { return clock.hertz; }
 constexpr std::int64_t wire(Duration length) { return length.count(); }
 constexpr std::int64_t wire(Instant instant) { return instant.time_since_epoch().count(); }
 constexpr std::int64_t wire(std::optional<std::uint32_t> count) { return count ? std::int64_t{*count} : -1; }

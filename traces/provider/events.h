@@ -51,6 +51,7 @@ LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
 #define RTEXEC_PART_Index(name, of) RTEXEC_INTEGER(std::uint32_t, name, of)
 #define RTEXEC_PART_Number(name, of) RTEXEC_INTEGER(std::uint64_t, name, of)
 #define RTEXEC_PART_Bytes(name, of) RTEXEC_INTEGER(std::uint64_t, name, of)
+#define RTEXEC_PART_Frequency(name, of) RTEXEC_INTEGER(std::uint64_t, name, of)
 #define RTEXEC_PART_Instant(name, of) RTEXEC_INTEGER(std::int64_t, name, of)
 #define RTEXEC_PART_Duration(name, of) RTEXEC_INTEGER(std::int64_t, name, of)
 #define RTEXEC_PART_OptionalIndex(name, of) RTEXEC_INTEGER(std::int64_t, name, of)

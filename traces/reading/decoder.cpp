@@ -88,6 +88,7 @@ void set(bool& value, std::int64_t raw) { value = raw != 0; }
 void set(std::uint32_t& value, std::int64_t raw) { value = static_cast<std::uint32_t>(raw); }
 void set(std::uint64_t& value, std::int64_t raw) { value = static_cast<std::uint64_t>(raw); }
 void set(Bytes& value, std::int64_t raw) { value.count = static_cast<std::uint64_t>(raw); }
+void set(Frequency& value, std::int64_t raw) { value.hertz = static_cast<std::uint64_t>(raw); }
 void set(Duration& value, std::int64_t raw) { value = Duration(raw); }
 void set(Instant& value, std::int64_t raw) { value = Instant(Duration(raw)); }
 void set(std::optional<std::uint32_t>& value, std::int64_t raw) {
@@ -164,6 +165,9 @@ template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.core; }) record.core = event.core;
   if constexpr (requires { event.bytes; }) record.bytes = event.bytes.count;
   if constexpr (requires { event.copied_bytes; }) record.bytes = event.copied_bytes.count;
+  if constexpr (requires { event.frequency; }) record.frequency = event.frequency;
+  if constexpr (requires { event.memory_frequency; }) record.memory_frequency = event.memory_frequency;
+  if constexpr (requires { event.limits; }) record.limits = event.limits;
   if constexpr (requires { event.transfer; }) record.transfer = event.transfer;
   if constexpr (requires { event.sequence; }) record.sequence = event.sequence;
   if constexpr (requires { event.action; }) record.action = event.action;

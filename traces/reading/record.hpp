@@ -36,6 +36,8 @@ struct Record {
   Duration executed{0}; // CPU time of the part that ended
   Duration response{0};
   std::uint64_t bytes = 0;
+  Frequency frequency, memory_frequency;
+  std::uint32_t limits = 0; // of a clock
   policies::Event input{};
   policies::Action action{};
 };

@@ -251,6 +251,13 @@ json to_json(const ResourceAnalysis& r) {
           {"utilisation", r.utilisation}};
 }
 
+json to_json(const ClockAnalysis& clock) {
+  return {{"of", clock.of},
+          {"lowest_hz", clock.lowest.hertz},
+          {"highest_hz", clock.highest.hertz},
+          {"limits", clock.limits}};
+}
+
 json to_json(const SwapAnalysis& swap, Instant from) {
   return {{"in", swap.in},
           {"out", swap.out},
@@ -294,6 +301,7 @@ json to_json(const Analysis& a) {
           {"run", to_json(a.setup, a.from)},
           {"tasks", list(a.tasks, [&](const TaskAnalysis& task) { return to_json(task, a); })},
           {"resources", list(a.resources, [](const ResourceAnalysis& r) { return to_json(r); })},
+          {"clocks", list(a.clocks, [](const ClockAnalysis& clock) { return to_json(clock); })},
           {"swap", a.swap ? to_json(*a.swap, a.from) : json(nullptr)},
           {"missed", a.misses},
           {"misses", list(a.missed_jobs, [&](const JobBreakdown& job) { return to_json(job, a); })},

@@ -441,7 +441,7 @@ function tests(stage) {
     element('span', { class: t.holds ? 'good' : 'bad', title: t.rule }, t.holds ? 'holds' : 'fails')]));
 }
 
-const factorNames = { pause: 'since the last one', neighbour: 'after', beside: 'beside' };
+const factorNames = { pause: 'since the last one', neighbour: 'after', beside: 'beside', clock: 'at a clock of' };
 function factors(stage) {
   const rows = stage.factors.flatMap((f) => f.groups.map((g, i) => [i ? '' : `${factorNames[f.factor] || f.factor} (\u00d7 ${f.ratio.toFixed(2)})`, g.name,
     count(g.count), time(g.p50_ns), time(g.p99_ns), time(g.max_ns), count(g.above_wcet)]));

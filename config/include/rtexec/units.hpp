@@ -38,6 +38,12 @@ struct Bandwidth {
   friend constexpr auto operator<=>(Bandwidth, Bandwidth) = default;
 };
 
+/// Of a clock.
+struct Frequency {
+  std::uint64_t hertz = 0;
+  friend constexpr auto operator<=>(Frequency, Frequency) = default;
+};
+
 /// "100ms", "1.5s", "250us", "40ns", "2min". A fraction must be a whole number of nanoseconds; negative values are
 /// refused.
 [[nodiscard]] RTEXEC_API Result<Duration> parse_duration(std::string_view text);
@@ -51,8 +57,9 @@ struct Bandwidth {
 [[nodiscard]] RTEXEC_API std::string to_string(Bytes value);
 [[nodiscard]] RTEXEC_API std::string to_string(Bandwidth value);
 
-/// For people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB").
+/// For people: three significant digits in a fitting unit ("12.3 ms", "1.46 GiB", "2.40 GHz").
 [[nodiscard]] RTEXEC_API std::string readable(Duration value);
 [[nodiscard]] RTEXEC_API std::string readable(Bytes value);
+[[nodiscard]] RTEXEC_API std::string readable(Frequency value);
 
 } // namespace rtexec

@@ -225,6 +225,17 @@ struct Stop {
 /// "duration", "request", "overrun of front", "WCET exceeded by front", "device fault in task 'front'"; empty for none.
 [[nodiscard]] RTEXEC_API std::string to_string(const Stop& value);
 
+/// At what clock a core or the device worked, read before the run and twice a second during it.
+struct ClockReport {
+  /// "core 3", "device", "device memory".
+  std::string of;
+  Frequency lowest, highest;
+  /// What held it back at times: "power", "temperature", "the hardware's brake".
+  std::vector<std::string> limits;
+  /// Whether nothing held it back, and it moved by no more than 2 %, which is how well it is known.
+  [[nodiscard]] RTEXEC_API bool steady() const noexcept;
+};
+
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
@@ -233,6 +244,8 @@ struct Report {
   std::optional<DeviceReport> device;
   /// What was swapped. Absent where the plan swaps nothing.
   std::optional<SwapReport> swap;
+  /// Of the cores that execute parts, and of the device: those that are known. On virtual machines none is.
+  std::vector<ClockReport> clocks;
   /// How memory bandwidth was regulated. Absent where the set limits none.
   std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;
