@@ -1,11 +1,13 @@
 // What the probabilistic WCET promises, measured: how often the 95 % interval at exceedance 1e-6 holds the truth, how
-// often samples without a fault are refused and samples with one are, and how long a million samples take. --tables
-// prints the tables of traces/wcet/fit_tests.cpp.
+// often samples without a fault are refused and samples with one are, how long a million samples take, and how many
+// WCETs of profiles are exceeded more often than they claim (--claims: with more profiles). --tables prints the tables
+// of traces/wcet/fit_tests.cpp.
 #include "test/bench/statistics.hpp"
 #include "test/traces/pwcet_samples.hpp"
 #include "traces/wcet/fit_tests.hpp"
 #include "traces/wcet/gev.hpp"
 #include "traces/wcet/gpd.hpp"
+#include "traces/wcet/part_wcet.hpp"
 #include "traces/wcet/pwcet.hpp"
 
 #include <algorithm>
@@ -65,6 +67,32 @@ void rejection(std::size_t samples, int repetitions) {
   }
 }
 
+/// Of WCETs as `rtexec profile` gives them: how many are exceeded in the long run more often than they claim.
+void claims(std::size_t samples, int repetitions) {
+  std::printf("%zu jobs, %d profiles: WCETs that are exceeded no more often than is claimed (goal: at least 95 %%)\n",
+              samples, repetitions);
+  std::printf("  %-24s %6s   claimed: %6s %9s %9s %9s  %s\n", "", "kept", "1e-6", "by growth", "(a job)", "nothing",
+              "WCET / longest seen");
+  for (const auto& process : test::processes()) {
+    test::Random random(samples);
+    int kept = 0, by_model = 0, by_growth = 0, nothing = 0;
+    double claimed = 0;
+    std::vector<double> widths;
+    for (int i = 0; i < repetitions; ++i) {
+      const PartWcet wcet = part_wcet(process.make(samples, random), 1, {});
+      widths.push_back(wcet.value / wcet.longest);
+      if (wcet.exceedance == 0) ++nothing;
+      else if (wcet.method == WcetMethod::tail_model) ++by_model;
+      else ++by_growth, claimed += wcet.exceedance;
+      kept += wcet.exceedance == 0 || process.exceeds(wcet.value) <= wcet.exceedance ? 1 : 0;
+    }
+    const auto share = [&](int count) { return 100.0 * count / repetitions; };
+    std::printf("  %-24s %5.1f%%            %5.1f%% %8.1f%% %9.1e %8.1f%%  %.2f, at most %.2f\n", process.name.c_str(),
+                share(kept), share(by_model), share(by_growth), by_growth > 0 ? claimed / by_growth : 0, share(nothing),
+                bench::median(widths), *std::max_element(widths.begin(), widths.end()));
+  }
+}
+
 void duration() {
   test::Random random(1);
   const auto x = test::samples(1'000'000, random, [](test::Random& r) { return test::gumbel(test::uniform(r)); });
@@ -119,9 +147,14 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (what == "--tables") return tables(40'000), 0;
   if (what == "--million") return coverage(1'000'000, 40), 0;
-  if (!what.empty()) return std::fprintf(stderr, "usage: %s [--tables | --million]\n", argv[0]), 2;
+  if (what == "--claims") {
+    for (const std::size_t jobs : {100U, 1'000U, 5'000U, 20'000U}) claims(jobs, 500);
+    return 0;
+  }
+  if (!what.empty()) return std::fprintf(stderr, "usage: %s [--tables | --million | --claims]\n", argv[0]), 2;
   duration();
   for (const std::size_t samples : {5'000U, 10'000U, 100'000U}) coverage(samples, 200);
   rejection(10'000, 200);
+  claims(5'000, 100);
   return 0;
 }

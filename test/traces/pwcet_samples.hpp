@@ -182,4 +182,75 @@ inline std::vector<Broken> broken_samples() {
   };
 }
 
+/// Execution times as tasks have them, with the probability that one exceeds a value, in the long run.
+struct Process {
+  std::string name;
+  std::function<std::vector<double>(std::size_t, Random&)> make;
+  std::function<double(double)> exceeds;
+};
+
+inline double normal_exceeds(double x, double mean, double deviation) {
+  return std::erfc((x - mean) / (deviation * std::numbers::sqrt2)) / 2;
+}
+
+/// N(100, 5), moved by `shift(phase)`, whose phase goes from 0 to 1 in `period` jobs and begins anywhere.
+inline Process cyclic(std::string name, double period, std::function<double(double phase)> shift) {
+  constexpr int steps = 2000;
+  return {std::move(name),
+          [=](std::size_t count, Random& random) {
+            double phase = uniform(random);
+            return samples(count, random, [&](Random& r) {
+              phase = std::fmod(phase + 1 / period, 1.0);
+              return normal(r, 100 + shift(phase), 5);
+            });
+          },
+          [=](double x) {
+            double sum = 0;
+            for (int i = 0; i < steps; ++i) sum += normal_exceeds(x, 100 + shift((i + 0.5) / steps), 5);
+            return sum / steps;
+          }};
+}
+
+inline Process independent(std::string name, std::function<double(Random&)> draw,
+                           std::function<double(double)> exceeds) {
+  return {std::move(name), [draw](std::size_t count, Random& random) { return samples(count, random, draw); },
+          std::move(exceeds)};
+}
+
+inline Process autocorrelated(std::string name, double correlation) {
+  return {
+      std::move(name),
+      [=](std::size_t n, Random& r) { return autoregressive(n, r, correlation, [](double z) { return 100 + 5 * z; }); },
+      [](double x) { return normal_exceeds(x, 100, 5); }};
+}
+
+inline std::vector<Process> processes() {
+  const auto lognormal = [](std::string name, double deviation) {
+    return independent(
+        std::move(name), [=](Random& r) { return 100 * std::exp(normal(r, 0, deviation)); },
+        [=](double x) { return normal_exceeds(std::log(x / 100), 0, deviation); });
+  };
+  // As long as something else, a twentieth of the time, is in the way
+  const auto beside = [](double phase) { return phase < 0.05 ? 30 * (1 - phase / 0.05) : 0.0; };
+  const auto slow = [](double phase) { return 10 * std::sin(2 * std::numbers::pi * phase); };
+  return {
+      independent(
+          "normal", [](Random& r) { return normal(r, 100, 5); }, [](double x) { return normal_exceeds(x, 100, 5); }),
+      lognormal("lognormal 0.1", 0.1),
+      lognormal("lognormal 0.5", 0.5),
+      independent(
+          "bimodal, 1 %", [](Random& r) { return uniform(r) < 0.01 ? normal(r, 150, 5) : normal(r, 100, 5); },
+          [](double x) { return 0.01 * normal_exceeds(x, 150, 5) + 0.99 * normal_exceeds(x, 100, 5); }),
+      cyclic("drifting, 3000 jobs", 3000, slow),
+      autocorrelated("AR(1), 0.5", 0.5),
+      autocorrelated("AR(1), 0.95", 0.95),
+      cyclic("interference, 7.3 jobs", 7.3, beside),
+      cyclic("interference, 97.7 jobs", 97.7, beside),
+      cyclic("interference, 1003 jobs", 1003.1, beside),
+      independent(
+          "heavy tail, GPD 0.2", [](Random& r) { return 100 + pareto(uniform(r), 0.2); },
+          [](double x) { return std::pow(1 + 0.2 * (x - 100) / 5, -5); }),
+  };
+}
+
 } // namespace rtexec::traces::test

@@ -119,6 +119,22 @@ ApplicabilityTest rescaled_range(std::span<const double> samples) {
                 slow_rule(x.size(), samples.size()));
 }
 
+double independent_samples(std::span<const double> samples) {
+  const std::vector<double> x = centred(samples);
+  const auto n = static_cast<double>(x.size());
+  const double variance = lagged_product(x, 0);
+  if (!(variance > 0)) return n;
+  double correlations = 0;
+  std::size_t quiet = 0;
+  for (std::size_t lag = 1; lag < std::min(x.size() / 2, most_lags) && quiet < quiet_lags; ++lag) {
+    const double correlation = lagged_product(x, lag) / variance;
+    const bool significant = correlation > 2 / std::sqrt(n);
+    quiet = significant ? 0 : quiet + 1;
+    if (significant) correlations += correlation;
+  }
+  return std::max(1.0, n / (1 + 2 * correlations));
+}
+
 ApplicabilityTest ljung_box(std::span<const double> samples) {
   const std::vector<double> x = centred(samples);
   const auto n = static_cast<double>(x.size());

@@ -1,0 +1,118 @@
+// From measured executions to a WCET: what is added to the longest, what is claimed of it, and that claims hold. 500
+// profiles of each process: pwcet-bench --claims.
+#include "test/support/sanitized.hpp"
+#include "test/traces/pwcet_samples.hpp"
+#include "traces/wcet/growth.hpp"
+#include "traces/wcet/part_wcet.hpp"
+#include "traces/wcet/sample_tests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace rtexec::traces::test {
+namespace {
+
+using rtexec::test::sanitized;
+
+double of_longest_of(double jobs) { return -std::expm1(std::log(0.05) / jobs); }
+
+TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
+  Random random(1);
+  constexpr int repetitions = 200;
+  double sum = 0;
+  for (int i = 0; i < repetitions; ++i) {
+    const auto x = samples(4096, random, [](Random& r) { return pareto(uniform(r), 0); });
+    const Growth found = growth(x);
+    EXPECT_EQ(found.longest, *std::ranges::max_element(x));
+    EXPECT_EQ(found.halvings, most_halvings);
+    sum += found.per_doubling;
+  }
+  // The largest of three estimates, of which the one by the longest alone is by chance.
+  EXPECT_GT(sum / repetitions, 5 * std::numbers::ln2);
+  EXPECT_LT(sum / repetitions, 5 * std::numbers::ln2 * 1.6);
+}
+
+TEST(Growth, IsNotCarriedOnFurtherThanItWasSeen) {
+  std::vector<double> x(16);
+  std::iota(x.begin(), x.end(), 1.0);
+  const Growth found = growth(x);
+  EXPECT_EQ(found.halvings, 4);
+  EXPECT_GT(found.per_doubling, 0);
+  EXPECT_EQ(found.after(4), found.after(100));
+  EXPECT_LT(found.after(3), found.after(4));
+  EXPECT_EQ(found.after(-1), 16);
+}
+
+TEST(Growth, OfOneSampleIsNotKnown) {
+  const double one = 7;
+  const Growth found = growth({&one, 1});
+  EXPECT_EQ(found.halvings, 0);
+  EXPECT_EQ(found.after(6), 7);
+}
+
+TEST(PartWcet, IsTheMarginWhereNothingVaries) {
+  for (const std::size_t n : {1U, 7U, 100U, 5000U}) {
+    const PartWcet found = part_wcet(std::vector<double>(n, 200), 1, {.exceedance = 1e-6, .margin = 1.25});
+    EXPECT_EQ(found.value, 250) << n;
+    EXPECT_EQ(found.longest, 200) << n;
+    EXPECT_EQ(found.method, WcetMethod::growth) << n;
+    EXPECT_DOUBLE_EQ(found.exceedance, of_longest_of(static_cast<double>(n))) << n;
+  }
+  EXPECT_EQ(part_wcet(std::vector<double>(100, 0), 1, {}).value, 0);
+}
+
+TEST(PartWcet, FollowsTheUnitOfTime) {
+  for (const auto& process : processes()) {
+    Random random(3);
+    auto x = process.make(3000, random);
+    const PartWcet one = part_wcet(x, 1, {});
+    for (double& value : x) value *= 1000;
+    const PartWcet other = part_wcet(x, 1, {});
+    EXPECT_NEAR(other.value, 1000 * one.value, one.value) << process.name;
+    EXPECT_EQ(other.method, one.method) << process.name;
+  }
+}
+
+TEST(PartWcet, OfMaximaOfBlocksIsClaimedOfTheirJobs) {
+  Random random(5);
+  const auto jobs = samples(64 * 512, random, [](Random& r) { return normal(r, 100, 5); });
+  std::vector<double> maxima;
+  for (std::size_t i = 0; i < jobs.size(); i += 512) maxima.push_back(*std::max_element(&jobs[i], &jobs[i] + 512));
+  const PartWcet found = part_wcet(maxima, 512, {});
+  EXPECT_NEAR(found.exceedance, of_longest_of(64 * 512), 2 * of_longest_of(64 * 512));
+  EXPECT_GE(found.value, 1.1 * found.longest);
+}
+
+TEST(PartWcet, NothingIsClaimedOfWhatDrifts) {
+  Random random(2);
+  auto x = samples(2000, random, [](Random& r) { return normal(r, 100, 5); });
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.01 * static_cast<double>(i);
+  EXPECT_EQ(part_wcet(x, 1, {}).exceedance, 0);
+}
+
+TEST(PartWcet, DependentExecutionsSayLess) {
+  Random random(4);
+  const auto x = autoregressive(20'000, random, 0.9, [](double z) { return 100 + 5 * z; });
+  EXPECT_NEAR(independent_samples(x), 20'000 * (1 - 0.9) / (1 + 0.9), 300);
+  const auto y = samples(20'000, random, [](Random& r) { return normal(r); });
+  EXPECT_GT(independent_samples(y), 18'000);
+}
+
+TEST(PartWcet, IsExceededNoMoreOftenThanItClaims) {
+  const int repetitions = sanitized ? 2 : 20;
+  int profiles = 0, kept = 0;
+  for (const auto& process : processes())
+    for (const std::size_t jobs : {1000U, 5000U}) {
+      Random random(jobs);
+      for (int i = 0; i < repetitions; ++i, ++profiles) {
+        const PartWcet wcet = part_wcet(process.make(jobs, random), 1, {});
+        EXPECT_GE(wcet.value, 1.1 * wcet.longest) << process.name;
+        kept += wcet.exceedance == 0 || process.exceeds(wcet.value) <= wcet.exceedance ? 1 : 0;
+      }
+    }
+  EXPECT_GE(kept, 0.95 * profiles);
+}
+
+} // namespace
+} // namespace rtexec::traces::test

@@ -1,0 +1,39 @@
+// From the executions of one part of one task that were measured, to the WCET that promises rest on, and to how far it
+// may be trusted. Pure; any thread may call.
+//
+// Where both models of the tail hold, it is the larger upper limit of what one job in 1 / exceedance exceeds: if it is
+// at most twice the longest execution (else too few were measured to say), and at least what growth says (else model
+// and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
+// jobs as lead to that exceedance, of six at most, and at least `margin` times the longest.
+//
+// What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
+// what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
+// executions drift, nothing is claimed. What changes more slowly than the measurement lasts is in no sample.
+#pragma once
+
+#include "traces/wcet/pwcet.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace rtexec::traces {
+
+enum class WcetMethod { tail_model, growth };
+
+struct WcetOptions {
+  double exceedance = 1e-6; // a job
+  double margin = 1.1;      // at least so many times the longest execution
+};
+
+struct PartWcet {
+  double value = 0; // in the unit of the samples
+  double longest = 0;
+  WcetMethod method = WcetMethod::growth;
+  double exceedance = 0; // a job exceeds `value` with at most this probability, 95 % confidence; 0: nothing is claimed
+};
+
+/// `samples` in the order in which they were measured, each the longest of `block` jobs that follow each other; not
+/// empty, all times.
+[[nodiscard]] PartWcet part_wcet(std::span<const double> samples, std::uint64_t block, const WcetOptions& options);
+
+} // namespace rtexec::traces
