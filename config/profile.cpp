@@ -33,7 +33,7 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       key<P>("name", identifier(), required, "of the task; unique", &P::task),
       key<P>("workload", text(), required,
              "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
-      key<P>("wcet", time, required, "on the device: observed maximum times margin; 0ns: it is not used",
+      key<P>("wcet", time, required, "on the device: at least observed maximum times margin; 0ns: it is not used",
              part(&P::wcet, &Wcet::device)),
       key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
       key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),
@@ -42,7 +42,7 @@ std::vector<Key<ProfileEntry>> entry_keys() {
       key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
       key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured",
              &P::samples),
-      key<P>("margin", real(1, largest_margin), required, "factor between observed and promised", &P::margin),
+      key<P>("margin", real(1, largest_margin), required, "least factor between observed and promised", &P::margin),
       key<P>(
           "tuning", list_of(text()), "default kernels",
           "ways to compute that were found fastest and then measured; lines of the workload's own",

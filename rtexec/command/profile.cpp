@@ -81,7 +81,9 @@ void add_profile(const Command& program) {
               "Jobs of each task, at least: all tasks run until the rarest has ended so many, and all that ended count")
       .default_shown()
       .within(1, 1000000);
-  command.option("--margin", options->profile.margin, "FACTOR", "WCET is the longest execution observed times this")
+  command
+      .option("--margin", options->profile.margin, "FACTOR",
+              "WCET is at least the longest execution observed times this")
       .default_shown()
       .within(1.0, 100.0);
   command.json(options->json);

@@ -4,8 +4,10 @@
 #include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/loaded_set.hpp"
+#include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -18,6 +20,8 @@ using MakeSetup = std::function<Result<Setup>()>;
 constexpr Duration shortest_period = std::chrono::milliseconds(1);
 // Of the busiest core while measuring: below what the kernel lets real-time threads have
 constexpr double busy = 0.8;
+// Jobs of each task; where more ended, the longest of the others counts all the same
+constexpr std::uint64_t most_recorded = 1U << 16U;
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
@@ -95,6 +99,27 @@ void await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver&
   }
 }
 
+/// What the measured executions of a part stand for.
+Duration wcet_of(std::span<const double> executions, Duration longest, double margin) {
+  const Duration least = with_margin(longest, margin);
+  if (executions.empty()) return least;
+  const double value = traces::part_wcet(executions, 1, {.margin = margin}).value;
+  return std::max(least, Duration(static_cast<Duration::rep>(std::ceil(value))));
+}
+
+/// `jobs`: of one task. In nanoseconds.
+std::vector<double> executions(std::span<const JobRecord> jobs, Duration Wcet::*part) {
+  std::vector<double> all;
+  for (const JobRecord& job : jobs)
+    if (!job.failure) all.push_back(static_cast<double>((job.executed.*part).count()));
+  return all;
+}
+
+Wcet wcet_of(std::span<const JobRecord> jobs, const Wcet& longest, double margin) {
+  const auto part = [&](Duration Wcet::*which) { return wcet_of(executions(jobs, which), longest.*which, margin); };
+  return {.before = part(&Wcet::before), .device = part(&Wcet::device), .after = part(&Wcet::after)};
+}
+
 Executive started(const TaskSet& tasks, Duration period, Setup setup, const Tuned& tuned) {
   setup.force = true;
   setup.copy_beside = true;
@@ -125,10 +150,17 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
                  const MakeSetup& make_setup) {
   const Tuned tuned = tune(tasks, observer, make_setup);
   const Duration round = busiest(tasks, must(make_setup()), tuned);
+  Setup setup = must(make_setup());
+  setup.record_jobs = static_cast<std::size_t>(std::min(2 * options.jobs, most_recorded));
   Executive executive =
-      started(tasks, std::max(shortest_period, with_margin(round, 1 / busy)), must(make_setup()), tuned);
+      started(tasks, std::max(shortest_period, with_margin(round, 1 / busy)), std::move(setup), tuned);
   await_jobs(executive, options.jobs, observer);
   const Report report = executive.stop();
+
+  const std::vector<JobRecord> jobs = executive.job_records().jobs;
+  const auto of_task = [&](std::size_t task) -> std::span<const JobRecord> {
+    return std::ranges::equal_range(jobs, task, {}, &JobRecord::task);
+  };
 
   Profile profile{
       .file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
@@ -136,9 +168,7 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     const TaskReport& task = report.tasks[i];
     profile.entries.push_back({.task = task.name,
                                .workload = executive.fingerprints()[i],
-                               .wcet = {.before = with_margin(task.observed.before, options.margin),
-                                        .device = with_margin(task.observed.device, options.margin),
-                                        .after = with_margin(task.observed.after, options.margin)},
+                               .wcet = wcet_of(of_task(i), task.observed, options.margin),
                                .observed = task.observed,
                                .samples = task.completed,
                                .margin = options.margin,

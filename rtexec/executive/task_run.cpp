@@ -125,6 +125,7 @@ void TaskRun::start_job(const Job& job) noexcept {
   const Duration took = hal::execution_time() - before;
   const Instant ready = hal::now();
   end_.requested = ready;
+  end_.executed_before = took;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
   part_ended(Part::before, took);

@@ -109,6 +109,9 @@ void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed)
                            .device_begin = how.device_begin,
                            .device_end = how.device_end,
                            .end = how.end,
+                           .executed = {.before = how.executed_before,
+                                        .device = how.device_end - how.device_begin,
+                                        .after = how.executed_after},
                            .missed = missed,
                            .failure = outcome ? std::nullopt : std::optional(outcome.error())};
 }

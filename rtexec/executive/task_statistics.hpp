@@ -31,7 +31,7 @@ struct JobEnd {
   Status outcome;
   bool abandoned = false;
   Instant requested{}, device_begin{}, device_end{}, end{};
-  Duration executed_after{0}; // CPU time of the last part
+  Duration executed_before{0}, executed_after{0}; // CPU time
 };
 
 class TaskStatistics {

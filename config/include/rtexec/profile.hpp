@@ -16,7 +16,7 @@ struct ProfileEntry {
   std::string task; // its name
   /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
   std::string workload;
-  Wcet wcet;     // observed maximum times margin
+  Wcet wcet;     // at least observed maximum times margin
   Wcet observed; // observed maximum
   std::uint64_t samples = 0;
   double margin = 1;

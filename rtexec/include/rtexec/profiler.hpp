@@ -23,7 +23,9 @@ namespace rtexec {
 
 struct ProfileOptions {
   std::uint64_t jobs = 100; // of each task
-  double margin = 1.2;      // WCET = longest observed x margin
+  /// A part's WCET is the longest execution times this at least, and more where its executions vary so much that longer
+  /// ones are to be expected (traces/wcet/part_wcet.hpp).
+  double margin = 1.2;
 };
 
 /// Told how far it is, on the calling thread; false ends it: Errc::cancelled. Null functions are not called.

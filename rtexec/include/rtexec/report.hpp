@@ -300,6 +300,9 @@ struct JobRecord {
   /// When its execution on the device began and ended; equal where it did not execute.
   Instant device_begin{}, device_end{};
   Instant end{};
+  /// What each part took: processor time of the CPU parts, time between begin and end on the device. Not known of
+  /// simulated jobs.
+  Wcet executed{};
   /// Whether the job counts as missed in TaskReport.
   bool missed = false;
   /// Why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
