@@ -25,6 +25,12 @@ constexpr std::uint64_t most_recorded = 1U << 16U;
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
+Wcet longer(const Wcet& a, const Wcet& b) {
+  return {.before = std::max(a.before, b.before),
+          .device = std::max(a.device, b.device),
+          .after = std::max(a.after, b.after)};
+}
+
 using Tunings = std::map<std::string, std::vector<std::string>>;
 
 /// What the workloads told, and the device that they were tuned on: it is kept open while the set is measured, since
@@ -35,15 +41,15 @@ struct Tuned {
   std::vector<bool> use_device; // by task
 };
 
-/// The task set as it is measured: every task released every `period`, or as soon after as its job before has ended.
-TaskSet measured_at(TaskSet set, Duration period, const Tuned& tuned) {
+/// The task set as it is measured: tasks released with their `periods`, or as soon after as their job before has ended.
+TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
   set.executive.duration.reset();
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     Task& task = set.tasks[i];
     if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(tuned.use_device[i] ? 1 : 0), .after = {}};
-    task.period = task.deadline = std::max(period, sum(*task.wcet));
+    task.period = task.deadline = std::max(periods[i], sum(*task.wcet));
     task.offset = Duration(0);
     task.releases.reset();
     task.priority.reset();
@@ -88,14 +94,20 @@ void check_faults(const Report& report) {
     if (task.failed > 0) give_up(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
 }
 
-void await_jobs(Executive& executive, std::uint64_t jobs, const ProfileObserver& observer) {
+/// Of the jobs of each task that are asked for: those of earlier segments, and of this one.
+struct Share {
+  std::uint64_t before = 0, jobs = 0;
+};
+
+void await_jobs(Executive& executive, const Share& share, std::uint64_t asked, const ProfileObserver& observer) {
   for (;;) {
     executive.wait(std::chrono::milliseconds(100));
     const Report report = executive.progress();
-    const std::uint64_t done = std::min(fewest_jobs(report), jobs);
-    if (observer.measuring && !observer.measuring(done, jobs)) give_up(Errc::cancelled, "measuring was cancelled");
+    const std::uint64_t done = std::min(fewest_jobs(report), share.jobs);
+    if (observer.measuring && !observer.measuring(share.before + done, asked))
+      give_up(Errc::cancelled, "measuring was cancelled");
     check_faults(report);
-    if (done == jobs) return;
+    if (done == share.jobs) return;
   }
 }
 
@@ -120,59 +132,117 @@ Wcet wcet_of(std::span<const JobRecord> jobs, const Wcet& longest, double margin
   return {.before = part(&Wcet::before), .device = part(&Wcet::device), .after = part(&Wcet::after)};
 }
 
-Executive started(const TaskSet& tasks, Duration period, Setup setup, const Tuned& tuned) {
+/// What one segment of the measurement saw.
+struct Segment {
+  Report report;
+  std::vector<JobRecord> jobs; // by task
+  std::vector<std::string> fingerprints;
+  std::vector<unsigned> cores;
+
+  [[nodiscard]] std::span<const JobRecord> of_task(std::size_t task) const {
+    return std::ranges::equal_range(jobs, task, {}, &JobRecord::task);
+  }
+};
+
+Segment segment(TaskSet tasks, const Share& share, std::uint64_t asked, const ProfileObserver& observer, Setup setup,
+                const Tuned& tuned) {
   setup.force = true;
   setup.copy_beside = true;
   setup.exclusive = true;
   setup.tunings = tuned.tunings;
-  Executive executive = must(create(measured_at(tasks, period, tuned), std::move(setup)));
+  setup.record_jobs = static_cast<std::size_t>(std::min(2 * share.jobs, most_recorded));
+  Executive executive = must(create(std::move(tasks), std::move(setup)));
   must(executive.start());
-  return executive;
+  await_jobs(executive, share, asked, observer);
+  Segment seen{.report = executive.stop(),
+               .jobs = executive.job_records().jobs,
+               .fingerprints = executive.fingerprints(),
+               .cores = {}};
+  for (const PlannedTask& task : executive.plan().tasks) seen.cores.push_back(task.core);
+  return seen;
 }
 
-/// What one job of each task asks of the busiest core, the device's among them, by the warm-up jobs before a
-/// run.
-Duration busiest(const TaskSet& tasks, Setup setup, const Tuned& tuned) {
-  Executive executive = started(tasks, std::chrono::seconds(1), std::move(setup), tuned);
-  const Report report = executive.stop();
+/// As the set asks, so that cores and device idle between jobs as they will; a little apart, so that every task meets
+/// every other one in all phases.
+std::vector<Duration> own_periods(const TaskSet& tasks) {
+  constexpr std::size_t apart = 32; // at most 1 / apart longer
+  std::vector<Duration> periods;
+  for (const Task& task : tasks.tasks)
+    periods.push_back(task.period + task.period * static_cast<Duration::rep>(periods.size()) /
+                                        static_cast<Duration::rep>(apart * tasks.tasks.size()));
+  return periods;
+}
+
+Wcet mean(std::span<const JobRecord> jobs) {
+  Wcet all;
+  for (const JobRecord& job : jobs) {
+    all.before += job.executed.before;
+    all.device += job.executed.device;
+    all.after += job.executed.after;
+  }
+  const auto count = static_cast<Duration::rep>(std::max<std::size_t>(jobs.size(), 1));
+  return {.before = all.before / count, .device = all.device / count, .after = all.after / count};
+}
+
+/// What one job of each task asks of the busiest core, the device's among them, in the mean.
+Duration busiest(const Segment& seen) {
   Duration most{0};
   std::map<unsigned, Duration> cores;
-  for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
-    const Wcet& warm_up = report.tasks[i].warm_up;
-    most += warm_up.device;
-    cores[executive.plan().tasks[i].core] += warm_up.before + warm_up.after;
+  for (std::size_t i = 0; i < seen.cores.size(); ++i) {
+    const Wcet took = mean(seen.of_task(i));
+    most += took.device;
+    cores[seen.cores[i]] += took.before + took.after;
   }
   for (const auto& [core, time] : cores) most = std::max(most, time);
   return most;
 }
 
+/// A tenth of the jobs, or as many as end soon.
+std::uint64_t jobs_at_own_periods(const TaskSet& tasks, std::uint64_t jobs) {
+  constexpr Duration soon = std::chrono::seconds(20);
+  const Duration longest = std::ranges::max_element(tasks.tasks, {}, &Task::period)->period;
+  return std::max<std::uint64_t>(std::min(jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
+}
+
+/// First as the set asks, the rest at a load that keeps the busiest core busy.
+std::vector<Segment> segments(const TaskSet& tasks, std::uint64_t jobs, const ProfileObserver& observer,
+                              const MakeSetup& make_setup, const Tuned& tuned) {
+  const Share own{.before = 0, .jobs = jobs_at_own_periods(tasks, jobs)};
+  std::vector<Segment> all;
+  all.push_back(segment(measured_at(tasks, own_periods(tasks), tuned), own, jobs, observer, must(make_setup()), tuned));
+  const Share rest{.before = own.jobs, .jobs = jobs - own.jobs};
+  if (rest.jobs == 0) return all;
+  const std::vector<Duration> periods(tasks.tasks.size(),
+                                      std::max(shortest_period, with_margin(busiest(all.front()), 1 / busy)));
+  all.push_back(segment(measured_at(tasks, periods, tuned), rest, jobs, observer, must(make_setup()), tuned));
+  return all;
+}
+
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
                  const MakeSetup& make_setup) {
   const Tuned tuned = tune(tasks, observer, make_setup);
-  const Duration round = busiest(tasks, must(make_setup()), tuned);
-  Setup setup = must(make_setup());
-  setup.record_jobs = static_cast<std::size_t>(std::min(2 * options.jobs, most_recorded));
-  Executive executive =
-      started(tasks, std::max(shortest_period, with_margin(round, 1 / busy)), std::move(setup), tuned);
-  await_jobs(executive, options.jobs, observer);
-  const Report report = executive.stop();
-
-  const std::vector<JobRecord> jobs = executive.job_records().jobs;
-  const auto of_task = [&](std::size_t task) -> std::span<const JobRecord> {
-    return std::ranges::equal_range(jobs, task, {}, &JobRecord::task);
-  };
-
-  Profile profile{
-      .file = tasks.executive.profile, .machine = hal::machine_name(), .device = report.device->name, .entries = {}};
-  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
-    const TaskReport& task = report.tasks[i];
-    profile.entries.push_back({.task = task.name,
-                               .workload = executive.fingerprints()[i],
-                               .wcet = wcet_of(of_task(i), task.observed, options.margin),
-                               .observed = task.observed,
-                               .samples = task.completed,
-                               .margin = options.margin,
-                               .tuning = tuned.tunings.at(task.name)});
+  const std::vector<Segment> seen = segments(tasks, options.jobs, observer, make_setup, tuned);
+  Profile profile{.file = tasks.executive.profile,
+                  .machine = hal::machine_name(),
+                  .device = seen.front().report.device->name,
+                  .entries = {}};
+  for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
+    ProfileEntry entry{.task = tasks.tasks[i].name,
+                       .workload = seen.front().fingerprints[i],
+                       .wcet = {},
+                       .observed = {},
+                       .samples = 0,
+                       .margin = options.margin,
+                       .tuning = tuned.tunings.at(tasks.tasks[i].name)};
+    std::vector<JobRecord> jobs;
+    for (const Segment& each : seen) {
+      const TaskReport& task = each.report.tasks[i];
+      entry.observed = longer(entry.observed, task.observed);
+      entry.samples += task.completed;
+      std::ranges::copy(each.of_task(i), std::back_inserter(jobs));
+    }
+    entry.wcet = wcet_of(jobs, entry.observed, options.margin);
+    profile.entries.push_back(std::move(entry));
   }
   return profile;
 }

@@ -3,9 +3,10 @@
 //   const auto measured = rtexec::profile(set);
 //   if (measured) set.tasks[0].wcet = measured->entries[0].wcet;   // or write_profile(*measured, file)
 //
-// First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then one job of
-// each task for warming up tells how long jobs take, and many are run at a load that keeps the busiest core busy most
-// of the time, so that CPU parts and device parts are measured beside each other.
+// First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then a tenth of the
+// jobs, or as many as end within 20 s, are run as the set asks, with its periods, and the others at a load that keeps
+// the busiest core busy most of the time, so that CPU parts and device parts are measured after pauses as well as
+// beside each other.
 #pragma once
 
 #include <rtexec/executive.hpp>
