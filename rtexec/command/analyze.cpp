@@ -35,7 +35,7 @@ struct Options {
   std::string window;
   std::vector<double> exceedances{1e-3, 1e-6, 1e-9};
   double margin = 1.2;
-  double pwcet = 0; // 0: not asked for
+  double pwcet = 1e-6;
   std::size_t misses = 10;
   bool causes = false;
 };
@@ -131,8 +131,7 @@ class Streams {
 };
 
 traces::PwcetOptions pwcet_options(const Options& options) {
-  traces::PwcetOptions result{.exceedances = options.exceedances, .block = 1};
-  if (options.pwcet > 0) result.exceedances.push_back(options.pwcet);
+  traces::PwcetOptions result{.exceedances = options.exceedances, .wcet_exceedance = options.pwcet, .block = 1};
   std::ranges::sort(result.exceedances, std::ranges::greater());
   result.exceedances.erase(std::ranges::unique(result.exceedances).begin(), result.exceedances.end());
   return result;
@@ -153,9 +152,7 @@ void draw(const Options& options, const study::ReadRecords& read, const Analysis
 
 void write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
   if (options.toml.empty()) return;
-  const auto measured = must(traces::measured_profile(
-      analysis,
-      {.margin = options.margin, .exceedance = options.pwcet > 0 ? std::optional(options.pwcet) : std::nullopt}));
+  const auto measured = must(traces::measured_profile(analysis, options.margin));
   must(write_profile(measured.profile, options.toml));
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
@@ -275,16 +272,18 @@ void add_analyze(const Command& program, int& exit_code) {
   command.option("--perfetto", options->perfetto, "FILE", "Write a trace that ui.perfetto.dev opens");
   const Option profile = command.option("--to-toml", options->toml, "FILE",
                                         "Write the measured execution times as a profile, for check --wcet");
-  command.option("--margin", options->margin, "N", "In that profile, WCET is the longest execution observed times this")
+  command
+      .option("--margin", options->margin, "N",
+              "In that profile, WCET is at least the longest execution observed times this")
       .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
   command
       .option("--pwcet", options->pwcet, "N",
-              "In that profile, WCET is what at most this share of jobs exceeds (upper 95 % limit), where a model "
-              "of the tail holds")
+              "In that profile, WCET is what at most this share of jobs is expected to exceed")
       .within(1e-15, 0.1)
-      .needs(profile);
+      .needs(profile)
+      .default_shown();
   command
       .option("--exceedance", options->exceedances, "N,...",
               "Estimate the times that a job exceeds with these probabilities")

@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   if (what == "--tables") return tables(40'000), 0;
   if (what == "--million") return coverage(1'000'000, 40), 0;
   if (what == "--claims") {
-    for (const std::size_t jobs : {100U, 1'000U, 5'000U, 20'000U}) claims(jobs, 500);
+    for (const std::size_t jobs : {500U, 1'000U, 5'000U, 20'000U}) claims(jobs, 500);
     return 0;
   }
   if (!what.empty()) return std::fprintf(stderr, "usage: %s [--tables | --million | --claims]\n", argv[0]), 2;

@@ -34,21 +34,23 @@ TEST(Growth, OfExponentialTimesIsTheirMeanTimesLn2) {
 }
 
 TEST(Growth, IsNotCarriedOnFurtherThanItWasSeen) {
-  std::vector<double> x(16);
+  std::vector<double> x(16 * least_piece);
   std::iota(x.begin(), x.end(), 1.0);
   const Growth found = growth(x);
   EXPECT_EQ(found.halvings, 4);
   EXPECT_GT(found.per_doubling, 0);
   EXPECT_EQ(found.after(4), found.after(100));
   EXPECT_LT(found.after(3), found.after(4));
-  EXPECT_EQ(found.after(-1), 16);
+  EXPECT_EQ(found.after(-1), 16 * least_piece);
 }
 
-TEST(Growth, OfOneSampleIsNotKnown) {
-  const double one = 7;
-  const Growth found = growth({&one, 1});
-  EXPECT_EQ(found.halvings, 0);
-  EXPECT_EQ(found.after(6), 7);
+TEST(Growth, OfFewSamplesIsNotKnown) {
+  std::vector<double> x;
+  for (std::size_t i = 1; i < 2 * least_piece; ++i) {
+    x.push_back(static_cast<double>(i));
+    EXPECT_EQ(growth(x).halvings, 0);
+    EXPECT_EQ(growth(x).after(6), x.back());
+  }
 }
 
 TEST(PartWcet, IsTheMarginWhereNothingVaries) {
@@ -57,7 +59,7 @@ TEST(PartWcet, IsTheMarginWhereNothingVaries) {
     EXPECT_EQ(found.value, 250) << n;
     EXPECT_EQ(found.longest, 200) << n;
     EXPECT_EQ(found.method, WcetMethod::growth) << n;
-    EXPECT_DOUBLE_EQ(found.exceedance, of_longest_of(static_cast<double>(n))) << n;
+    EXPECT_DOUBLE_EQ(found.exceedance, n < 1000 ? 0 : of_longest_of(static_cast<double>(n))) << n;
   }
   EXPECT_EQ(part_wcet(std::vector<double>(100, 0), 1, {}).value, 0);
 }

@@ -232,8 +232,12 @@ class Run {
     t.release_jitter = t.release_latency.max - t.release_latency.min;
     const auto stage = [&](const char* name, const std::vector<Sample>& samples, Duration configured) {
       const Distribution times = distribution_of(samples);
-      t.stages.push_back(
-          {.name = name, .times = times, .configured = configured, .pwcet = pwcet_of(times), .factors = {}});
+      t.stages.push_back({.name = name,
+                          .times = times,
+                          .configured = configured,
+                          .pwcet = pwcet_of(times),
+                          .wcet = {},
+                          .factors = {}});
     };
     stage("before", run.before, t.setup.wcet.before);
     stage("device", run.device, t.setup.wcet.device);

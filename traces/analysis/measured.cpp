@@ -8,32 +8,22 @@
 namespace rtexec::traces {
 namespace {
 
-/// Of the model that holds, the one of peaks before the one of maxima.
-std::optional<Quantile> quantile(const Pwcet& pwcet, double exceedance) {
-  if (!pwcet.refused.empty()) return std::nullopt;
-  for (const TailModel* model : {&pwcet.pot, &pwcet.maxima}) {
-    if (!model->refused.empty()) continue;
-    const auto found = std::ranges::find(model->quantiles, exceedance, &Quantile::exceedance);
-    if (found != model->quantiles.end()) return *found;
-  }
-  return std::nullopt;
-}
-
 struct Choice {
   Duration wcet{0};
   std::string rule;
 };
 
-Choice choose(const StageAnalysis& stage, const MeasuredOptions& options) {
-  const Duration longest = stage.times.max;
-  const auto tail = options.exceedance ? quantile(stage.pwcet, *options.exceedance) : std::nullopt;
+Choice choose(const StageAnalysis& stage, double margin) {
+  const Duration least = with_margin(stage.times.max, margin);
   std::ostringstream rule;
-  if (tail) {
-    rule << "at most 1 job in " << 1 / *options.exceedance << " is longer";
-    return {std::max(longest, Duration(static_cast<Duration::rep>(std::ceil(tail->confidence.high)))), rule.str()};
-  }
-  rule << "longest of " << stage.times.count << " times " << options.margin;
-  return {with_margin(longest, options.margin), rule.str()};
+  rule << "longest of " << stage.times.count;
+  if (!stage.wcet) return {least, rule.str()};
+  const Duration found(static_cast<Duration::rep>(std::ceil(stage.wcet->value)));
+  if (found <= least) rule << " times " << margin;
+  else if (stage.wcet->method == WcetMethod::growth) rule << ", grown as with more jobs";
+  else rule.str("upper limit of the models of the tail");
+  if (stage.wcet->exceedance > 0) rule << ", exceeded by at most 1 job in " << std::floor(1 / stage.wcet->exceedance);
+  return {std::max(found, least), rule.str()};
 }
 
 std::string why_not(const TaskAnalysis& task) {
@@ -46,7 +36,7 @@ std::string why_not(const TaskAnalysis& task) {
 
 } // namespace
 
-Result<Measured> measured_profile(const Analysis& analysis, const MeasuredOptions& options) {
+Result<Measured> measured_profile(const Analysis& analysis, double margin) {
   Measured measured;
   measured.profile.machine = analysis.setup.machine;
   measured.profile.device = analysis.setup.device;
@@ -55,7 +45,7 @@ Result<Measured> measured_profile(const Analysis& analysis, const MeasuredOption
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
     std::array<Choice, 3> choices;
     const Duration least(task.setup.wcet.uses_device() ? 1 : 0);
-    for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = choose(task.stages[i], options);
+    for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = choose(task.stages[i], margin);
     measured.profile.entries.push_back(
         {.task = task.setup.name,
          .workload = task.setup.workload,
@@ -64,7 +54,7 @@ Result<Measured> measured_profile(const Analysis& analysis, const MeasuredOption
                       .device = std::max(task.stages[1].times.max, least),
                       .after = task.stages[2].times.max},
          .samples = task.completed,
-         .margin = options.margin,
+         .margin = margin,
          .tuning = task.setup.tuning});
     measured.rules.push_back(task.setup.name + ": before: " + choices[0].rule + "; device: " + choices[1].rule +
                              "; after: " + choices[2].rule);

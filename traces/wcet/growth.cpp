@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
 
 namespace rtexec::traces {
 namespace {
@@ -24,9 +23,10 @@ double Growth::after(double doublings) const {
 }
 
 Growth growth(std::span<const double> samples) {
-  Growth found{.longest = *std::ranges::max_element(samples),
-               .per_doubling = 0,
-               .halvings = std::min(most_halvings, static_cast<int>(std::bit_width(samples.size())) - 1)};
+  Growth found{
+      .longest = *std::ranges::max_element(samples),
+      .per_doubling = 0,
+      .halvings = std::clamp(static_cast<int>(std::bit_width(samples.size() / least_piece)) - 1, 0, most_halvings)};
   const int half = found.halvings / 2;
   const double middle = mean_longest(samples, std::size_t{1} << half);
   const double least = mean_longest(samples, std::size_t{1} << found.halvings);

@@ -6,17 +6,18 @@
 // one a doubling brings no more than the one before it.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 
 namespace rtexec::traces {
 
 constexpr int most_halvings = 6;
+constexpr std::size_t least_piece = 8; // samples: of fewer, the longest is not yet a tail's
 
 struct Growth {
   double longest = 0;
   double per_doubling = 0; // of the number of jobs; the most that any of the halvings showed
-  int halvings = 0;        // that were looked at: at least one sample is in each piece
+  int halvings = 0;        // that were looked at
 
   /// The longest of 2^doublings times as many jobs. Of the growth `growth_safety` times as much is added, since what
   /// was seen is itself by chance.

@@ -10,8 +10,8 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double widest_limit = 2;          // of the longest
-constexpr std::size_t least_for_drift = 30; // samples, below which none is found
+constexpr double widest_limit = 2;      // of the longest
+constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
 
 /// Of both models; nothing where one is refused.
 std::optional<double> upper_limit(const Pwcet& pwcet) {
@@ -20,9 +20,11 @@ std::optional<double> upper_limit(const Pwcet& pwcet) {
 }
 
 double claimed(std::span<const double> samples, std::uint64_t block) {
+  const auto jobs = static_cast<double>(block);
+  if (static_cast<double>(samples.size()) * jobs < least_claiming) return 0;
   const auto [shortest, longest] = std::ranges::minmax(samples);
-  if (samples.size() >= least_for_drift && shortest < longest && !kpss(samples).holds) return 0;
-  return -std::expm1(std::log(0.05) / (independent_samples(samples) * static_cast<double>(block)));
+  if (shortest < longest && !kpss(samples).holds) return 0;
+  return -std::expm1(std::log(0.05) / (independent_samples(samples) * jobs));
 }
 
 } // namespace

@@ -8,7 +8,8 @@
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
 // what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
-// executions drift, nothing is claimed. What changes more slowly than the measurement lasts is in no sample.
+// executions drift, or fewer than 1000 jobs were measured, nothing is claimed. What changes more slowly than the
+// measurement lasts is in no sample.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
