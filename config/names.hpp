@@ -1,6 +1,7 @@
 // How the enumerations of the configuration are spelled, in TOML files, reports and traces: one table each.
 #pragma once
 
+#include <rtexec/profile.hpp>
 #include <rtexec/board.hpp>
 #include <rtexec/result.hpp>
 #include <rtexec/task_set.hpp>
@@ -130,6 +131,10 @@ inline constexpr auto spellings_of<CounterBackEnd> =
                                              {"core", CounterBackEnd::core},
                                              {"thread", CounterBackEnd::thread},
                                              {"polling", CounterBackEnd::polling}});
+
+template <>
+inline constexpr auto spellings_of<WcetMethod> =
+    std::to_array<Spelling<WcetMethod>>({{"growth", WcetMethod::growth}, {"tail-model", WcetMethod::tail_model}});
 
 template <>
 inline constexpr auto spellings_of<Errc> = std::to_array<Spelling<Errc>>({{"bad-input", Errc::bad_input},

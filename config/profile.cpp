@@ -2,9 +2,11 @@
 
 #include "config/file_kinds.hpp"
 #include "config/files.hpp"
+#include "config/names.hpp"
 #include "config/schema.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -26,10 +28,43 @@ std::vector<Key<Profile>> top_keys() {
           key<Profile>("device", text(), required, "on what, as the device names itself", &Profile::device)};
 }
 
+/// Of one part's basis.
+struct BasisNames {
+  std::string_view method, exceedance, block, longest;
+};
+
+std::vector<Key<ProfileEntry>> basis_keys(const BasisNames& names, PartBasis ProfileEntry::*part) {
+  using P = ProfileEntry;
+  const auto of = [=](auto member) {
+    return [=](auto& entry) -> auto& { return (entry.*part).*member; };
+  };
+  return {
+      key<P>(names.method, one_of<WcetMethod>(), spelling(WcetMethod::growth),
+             "how that WCET was made of the executions", of(&PartBasis::method)),
+      key<P>(names.exceedance, real(0, 1), "0", "with what probability a job exceeds it at most; 0: nothing is claimed",
+             of(&PartBasis::exceedance)),
+      key<P>(names.block, integer<std::uint64_t>(1, std::uint64_t{1} << 62), "1",
+             "of how many jobs each of these is the longest", of(&PartBasis::block)),
+      key<P>(
+          names.longest, list_of(integer<std::int64_t>(0, longest_interval.count())), "none",
+          "the longest executions in ns, block by block; more can be added to them",
+          [=](const P& entry) -> std::optional<std::vector<std::int64_t>> {
+            if ((entry.*part).longest.empty()) return std::nullopt;
+            std::vector<std::int64_t> counts;
+            for (const Duration each : (entry.*part).longest) counts.push_back(each.count());
+            return counts;
+          },
+          [=](P& entry, const std::vector<std::int64_t>& counts) {
+            (entry.*part).longest.clear();
+            for (const std::int64_t count : counts) (entry.*part).longest.emplace_back(count);
+          }),
+  };
+}
+
 std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
-  return {
+  std::vector<Key<P>> keys = {
       key<P>("name", identifier(), required, "of the task; unique", &P::task),
       key<P>("workload", text(), required,
              "fingerprint of what was measured, tuning included; another one makes the entry stale", &P::workload),
@@ -49,6 +84,12 @@ std::vector<Key<ProfileEntry>> entry_keys() {
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
   };
+  for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
+  for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
+    keys.push_back(std::move(key));
+  for (auto& key : basis_keys({"method_after", "exceedance_after", "block_after", "longest_after"}, &P::after))
+    keys.push_back(std::move(key));
+  return keys;
 }
 
 const Schema<Profile>& profile_schema() {
@@ -61,6 +102,13 @@ const Schema<Profile>& profile_schema() {
 
 void check_rules(const Profile& profile, Report& report) {
   check_unique<std::string>("task", "name", profile.entries, &ProfileEntry::task, toml_string, report);
+  for (std::size_t i = 0; i < profile.entries.size(); ++i)
+    for (const auto& [key, part] :
+         {std::pair{"block", &ProfileEntry::device}, std::pair{"block_before", &ProfileEntry::before},
+          std::pair{"block_after", &ProfileEntry::after}})
+      if (const std::uint64_t block = (profile.entries[i].*part).block; !std::has_single_bit(block))
+        report.error({.table = "task", .index = i, .key = key},
+                     std::string(key) + " = " + std::to_string(block) + ": not a power of two");
 }
 
 } // namespace
@@ -86,6 +134,23 @@ Result<std::string> profile_toml(const Profile& profile, const std::filesystem::
 Result<> write_profile(const Profile& profile, const std::filesystem::path& file) {
   const auto text = profile_toml(profile, file);
   return text ? replace_file(file, *text) : Unexpected(text.error());
+}
+
+ProfileEntry begun_entry(const Profile& profile, const std::string& task, const std::string& workload) {
+  for (const ProfileEntry& entry : profile.entries)
+    if (entry.task == task && entry.workload == workload) return entry;
+  ProfileEntry entry;
+  entry.task = task;
+  entry.workload = workload;
+  return entry;
+}
+
+Result<> check_same_place(const Profile& before, const Profile& later) {
+  const std::string there = before.machine + ", " + before.device, here = later.machine + ", " + later.device;
+  if (there == here) return {};
+  return fail(Errc::bad_input, before.file.string() + ": error: it was measured on " + toml_string(there) +
+                                   ", and this is " + toml_string(here) +
+                                   ": nothing can be added to it; measure without --add");
 }
 
 Result<> apply_profile(TaskSet& tasks, const Profile& profile, const std::vector<std::string>& fingerprints) {

@@ -19,6 +19,11 @@ namespace rtexec {
 /// What `file` is to hold: it reads as the same profile.
 [[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
 
+/// What was measured of `task` while its fingerprint was `workload`, for more to be added: nothing where it was not.
+[[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, const std::string& workload);
+/// bad_input: measurements of `later` cannot be added to those of `before`, which are of another machine or device.
+[[nodiscard]] Result<> check_same_place(const Profile& before, const Profile& later);
+
 /// Fills in the wcet of every task that has none from its entry; an error names each task whose entry is absent or
 /// stale. `fingerprints` are parallel to `tasks.tasks`.
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,

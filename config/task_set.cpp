@@ -40,6 +40,11 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
              &E::keep_awake),
       key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them",
              &E::profile),
+      key<E>(
+          "wcet_exceedance", real(1e-12, 0.1),
+          "share of jobs that may exceed a measured WCET: `rtexec profile` carries executions on to there, as far as "
+          "they allow it",
+          &E::wcet_exceedance),
   };
 }
 

@@ -117,7 +117,7 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// Any number of values, one to a line: no line of a file grows with them.
+/// Any number of values, one to a line, and of numbers eight: no line of a file grows with them.
 template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
@@ -134,9 +134,11 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           },
           .write =
               [=](const std::vector<T>& values) {
+                constexpr std::size_t per_line = std::integral<T> ? 8 : 1;
                 std::string list;
-                for (const T& value : values) list += "  " + type.write(value) + ",\n";
-                return "[\n" + list + "]";
+                for (std::size_t i = 0; i < values.size(); ++i)
+                  list += (i % per_line == 0 ? "\n  " : " ") + type.write(values[i]) + ",";
+                return "[" + list + "\n]";
               },
           .problem = [=](const std::vector<T>& values) -> std::string {
             for (const T& value : values)

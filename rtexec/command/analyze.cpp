@@ -36,6 +36,7 @@ struct Options {
   std::vector<double> exceedances{1e-3, 1e-6, 1e-9};
   double margin = 1.2;
   double pwcet = 1e-6;
+  bool add = false;
   std::size_t misses = 10;
   bool causes = false;
 };
@@ -131,7 +132,7 @@ class Streams {
 };
 
 traces::PwcetOptions pwcet_options(const Options& options) {
-  traces::PwcetOptions result{.exceedances = options.exceedances, .wcet_exceedance = options.pwcet, .block = 1};
+  traces::PwcetOptions result{.exceedances = options.exceedances, .block = 1};
   std::ranges::sort(result.exceedances, std::ranges::greater());
   result.exceedances.erase(std::ranges::unique(result.exceedances).begin(), result.exceedances.end());
   return result;
@@ -152,7 +153,9 @@ void draw(const Options& options, const study::ReadRecords& read, const Analysis
 
 void write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
   if (options.toml.empty()) return;
-  const auto measured = must(traces::measured_profile(analysis, options.margin));
+  const auto measured =
+      must(traces::measured_profile(analysis, {.exceedance = options.pwcet, .margin = options.margin},
+                                    options.add ? std::optional(must(read_profile(options.toml))) : std::nullopt));
   must(write_profile(measured.profile, options.toml));
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
@@ -278,6 +281,8 @@ void add_analyze(const Command& program, int& exit_code) {
       .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
+  command.flag("--add", options->add, "Add them to what the profile holds already of the same workloads")
+      .needs(profile);
   command
       .option("--pwcet", options->pwcet, "N",
               "In that profile, WCET is what at most this share of jobs is expected to exceed")

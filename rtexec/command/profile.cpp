@@ -5,6 +5,7 @@
 #include "rtexec/command/progress.hpp"
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
+#include "rtexec/command/verdict.hpp"
 
 #include <iostream>
 #include <memory>
@@ -18,17 +19,15 @@ struct Options {
   TaskSetFile set;
   std::string output;
   ProfileOptions profile;
+  bool add = false;
   std::string json;
 };
 
-void print(std::ostream& out, const Profile& profile, std::uint64_t asked, const std::filesystem::path& file) {
-  out << "Measured until each task had ended " << asked << " jobs; all jobs that ended by then count:\n";
-  Table table({"task", "jobs", "longest before", "device", "after", "wcet before", "device", "after"});
-  for (const ProfileEntry& entry : profile.entries)
-    table.add({entry.task, std::to_string(entry.samples), readable(entry.observed.before),
-               readable(entry.observed.device), readable(entry.observed.after), readable(entry.wcet.before),
-               readable(entry.wcet.device), readable(entry.wcet.after)});
-  table.print(out);
+void print(std::ostream& out, const Profile& profile, const ProfileOptions& options,
+           const std::filesystem::path& file) {
+  out << "Measured until each task had ended " << options.jobs << " jobs; all jobs that ended by then count"
+      << (options.before ? ", and those of the profile before" : "") << ":\n";
+  print_measured(out, profile.entries);
   out << "wrote " << file.string() << '\n';
 }
 
@@ -37,6 +36,8 @@ void profile(const Options& options) {
   const std::filesystem::path file =
       options.output.empty() ? set.executive.profile : std::filesystem::path(options.output);
   OutputFile json_file = must(OutputFile::open(options.json));
+  ProfileOptions measuring = options.profile;
+  if (options.add) measuring.before = must(read_profile(file));
   auto profile_file = must(OutputFile::open(file));
   const StopRequest stop;
 
@@ -47,19 +48,13 @@ void profile(const Options& options) {
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
       .measuring = [&](std::uint64_t done,
                        std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
-  const auto measured = must(rtexec::profile(set, options.profile, observer));
+  const auto measured = must(rtexec::profile(set, measuring, observer));
   const auto toml = must(profile_toml(measured, file));
   must(profile_file.write(toml));
-  print(out, measured, options.profile.jobs, file);
+  print(out, measured, measuring, file);
 
   nlohmann::json entries = nlohmann::json::array();
-  for (const ProfileEntry& entry : measured.entries)
-    entries.push_back({{"task", entry.task},
-                       {"samples", entry.samples},
-                       {"margin", entry.margin},
-                       {"tuning", entry.tuning},
-                       {"wcet", to_json(entry.wcet)},
-                       {"observed", to_json(entry.observed)}});
+  for (const ProfileEntry& entry : measured.entries) entries.push_back(rtexec::to_json(entry));
   const nlohmann::json json = {{"machine", measured.machine},
                                {"device", measured.device},
                                {"file", file.string()},
@@ -86,6 +81,8 @@ void add_profile(const Command& program) {
               "WCET is at least the longest execution observed times this")
       .default_shown()
       .within(1.0, 100.0);
+  command.flag("--add", options->add,
+               "Add to what the profile holds already: its executions count, and its tuning stays");
   command.json(options->json);
   command.on_run([options] { profile(*options); });
 }

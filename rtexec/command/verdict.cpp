@@ -6,11 +6,13 @@
 #include "policies/admission.hpp"
 #include "policies/plan_memory.hpp"
 #include "rtexec/executive/needs.hpp"
+#include "rtexec/executive/origins.hpp"
 #include "rtexec/report/columns.hpp"
 #include "rtexec/report/table.hpp"
 #include "rtexec/report/tone.hpp"
 
 #include <algorithm>
+#include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -101,6 +103,30 @@ void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   table.print(out);
 }
 
+/// "10.8 ms x2.0": times the longest seen.
+std::string measured_wcet(const ProfileEntry& entry, Part part) {
+  const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
+  if (longest == Duration(0)) return "-";
+  std::ostringstream text;
+  text << readable(wcet) << " x" << std::fixed << std::setprecision(1)
+       << static_cast<double>(wcet.count()) / static_cast<double>(longest.count());
+  if (entry.basis(part).method == WcetMethod::tail_model) text << " m";
+  return text.str();
+}
+
+/// Of the parts that take time, the most that is claimed.
+std::string claimed(const ProfileEntry& entry) {
+  double most = 0;
+  for (const Part part : {Part::before, Part::device, Part::after}) {
+    if (entry.observed.of(part) == Duration(0)) continue;
+    if (entry.basis(part).exceedance == 0) return "nothing";
+    most = std::max(most, entry.basis(part).exceedance);
+  }
+  std::ostringstream text;
+  text << std::setprecision(2) << most;
+  return text.str();
+}
+
 void print_device(std::ostream& out, const Plan& plan) {
   print_wrapped(out, "Device: " + std::string(plan.order == Order::edf ? "EDF" : "static priority") + ", " +
                          readable(plan.demand) + " asked of " + readable(plan.capacity) +
@@ -166,6 +192,17 @@ void print_way(std::ostream& out, const PlannedSet& planned) {
 
 } // namespace
 
+void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
+  report::Table table({"measured", "jobs", "first part", "device", "last part", "claimed"});
+  for (const ProfileEntry& entry : entries)
+    table.add({entry.task, std::to_string(entry.samples), measured_wcet(entry, Part::before),
+               measured_wcet(entry, Part::device), measured_wcet(entry, Part::after), claimed(entry)});
+  table.print(out);
+  print_wrapped(out,
+                "WCETs, x times the longest seen; m: by models of the tail; claimed: at most this share of jobs "
+                "takes longer");
+}
+
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
                    const std::vector<std::string>& degraded) {
   print_judgement(out, set, plan, degraded);
@@ -177,6 +214,10 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
 
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned) {
   print_verdict(out, planned, planned.plan);
+  std::vector<ProfileEntry> measured;
+  for (const auto& entry : executive::origins(planned, planned.plan).entries)
+    if (entry) measured.push_back(*entry);
+  if (!measured.empty()) print_measured(out, measured);
   if (!planned.plan.proved) print_way(out, planned);
 }
 

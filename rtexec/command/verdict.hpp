@@ -4,6 +4,7 @@
 
 #include <rtexec/plan.hpp>
 #include <rtexec/planning.hpp>
+#include <rtexec/profile.hpp>
 #include <rtexec/resolved_set.hpp>
 
 #include <iosfwd>
@@ -16,7 +17,11 @@ namespace rtexec::command {
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
                    const std::vector<std::string>& degraded = {});
 
-/// The same before any run; of a set that is not proved also what would prove it.
+/// How the WCETs of a profile were measured, a line for each task.
+void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
+
+/// The verdict before any run, with the measured execution times that it rests on; of a set that is not proved also
+/// what would prove it.
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned);
 
 } // namespace rtexec::command

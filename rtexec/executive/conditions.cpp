@@ -2,6 +2,7 @@
 #include "hal/machine.hpp"
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
+#include "rtexec/executive/origins.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -27,15 +28,6 @@ std::string date_of(const std::filesystem::path& file) {
   return ::localtime_r(&time, &parts) != nullptr && std::strftime(text, sizeof text, "%F", &parts) > 0 ? text : "";
 }
 
-/// The entry that this execution time was taken from; null: none.
-const ProfileEntry* origin(const PlannedTask& task, const Profile& profile) {
-  for (const ProfileEntry& entry : profile.entries)
-    if (entry.task == task.name && entry.workload == task.workload && entry.wcet.before == task.wcet.before &&
-        entry.wcet.device == task.wcet.device && entry.wcet.after == task.wcet.after)
-      return &entry;
-  return nullptr;
-}
-
 std::string by_hand(std::size_t tasks, std::size_t all) {
   return "given by hand" +
          (tasks == all ? "" : " for " + std::to_string(tasks) + " of " + std::to_string(all) + " tasks");
@@ -48,22 +40,19 @@ std::string without_zeros(double value) {
 }
 
 Condition execution_times(const ResolvedSet& set, const Plan& plan) {
-  const auto& file = set.tasks.executive.profile;
-  std::error_code error;
-  const auto profile = std::filesystem::exists(file, error) ? read_profile(file) : fail(Errc::bad_input, "");
+  const executive::Origins origins = executive::origins(set, plan);
   std::vector<const ProfileEntry*> measured;
-  if (profile)
-    for (const PlannedTask& task : plan.tasks)
-      if (const ProfileEntry* entry = origin(task, *profile)) measured.push_back(entry);
+  for (const auto& entry : origins.entries)
+    if (entry) measured.push_back(&*entry);
   Condition condition{.supposed = "execution times hold", .standing = Standing::unknown, .known = {}};
   const std::size_t given = plan.tasks.size() - measured.size();
   if (measured.empty()) return condition.known = by_hand(given, given), condition;
-  const bool same = profile->machine == set.machine.name;
-  const std::string date = date_of(file);
+  const bool same = origins.profile->machine == set.machine.name;
+  const std::string date = date_of(set.tasks.executive.profile);
   const auto least = [&](auto member) {
     return (*std::ranges::min_element(measured, {}, [&](auto* e) { return e->*member; }))->*member;
   };
-  condition.known = "measured on " + (same ? whose(set) : "another machine (" + profile->machine + ")") +
+  condition.known = "measured on " + (same ? whose(set) : "another machine (" + origins.profile->machine + ")") +
                     (date.empty() ? "" : " on " + date) + " with margin " +
                     without_zeros(least(&ProfileEntry::margin)) + " from " +
                     std::to_string(least(&ProfileEntry::samples)) + " jobs";

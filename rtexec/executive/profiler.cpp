@@ -7,7 +7,6 @@
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 
@@ -24,12 +23,6 @@ constexpr double busy = 0.8;
 constexpr std::uint64_t most_recorded = 1U << 16U;
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
-
-Wcet longer(const Wcet& a, const Wcet& b) {
-  return {.before = std::max(a.before, b.before),
-          .device = std::max(a.device, b.device),
-          .after = std::max(a.after, b.after)};
-}
 
 using Tunings = std::map<std::string, std::vector<std::string>>;
 
@@ -85,6 +78,28 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
   return tuned;
 }
 
+/// As an earlier profile has it.
+Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup& make_setup) {
+  Tuned tuned;
+  for (const Task& task : tasks.tasks) {
+    const auto entry = std::ranges::find(before.entries, task.name, &ProfileEntry::task);
+    if (entry != before.entries.end()) tuned.tunings[task.name] = entry->tuning;
+  }
+  Setup setup = must(make_setup());
+  setup.tunings = tuned.tunings;
+  LoadedSet set = must(load(tasks, setup));
+  tuned.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity)));
+  for (std::size_t i = 0; i < set.workloads.size(); ++i) {
+    const std::string& name = tasks.tasks[i].name;
+    if (begun_entry(before, name, set.fingerprints[i]).samples == 0)
+      give_up(Errc::bad_input,
+              before.file.string() + ": error: task '" + name +
+                  "' was not measured with this workload: nothing can be added; measure without --add");
+    tuned.use_device.push_back(set.workloads[i]->uses_device());
+  }
+  return tuned;
+}
+
 /// A fault of the device, or of a job.
 void check_faults(const Report& report) {
   if (report.device_fault)
@@ -109,27 +124,6 @@ void await_jobs(Executive& executive, const Share& share, std::uint64_t asked, c
     check_faults(report);
     if (done == share.jobs) return;
   }
-}
-
-/// What the measured executions of a part stand for.
-Duration wcet_of(std::span<const double> executions, Duration longest, double margin) {
-  const Duration least = with_margin(longest, margin);
-  if (executions.empty()) return least;
-  const double value = traces::part_wcet(executions, 1, {.margin = margin}).value;
-  return std::max(least, Duration(static_cast<Duration::rep>(std::ceil(value))));
-}
-
-/// `jobs`: of one task. In nanoseconds.
-std::vector<double> executions(std::span<const JobRecord> jobs, Duration Wcet::*part) {
-  std::vector<double> all;
-  for (const JobRecord& job : jobs)
-    if (!job.failure) all.push_back(static_cast<double>((job.executed.*part).count()));
-  return all;
-}
-
-Wcet wcet_of(std::span<const JobRecord> jobs, const Wcet& longest, double margin) {
-  const auto part = [&](Duration Wcet::*which) { return wcet_of(executions(jobs, which), longest.*which, margin); };
-  return {.before = part(&Wcet::before), .device = part(&Wcet::device), .after = part(&Wcet::after)};
 }
 
 /// What one segment of the measurement saw.
@@ -218,31 +212,40 @@ std::vector<Segment> segments(const TaskSet& tasks, std::uint64_t jobs, const Pr
   return all;
 }
 
+traces::SampleSeries executions(std::span<const Segment> seen, std::size_t task, Part part) {
+  traces::SampleSeries all;
+  for (const Segment& segment : seen)
+    for (const JobRecord& job : segment.of_task(task))
+      if (!job.failure) all.add(job.executed.of(part));
+  return all;
+}
+
+void add(ProfileEntry& entry, std::span<const Segment> seen, std::size_t task, const traces::WcetOptions& options) {
+  Wcet longest;
+  for (const Segment& segment : seen) {
+    const TaskReport& report = segment.report.tasks[task];
+    entry.samples += report.completed;
+    for (const Part part : {Part::before, Part::device, Part::after})
+      longest.of(part) = std::max(longest.of(part), report.observed.of(part));
+  }
+  for (const Part part : {Part::before, Part::device, Part::after})
+    traces::add_executions(entry, part, executions(seen, task, part), longest.of(part), options);
+}
+
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
                  const MakeSetup& make_setup) {
-  const Tuned tuned = tune(tasks, observer, make_setup);
+  const Profile before = options.before.value_or(Profile{});
+  const Tuned tuned = options.before ? tuned_before(tasks, before, make_setup) : tune(tasks, observer, make_setup);
+  Profile profile{
+      .file = tasks.executive.profile, .machine = hal::machine_name(), .device = tuned.device->name(), .entries = {}};
+  if (options.before) must(check_same_place(before, profile));
   const std::vector<Segment> seen = segments(tasks, options.jobs, observer, make_setup, tuned);
-  Profile profile{.file = tasks.executive.profile,
-                  .machine = hal::machine_name(),
-                  .device = seen.front().report.device->name,
-                  .entries = {}};
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
-    ProfileEntry entry{.task = tasks.tasks[i].name,
-                       .workload = seen.front().fingerprints[i],
-                       .wcet = {},
-                       .observed = {},
-                       .samples = 0,
-                       .margin = options.margin,
-                       .tuning = tuned.tunings.at(tasks.tasks[i].name)};
-    std::vector<JobRecord> jobs;
-    for (const Segment& each : seen) {
-      const TaskReport& task = each.report.tasks[i];
-      entry.observed = longer(entry.observed, task.observed);
-      entry.samples += task.completed;
-      std::ranges::copy(each.of_task(i), std::back_inserter(jobs));
-    }
-    entry.wcet = wcet_of(jobs, entry.observed, options.margin);
-    profile.entries.push_back(std::move(entry));
+    ProfileEntry& entry =
+        profile.entries.emplace_back(begun_entry(before, tasks.tasks[i].name, seen.front().fingerprints[i]));
+    entry.margin = options.margin;
+    entry.tuning = tuned.tunings.at(entry.task);
+    add(entry, seen, i, {.exceedance = tasks.executive.wcet_exceedance, .margin = options.margin});
   }
   return profile;
 }

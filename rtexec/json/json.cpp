@@ -1,5 +1,6 @@
 #include "rtexec/json/json.hpp"
 
+#include "rtexec/executive/origins.hpp"
 #include "config/names.hpp"
 #include "rtexec/json/machine.hpp"
 #include <rtexec/planning.hpp>
@@ -227,9 +228,24 @@ json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison) {
             {"separate_bytes", plan.separate.count}}}};
 }
 
+json to_json(const ProfileEntry& entry) {
+  json result = {{"task", entry.task},       {"samples", entry.samples},    {"margin", entry.margin},
+                 {"tuning", entry.tuning},   {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)},
+                 {"method", json::object()}, {"exceedance", json::object()}};
+  for (const auto& [name, part] :
+       {std::pair{"before", Part::before}, {"device", Part::device}, {"after", Part::after}}) {
+    result["method"][name] = spelling(entry.basis(part).method);
+    result["exceedance"][name] = entry.basis(part).exceedance;
+  }
+  return result;
+}
+
 json to_json(const ResolvedSet& set, const Plan& plan, const std::vector<TestVerdict>& comparison) {
   json result = to_json(plan, comparison);
   result["conditions"] = to_json(conditions(set, plan));
+  result["measured"] = json::array();
+  for (const auto& entry : executive::origins(set, plan).entries)
+    if (entry) result["measured"].push_back(to_json(*entry));
   return result;
 }
 

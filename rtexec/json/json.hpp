@@ -4,6 +4,7 @@
 
 #include <rtexec/plan.hpp>
 #include <rtexec/executive.hpp>
+#include <rtexec/profile.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,8 @@ namespace rtexec {
 
 [[nodiscard]] nlohmann::json to_json(const Wcet& wcet);
 [[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
+/// An `exceedance` of 0: nothing is claimed.
+[[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
 /// `comparison`: other tests, told beside the plan's own where those have other names.
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 /// With what the verdict supposes, and what is known of it.

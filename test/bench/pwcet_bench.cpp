@@ -79,7 +79,7 @@ void claims(std::size_t samples, int repetitions) {
     double claimed = 0;
     std::vector<double> widths;
     for (int i = 0; i < repetitions; ++i) {
-      const PartWcet wcet = part_wcet(process.make(samples, random), 1, {});
+      const PartWcet wcet = part_wcet({samples + 1, 1, process.make(samples, random)}, {});
       widths.push_back(wcet.value / wcet.longest);
       if (wcet.exceedance == 0) ++nothing;
       else if (wcet.method == WcetMethod::tail_model) ++by_model;

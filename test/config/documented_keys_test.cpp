@@ -82,7 +82,8 @@ std::vector<Document> variants(FileKind kind) {
                {"allow_degraded", "true"},
                {"keep_awake", "true"},
                {"threads", "'fifo'"},
-               {"profile", "'p.toml'"}}},
+               {"profile", "'p.toml'"},
+               {"wcet_exceedance", "0.001"}}},
              {"[device]", {{"capacity", "'64MiB'"}, {"chunk", "'2MiB'"}, {"completion", "'spin'"}}},
              {"[device.swap_cost]", swap_cost},
              {"[swap]",
@@ -142,6 +143,18 @@ std::vector<Document> variants(FileKind kind) {
                {"observed_after", "'1ms'"},
                {"samples", "1"},
                {"margin", "1.5"},
+               {"method", "'growth'"},
+               {"method_before", "'tail-model'"},
+               {"method_after", "'growth'"},
+               {"exceedance", "0.001"},
+               {"exceedance_before", "0.001"},
+               {"exceedance_after", "0.001"},
+               {"block", "2"},
+               {"block_before", "4"},
+               {"block_after", "1"},
+               {"longest", "[1, 2]"},
+               {"longest_before", "[3]"},
+               {"longest_after", "[4]"},
                {"tuning", "['a 1', 'b 2']"}}}}};
   }
   return {};

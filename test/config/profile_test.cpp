@@ -53,6 +53,12 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       e.samples = 1 + (random() >> 1);
       e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
       if (e.margin > 100) e.margin = 1;
+      for (PartBasis* basis : {&e.before, &e.device, &e.after}) {
+        basis->method = random() % 2 == 0 ? WcetMethod::growth : WcetMethod::tail_model;
+        basis->exceedance = random() % 2 == 0 ? 0 : 1 / static_cast<double>(1 + random() % 1'000'000);
+        basis->block = std::uint64_t{1} << random() % 40;
+        for (int k = 0; k < 20 * i; ++k) basis->longest.push_back(time());
+      }
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       written.entries.push_back(e);
@@ -70,6 +76,13 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
       EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
+      for (const Part part : {Part::before, Part::device, Part::after}) {
+        const PartBasis &a = read->entries[i].basis(part), &b = written.entries[i].basis(part);
+        EXPECT_EQ(a.method, b.method);
+        EXPECT_EQ(a.exceedance, b.exceedance);
+        EXPECT_EQ(a.block, b.block);
+        EXPECT_EQ(a.longest, b.longest);
+      }
       expect_same(read->entries[i].wcet, written.entries[i].wcet);
       expect_same(read->entries[i].observed, written.entries[i].observed);
     }

@@ -34,6 +34,20 @@ expect 0 '"context_bytes": 0' cat measured.json
 expect 0 '"device_fault": null' cat measured.json
 expect 0 '^Measured on host, .*\(measured.profile.toml\)' "$rtexec" check measured.toml --explain
 expect 0 'execution times hold: measured on this machine on 20..-..-.. with margin' "$rtexec" check measured.toml
+expect 0 'measured +jobs +first part' "$rtexec" check measured.toml --json checked.json
+expect 0 '^growth [1-9]' python3 -c "import json; e = json.load(open('checked.json'))['measured'][0]; print(e['method']['device'], e['samples'])"
+cp measured.profile.toml once.profile.toml
+expect 0 'and those of the profile before' "$rtexec" profile measured.toml --jobs 2 --margin 5 --add
+expect 0 '^True$' python3 - <<'PY'
+import tomllib
+once, more = (tomllib.load(open(f'{name}.profile.toml', 'rb'))['task'][0] for name in ('once', 'measured'))
+print(more['samples'] >= once['samples'] + 2 and more['tuning' if 'tuning' in once else 'name'] == once['tuning' if 'tuning' in once else 'name']
+      and more['longest'][:len(once['longest'])] == once['longest'])
+PY
+sed 's/^machine = .*/machine = "another"/' once.profile.toml > elsewhere.toml
+expect 2 'it was measured on .another' "$rtexec" profile measured.toml -o elsewhere.toml --jobs 1 --add
+expect 2 'No such file' "$rtexec" profile measured.toml -o none.toml --jobs 1 --add
+mv once.profile.toml whole.profile.toml
 cp measured.profile.toml whole.profile.toml
 sed -i 's/^workload = "dnn-/&tuned-/' measured.profile.toml
 expect 2 "its measurement is stale" "$rtexec" check measured.toml

@@ -6,6 +6,7 @@
 #include "traces/wcet/part_wcet.hpp"
 #include "traces/wcet/sample_tests.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -14,6 +15,10 @@ namespace rtexec::traces::test {
 namespace {
 
 using rtexec::test::sanitized;
+
+SampleSeries series(const std::vector<double>& samples, std::uint64_t block = 1) {
+  return {samples.size() + 1, block, samples};
+}
 
 double of_longest_of(double jobs) { return -std::expm1(std::log(0.05) / jobs); }
 
@@ -55,22 +60,22 @@ TEST(Growth, OfFewSamplesIsNotKnown) {
 
 TEST(PartWcet, IsTheMarginWhereNothingVaries) {
   for (const std::size_t n : {1U, 7U, 100U, 5000U}) {
-    const PartWcet found = part_wcet(std::vector<double>(n, 200), 1, {.exceedance = 1e-6, .margin = 1.25});
+    const PartWcet found = part_wcet(series(std::vector<double>(n, 200)), {.exceedance = 1e-6, .margin = 1.25});
     EXPECT_EQ(found.value, 250) << n;
     EXPECT_EQ(found.longest, 200) << n;
     EXPECT_EQ(found.method, WcetMethod::growth) << n;
     EXPECT_DOUBLE_EQ(found.exceedance, n < 1000 ? 0 : of_longest_of(static_cast<double>(n))) << n;
   }
-  EXPECT_EQ(part_wcet(std::vector<double>(100, 0), 1, {}).value, 0);
+  EXPECT_EQ(part_wcet(series(std::vector<double>(100, 0)), {}).value, 0);
 }
 
 TEST(PartWcet, FollowsTheUnitOfTime) {
   for (const auto& process : processes()) {
     Random random(3);
     auto x = process.make(3000, random);
-    const PartWcet one = part_wcet(x, 1, {});
+    const PartWcet one = part_wcet(series(x), {});
     for (double& value : x) value *= 1000;
-    const PartWcet other = part_wcet(x, 1, {});
+    const PartWcet other = part_wcet(series(x), {});
     EXPECT_NEAR(other.value, 1000 * one.value, one.value) << process.name;
     EXPECT_EQ(other.method, one.method) << process.name;
   }
@@ -81,7 +86,7 @@ TEST(PartWcet, OfMaximaOfBlocksIsClaimedOfTheirJobs) {
   const auto jobs = samples(64 * 512, random, [](Random& r) { return normal(r, 100, 5); });
   std::vector<double> maxima;
   for (std::size_t i = 0; i < jobs.size(); i += 512) maxima.push_back(*std::max_element(&jobs[i], &jobs[i] + 512));
-  const PartWcet found = part_wcet(maxima, 512, {});
+  const PartWcet found = part_wcet(series(maxima, 512), {});
   EXPECT_NEAR(found.exceedance, of_longest_of(64 * 512), 2 * of_longest_of(64 * 512));
   EXPECT_GE(found.value, 1.1 * found.longest);
 }
@@ -90,7 +95,7 @@ TEST(PartWcet, NothingIsClaimedOfWhatDrifts) {
   Random random(2);
   auto x = samples(2000, random, [](Random& r) { return normal(r, 100, 5); });
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.01 * static_cast<double>(i);
-  EXPECT_EQ(part_wcet(x, 1, {}).exceedance, 0);
+  EXPECT_EQ(part_wcet(series(x), {}).exceedance, 0);
 }
 
 TEST(PartWcet, DependentExecutionsSayLess) {
@@ -101,6 +106,52 @@ TEST(PartWcet, DependentExecutionsSayLess) {
   EXPECT_GT(independent_samples(y), 18'000);
 }
 
+TEST(SampleSeries, AppendsWhatCameLaterInEqualBlocks) {
+  SampleSeries early(16), late(16);
+  for (int i = 0; i < 20; ++i) early.add(Duration(i)); // blocks of 2
+  for (int i = 100; i < 105; ++i) late.add(Duration(i));
+  early.append(late);
+  EXPECT_EQ(early.block(), 2u);
+  EXPECT_THAT(early.samples(), testing::ElementsAre(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 101, 103));
+  early.append(early);
+  EXPECT_EQ(early.block(), 4u);
+  EXPECT_THAT(early.samples(), testing::ElementsAre(3, 7, 11, 15, 19, 103, 3, 7, 11, 15, 19, 103));
+  SampleSeries none(16);
+  none.append(late);
+  EXPECT_THAT(none.samples(), testing::ElementsAre(100, 101, 102, 103, 104));
+}
+
+TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
+  Random random(6);
+  ProfileEntry entry;
+  double longest = 0;
+  for (int night = 1; night <= 4; ++night) {
+    SampleSeries executions;
+    for (int i = 0; i < 3000; ++i) executions.add(Duration(static_cast<Duration::rep>(1000 * normal(random, 100, 5))));
+    longest = std::max(longest, *std::ranges::max_element(executions.samples()));
+    add_executions(entry, Part::device, executions, Duration(static_cast<Duration::rep>(longest)), {.margin = 1.05});
+    EXPECT_EQ(entry.observed.device.count(), longest);
+    EXPECT_GE(entry.wcet.device.count(), 1.05 * longest);
+    EXPECT_LE(entry.device.longest.size(), 128u);
+    EXPECT_GE(entry.device.longest.size() * entry.device.block, 2900u * static_cast<unsigned>(night));
+    if (entry.device.method == WcetMethod::growth)
+      EXPECT_LT(entry.device.exceedance, 2 * of_longest_of(3000.0 * night));
+  }
+  EXPECT_TRUE(entry.before.longest.empty());
+  EXPECT_EQ(entry.wcet.before, Duration(0));
+}
+
+TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
+  ProfileEntry entry;
+  SampleSeries many, few;
+  for (int i = 0; i < 1024; ++i) many.add(Duration(100));
+  add_executions(entry, Part::after, many, Duration(100), {});
+  few.add(Duration(500));
+  add_executions(entry, Part::after, few, Duration(500), {.margin = 1.2});
+  EXPECT_EQ(entry.observed.after, Duration(500));
+  EXPECT_EQ(entry.wcet.after, Duration(600));
+}
+
 TEST(PartWcet, IsExceededNoMoreOftenThanItClaims) {
   const int repetitions = sanitized ? 2 : 20;
   int profiles = 0, kept = 0;
@@ -108,7 +159,7 @@ TEST(PartWcet, IsExceededNoMoreOftenThanItClaims) {
     for (const std::size_t jobs : {1000U, 5000U}) {
       Random random(jobs);
       for (int i = 0; i < repetitions; ++i, ++profiles) {
-        const PartWcet wcet = part_wcet(process.make(jobs, random), 1, {});
+        const PartWcet wcet = part_wcet(series(process.make(jobs, random)), {});
         EXPECT_GE(wcet.value, 1.1 * wcet.longest) << process.name;
         kept += wcet.exceedance == 0 || process.exceeds(wcet.value) <= wcet.exceedance ? 1 : 0;
       }

@@ -236,7 +236,7 @@ class Run {
                           .times = times,
                           .configured = configured,
                           .pwcet = pwcet_of(times),
-                          .wcet = {},
+
                           .factors = {}});
     };
     stage("before", run.before, t.setup.wcet.before);

@@ -76,8 +76,7 @@ TEST(ReportJson, SharesOfAMissNameTheirCulprits) {
 TEST(ReportJson, WhatIsAbsentIsNull) {
   Analysis a;
   a.tasks.emplace_back();
-  a.tasks[0].stages.push_back(
-      {.name = "response", .times = {}, .configured = {}, .pwcet = {}, .wcet = {}, .factors = {}});
+  a.tasks[0].stages.push_back({.name = "response", .times = {}, .configured = {}, .pwcet = {}, .factors = {}});
   const json j = to_json(a);
   EXPECT_EQ(j["swap"], nullptr);
   EXPECT_EQ(j["run"]["swap"], nullptr);

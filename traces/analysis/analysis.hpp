@@ -5,8 +5,8 @@
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
 #include "traces/reading/setup.hpp"
-#include "traces/wcet/part_wcet.hpp"
 #include "traces/wcet/pwcet.hpp"
+#include "traces/wcet/sample_series.hpp"
 
 #include <array>
 #include <chrono>
@@ -110,7 +110,7 @@ struct StageAnalysis {
   Distribution times;
   std::optional<Duration> configured; // WCET, or bound
   Pwcet pwcet;
-  std::optional<PartWcet> wcet;        // of a part that was executed: what to promise with, in ns
+  SampleSeries samples{};
   std::vector<FactorAnalysis> factors; // of parts: the largest ratio first
 };
 

@@ -1,5 +1,7 @@
 #include "traces/analysis/measured.hpp"
 
+#include "config/profile.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,22 +10,18 @@
 namespace rtexec::traces {
 namespace {
 
-struct Choice {
-  Duration wcet{0};
-  std::string rule;
-};
+constexpr std::array parts{Part::before, Part::device, Part::after}; // as in TaskAnalysis::stages
 
-Choice choose(const StageAnalysis& stage, double margin) {
-  const Duration least = with_margin(stage.times.max, margin);
+std::string rule_of(const ProfileEntry& entry, Part part) {
+  const PartBasis& basis = entry.basis(part);
+  const Duration longest = entry.observed.of(part), wcet = entry.wcet.of(part);
   std::ostringstream rule;
-  rule << "longest of " << stage.times.count;
-  if (!stage.wcet) return {least, rule.str()};
-  const Duration found(static_cast<Duration::rep>(std::ceil(stage.wcet->value)));
-  if (found <= least) rule << " times " << margin;
-  else if (stage.wcet->method == WcetMethod::growth) rule << ", grown as with more jobs";
-  else rule.str("upper limit of the models of the tail");
-  if (stage.wcet->exceedance > 0) rule << ", exceeded by at most 1 job in " << std::floor(1 / stage.wcet->exceedance);
-  return {std::max(found, least), rule.str()};
+  if (basis.method == WcetMethod::tail_model) rule << "upper limit of the models of the tail";
+  else if (wcet <= with_margin(longest, entry.margin))
+    rule << "longest of " << entry.samples << " times " << entry.margin;
+  else rule << "longest of " << entry.samples << ", grown as with more jobs";
+  if (basis.exceedance > 0) rule << " (at most 1 job in " << std::floor(1 / basis.exceedance) << " is longer)";
+  return rule.str();
 }
 
 std::string why_not(const TaskAnalysis& task) {
@@ -34,30 +32,34 @@ std::string why_not(const TaskAnalysis& task) {
   return {};
 }
 
+ProfileEntry with_executions(ProfileEntry entry, const TaskAnalysis& task, const WcetOptions& options) {
+  entry.samples += task.completed;
+  entry.margin = options.margin;
+  entry.tuning = task.setup.tuning;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    add_executions(entry, parts[i], task.stages[i].samples, task.stages[i].times.max, options);
+  const Duration least(task.setup.wcet.uses_device() ? 1 : 0);
+  entry.wcet.device = std::max(entry.wcet.device, least);
+  entry.observed.device = std::max(entry.observed.device, least);
+  return entry;
+}
+
 } // namespace
 
-Result<Measured> measured_profile(const Analysis& analysis, double margin) {
+Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& options,
+                                  const std::optional<Profile>& before) {
   Measured measured;
   measured.profile.machine = analysis.setup.machine;
   measured.profile.device = analysis.setup.device;
+  if (before)
+    if (const auto same = check_same_place(*before, measured.profile); !same) return Unexpected(same.error());
   for (const TaskAnalysis& task : analysis.tasks) {
     if (const std::string why = why_not(task); !why.empty())
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
-    std::array<Choice, 3> choices;
-    const Duration least(task.setup.wcet.uses_device() ? 1 : 0);
-    for (std::size_t i = 0; i < choices.size(); ++i) choices[i] = choose(task.stages[i], margin);
-    measured.profile.entries.push_back(
-        {.task = task.setup.name,
-         .workload = task.setup.workload,
-         .wcet = {.before = choices[0].wcet, .device = std::max(choices[1].wcet, least), .after = choices[2].wcet},
-         .observed = {.before = task.stages[0].times.max,
-                      .device = std::max(task.stages[1].times.max, least),
-                      .after = task.stages[2].times.max},
-         .samples = task.completed,
-         .margin = margin,
-         .tuning = task.setup.tuning});
-    measured.rules.push_back(task.setup.name + ": before: " + choices[0].rule + "; device: " + choices[1].rule +
-                             "; after: " + choices[2].rule);
+    const ProfileEntry& entry = measured.profile.entries.emplace_back(
+        with_executions(begun_entry(before.value_or(Profile{}), task.setup.name, task.setup.workload), task, options));
+    measured.rules.push_back(entry.task + ": before: " + rule_of(entry, Part::before) +
+                             "; device: " + rule_of(entry, Part::device) + "; after: " + rule_of(entry, Part::after));
   }
   return measured;
 }

@@ -1,9 +1,10 @@
 // Measured execution times as a profile, from which `check` promises deadlines.
 #pragma once
 
-#include "config/profile.hpp"
+#include <rtexec/profile.hpp>
 #include <rtexec/result.hpp>
 #include "traces/analysis/analysis.hpp"
+#include "traces/wcet/part_wcet.hpp"
 
 #include <optional>
 #include <string>
@@ -16,8 +17,10 @@ struct Measured {
   std::vector<std::string> rules; // in words, by task: what each WCET is
 };
 
-/// bad_input: figures of a task are invalid, a task ran no job, or the recording does not say what was measured.
-/// WCETs are those of wcet/part_wcet.hpp, and at least the longest executions times `margin`.
-[[nodiscard]] Result<Measured> measured_profile(const Analysis& analysis, double margin);
+/// WCETs are those of wcet/part_wcet.hpp. `before`: a profile to whose executions these are added, where they are of
+/// the same workloads. bad_input: figures of a task are invalid, a task ran no job, the recording does not say what was
+/// measured, or `before` is of another machine or device.
+[[nodiscard]] Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& options,
+                                                const std::optional<Profile>& before = {});
 
 } // namespace rtexec::traces

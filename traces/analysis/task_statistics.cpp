@@ -1,16 +1,10 @@
 #include "traces/analysis/task_statistics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace rtexec::traces {
 namespace {
-
-std::optional<PartWcet> wcet_of(const SampleSeries& executions, double exceedance) {
-  if (executions.samples().empty()) return std::nullopt;
-  return part_wcet(executions.samples(), executions.block(), {.exceedance = exceedance, .margin = 1});
-}
 
 double share(Duration part, Duration whole) {
   return whole > Duration(0) ? static_cast<double>(part.count()) / static_cast<double>(whole.count()) : 0;
@@ -92,7 +86,7 @@ StageAnalysis TaskStatistics::stage(const char* name, const Stage& stage, std::o
           .times = stage.times.distribution(),
           .configured = configured,
           .pwcet = estimate_pwcet(stage.samples.samples(), options),
-          .wcet = {},
+          .samples = stage.samples,
           .factors = {}};
 }
 
@@ -113,15 +107,11 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.stages = {
       stage("before", before, setup_.wcet.before, options), stage("device", device, setup_.wcet.device, options),
       stage("after", after, setup_.wcet.after, options), stage("response", response_, setup_.response_bound, options)};
-  const std::array parts{&before, &device, &after};
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    result.stages[i].wcet = wcet_of(parts[i]->samples, options.wcet_exceedance);
   for (std::size_t i = 0; i < layers.size(); ++i)
     result.layers.push_back({.name = i < setup_.layers.size() ? setup_.layers[i] : std::to_string(i),
                              .times = layers[i].times.distribution(),
                              .configured = {},
                              .pwcet = {},
-                             .wcet = {},
                              .factors = {}});
   for (std::size_t i = 0; i < causes; ++i)
     result.breakdown.push_back(

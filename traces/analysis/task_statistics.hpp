@@ -4,7 +4,7 @@
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/distribution.hpp"
-#include "traces/analysis/samples.hpp"
+#include "traces/wcet/sample_series.hpp"
 
 #include <array>
 #include <optional>

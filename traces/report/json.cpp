@@ -165,17 +165,10 @@ json times_of(const StageAnalysis& stage, Instant from) {
   return result;
 }
 
-json to_json(const PartWcet& wcet) {
-  return {{"value_ns", wcet.value},
-          {"method", wcet.method == WcetMethod::tail_model ? "tail-model" : "growth"},
-          {"exceedance", wcet.exceedance}};
-}
-
 json to_json(const StageAnalysis& stage, Instant from) {
   json result = times_of(stage, from);
   result["configured_ns"] = nullable(stage.configured);
   result["pwcet"] = to_json(stage.pwcet);
-  result["wcet"] = stage.wcet ? to_json(*stage.wcet) : json();
   result["factors"] = list(stage.factors, [](const FactorAnalysis& factor) { return to_json(factor); });
   return result;
 }

@@ -22,11 +22,12 @@ double Growth::after(double doublings) const {
   return longest + growth_safety * per_doubling * std::clamp(doublings, 0.0, static_cast<double>(halvings));
 }
 
-Growth growth(std::span<const double> samples) {
-  Growth found{
-      .longest = *std::ranges::max_element(samples),
-      .per_doubling = 0,
-      .halvings = std::clamp(static_cast<int>(std::bit_width(samples.size() / least_piece)) - 1, 0, most_halvings)};
+Growth growth(std::span<const double> samples, std::uint64_t block) {
+  const auto halvings = [](std::uint64_t count) { return static_cast<int>(std::bit_width(count)) - 1; };
+  const std::uint64_t samples_of_piece = std::max<std::uint64_t>(least_piece / block, 1);
+  Growth found{.longest = *std::ranges::max_element(samples),
+               .per_doubling = 0,
+               .halvings = std::clamp(halvings(samples.size() / samples_of_piece), 0, most_halvings)};
   const int half = found.halvings / 2;
   const double middle = mean_longest(samples, std::size_t{1} << half);
   const double least = mean_longest(samples, std::size_t{1} << found.halvings);

@@ -6,13 +6,13 @@
 // one a doubling brings no more than the one before it.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace rtexec::traces {
 
 constexpr int most_halvings = 6;
-constexpr std::size_t least_piece = 8; // samples: of fewer, the longest is not yet a tail's
+constexpr std::uint64_t least_piece = 8; // jobs: of fewer, the longest is not yet a tail's
 
 struct Growth {
   double longest = 0;
@@ -25,7 +25,7 @@ struct Growth {
 };
 constexpr double growth_safety = 1.5;
 
-/// `samples` in the order in which they were measured; not empty.
-[[nodiscard]] Growth growth(std::span<const double> samples);
+/// `samples` in the order in which they were measured, each the longest of `block` jobs; not empty.
+[[nodiscard]] Growth growth(std::span<const double> samples, std::uint64_t block = 1);
 
 } // namespace rtexec::traces

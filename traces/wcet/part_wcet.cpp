@@ -1,6 +1,8 @@
 #include "traces/wcet/part_wcet.hpp"
 
+#include "config/profile.hpp"
 #include "traces/wcet/growth.hpp"
+#include "traces/wcet/pwcet.hpp"
 #include "traces/wcet/sample_tests.hpp"
 
 #include <algorithm>
@@ -10,8 +12,21 @@
 namespace rtexec::traces {
 namespace {
 
+constexpr std::size_t most_kept = 128;  // blocks in a profile: 64 at least, for all halvings of growth
 constexpr double widest_limit = 2;      // of the longest
 constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
+
+std::vector<double> numbers(const std::vector<Duration>& times) {
+  std::vector<double> all;
+  for (const Duration time : times) all.push_back(static_cast<double>(time.count()));
+  return all;
+}
+
+std::vector<Duration> durations(const SampleSeries& series) {
+  std::vector<Duration> all;
+  for (const double time : series.samples()) all.emplace_back(static_cast<Duration::rep>(time));
+  return all;
+}
 
 /// Of both models; nothing where one is refused.
 std::optional<double> upper_limit(const Pwcet& pwcet) {
@@ -29,12 +44,13 @@ double claimed(std::span<const double> samples, std::uint64_t block) {
 
 } // namespace
 
-PartWcet part_wcet(std::span<const double> samples, std::uint64_t block, const WcetOptions& options) {
-  const Growth grown = growth(samples);
-  const double jobs = static_cast<double>(samples.size()) * static_cast<double>(block);
+PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const WcetOptions& options) {
+  const Growth grown = growth(all.samples(), all.block());
+  const double jobs = static_cast<double>(all.samples().size()) * static_cast<double>(all.block());
   const double grown_longest = grown.after(-std::log2(jobs * options.exceedance));
   const double least = options.margin * grown.longest;
-  const auto limit = upper_limit(estimate_pwcet(samples, {.exceedances = {options.exceedance}, .block = block}));
+  const auto limit =
+      upper_limit(estimate_pwcet(latest.samples(), {.exceedances = {options.exceedance}, .block = latest.block()}));
   if (limit && *limit <= widest_limit * grown.longest && *limit >= grown_longest)
     return {.value = std::max(*limit, least),
             .longest = grown.longest,
@@ -43,7 +59,22 @@ PartWcet part_wcet(std::span<const double> samples, std::uint64_t block, const W
   return {.value = std::max(grown_longest, least),
           .longest = grown.longest,
           .method = WcetMethod::growth,
-          .exceedance = claimed(samples, block)};
+          .exceedance = claimed(all.samples(), all.block())};
+}
+
+void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
+                    const WcetOptions& options) {
+  PartBasis& basis = entry.basis(part);
+  SampleSeries kept(most_kept, basis.block, numbers(basis.longest));
+  const bool first = kept.samples().empty();
+  kept.append(executions);
+  Duration& observed = entry.observed.of(part);
+  observed = std::max(observed, longest);
+  entry.wcet.of(part) = with_margin(observed, options.margin);
+  if (kept.samples().empty() || observed == Duration(0)) return;
+  const PartWcet found = first ? part_wcet(executions, options) : part_wcet(executions, kept, options);
+  entry.wcet.of(part) = std::max(entry.wcet.of(part), Duration(static_cast<Duration::rep>(std::ceil(found.value))));
+  basis = {.method = found.method, .exceedance = found.exceedance, .block = kept.block(), .longest = durations(kept)};
 }
 
 } // namespace rtexec::traces

@@ -12,14 +12,10 @@
 // measurement lasts is in no sample.
 #pragma once
 
-#include "traces/wcet/pwcet.hpp"
-
-#include <cstdint>
-#include <span>
+#include <rtexec/profile.hpp>
+#include "traces/wcet/sample_series.hpp"
 
 namespace rtexec::traces {
-
-enum class WcetMethod { tail_model, growth };
 
 struct WcetOptions {
   double exceedance = 1e-6; // a job
@@ -27,14 +23,21 @@ struct WcetOptions {
 };
 
 struct PartWcet {
-  double value = 0; // in the unit of the samples
+  double value = 0; // ns
   double longest = 0;
   WcetMethod method = WcetMethod::growth;
   double exceedance = 0; // a job exceeds `value` with at most this probability, 95 % confidence; 0: nothing is claimed
 };
 
-/// `samples` in the order in which they were measured, each the longest of `block` jobs that follow each other; not
-/// empty, all times.
-[[nodiscard]] PartWcet part_wcet(std::span<const double> samples, std::uint64_t block, const WcetOptions& options);
+/// `latest`: what the models of the tail are fitted to; `all`: with what was measured before. Neither is empty.
+[[nodiscard]] PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const WcetOptions& options);
+[[nodiscard]] inline PartWcet part_wcet(const SampleSeries& executions, const WcetOptions& options) {
+  return part_wcet(executions, executions, options);
+}
+
+/// Adds `executions` to those on which `entry` rests for `part`, and makes its WCET anew; `longest` of them are in no
+/// series where a block was not filled. Its observed maximum, WCET and basis change.
+void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
+                    const WcetOptions& options);
 
 } // namespace rtexec::traces

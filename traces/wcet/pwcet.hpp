@@ -65,7 +65,6 @@ struct DistributionFreeBound {
 
 struct PwcetOptions {
   std::vector<double> exceedances{1e-3, 1e-6, 1e-9}; // per job
-  double wcet_exceedance = 1e-6;                     // of what becomes a WCET
   /// Each sample is the maximum of so many jobs; exceedances are of one job all the same
   std::uint64_t block = 1;
 };

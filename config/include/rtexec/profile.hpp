@@ -12,6 +12,21 @@
 
 namespace rtexec {
 
+/// How the WCET of a part was made of its executions: the longest, with as much more as its growth with the number of
+/// jobs justifies, or the upper limit of two models of the tail.
+enum class WcetMethod { growth, tail_model };
+
+/// What the WCET of a part rests on.
+struct PartBasis {
+  WcetMethod method = WcetMethod::growth;
+  /// A job exceeds the WCET with this probability at most, with 95 % confidence. 0: nothing is claimed
+  double exceedance = 0;
+  /// The longest executions of each `block` jobs that followed each other; `block` is a power of two. More executions
+  /// can be added to them.
+  std::uint64_t block = 1;
+  std::vector<Duration> longest;
+};
+
 struct ProfileEntry {
   std::string task; // its name
   /// What was measured: a fingerprint of model, input, device kind and tuning; a mismatch makes the entry stale
@@ -20,6 +35,13 @@ struct ProfileEntry {
   Wcet observed; // observed maximum
   std::uint64_t samples = 0;
   double margin = 1;
+  PartBasis before{}, device{}, after{};
+  [[nodiscard]] PartBasis& basis(Part part) noexcept {
+    return part == Part::before ? before : part == Part::device ? device : after;
+  }
+  [[nodiscard]] const PartBasis& basis(Part part) const noexcept {
+    return part == Part::before ? before : part == Part::device ? device : after;
+  }
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
 };
 

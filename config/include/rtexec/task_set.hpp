@@ -144,6 +144,9 @@ struct Wcet {
   [[nodiscard]] Duration of(Part part) const noexcept {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
+  [[nodiscard]] Duration& of(Part part) noexcept {
+    return part == Part::before ? before : part == Part::device ? device : after;
+  }
 };
 
 struct Task {
@@ -210,6 +213,8 @@ struct ExecutiveOptions {
   bool keep_awake = false;
   /// The file of measured WCETs. By default it has the TOML file's name, with ".profile.toml".
   std::filesystem::path profile;
+  /// How often a job may exceed a WCET that is measured: measurements are carried on to there where they allow it.
+  double wcet_exceedance = 1e-6;
 };
 
 /// Overrides of what calibration wrote into the board's file, for the chunk that the set uses.

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace rtexec {
@@ -27,6 +28,9 @@ struct ProfileOptions {
   /// A part's WCET is the longest execution times this at least, and more where its executions vary so much that longer
   /// ones are to be expected (traces/wcet/part_wcet.hpp).
   double margin = 1.2;
+  /// An earlier profile of this machine and device: its executions count as well, and its tuning stays. Each task was
+  /// measured then, with the same workload.
+  std::optional<Profile> before{};
 };
 
 /// Told how far it is, on the calling thread; false ends it: Errc::cancelled. Null functions are not called.

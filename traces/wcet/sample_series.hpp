@@ -1,5 +1,5 @@
 // The samples of a series in the order in which they came, in bounded memory: when there are too many, neighbours are
-// merged two by two into their maximum, so that each kept sample is the largest of `block` jobs.
+// merged two by two into their maximum, so that each kept sample is the largest of `block` jobs, a power of two.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,14 +8,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rtexec::traces {
 
 class SampleSeries {
  public:
-  /// At least 2, even.
+  /// `capacity`: at least 2, even.
   explicit SampleSeries(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) {}
+  /// Of blocks that were kept before.
+  SampleSeries(std::size_t capacity, std::uint64_t block, std::vector<double> samples)
+      : capacity_(capacity), samples_(std::move(samples)), block_(block) {
+    while (samples_.size() >= capacity_) merge();
+  }
 
   void add(Duration value) {
     largest_ = filled_ == 0 ? value : std::max(largest_, value);
@@ -23,6 +29,14 @@ class SampleSeries {
     filled_ = 0;
     samples_.push_back(static_cast<double>(largest_.count()));
     if (samples_.size() == capacity_) merge();
+  }
+
+  /// What came after these; of incomplete blocks of either nothing.
+  void append(SampleSeries later) {
+    filled_ = 0;
+    while (block_ != later.block_ || samples_.size() + later.samples_.size() >= capacity_)
+      (block_ <= later.block_ ? *this : later).merge();
+    samples_.insert(samples_.end(), later.samples_.begin(), later.samples_.end());
   }
 
   /// Nanoseconds; of the last, incomplete block nothing.
