@@ -135,7 +135,7 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
 rtexec_plan handle_of(const ResolvedSet& set, const Plan& plan) { return {plan, to_json(set, plan).dump(2)}; }
 
 void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
-  if (options.jobs == 0) give_up(Errc::bad_input, "jobs = 0: at least one job of each task must be measured");
+  if (options.jobs == 0u) give_up(Errc::bad_input, "jobs = 0: at least one job of each task must be measured");
   if (!std::isfinite(options.margin) || options.margin < 1)
     give_up(Errc::bad_input, "margin = " + std::to_string(options.margin) + ": must be at least 1");
   const Profile measured = must(profile(set, options, {}, [&] { return setup_of(setup, set); }));

@@ -6,6 +6,7 @@
 #include "rtexec/command/task_set_file.hpp"
 #include "rtexec/command/text.hpp"
 #include "rtexec/command/verdict.hpp"
+#include "traces/wcet/part_wcet.hpp"
 
 #include <iostream>
 #include <memory>
@@ -19,16 +20,44 @@ struct Options {
   TaskSetFile set;
   std::string output;
   ProfileOptions profile;
+  std::uint64_t jobs = 0;
+  double minutes = 0;
   bool add = false;
   std::string json;
 };
 
-void print(std::ostream& out, const Profile& profile, const ProfileOptions& options,
+void print(std::ostream& out, const Profile& profile, const ProfileOptions& options, Duration elapsed,
            const std::filesystem::path& file) {
-  out << "Measured until each task had ended " << options.jobs << " jobs; all jobs that ended by then count"
-      << (options.before ? ", and those of the profile before" : "") << ":\n";
+  if (options.jobs) out << "Measured until each task had ended " << *options.jobs << " jobs; all jobs that ended count";
+  else out << "Measured for " << readable(elapsed) << " in two runs";
+  out << (options.before ? ", and those of the profile before" : "") << ":\n";
   print_measured(out, profile.entries);
   out << "wrote " << file.string() << '\n';
+}
+
+std::uint64_t in_seconds(Duration time) { return static_cast<std::uint64_t>(time / std::chrono::seconds(1)); }
+
+/// Parts that more executions may show to take longer: "first part of 'front'".
+std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile) {
+  std::vector<std::string> parts;
+  for (const ProfileEntry& entry : profile.entries)
+    for (const Part part : {Part::before, Part::device, Part::after})
+      if (!traces::first_half_holds(entry, part, {.exceedance = set.executive.wcet_exceedance, .margin = entry.margin}))
+        parts.push_back(std::string(part_name(part)) + " part of '" + entry.task + "'");
+  return parts;
+}
+
+void print_unsettled(std::ostream& out, const std::vector<std::string>& parts) {
+  if (parts.empty()) {
+    out << "The WCETs that the first half of the executions make held for the other half.\n";
+    return;
+  }
+  out << Toned{Tone::warning, "Not settled"}
+      << ": WCETs that the first half of the executions make did not hold for the "
+      << "other half, or too few were measured: ";
+  for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i) out << (i == 0 ? "" : ", ") << parts[i];
+  if (parts.size() > 3) out << " and " << parts.size() - 3 << " more";
+  out << ". Add more: rtexec profile --add --minutes 10\n";
 }
 
 void profile(const Options& options) {
@@ -37,28 +66,42 @@ void profile(const Options& options) {
       options.output.empty() ? set.executive.profile : std::filesystem::path(options.output);
   OutputFile json_file = must(OutputFile::open(options.json));
   ProfileOptions measuring = options.profile;
+  if (options.jobs > 0) measuring.jobs = options.jobs;
+  if (options.minutes > 0)
+    measuring.time =
+        Duration(static_cast<Duration::rep>(options.minutes * 60 * Duration(std::chrono::seconds(1)).count()));
   if (options.add) measuring.before = must(read_profile(file));
   auto profile_file = must(OutputFile::open(file));
   const StopRequest stop;
 
   std::ostream& out = text_output(options.json);
   Progress progress(&stop);
+  Duration elapsed{0};
   const ProfileObserver observer{
       .tuning = [&](const std::string& task, std::size_t done,
                     std::size_t wanted) { return progress("tuning " + task, done, wanted, "layers"); },
       .measuring = [&](std::uint64_t done,
-                       std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); }};
+                       std::uint64_t wanted) { return progress("measuring", done, wanted, "jobs of each task"); },
+      .measuring_for =
+          [&](Duration done, Duration wanted) {
+            elapsed = done;
+            return progress("measuring", in_seconds(done), in_seconds(wanted), "s", wanted - done);
+          }};
   const auto measured = must(rtexec::profile(set, measuring, observer));
   const auto toml = must(profile_toml(measured, file));
   must(profile_file.write(toml));
-  print(out, measured, measuring, file);
+  print(out, measured, measuring, elapsed, file);
+
+  const auto open = unsettled(set, measured);
+  print_unsettled(out, open);
 
   nlohmann::json entries = nlohmann::json::array();
   for (const ProfileEntry& entry : measured.entries) entries.push_back(rtexec::to_json(entry));
   const nlohmann::json json = {{"machine", measured.machine},
                                {"device", measured.device},
                                {"file", file.string()},
-                               {"jobs_asked", options.profile.jobs},
+                               {"jobs_asked", measuring.jobs ? nlohmann::json(*measuring.jobs) : nlohmann::json()},
+                               {"unsettled", open},
                                {"tasks", entries}};
   must(write_json(json_file, json));
 }
@@ -71,11 +114,17 @@ void add_profile(const Command& program) {
   const auto options = std::make_shared<Options>();
   add_task_set(command, options->set);
   command.option("-o,--output", options->output, "FILE.toml", "The profile (default: the one that the task set names)");
+  const Option jobs = command
+                          .option("--jobs", options->jobs, "N",
+                                  "Jobs of each task, at least: all tasks run until the rarest has ended so many, and "
+                                  "all that ended count")
+                          .within(1, 1000000);
   command
-      .option("--jobs", options->profile.jobs, "N",
-              "Jobs of each task, at least: all tasks run until the rarest has ended so many, and all that ended count")
-      .default_shown()
-      .within(1, 1000000);
+      .option("--minutes", options->minutes, "N",
+              "Measure so long (default: until the WCETs of the first half of the executions hold for the other half, "
+              "30 to 90 s)")
+      .within(0.1, 10000.0)
+      .excludes(jobs);
   command
       .option("--margin", options->profile.margin, "FACTOR",
               "WCET is at least the longest execution observed times this")

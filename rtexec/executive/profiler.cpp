@@ -4,6 +4,7 @@
 #include "config/profile.hpp"
 #include "hal/machine.hpp"
 #include "rtexec/executive/loaded_set.hpp"
+#include "rtexec/executive/measured_run.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
@@ -14,13 +15,16 @@ namespace rtexec::executive {
 
 namespace {
 
+using namespace std::chrono_literals;
 using MakeSetup = std::function<Result<Setup>()>;
 
-constexpr Duration shortest_period = std::chrono::milliseconds(1);
+constexpr Duration shortest_period = 1ms;
 // Of the busiest core while measuring: below what the kernel lets real-time threads have
 constexpr double busy = 0.8;
-// Jobs of each task; where more ended, the longest of the others counts all the same
-constexpr std::uint64_t most_recorded = 1U << 16U;
+
+traces::WcetOptions wcet_options(const TaskSet& tasks, const ProfileOptions& options) {
+  return {.exceedance = tasks.executive.wcet_exceedance, .margin = options.margin};
+}
 
 Duration sum(const Wcet& wcet) { return wcet.before + wcet.device + wcet.after; }
 
@@ -51,11 +55,6 @@ TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned&
     task.on_wcet_exceeded = OnWcetExceeded::tell;
   }
   return set;
-}
-
-std::uint64_t fewest_jobs(const Report& report) {
-  const auto fewest = std::ranges::min_element(report.tasks, {}, &TaskReport::completed);
-  return fewest == report.tasks.end() ? 0 : fewest->completed;
 }
 
 Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetup& make_setup) {
@@ -100,62 +99,6 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
   return tuned;
 }
 
-/// A fault of the device, or of a job.
-void check_faults(const Report& report) {
-  if (report.device_fault)
-    give_up(Errc::device_fault, "task '" + report.device_fault->task +
-                                    "': the device was lost while it was measured: " + report.device_fault->what);
-  for (const TaskReport& task : report.tasks)
-    if (task.failed > 0) give_up(Errc::device_fault, "task '" + task.name + "': a job failed while it was measured");
-}
-
-/// Of the jobs of each task that are asked for: those of earlier segments, and of this one.
-struct Share {
-  std::uint64_t before = 0, jobs = 0;
-};
-
-void await_jobs(Executive& executive, const Share& share, std::uint64_t asked, const ProfileObserver& observer) {
-  for (;;) {
-    executive.wait(std::chrono::milliseconds(100));
-    const Report report = executive.progress();
-    const std::uint64_t done = std::min(fewest_jobs(report), share.jobs);
-    if (observer.measuring && !observer.measuring(share.before + done, asked))
-      give_up(Errc::cancelled, "measuring was cancelled");
-    check_faults(report);
-    if (done == share.jobs) return;
-  }
-}
-
-/// What one segment of the measurement saw.
-struct Segment {
-  Report report;
-  std::vector<JobRecord> jobs; // by task
-  std::vector<std::string> fingerprints;
-  std::vector<unsigned> cores;
-
-  [[nodiscard]] std::span<const JobRecord> of_task(std::size_t task) const {
-    return std::ranges::equal_range(jobs, task, {}, &JobRecord::task);
-  }
-};
-
-Segment segment(TaskSet tasks, const Share& share, std::uint64_t asked, const ProfileObserver& observer, Setup setup,
-                const Tuned& tuned) {
-  setup.force = true;
-  setup.copy_beside = true;
-  setup.exclusive = true;
-  setup.tunings = tuned.tunings;
-  setup.record_jobs = static_cast<std::size_t>(std::min(2 * share.jobs, most_recorded));
-  Executive executive = must(create(std::move(tasks), std::move(setup)));
-  must(executive.start());
-  await_jobs(executive, share, asked, observer);
-  Segment seen{.report = executive.stop(),
-               .jobs = executive.job_records().jobs,
-               .fingerprints = executive.fingerprints(),
-               .cores = {}};
-  for (const PlannedTask& task : executive.plan().tasks) seen.cores.push_back(task.core);
-  return seen;
-}
-
 /// As the set asks, so that cores and device idle between jobs as they will; a little apart, so that every task meets
 /// every other one in all phases.
 std::vector<Duration> own_periods(const TaskSet& tasks) {
@@ -179,7 +122,7 @@ Wcet mean(std::span<const JobRecord> jobs) {
 }
 
 /// What one job of each task asks of the busiest core, the device's among them, in the mean.
-Duration busiest(const Segment& seen) {
+Duration busiest(const MeasuredRun& seen) {
   Duration most{0};
   std::map<unsigned, Duration> cores;
   for (std::size_t i = 0; i < seen.cores.size(); ++i) {
@@ -191,45 +134,66 @@ Duration busiest(const Segment& seen) {
   return most;
 }
 
-/// A tenth of the jobs, or as many as end soon.
-std::uint64_t jobs_at_own_periods(const TaskSet& tasks, std::uint64_t jobs) {
-  constexpr Duration soon = std::chrono::seconds(20);
+/// What is asked of both runs, the first one with the set's own periods.
+struct Asked {
+  Enough own, dense;
+};
+
+Asked asked_of(const TaskSet& tasks, const ProfileOptions& options) {
+  constexpr Duration soon = 10s, first_look = 20s;
   const Duration longest = std::ranges::max_element(tasks.tasks, {}, &Task::period)->period;
-  return std::max<std::uint64_t>(std::min(jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
-}
-
-/// First as the set asks, the rest at a load that keeps the busiest core busy.
-std::vector<Segment> segments(const TaskSet& tasks, std::uint64_t jobs, const ProfileObserver& observer,
-                              const MakeSetup& make_setup, const Tuned& tuned) {
-  const Share own{.before = 0, .jobs = jobs_at_own_periods(tasks, jobs)};
-  std::vector<Segment> all;
-  all.push_back(segment(measured_at(tasks, own_periods(tasks), tuned), own, jobs, observer, must(make_setup()), tuned));
-  const Share rest{.before = own.jobs, .jobs = jobs - own.jobs};
-  if (rest.jobs == 0) return all;
-  const std::vector<Duration> periods(tasks.tasks.size(),
-                                      std::max(shortest_period, with_margin(busiest(all.front()), 1 / busy)));
-  all.push_back(segment(measured_at(tasks, periods, tuned), rest, jobs, observer, must(make_setup()), tuned));
-  return all;
-}
-
-traces::SampleSeries executions(std::span<const Segment> seen, std::size_t task, Part part) {
-  traces::SampleSeries all;
-  for (const Segment& segment : seen)
-    for (const JobRecord& job : segment.of_task(task))
-      if (!job.failure) all.add(job.executed.of(part));
-  return all;
-}
-
-void add(ProfileEntry& entry, std::span<const Segment> seen, std::size_t task, const traces::WcetOptions& options) {
-  Wcet longest;
-  for (const Segment& segment : seen) {
-    const TaskReport& report = segment.report.tasks[task];
-    entry.samples += report.completed;
-    for (const Part part : {Part::before, Part::device, Part::after})
-      longest.of(part) = std::max(longest.of(part), report.observed.of(part));
+  if (options.jobs) {
+    const std::uint64_t own =
+        std::max<std::uint64_t>(std::min(*options.jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
+    return {.own = {.jobs = own}, .dense = {.jobs = *options.jobs - own}};
   }
-  for (const Part part : {Part::before, Part::device, Part::after})
-    traces::add_executions(entry, part, executions(seen, task, part), longest.of(part), options);
+  if (options.time)
+    return {.own = {.time = std::min(*options.time / 5, soon)}, .dense = {.time = *options.time * 4 / 5}};
+  return {.own = {.time = soon}, .dense = {.time = first_look, .settled = wcet_options(tasks, options)}};
+}
+
+/// Tells `observer` of one run as a part of both.
+Watch watch_of(const ProfileOptions& options, const ProfileObserver& observer, const Enough& before,
+               const Enough& after) {
+  return [=](std::uint64_t fewest, Duration elapsed, Duration wanted) {
+    const bool on =
+        options.jobs
+            ? !observer.measuring || observer.measuring(std::min(before.jobs + fewest, *options.jobs), *options.jobs)
+            : !observer.measuring_for ||
+                  observer.measuring_for(before.time + std::min(elapsed, wanted), before.time + wanted + after.time);
+    if (!on) give_up(Errc::cancelled, "measuring was cancelled");
+  };
+}
+
+std::vector<MeasuredRun> runs(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+                              const MakeSetup& make_setup, const Tuned& tuned) {
+  const Asked asked = asked_of(tasks, options);
+  constexpr Enough none{.jobs = 0, .time = 0s, .settled = {}};
+  const auto run = [&](std::span<const Duration> periods, const Enough& enough, const Watch& watch) {
+    Setup setup = must(make_setup());
+    setup.tunings = tuned.tunings;
+    return measured_run(measured_at(tasks, periods, tuned), std::move(setup), enough, watch);
+  };
+  std::vector<MeasuredRun> all;
+  all.push_back(run(own_periods(tasks), asked.own, watch_of(options, observer, none, asked.dense)));
+  if (asked.dense.jobs == 0) return all;
+  const std::vector<Duration> dense(tasks.tasks.size(),
+                                    std::max(shortest_period, with_margin(busiest(all.front()), 1 / busy)));
+  all.push_back(run(dense, asked.dense, watch_of(options, observer, asked.own, none)));
+  return all;
+}
+
+void add(ProfileEntry& entry, std::span<const MeasuredRun> seen, std::size_t task, const traces::WcetOptions& options) {
+  for (const MeasuredRun& run : seen) entry.samples += run.report.tasks[task].completed;
+  for (const Part part : {Part::before, Part::device, Part::after}) {
+    traces::SampleSeries executions;
+    Duration longest{0};
+    for (const MeasuredRun& run : seen) {
+      add_jobs(executions, run.of_task(task), part);
+      longest = std::max(longest, run.report.tasks[task].observed.of(part));
+    }
+    traces::add_executions(entry, part, executions, longest, options);
+  }
 }
 
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
@@ -239,13 +203,13 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
   Profile profile{
       .file = tasks.executive.profile, .machine = hal::machine_name(), .device = tuned.device->name(), .entries = {}};
   if (options.before) must(check_same_place(before, profile));
-  const std::vector<Segment> seen = segments(tasks, options.jobs, observer, make_setup, tuned);
+  const std::vector<MeasuredRun> seen = runs(tasks, options, observer, make_setup, tuned);
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
     ProfileEntry& entry =
         profile.entries.emplace_back(begun_entry(before, tasks.tasks[i].name, seen.front().fingerprints[i]));
     entry.margin = options.margin;
     entry.tuning = tuned.tunings.at(entry.task);
-    add(entry, seen, i, {.exceedance = tasks.executive.wcet_exceedance, .margin = options.margin});
+    add(entry, seen, i, wcet_options(tasks, options));
   }
   return profile;
 }

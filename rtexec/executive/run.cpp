@@ -208,7 +208,7 @@ Report Run::stop() {
 
 JobRecords Run::job_records() const {
   JobRecords records;
-  if (setup_.record_jobs > 0 && final_report_)
+  if (setup_.record_jobs > 0)
     for (const auto& run : runs_) run->statistics().add_records(records);
   return records;
 }

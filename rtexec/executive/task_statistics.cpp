@@ -100,20 +100,23 @@ bool TaskStatistics::count_outcome(const Job& job, const JobEnd& how) noexcept {
 }
 
 void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed) noexcept {
-  if (recorded_ == records_.size()) return void(++lost_records_);
+  const std::size_t next = recorded_.load(std::memory_order_relaxed);
+  if (next == records_.size())
+    return lost_records_.store(lost_records_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const Status outcome = how.abandoned ? Status(Unexpected(Errc::cancelled)) : how.outcome;
-  records_[recorded_++] = {.task = job.id.task,
-                           .number = job.id.number,
-                           .nominal = job.nominal,
-                           .requested = how.requested,
-                           .device_begin = how.device_begin,
-                           .device_end = how.device_end,
-                           .end = how.end,
-                           .executed = {.before = how.executed_before,
-                                        .device = how.device_end - how.device_begin,
-                                        .after = how.executed_after},
-                           .missed = missed,
-                           .failure = outcome ? std::nullopt : std::optional(outcome.error())};
+  records_[next] = {.task = job.id.task,
+                    .number = job.id.number,
+                    .nominal = job.nominal,
+                    .requested = how.requested,
+                    .device_begin = how.device_begin,
+                    .device_end = how.device_end,
+                    .end = how.end,
+                    .executed = {.before = how.executed_before,
+                                 .device = how.device_end - how.device_begin,
+                                 .after = how.executed_after},
+                    .missed = missed,
+                    .failure = outcome ? std::nullopt : std::optional(outcome.error())};
+  recorded_.store(next + 1, std::memory_order_release);
 }
 
 std::optional<Miss> TaskStatistics::take_miss() noexcept {
@@ -127,8 +130,9 @@ std::optional<WcetExcess> TaskStatistics::take_excess() noexcept {
 }
 
 void TaskStatistics::add_records(JobRecords& records) const {
-  records.jobs.insert(records.jobs.end(), records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(recorded_));
-  records.lost += lost_records_;
+  const auto ended = records_.begin() + static_cast<std::ptrdiff_t>(recorded_.load(std::memory_order_acquire));
+  records.jobs.insert(records.jobs.end(), records_.begin(), ended);
+  records.lost += lost_records_.load(std::memory_order_relaxed);
 }
 
 PartCounts TaskStatistics::above_wcet() const noexcept {

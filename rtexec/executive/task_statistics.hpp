@@ -72,7 +72,7 @@ class TaskStatistics {
   /// The same for parts above their WCETs.
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
-  /// Once both threads have ended.
+  /// Of the jobs that have ended so far.
   void add_records(JobRecords& records) const;
 
  private:
@@ -93,7 +93,7 @@ class TaskStatistics {
   std::array<Counter, 3> above_wcet_{};                                       // by part
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::vector<JobRecord> records_;                                            // completion thread
-  std::size_t recorded_ = 0, lost_records_ = 0;
+  std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   Ring<Miss, 256> misses_;
   Ring<WcetExcess, 64> excesses_;
   Counter lost_misses_{0}, lost_excesses_{0};

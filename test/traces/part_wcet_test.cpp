@@ -134,8 +134,9 @@ TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
     EXPECT_GE(entry.wcet.device.count(), 1.05 * longest);
     EXPECT_LE(entry.device.longest.size(), 128u);
     EXPECT_GE(entry.device.longest.size() * entry.device.block, 2900u * static_cast<unsigned>(night));
-    if (entry.device.method == WcetMethod::growth)
+    if (entry.device.method == WcetMethod::growth) {
       EXPECT_LT(entry.device.exceedance, 2 * of_longest_of(3000.0 * night));
+    }
   }
   EXPECT_TRUE(entry.before.longest.empty());
   EXPECT_EQ(entry.wcet.before, Duration(0));
@@ -150,6 +151,30 @@ TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
   add_executions(entry, Part::after, few, Duration(500), {.margin = 1.2});
   EXPECT_EQ(entry.observed.after, Duration(500));
   EXPECT_EQ(entry.wcet.after, Duration(600));
+}
+
+TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
+  std::vector<double> times(64, 100.0);
+  EXPECT_TRUE(first_half_holds(series(times), {}));
+  times.back() = 125;
+  EXPECT_FALSE(first_half_holds(series(times), {.margin = 1.2}));
+  EXPECT_TRUE(first_half_holds(series(times), {.margin = 1.3}));
+  std::ranges::reverse(times);
+  EXPECT_TRUE(first_half_holds(series(times), {.margin = 1.2}));
+  EXPECT_FALSE(first_half_holds(series(std::vector<double>(15, 100.0)), {})) << "too few";
+}
+
+TEST(PartWcet, OfAProfileTellsWhetherItHoldsForItsOtherHalf) {
+  const auto holds = [](int longer) {
+    SampleSeries executions;
+    for (int i = 0; i < 4000; ++i) executions.add(Duration(i < longer ? 100 : 150));
+    ProfileEntry entry;
+    add_executions(entry, Part::device, executions, Duration(150), {});
+    EXPECT_TRUE(first_half_holds(entry, Part::after, {})) << "has no such part";
+    return first_half_holds(entry, Part::device, {});
+  };
+  EXPECT_TRUE(holds(1900));
+  EXPECT_FALSE(holds(2100));
 }
 
 TEST(PartWcet, IsExceededNoMoreOftenThanItClaims) {

@@ -12,7 +12,8 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t most_kept = 128;  // blocks in a profile: 64 at least, for all halvings of growth
+constexpr std::size_t most_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
+constexpr std::size_t least_half = 8;
 constexpr double widest_limit = 2;      // of the longest
 constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
 
@@ -60,6 +61,21 @@ PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const Wc
           .longest = grown.longest,
           .method = WcetMethod::growth,
           .exceedance = claimed(all.samples(), all.block())};
+}
+
+bool first_half_holds(const SampleSeries& executions, const WcetOptions& options) {
+  const auto all = executions.samples();
+  const std::size_t half = all.size() / 2;
+  if (half < least_half) return false;
+  const SampleSeries first(all.size(), executions.block(),
+                           {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(half)});
+  return *std::ranges::max_element(all.subspan(half)) <= part_wcet(first, options).value;
+}
+
+bool first_half_holds(const ProfileEntry& entry, Part part, const WcetOptions& options) {
+  const PartBasis& basis = entry.basis(part);
+  if (entry.observed.of(part) == Duration(0)) return true;
+  return first_half_holds(SampleSeries(2 * most_kept, basis.block, numbers(basis.longest)), options);
 }
 
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,

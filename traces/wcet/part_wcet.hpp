@@ -35,6 +35,12 @@ struct PartWcet {
   return part_wcet(executions, executions, options);
 }
 
+/// Whether the WCET that the first half of them makes held for the other half; not of fewer than 16.
+[[nodiscard]] bool first_half_holds(const SampleSeries& executions, const WcetOptions& options);
+
+/// The same of what `entry` rests on for `part`.
+[[nodiscard]] bool first_half_holds(const ProfileEntry& entry, Part part, const WcetOptions& options);
+
 /// Adds `executions` to those on which `entry` rests for `part`, and makes its WCET anew; `longest` of them are in no
 /// series where a block was not filled. Its observed maximum, WCET and basis change.
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,

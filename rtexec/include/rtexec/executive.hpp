@@ -106,7 +106,8 @@ class RTEXEC_API Executive {
   [[nodiscard]] Report progress() const;
   /// Ends the run within the longest job and reports. Again: the same report.
   Report stop();
-  /// Of the jobs that ended, where ExecutiveSetup::record_jobs asked for them; complete after stop(), empty before.
+  /// Of the jobs that have ended, where ExecutiveSetup::record_jobs asked for them. May be called while running;
+  /// complete after stop().
   [[nodiscard]] JobRecords job_records() const;
 
  private:

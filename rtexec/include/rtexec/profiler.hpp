@@ -3,10 +3,9 @@
 //   const auto measured = rtexec::profile(set);
 //   if (measured) set.tasks[0].wcet = measured->entries[0].wcet;   // or write_profile(*measured, file)
 //
-// First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then a tenth of the
-// jobs, or as many as end within 20 s, are run as the set asks, with its periods, and the others at a load that keeps
-// the busiest core busy most of the time, so that CPU parts and device parts are measured after pauses as well as
-// beside each other.
+// First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then the set runs
+// twice: with its own periods, a tenth of the jobs or up to 10 s, and at a load that keeps the busiest core busy most
+// of the time, so that CPU parts and device parts are measured after pauses as well as beside each other.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -24,7 +23,10 @@
 namespace rtexec {
 
 struct ProfileOptions {
-  std::uint64_t jobs = 100; // of each task
+  /// How many jobs of each task; absent: as long as `time`, and without that as well until the WCETs that the first
+  /// half of the executions make held for the other half: looked at after 20 s, 40 s and 80 s.
+  std::optional<std::uint64_t> jobs{};
+  std::optional<Duration> time{};
   /// A part's WCET is the longest execution times this at least, and more where its executions vary so much that longer
   /// ones are to be expected (traces/wcet/part_wcet.hpp).
   double margin = 1.2;
@@ -39,6 +41,8 @@ struct ProfileObserver {
   std::function<bool(const std::string& task, std::size_t done, std::size_t wanted)> tuning = {};
   /// Jobs done so far of the slowest task, and how many are wanted.
   std::function<bool(std::uint64_t done, std::uint64_t wanted)> measuring = {};
+  /// Where no number of jobs is asked for: for how long it has measured, and how long it will, as it stands.
+  std::function<bool(Duration done, Duration wanted)> measuring_for = {};
 };
 
 /// Makes the setup with workloads of one's own anew for each of the runs.
