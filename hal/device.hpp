@@ -134,6 +134,12 @@ class Device : public rtexec::Device {
 
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
 
+  /// Around what is executed for one job, on the compute engine's thread.
+  virtual void begin_execution() noexcept {}
+  /// Of the `passed` time since then, what the device itself used, by its own clock. The rest is not the job's: work
+  /// was on its way to the device, or ended and not yet noticed. Where the device has no such clock, it is all.
+  [[nodiscard]] virtual Duration executed(Duration passed) noexcept { return passed; }
+
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
   /// Now; absent: the device has none of its own, or they are not known. Any thread without real-time priority.
   [[nodiscard]] virtual std::optional<DeviceClocks> clocks() const noexcept { return std::nullopt; }

@@ -223,13 +223,20 @@ Result<> CudaDevice::make_streams() {
     for (cuda::Event& event : each.copied)
       if (auto made = make_event(each, event); !made) return made;
   }
-  return {};
+  return make_graph_events();
 }
 
 Result<> CudaDevice::make_event(const EngineStream& on, cuda::Event& event) const {
   return checked(
       driver_->event_create(&event, cuda::event_disable_timing | (spins(on) ? 0u : cuda::event_blocking_sync)),
       "making an event");
+}
+
+Result<> CudaDevice::make_graph_events() {
+  if (driver_->event_record_with_flags == nullptr) return {};
+  for (cuda::Event* event : {&graph_begin_, &graph_end_})
+    if (auto made = checked(driver_->event_create(event, cuda::event_default), "making an event"); !made) return made;
+  return {};
 }
 
 Result<> CudaDevice::start_engines() {
@@ -282,6 +289,8 @@ CudaDevice::~CudaDevice() {
       if (event != nullptr) (void)driver_->event_destroy(event);
     if (each.stream != nullptr) (void)driver_->stream_destroy(each.stream);
   }
+  for (const cuda::Event event : {graph_begin_, graph_end_})
+    if (event != nullptr) (void)driver_->event_destroy(event);
   (void)driver_->context_set_current(nullptr);
   (void)driver_->context_release(ordinal_);
 }

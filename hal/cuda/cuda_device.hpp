@@ -75,6 +75,9 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
+  void begin_execution() noexcept override { on_the_way_ = Duration(0); }
+  /// Less what run() takes longer than its graph takes on the GPU. What else a job does counts whole.
+  [[nodiscard]] Duration executed(Duration passed) noexcept override { return passed - std::min(passed, on_the_way_); }
   /// Managed memory: at most what the device has free, because more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
@@ -131,6 +134,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> size_memory();
   [[nodiscard]] Result<> make_streams();
   [[nodiscard]] Result<> make_event(const EngineStream& on, cuda::Event& event) const;
+  [[nodiscard]] Result<> make_graph_events();
   [[nodiscard]] Result<> start_engines();
   [[nodiscard]] Result<> ready_digests();
   [[nodiscard]] Result<> seat_engine(EngineKind kind);
@@ -157,7 +161,9 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status wait_for(const EngineStream& on, cuda::Event event) noexcept;
   [[nodiscard]] bool spins(const EngineStream& on) const noexcept;
   [[nodiscard]] cuda::Code spin(cuda::Event event) const noexcept;
+  [[nodiscard]] Result<> record_in_graph(cuda::Event event) const;
   [[nodiscard]] Result<GpuGraph> instantiate(cuda::GraphHandle graph);
+  [[nodiscard]] Duration graph_took(Duration passed) const noexcept;
 
   const cuda::Driver* driver_;
   CudaOptions options_;
@@ -182,6 +188,9 @@ class CudaDevice final : public Device, public Gpu {
   GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
   std::array<EngineStream, 4> streams_; // by EngineKind; the last one is of set-up
+  // Recorded by every graph at its begin and its end; null: the driver is too old
+  cuda::Event graph_begin_ = nullptr, graph_end_ = nullptr;
+  Duration on_the_way_{0}; // of the job that executes; compute engine's thread
   DeviceCapabilities capabilities_;
   mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // by which sticky error
   std::array<std::unique_ptr<EngineThread>, 3> engines_;      // by EngineKind

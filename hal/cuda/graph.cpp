@@ -1,5 +1,7 @@
 #include "hal/cuda/cuda_device.hpp"
 
+#include <algorithm>
+
 namespace rtexec {
 
 using hal::cuda::Code;
@@ -64,13 +66,21 @@ Result<GpuGraph> CudaDevice::capture(const std::function<Result<>()>& body) {
   if (auto begun = checked(driver_->begin_capture(stream, cuda::capture_thread_local), "beginning to capture a graph");
       !begun)
     return Unexpected(begun.error());
-  Result<> outcome = body();
+  Result<> outcome = record_in_graph(graph_begin_);
+  if (outcome) outcome = body();
+  if (outcome) outcome = record_in_graph(graph_end_);
   cuda::GraphHandle graph = nullptr;
   const Code code = driver_->end_capture(stream, &graph);
   if (outcome) outcome = checked(code, "capturing a graph");
   Result<GpuGraph> captured = outcome ? instantiate(graph) : Unexpected(outcome.error());
   if (graph != nullptr) (void)check(driver_->graph_destroy(graph));
   return captured;
+}
+
+Result<> CudaDevice::record_in_graph(cuda::Event event) const {
+  if (event == nullptr) return {};
+  return checked(driver_->event_record_with_flags(event, stream(EngineKind::compute), cuda::event_record_external),
+                 "capturing when a graph begins and ends");
 }
 
 Result<GpuGraph> CudaDevice::instantiate(cuda::GraphHandle graph) {
@@ -105,8 +115,20 @@ Status CudaDevice::launch(const GpuGraph& graph) noexcept {
 }
 
 Status CudaDevice::run(const GpuGraph& graph) noexcept {
+  const Instant begin = now();
   if (auto begun = launch(graph); !begun) return begun;
-  return finish(engine_stream(EngineKind::compute));
+  if (auto ended = finish(engine_stream(EngineKind::compute)); !ended) return ended;
+  const Duration passed = now() - begin;
+  on_the_way_ += passed - graph_took(passed);
+  return {};
+}
+
+/// By the GPU's clock, where that is known.
+Duration CudaDevice::graph_took(Duration passed) const noexcept {
+  float milliseconds = 0;
+  if (graph_begin_ == nullptr || !check(driver_->event_elapsed(&milliseconds, graph_begin_, graph_end_))) return passed;
+  return std::clamp(std::chrono::duration_cast<Duration>(std::chrono::duration<float, std::milli>(milliseconds)),
+                    Duration(0), passed);
 }
 
 } // namespace rtexec::hal

@@ -194,16 +194,14 @@ void DeviceDriver::cancel_all() noexcept {
 }
 
 bool DeviceDriver::step() noexcept {
-  // Requests before the completion: a job that was requested before the device fell free takes part in the choice.
-  bool any = false;
+  // An end is taken first and decided upon last: whatever was requested before it takes part in the choice.
+  Event completion;
+  const bool ended = completions_.pop(completion);
+  bool any = ended;
   while (take_events()) any = true;
   any = take_transfers(in_) || any;
   any = take_transfers(out_) || any;
-  Event completion;
-  if (completions_.pop(completion)) {
-    decide(completion);
-    any = true;
-  }
+  if (ended) decide(completion);
   if (options_.exercise && scheduler_.state().running) {
     exercise(in_);
     exercise(out_);

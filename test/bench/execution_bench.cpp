@@ -1,6 +1,6 @@
-// Execution time of one device part, measured as the executive measures it, by the time since the last one and by
-// what the copy engines do: a network on a board's device, on the thread of its compute engine. Copies go on through
-// the pauses, too.
+// Execution time of one device part, measured as the executive measures it (Device::executed), by the time since the
+// last one and by what the copy engines do: a network on a board's device, on the thread of its compute engine. Copies
+// go on through the pauses, too.
 //
 // execution-bench [BOARD] [MODEL.onnx] [--seconds N]: some N seconds for each line, at least three executions.
 #include "hal/open/open_device.hpp"
@@ -64,16 +64,17 @@ class Copies {
 };
 
 struct Sample {
-  Duration wall{0}, cpu{0};
+  Duration passed{0}, executed{0};
 };
 
 struct Line {
-  std::vector<double> wall; // ms
-  double not_cpu = 0;       // share
-  double median() const { return bench::median(wall); }
-  double p99() const { return bench::percentile(wall, 0.99); }
-  double longest() const { return bench::percentile(wall, 1); }
+  std::vector<double> executed, passed; // ms
+  double median() const { return bench::median(executed); }
+  double p99() const { return bench::percentile(executed, 0.99); }
+  double longest() const { return bench::percentile(executed, 1); }
 };
+
+double milliseconds(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 
 class Bench {
  public:
@@ -108,17 +109,14 @@ class Bench {
     for (std::size_t i = 0; i < warm_ups; ++i)
       if (const auto ran = execute(); !ran) return Unexpected(ran.error());
     Line line;
-    Duration wall{0}, cpu{0};
     const Instant end = hal::now() + length;
     for (std::size_t i = 0; i < most && (i < least || hal::now() < end); ++i) {
       if (pause > Duration(0)) hal::sleep_until(hal::now() + pause);
       const auto ran = execute();
       if (!ran) return Unexpected(ran.error());
-      line.wall.push_back(std::chrono::duration<double, std::milli>(ran->wall).count());
-      wall += ran->wall;
-      cpu += ran->cpu;
+      line.executed.push_back(milliseconds(ran->executed));
+      line.passed.push_back(milliseconds(ran->passed));
     }
-    line.not_cpu = std::max(0.0, 1 - static_cast<double>(cpu.count()) / static_cast<double>(wall.count()));
     return line;
   }
 
@@ -156,15 +154,17 @@ class Bench {
   }
 
   Result<Sample> execute() {
-    Duration cpu{0};
+    Sample sample;
     const auto ran = device_->engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
-      const Duration before = hal::execution_time();
+      device_->begin_execution();
+      const Instant begin = hal::now();
       const Status done = network_->run();
-      cpu = hal::execution_time() - before;
+      sample.passed = hal::now() - begin;
+      sample.executed = device_->executed(sample.passed);
       return done;
     });
     if (!ran.outcome) return fail(ran.outcome.error(), "the execution failed");
-    return Sample{ran.end - ran.begin, cpu};
+    return sample;
   }
 
   std::unique_ptr<hal::Device> device_; // outlives what follows
@@ -184,12 +184,11 @@ std::uint64_t stolen() {
   return value;
 }
 
-void print(const char* beside, Duration pause, const Line& line, const Line& base, bool on_host) {
-  const auto not_cpu = on_host ? std::to_string(line.not_cpu * 100).substr(0, 4) + " %" : "-";
-  std::printf("  %-16s %7.0f ms %6zu %9.3f %9.3f %9.3f %9.2f %7.2f %7.2f %10s\n", beside,
-              std::chrono::duration<double, std::milli>(pause).count(), line.wall.size(), line.median(), line.p99(),
-              line.longest(), line.median() / base.median(), line.p99() / base.median(), line.longest() / base.median(),
-              not_cpu.c_str());
+void print(const char* beside, Duration pause, const Line& line, const Line& base) {
+  std::printf("  %-16s %7.0f ms %6zu %9.3f %9.3f %9.3f %9.2f %7.2f %7.2f %9.3f %9.3f\n", beside, milliseconds(pause),
+              line.executed.size(), line.median(), line.p99(), line.longest(), line.median() / base.median(),
+              line.p99() / base.median(), line.longest() / base.median(), bench::median(line.passed),
+              bench::percentile(line.passed, 1));
   std::fflush(stdout);
 }
 
@@ -210,8 +209,8 @@ int run(const Options& options) {
   }
   std::printf("execution of %s on board %s (%s), fp32, ms; x: times the median of back to back beside nothing\n",
               model.substr(model.rfind('/') + 1).c_str(), options.board.c_str(), bench.device().c_str());
-  std::printf("  %-16s %10s %6s %9s %9s %9s %9s %7s %7s %10s\n", "beside", "after", "n", "median", "p99", "longest",
-              "x median", "x p99", "x max", "not CPU");
+  std::printf("  %-16s %10s %6s %9s %9s %9s %9s %7s %7s %9s %9s\n", "beside", "after", "n", "median", "p99", "longest",
+              "x median", "x p99", "x max", "passed:", "longest");
   const auto length = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.seconds));
   const std::uint64_t stolen_before = stolen();
   std::optional<Line> base;
@@ -225,7 +224,7 @@ int run(const Options& options) {
       const auto line = bench.measure(pause, beside.in, beside.out, length);
       if (!line) return std::fprintf(stderr, "%s\n", line.error().what.c_str()), 1;
       if (!base) base = *line;
-      print(beside.name, pause, *line, *base, bench.on_host());
+      print(beside.name, pause, *line, *base);
     }
   if (bench.on_host())
     std::printf("  meanwhile the hypervisor took %llu ticks of all cores\n",

@@ -123,8 +123,8 @@ TEST(CudaDevice, WaitsBlockedOrSpinning) {
     options.completion = completion;
     const auto device = open_cuda(options);
     const bool block = completion == Completion::block;
-    const auto spinning = std::ranges::count_if(
-        driver.event_flags(), [](unsigned flags) { return (flags & cuda::event_blocking_sync) == 0; });
+    const auto spinning =
+        std::ranges::count_if(driver.event_flags(), [](unsigned flags) { return flags == cuda::event_disable_timing; });
     EXPECT_EQ(spinning, block ? 0 : 1 + static_cast<int>(Device::copies_at_once)) << "of the compute engine alone";
     const int synchronized = driver.calls<&Driver::event_synchronize>();
     const int queried = driver.calls<&Driver::event_query>();
@@ -512,6 +512,33 @@ TEST(CudaGraphs, CapturedWorkRunsWhenLaunchedAndKeepsItsArguments) {
     storing.module = GpuModule();
     EXPECT_EQ(storing.driver.objects().executables, 0u);
     EXPECT_EQ(storing.driver.objects().modules, 0u);
+  }
+}
+
+TEST(CudaGraphs, ItTookWhatTheGpuTookAndNotWhatItTakesToLearnOfItsEnd) {
+  constexpr Duration delay = std::chrono::milliseconds(20), own = std::chrono::milliseconds(5);
+  for (const bool old : {false, true}) {
+    Storing storing({.old = old});
+    storing.driver.delay_wake_ups(delay);
+    Duration passed{}, executed{};
+    EXPECT_TRUE(on_engine(storing.device->engine(EngineKind::compute), [&]() noexcept -> Status {
+      for (int job = 0; job < 2; ++job) { // the second one has nothing of the first
+        storing.device->begin_execution();
+        const Instant begin = now();
+        for (int graph = 0; graph < 2; ++graph)
+          if (const Status ran = storing.device->run(storing.graph); !ran) return ran;
+        while (now() - begin < 2 * delay + own) {} // what is no graph counts whole
+        passed = now() - begin;
+        executed = storing.device->executed(passed);
+      }
+      return {};
+    }));
+    if (old) {
+      EXPECT_EQ(executed, passed) << "nothing is known of the GPU";
+    } else {
+      EXPECT_LE(executed, passed - 2 * delay);
+    }
+    EXPECT_GT(executed, Duration(0));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <ostream>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rtexec::hal::cuda {
@@ -434,12 +435,13 @@ class FakeCudaDriver::State {
   }
   Code event_record_with_flags(Event event, Stream stream, unsigned) { return event_record(event, stream); }
   Code event_query(Event event) {
-    if (event->under_way.exchange(false)) return Code::not_ready;
+    if (event->under_way.exchange(false)) return std::this_thread::sleep_for(wake_up_delay.load()), Code::not_ready;
     return breaks() ? broken_code() : Code::success;
   }
   Code event_synchronize(Event event) {
     waited_for = event;
     event->under_way = false;
+    std::this_thread::sleep_for(wake_up_delay.load());
     return breaks() ? broken_code() : Code::success;
   }
   Code event_elapsed(float* milliseconds, Event begin, Event end) {
@@ -528,6 +530,7 @@ class FakeCudaDriver::State {
   }
 
   FakeCudaProperties properties;
+  std::atomic<Duration> wake_up_delay = Duration(0);
   mutable std::mutex mutex;
   std::array<int, functions> called{};
   std::size_t fail_position = functions; // any
@@ -693,6 +696,8 @@ void FakeCudaDriver::break_device(Code code) {
   const std::scoped_lock lock(state_->mutex);
   state_->breaking = code;
 }
+
+void FakeCudaDriver::delay_wake_ups(Duration delay) { state_->wake_up_delay = delay; }
 
 void FakeCudaDriver::set_others(Bytes size) {
   const std::scoped_lock lock(state_->mutex);

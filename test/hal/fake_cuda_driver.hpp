@@ -84,6 +84,8 @@ class FakeCudaDriver {
   /// The next launch or synchronisation breaks the device: a launch is still answered with success, all that follows
   /// with `code`.
   void break_device(cuda::Code code);
+  /// From now on who waits for an event learns so much later that it has passed.
+  void delay_wake_ups(Duration delay);
   /// Memory that other programs take from now on.
   void set_others(Bytes size);
 

@@ -160,6 +160,31 @@ TEST_F(GpuTest, WaitsForWhatItRuns) {
   }
 }
 
+TEST_F(GpuTest, TellsWhatAGraphTookOnItself) {
+  const auto graph = copier.device->capture([&]() -> Result<> {
+    std::array<void*, 2> arguments{static_cast<void*>(&copier.writable.base),
+                                   static_cast<void*>(&copier.readable.base)};
+    for (int i = 0; i < 2000; ++i)
+      if (const auto launched = copier.device->launch(copier.kernel, {}, {}, {}, arguments.data()); !launched)
+        return fail(launched.error(), "launching copy_word failed");
+    return {};
+  });
+  ASSERT_TRUE(graph) << problem(graph);
+  for (int job = 0; job < 20; ++job) {
+    Duration passed{}, executed{};
+    ASSERT_TRUE(on_engine(copier.device->engine(EngineKind::compute), [&]() noexcept -> Status {
+      copier.device->begin_execution();
+      const Instant begin = now();
+      const Status ran = copier.device->run(*graph);
+      passed = now() - begin;
+      executed = copier.device->executed(passed);
+      return ran;
+    }));
+    EXPECT_LT(executed, passed);
+    if (job > 0) { EXPECT_GT(executed, passed / 2) << "2000 kernels that follow one another"; }
+  }
+}
+
 TEST_F(GpuTest, BadKernelsAreErrorsAndEndNothing) {
   const auto garbage = copier.device->load("no kernel", "garbage");
   ASSERT_FALSE(garbage);
