@@ -100,11 +100,15 @@ Result<std::unique_ptr<Workload>> make(const rtexec_own_workload& own) {
   return tasks::CustomWorkload::adopt(workload);
 }
 
-std::function<void(const Miss&)> miss_callback(const rtexec_setup& setup, const TaskSet& set) {
-  if (setup.on_miss == nullptr) return {};
+std::vector<std::string> names_of(const TaskSet& set) {
   std::vector<std::string> names;
   for (const Task& task : set.tasks) names.push_back(task.name);
-  return [call = setup.on_miss, context = setup.context, names](const Miss& miss) {
+  return names;
+}
+
+std::function<void(const Miss&)> miss_callback(const rtexec_setup& setup, const TaskSet& set) {
+  if (setup.on_miss == nullptr) return {};
+  return [call = setup.on_miss, context = setup.context, names = names_of(set)](const Miss& miss) {
     const rtexec_miss told{.size = sizeof told,
                            .task = names[miss.task].c_str(),
                            .job = miss.job,
@@ -114,11 +118,25 @@ std::function<void(const Miss&)> miss_callback(const rtexec_setup& setup, const 
   };
 }
 
+std::function<void(const WcetExcess&)> excess_callback(const rtexec_setup& setup, const TaskSet& set) {
+  if (setup.on_wcet_exceeded == nullptr) return {};
+  return [call = setup.on_wcet_exceeded, context = setup.context, names = names_of(set)](const WcetExcess& excess) {
+    const rtexec_wcet_excess told{.size = sizeof told,
+                                  .task = names[excess.task].c_str(),
+                                  .job = excess.job,
+                                  .part = static_cast<rtexec_part>(excess.part),
+                                  .took_ns = excess.took.count(),
+                                  .wcet_ns = excess.wcet.count()};
+    call(context, &told);
+  };
+}
+
 Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
   const rtexec_setup setup = of_this_version(given);
   ExecutiveSetup result;
   result.force = setup.force;
   result.on_miss = miss_callback(setup, set);
+  result.on_wcet_exceeded = excess_callback(setup, set);
   std::string errors;
   Errc first{};
   for_each_workload(setup, [&](const rtexec_own_workload& own) {
@@ -135,7 +153,6 @@ Result<ExecutiveSetup> setup_of(const rtexec_setup* given, const TaskSet& set) {
 rtexec_plan handle_of(const ResolvedSet& set, const Plan& plan) { return {plan, to_json(set, plan).dump(2)}; }
 
 void measure(const TaskSet& set, const rtexec_setup* setup, const ProfileOptions& options) {
-  if (options.jobs == 0u) give_up(Errc::bad_input, "jobs = 0: at least one job of each task must be measured");
   if (!std::isfinite(options.margin) || options.margin < 1)
     give_up(Errc::bad_input, "margin = " + std::to_string(options.margin) + ": must be at least 1");
   const Profile measured = must(profile(set, options, {}, [&] { return setup_of(setup, set); }));
@@ -167,7 +184,9 @@ void rtexec_plan_free(rtexec_plan* plan) { delete plan; }
 
 rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs, double margin,
                            rtexec_error* error) {
-  return code(error, [&] { measure(set->set, setup, {.jobs = jobs, .margin = margin}); });
+  return code(error, [&] {
+    measure(set->set, setup, {.jobs = jobs == 0 ? std::nullopt : std::optional(jobs), .margin = margin});
+  });
 }
 
 rtexec_executive* rtexec_create(const rtexec_task_set* set, const rtexec_setup* setup, rtexec_error* error) {

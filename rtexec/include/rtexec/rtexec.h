@@ -62,6 +62,18 @@ typedef struct rtexec_miss {
   int64_t deadline_ns;
 } rtexec_miss;
 
+typedef enum rtexec_part { RTEXEC_BEFORE = 0, RTEXEC_DEVICE = 1, RTEXEC_AFTER = 2 } rtexec_part;
+
+/* A part of a job that took longer than its WCET, on which every promise rests. */
+typedef struct rtexec_wcet_excess {
+  size_t size;
+  const char* task;
+  uint64_t job;
+  rtexec_part part;
+  int64_t took_ns;
+  int64_t wcet_ns;
+} rtexec_wcet_excess;
+
 /* All zero but for `size`: nothing special is wanted. */
 typedef struct rtexec_setup {
   size_t size;
@@ -70,7 +82,9 @@ typedef struct rtexec_setup {
   size_t workload_count;
   /* Called on a thread without real-time priority; null: nobody is told. */
   void (*on_miss)(void* context, const rtexec_miss* miss);
-  void* context; /* of on_miss */
+  void* context; /* of on_miss and on_wcet_exceeded */
+  /* The same for parts above their WCETs. */
+  void (*on_wcet_exceeded)(void* context, const rtexec_wcet_excess* excess);
 } rtexec_setup;
 
 /* ---- What can be promised ---- */
@@ -85,8 +99,8 @@ RTEXEC_API const char* rtexec_plan_json(const rtexec_plan* plan);
 RTEXEC_API void rtexec_plan_free(rtexec_plan* plan);
 
 /* Measures the execution times of every task by running the set on this machine, as `rtexec profile` does, and writes
- * them to the file that the task set names: later plans read them from there. `jobs` of each task; what was longest,
- * times `margin`, is the WCET. */
+ * them to the file that the task set names: later plans read them from there. `jobs` of each task; 0: until the WCETs
+ * of one half of them hold for the other. A WCET is what was longest times `margin`, at least. */
 RTEXEC_API rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs,
                                       double margin, rtexec_error* error);
 
