@@ -100,6 +100,20 @@ inline void pause_core() noexcept {
 [[nodiscard]] Instant now() noexcept;
 /// That the calling thread has executed so far, without what preempted it.
 [[nodiscard]] Duration execution_time() noexcept;
+
+/// What a thread has had of its core, and how often it waited: slept, for a lock, for input or output. To be preempted,
+/// or to yield, is not to wait.
+struct ThreadUse {
+  Duration processor{0};
+  std::int64_t waits = 0;
+};
+/// Of the calling thread, since its begin. Where the kernel accounts for interrupts and for what a hypervisor took,
+/// `processor` is without them. Two system calls.
+[[nodiscard]] ThreadUse thread_use() noexcept;
+/// Of the `passed` time between two readings, what the thread itself took: where it waited in between, all of it; else
+/// its processor time.
+[[nodiscard]] Duration used_between(const ThreadUse& begin, const ThreadUse& end, Duration passed) noexcept;
+
 /// How late the kernel may notice that a reservation is used up: its tick.
 [[nodiscard]] Duration tick() noexcept;
 

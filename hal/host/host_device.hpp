@@ -50,6 +50,11 @@ class HostDevice final : public Device {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
+  void begin_execution() noexcept override { begun_ = thread_use(); }
+  /// What the compute engine's thread had of its core; all where the workload waited meanwhile.
+  [[nodiscard]] Duration executed(Duration passed) noexcept override {
+    return used_between(begun_, thread_use(), passed);
+  }
   /// Ordinary memory, whatever the kind; its page tables are filled in.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
@@ -65,6 +70,7 @@ class HostDevice final : public Device {
   std::vector<Mapping> buffers_;
   PinnedMemory pinned_;
   DeviceCapabilities capabilities_;
+  ThreadUse begun_; // by what is executed; compute engine's thread
   /// By EngineKind; after the memory that their work touches
   std::array<std::unique_ptr<EngineThread>, 3> engines_;
 };

@@ -6,6 +6,7 @@
 #include <climits>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,16 @@ Duration execution_time() noexcept {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+}
+
+ThreadUse thread_use() noexcept {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return {.processor = execution_time(), .waits = usage.ru_nvcsw};
+}
+
+Duration used_between(const ThreadUse& begin, const ThreadUse& end, Duration passed) noexcept {
+  return begin.waits == end.waits ? std::min(passed, end.processor - begin.processor) : passed;
 }
 
 Duration tick() noexcept {

@@ -311,6 +311,79 @@ TEST(HostDevice, ItsEndGivesEverythingBack) {
   EXPECT_TRUE(eventually([&] { return held() == before; })) << held() << " instead of " << before;
 }
 
+// ---- what is executed ----
+
+struct Execution {
+  Duration passed{0}, executed{0};
+};
+
+/// Of `work` on the compute engine, whose core is `core`.
+template <class Function> Execution execute_on(HostDevice& device, unsigned core, Function work) {
+  Engine& engine = device.engine(EngineKind::compute);
+  ThreadSettings settings;
+  settings.name = "compute";
+  settings.core = core;
+  EXPECT_TRUE(engine.configure(settings));
+  Execution execution;
+  static_cast<void>(engine.call([&]() noexcept {
+    const Instant begin = now();
+    device.begin_execution();
+    work();
+    execution.passed = now() - begin;
+    execution.executed = device.executed(execution.passed);
+    return Status();
+  }));
+  return execution;
+}
+
+/// Wants its core for most of the time.
+class Hog {
+ public:
+  Hog(unsigned core, int fifo_priority) {
+    ThreadSettings settings;
+    settings.name = "hog";
+    settings.core = core;
+    settings.fifo_priority = fifo_priority;
+    thread_ = Thread::start(settings, [this] {
+      while (!ending_) {
+        for (const Instant end = now() + std::chrono::milliseconds(5); now() < end;) {}
+        sleep_until(now() + std::chrono::milliseconds(1));
+      }
+    });
+  }
+  ~Hog() { ending_ = true; }
+  [[nodiscard]] bool runs() const { return thread_.has_value(); }
+
+ private:
+  std::atomic<bool> ending_{false};
+  Result<Thread> thread_;
+};
+
+TEST(HostDevice, WhatOthersTakeOfItsCoreIsNotExecuted) {
+  constexpr Duration work = std::chrono::milliseconds(50);
+  const auto device = open_host(1);
+  const unsigned core = Machine().online_cores().back();
+  for (const int priority : {0, 1}) {
+    const Hog hog(core, priority);
+    if (!hog.runs()) continue; // it has no right to the priority
+    const Execution found = execute_on(*device, core, [&] {
+      const Duration end = execution_time() + work;
+      while (execution_time() < end) {}
+    });
+    EXPECT_GE(found.executed, work);
+    EXPECT_LT(found.executed, work * 11 / 10) << "priority " << priority;
+    EXPECT_GT(found.passed, work * 12 / 10) << "priority " << priority;
+  }
+}
+
+TEST(HostDevice, WhatAWorkloadWaitsForIsItsOwn) {
+  const auto device = open_host(1);
+  const Execution found =
+      execute_on(*device, Machine().online_cores().back(), [] { sleep_until(now() + std::chrono::milliseconds(5)); });
+  EXPECT_GE(found.passed, std::chrono::milliseconds(5));
+  EXPECT_EQ(found.executed, found.passed);
+}
+
 // ---- open_device ----
 
 Board board_of(Bytes capacity) {
