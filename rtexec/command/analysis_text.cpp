@@ -57,6 +57,9 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   for (const std::string& line : analysis.setup.degraded) out << "Degraded: " << line << '\n';
   for (const traces::ClockAnalysis& clock : analysis.clocks)
     print_clock(out, {.of = clock.of, .lowest = clock.lowest, .highest = clock.highest, .limits = clock.limits});
+  std::vector<StolenReport> stolen;
+  for (const auto& [core, time] : analysis.stolen) stolen.push_back({.core = core, .time = time});
+  print_stolen(out, stolen);
   out << "Deadlines: " << analysis.misses << " of " << jobs << " jobs missed theirs\n";
   if (jobs == 0) out << "Promises: no job was observed\n";
   else if (!analysis.setup.proved) out << "Promises: none, the plan was not proved\n";

@@ -61,6 +61,8 @@ std::string surroundings(const Excess& excess) {
   for (std::size_t i = 0; i < excess.surroundings.size(); ++i)
     if (!excess.surroundings[i].empty())
       text += (text.empty() ? "" : "; ") + worded(static_cast<Factor>(i)) + ": " + excess.surroundings[i];
+  if (excess.stolen > Duration(0))
+    text += (text.empty() ? "" : "; ") + ("about then stolen of its core: " + readable(excess.stolen));
   return text;
 }
 

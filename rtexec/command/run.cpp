@@ -49,13 +49,13 @@ std::string outcome_of(const JobRecord& job) {
 Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& executive) {
   if (!file) return {};
   std::ostream& out = file.stream();
-  out << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome\n";
+  out << "task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,device_executed_ns,outcome\n";
   const JobRecords records = executive.job_records();
   for (const JobRecord& job : records.jobs) {
     out << executive.set().tasks.tasks[job.task].name << ',' << job.number;
     for (const Instant at : {job.nominal, job.requested, job.device_begin, job.device_end, job.end})
       out << ',' << at.time_since_epoch().count();
-    out << ',' << outcome_of(job) << '\n';
+    out << ',' << job.executed.device.count() << ',' << outcome_of(job) << '\n';
   }
   if (records.lost > 0)
     std::cerr << "rtexec: " << name << " has the first " << most_records << " jobs of each task; " << records.lost

@@ -154,16 +154,19 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
 void print_above_wcet(std::ostream& out, const Report& report) {
   bool any = false;
   for (const TaskReport& task : report.tasks) {
-    const auto print = [&](Part part, std::uint64_t count, Duration longest, Duration wcet) {
+    const auto print = [&](Part part, std::uint64_t count, std::uint64_t stolen, Duration longest, Duration wcet) {
       if (count == 0) return;
       any = true;
       out << Toned{Tone::warning, "Above its WCET"} << ": the " << part_name(part) << " part of '" << task.name << "', "
           << count << (count == 1 ? " time" : " times") << ": at most " << readable(longest) << ", WCET "
-          << readable(wcet) << '\n';
+          << readable(wcet);
+      if (stolen > 0) out << "; " << stolen << " of them while time of its core was stolen";
+      out << '\n';
     };
-    print(Part::before, task.above_wcet.before, task.observed.before, task.wcet.before);
-    print(Part::device, task.above_wcet.device, task.observed.device, task.wcet.device);
-    print(Part::after, task.above_wcet.after, task.observed.after, task.wcet.after);
+    const auto &above = task.above_wcet, &stolen = task.above_wcet_stolen;
+    print(Part::before, above.before, stolen.before, task.observed.before, task.wcet.before);
+    print(Part::device, above.device, stolen.device, task.observed.device, task.wcet.device);
+    print(Part::after, above.after, stolen.after, task.observed.after, task.wcet.after);
   }
   if (any) out << "  Promises rest on WCETs: measure longer (rtexec profile --jobs), or give longer ones.\n";
 }
@@ -192,6 +195,7 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
   for (const std::string& line : report.degraded) out << Toned{Tone::warning, "Degraded"} << ": " << line << '\n';
   for (const ClockReport& clock : report.clocks) print_clock(out, clock);
+  print_stolen(out, report.stolen);
   if (report.status_page && !report.status_page->failure.empty())
     out << "Not shown by rtexec top: " << report.status_page->failure << '\n';
   if (report.flight) print_snapshots(out, *report.flight);
@@ -226,6 +230,12 @@ void print_clock(std::ostream& out, const ClockReport& clock) {
   if (clock.highest > clock.lowest) out << " to " << readable(clock.highest);
   for (std::size_t i = 0; i < clock.limits.size(); ++i) out << (i == 0 ? ", limited by " : ", ") << clock.limits[i];
   out << " (rtexec probe says how to lock it)\n";
+}
+
+void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen) {
+  for (std::size_t i = 0; i < stolen.size(); ++i)
+    out << (i == 0 ? "Stolen: " : ", ") << readable(stolen[i].time) << " of core " << stolen[i].core;
+  if (!stolen.empty()) out << " (by the hypervisor, as the kernel counts it)\n";
 }
 
 std::ostream& text_output(const std::string& json_file) { return json_file == "-" ? std::cerr : std::cout; }

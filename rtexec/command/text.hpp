@@ -31,6 +31,8 @@ void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
 void print_fallback(std::ostream& out, const SwapReport& swap);
 /// Nothing where it is steady.
 void print_clock(std::ostream& out, const ClockReport& clock);
+/// Nothing where nothing was.
+void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen);
 void print_report(std::ostream& out, const Report& report);
 /// Whether every real-time deadline and every bound was kept, and no WCET ended the run.
 [[nodiscard]] bool kept(const Report& report);

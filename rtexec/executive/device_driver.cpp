@@ -38,6 +38,7 @@ struct DeviceDriver::TaskLink {
   DeviceDriver* driver = nullptr;
   DeviceClient* client = nullptr;
   policies::JobId executing;
+  Instant begun{};      // as told to the trace; compute engine
   bool waiting = false; // its job is requested, and neither started nor cancelled; scheduler thread
   Working work;
   // Between its request and the end of its device part; scheduler thread, then compute engine
@@ -51,24 +52,30 @@ struct DeviceDriver::TaskLink {
   }
 
   Status execute() noexcept {
+    driver->device_.begin_execution();
     work.begin(driver->options_.bandwidth);
-    if (driver->recording()) traces::device_begin(executing, hal::now());
+    begun = hal::now();
+    if (driver->recording()) traces::device_begin(executing, begun);
     if (const Status prepared = driver->memory_.prepare(executing.task); !prepared) return prepared;
     return client->execute();
   }
 
   void end_execution(Status outcome, Instant begin, Instant end) noexcept {
-    if (driver->recording()) traces::device_end(executing, end, outcome);
+    const Duration executed = outcome ? driver->executed(end - begin) : end - begin;
+    if (driver->recording()) {
+      if (outcome && executed < end - begun) traces::device_executed(executing, executed);
+      traces::device_end(executing, end, outcome);
+    }
     work.end();
     if (outcome && driver->options_.bandwidth != nullptr)
-      driver->options_.bandwidth->note_execution(executing.task, end - begin);
+      driver->options_.bandwidth->note_execution(executing.task, executed);
     driver->left(*this);
     // Queued before the task can request its next job: see take_events(). The scheduler is woken before the task, since
     // the device idles until the next execution.
     if (!driver->completions_.push({.kind = Event::Kind::execution_done, .job = executing, .now = end, .deadline = {}}))
       driver->lose_event();
     driver->wake_.raise();
-    client->device_part_ended(outcome, begin, end);
+    client->device_part_ended(outcome, begin, end, executed);
   }
 };
 
@@ -120,6 +127,7 @@ struct DeviceDriver::TransferWork {
 DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& device, DeviceMemory& memory,
                            const std::vector<DeviceClient*>& clients, const Options& options)
     : scheduler_(std::move(scheduler)),
+      device_(device),
       compute_(device.engine(hal::EngineKind::compute)),
       memory_(memory),
       options_(options),
@@ -150,7 +158,7 @@ void DeviceDriver::post(const Event& event) noexcept {
   if (link.events.push(event)) return wake_.raise();
   lose_event();
   if (event.kind == Event::Kind::job_requested)
-    link.client->device_part_ended(Unexpected(Errc::cancelled), event.now, event.now);
+    link.client->device_part_ended(Unexpected(Errc::cancelled), event.now, event.now, Duration(0));
 }
 
 /// The scheduler core would go by a state that is not the device's.
@@ -278,7 +286,12 @@ void DeviceDriver::not_executed(TaskLink& link, Errc why) noexcept {
   const Instant now = hal::now();
   left(link);
   link.waiting = false;
-  link.client->device_part_ended(Unexpected(why), now, now);
+  link.client->device_part_ended(Unexpected(why), now, now, Duration(0));
+}
+
+/// On the compute engine's thread.
+Duration DeviceDriver::executed(Duration passed) noexcept {
+  return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.most_not_executed), passed);
 }
 
 void DeviceDriver::wanted(TaskLink& link) noexcept {

@@ -25,8 +25,9 @@ class DeviceClient {
   virtual Status execute() noexcept = 0;
   /// Once for each requested job: on the compute engine's thread, with what execute() or prepare() returned, or on the
   /// scheduler thread when it did not come that far, with `cancelled` when it was withdrawn before, or with what made a
-  /// transfer fail that it needed. Must not block.
-  virtual void device_part_ended(Status outcome, Instant begin, Instant end) noexcept = 0;
+  /// transfer fail that it needed. `executed`: of the time from `begin` to `end`, what counts as execution. Must not
+  /// block.
+  virtual void device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept = 0;
 
  protected:
   ~DeviceClient() = default;
@@ -40,6 +41,9 @@ class DeviceDriver {
     /// While a job executes, copy engines without a transfer copy all the same, to measure beside it
     bool exercise = false;
     TransferObserver observer = {};
+    /// At most so much of an execution's time from begin to end is not execution, whatever the device says: what
+    /// admission charges beside the WCET, so that no delay beyond it goes unseen
+    Duration most_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // told while the device works; absent: nobody is limited
     /// Told when an event found its queue full, which would be an error of the executive: from then on every job is
     /// cancelled. Any thread; neither blocks nor allocates.
@@ -86,6 +90,7 @@ class DeviceDriver {
     Ring<EndedTransfer, 8> finished{};                // from the engine's thread
   };
 
+  [[nodiscard]] Duration executed(Duration passed) noexcept;
   [[nodiscard]] bool recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
   void lose_event() noexcept;
   void cancel_all() noexcept;
@@ -102,6 +107,7 @@ class DeviceDriver {
   void left(TaskLink& link) noexcept;
 
   policies::DeviceScheduler scheduler_;
+  hal::Device& device_;
   hal::Engine& compute_;
   DeviceMemory& memory_;
   const Options options_;

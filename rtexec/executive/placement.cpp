@@ -195,6 +195,16 @@ Duration longest_window(const Placement& placement) {
   return longest;
 }
 
+Duration most_not_executed(const Placement& placement, DeviceKind device, const Board& board) {
+  if (device != DeviceKind::host) return 2 * board.dispatch;
+  const auto core = placement.compute.core;
+  const auto shares = [&](const hal::ThreadSettings& thread) { return !thread.core || thread.core == core; };
+  const bool shared = !core || shares(placement.scheduler) || shares(placement.copy_in) || shares(placement.copy_out) ||
+                      std::ranges::any_of(placement.release, shares) ||
+                      std::ranges::any_of(placement.completion, shares);
+  return shared ? Duration(0) : Duration::max();
+}
+
 SchedulingClass scheduling_of(const hal::ThreadSettings& settings) {
   using enum SchedulingClass::Kind;
   if (settings.fifo_priority > 0) return {.kind = fifo, .priority = settings.fifo_priority};

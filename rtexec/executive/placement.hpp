@@ -31,6 +31,11 @@ struct Placement {
 /// Of all reservations: what a thread has used up of its own is its again after this time.
 [[nodiscard]] Duration longest_window(const Placement& placement);
 
+/// How much of an execution's time from its begin to its end may be other than execution (DeviceDriver::Options). On a
+/// host device, all that others take of the compute engine's core, unless this run shares it: its own work there is the
+/// job's to pay. On any other, what admission charges beside the WCET for the way there and back.
+[[nodiscard]] Duration most_not_executed(const Placement& placement, DeviceKind device, const Board& board);
+
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);
 
 } // namespace rtexec::executive

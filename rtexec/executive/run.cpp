@@ -60,7 +60,7 @@ Result<> Run::start() {
   }
   memory_->reset_counters();
   driver_->record();
-  watch_clocks(placement);
+  watch_cores(placement);
   publish();
   started_ = hal::now() + std::max(lead_time, longest_window(placement));
   traces::run_begin(RTEXEC_VERSION, hal::machine_name().c_str(), false, *started_);
@@ -96,17 +96,19 @@ Result<> Run::start_thread(const hal::ThreadSettings& settings, std::function<vo
 Result<> Run::start_threads(const Placement& placement) {
   std::vector<DeviceClient*> clients;
   for (const auto& run : runs_) clients.push_back(run.get());
-  driver_ = std::make_unique<DeviceDriver>(std::move(scheduler_), *device_, *memory_, clients,
-                                           DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
-                                                                 .observer = setup_.observe_transfers,
-                                                                 .bandwidth = bandwidth_.get(),
-                                                                 .failed =
-                                                                     [](void* self) noexcept {
-                                                                       auto& control = *static_cast<RunControl*>(self);
-                                                                       control.driver_failed.store(true);
-                                                                       control.over.raise();
-                                                                     },
-                                                                 .self = &control_});
+  driver_ = std::make_unique<DeviceDriver>(
+      std::move(scheduler_), *device_, *memory_, clients,
+      DeviceDriver::Options{.exercise = setup_.copy_beside && plan_.swap,
+                            .observer = setup_.observe_transfers,
+                            .most_not_executed = most_not_executed(placement, device_->kind(), set_.board),
+                            .bandwidth = bandwidth_.get(),
+                            .failed =
+                                [](void* self) noexcept {
+                                  auto& control = *static_cast<RunControl*>(self);
+                                  control.driver_failed.store(true);
+                                  control.over.raise();
+                                },
+                            .self = &control_});
   if (const auto started = start_thread(placement.scheduler, [this] { driver_->run(); }); !started) return started;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     TaskRun& run = *runs_[i];
@@ -187,13 +189,11 @@ Report Run::stop() {
   // Threads are asked for their page faults while they live; the statistics of the tasks are complete once they have
   // ended.
   device_failed();
-  if (started_) {
-    basis_.look(std::max(Duration(0), hal::now() - *started_));
-    clocks_.look();
-  }
+  if (started_) look(std::max(Duration(0), hal::now() - *started_));
   Report alive = report();
   if (alive.stopped_by.cause == StopCause::none) alive.stopped_by.cause = StopCause::request;
   end_threads();
+  if (started_) steal_.look(); // the last jobs have ended
   if (bandwidth_) bandwidth_->end();
   device_failed(); // by the last job
   final_report_ = report();

@@ -16,6 +16,7 @@
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "rtexec/executive/status_page.hpp"
+#include "rtexec/executive/steal_watch.hpp"
 #include "rtexec/executive/task_run.hpp"
 
 #include <functional>
@@ -83,7 +84,8 @@ class Run {
   bool device_failed();
   void record_plan();
   void record_probes(const Placement& placement) const;
-  void watch_clocks(const Placement& placement);
+  void watch_cores(const Placement& placement);
+  void look(Duration at);
   void publish();
   Snapshot first_snapshot() const;
   void show(Snapshot& snapshot);
@@ -107,6 +109,7 @@ class Run {
   std::vector<Watched> watched_;
   BasisWatch basis_; // these, and the device's engines
   ClockWatch clocks_;
+  StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // where anyone listens
   std::optional<Instant> started_;     // of the grid
   std::optional<DeviceReport> device_report_;

@@ -213,10 +213,16 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
-/// Seen once before the first job, also where no status page can be published.
-void Run::watch_clocks(const Placement& placement) {
-  clocks_.watch(cores_of_jobs(placement), placement.compute.core.value_or(set_.compute_core), *device_);
+/// Clocks are seen once before the first job, also where no status page can be published.
+void Run::watch_cores(const Placement& placement) {
+  std::set<unsigned> cores = cores_of_jobs(placement);
+  const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
+  clocks_.watch(cores, compute_core, *device_);
   clocks_.look();
+  for (const auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) add_core(cores, *service);
+  steal_.watch(cores, compute_core);
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    steal_.add(runs_[i]->statistics(), placement.release[i].core.value_or(plan_.tasks[i].core));
 }
 
 /// Their first recorded event would otherwise take a lock.

@@ -90,8 +90,7 @@ void Run::show(Snapshot& snapshot) {
   RunStatus& run = snapshot.run;
   const Duration start(control_.start.load(std::memory_order_acquire));
   run.elapsed = start == Duration(0) ? start : std::max(Duration(0), hal::now().time_since_epoch() - start);
-  basis_.look(run.elapsed);
-  clocks_.look();
+  look(run.elapsed);
   if (plan_.swap) {
     const SwapCounters moved = memory_->counters();
     run.swapped = {.in = plan_.chunk * moved.loads, .out = plan_.chunk * moved.saves};
@@ -101,6 +100,13 @@ void Run::show(Snapshot& snapshot) {
     runs_[i]->show(task);
     if (task.state == TaskState::waiting_for_device && driver_->moves_for(i)) task.state = TaskState::swapping;
   }
+}
+
+/// Whether the machine is as it was, `at` the run's time.
+void Run::look(Duration at) {
+  basis_.look(at);
+  clocks_.look();
+  steal_.look();
 }
 
 std::optional<SwapReport> Run::swap_report() const {
@@ -127,6 +133,7 @@ Report Run::report() const {
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
   report.device = device_report_;
   report.clocks = clocks_.seen();
+  report.stolen = steal_.seen();
   report.device_fault = device_fault_;
   report.swap = swap_report();
   if (bandwidth_) report.bandwidth = bandwidth_->report();

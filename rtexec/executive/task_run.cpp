@@ -128,8 +128,8 @@ void TaskRun::start_job(const Job& job) noexcept {
   end_.executed_before = took;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  part_ended(Part::before, took);
-  if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready);
+  part_ended(Part::before, now, took);
+  if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready, Duration(0));
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
                  .job = job.id,
@@ -138,10 +138,10 @@ void TaskRun::start_job(const Job& job) noexcept {
 }
 
 /// By whoever has the job.
-void TaskRun::part_ended(Part part, Duration took) noexcept {
+void TaskRun::part_ended(Part part, Instant begin, Duration took) noexcept {
   if (observer_ == nullptr || took <= plan_.wcet.of(part)) return;
   exceeded_ = true;
-  observer_->exceeded(job_, part, took);
+  observer_->exceeded(job_, part, begin, took);
   if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
@@ -183,14 +183,15 @@ Status TaskRun::execute() noexcept {
   return workload_.execute();
 }
 
-void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end) noexcept {
+void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept {
   end_.outcome = outcome;
   end_.device_begin = begin;
   end_.device_end = end;
+  end_.executed_on_device = executed;
   if (!outcome) note_fault(outcome.error());
-  if (observer_ == nullptr) warm_up_.device.store((end - begin).count());
-  else if (outcome && uses_device_) observer_->device_ended(end - begin);
-  if (outcome && uses_device_) part_ended(Part::device, end - begin);
+  if (observer_ == nullptr) warm_up_.device.store(executed.count());
+  else if (outcome && uses_device_) observer_->device_ended(executed);
+  if (outcome && uses_device_) part_ended(Part::device, begin, executed);
   enter(TaskState::on_core);
   handshake_.give_back();
 }
@@ -232,13 +233,14 @@ void TaskRun::end_job() noexcept {
 }
 
 Status TaskRun::execute_after() noexcept {
-  if (observer_ != nullptr) observer_->after_begins(job_, hal::now());
+  const Instant begin = hal::now();
+  if (observer_ != nullptr) observer_->after_begins(job_, begin);
   const Duration before = hal::execution_time();
   const Status outcome = workload_.after(job_.id.number);
   end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());
-  part_ended(Part::after, end_.executed_after);
+  part_ended(Part::after, begin, end_.executed_after);
   return outcome;
 }
 

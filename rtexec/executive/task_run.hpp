@@ -52,7 +52,7 @@ class TaskRun final : public DeviceClient {
   void interrupt() noexcept;
 
   Status execute() noexcept override;
-  void device_part_ended(Status outcome, Instant begin, Instant end) noexcept override;
+  void device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept override;
 
   [[nodiscard]] const std::string& name() const noexcept { return task_.name; }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
@@ -83,7 +83,7 @@ class TaskRun final : public DeviceClient {
   void start_job(const Job& job) noexcept;
   bool await_release(Instant when) noexcept;
   bool await_end() noexcept;
-  void part_ended(Part part, Duration took) noexcept;
+  void part_ended(Part part, Instant begin, Duration took) noexcept;
   void withdraw() noexcept;
   void end_job() noexcept;
   Status execute_after() noexcept;

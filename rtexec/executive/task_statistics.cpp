@@ -56,12 +56,21 @@ void TaskStatistics::after_ended(Duration executed) noexcept {
   add(all_after_, executed);
 }
 
-void TaskStatistics::exceeded(const Job& job, Part part, Duration took) noexcept {
+void TaskStatistics::exceeded(const Job& job, Part part, Instant begin, Duration took) noexcept {
   increment(above_wcet_[static_cast<std::size_t>(part)]);
+  static_cast<void>(unsettled_.push({.part = part, .begin = begin}));
   if (!excesses_.push(
           {.task = job.id.task, .job = job.id.number, .part = part, .took = took, .wcet = plan_.wcet.of(part)}))
     increment(lost_excesses_);
   noticed_.raise();
+}
+
+void TaskStatistics::settle_thefts(std::optional<Instant> last_on_core,
+                                   std::optional<Instant> last_on_compute_core) noexcept {
+  for (Unsettled excess; unsettled_.pop(excess);) {
+    const auto& last = excess.part == Part::device ? last_on_compute_core : last_on_core;
+    if (last && excess.begin <= *last) increment(above_wcet_stolen_[static_cast<std::size_t>(excess.part)]);
+  }
 }
 
 void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
@@ -104,18 +113,17 @@ void TaskStatistics::keep_record(const Job& job, const JobEnd& how, bool missed)
   if (next == records_.size())
     return lost_records_.store(lost_records_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   const Status outcome = how.abandoned ? Status(Unexpected(Errc::cancelled)) : how.outcome;
-  records_[next] = {.task = job.id.task,
-                    .number = job.id.number,
-                    .nominal = job.nominal,
-                    .requested = how.requested,
-                    .device_begin = how.device_begin,
-                    .device_end = how.device_end,
-                    .end = how.end,
-                    .executed = {.before = how.executed_before,
-                                 .device = how.device_end - how.device_begin,
-                                 .after = how.executed_after},
-                    .missed = missed,
-                    .failure = outcome ? std::nullopt : std::optional(outcome.error())};
+  records_[next] = {
+      .task = job.id.task,
+      .number = job.id.number,
+      .nominal = job.nominal,
+      .requested = how.requested,
+      .device_begin = how.device_begin,
+      .device_end = how.device_end,
+      .end = how.end,
+      .executed = {.before = how.executed_before, .device = how.executed_on_device, .after = how.executed_after},
+      .missed = missed,
+      .failure = outcome ? std::nullopt : std::optional(outcome.error())};
   recorded_.store(next + 1, std::memory_order_release);
 }
 
@@ -135,10 +143,8 @@ void TaskStatistics::add_records(JobRecords& records) const {
   records.lost += lost_records_.load(std::memory_order_relaxed);
 }
 
-PartCounts TaskStatistics::above_wcet() const noexcept {
-  const auto of = [this](Part part) {
-    return above_wcet_[static_cast<std::size_t>(part)].load(std::memory_order_relaxed);
-  };
+PartCounts TaskStatistics::counts(const std::array<Counter, 3>& by_part) noexcept {
+  const auto of = [&](Part part) { return by_part[static_cast<std::size_t>(part)].load(std::memory_order_relaxed); };
   return {.before = of(Part::before), .device = of(Part::device), .after = of(Part::after)};
 }
 
@@ -160,7 +166,8 @@ TaskReport TaskStatistics::report() const {
                        .device = device_.statistics().max,
                        .after = Duration(longest_after_.load())},
           .wcet = plan_.wcet,
-          .above_wcet = above_wcet(),
+          .above_wcet = counts(above_wcet_),
+          .above_wcet_stolen = counts(above_wcet_stolen_),
           .warm_up = {},
           .deadline = task_.deadline,
           .bound = plan_.response_bound};
@@ -177,7 +184,7 @@ void TaskStatistics::show(TaskStatus& status) const {
                   .on_device = device_.total()};
   status.released = value(released_);
   status.skipped = value(skipped_);
-  status.above_wcet = above_wcet();
+  status.above_wcet = counts(above_wcet_);
   status.last_response = Duration(value(last_response_));
   status.p50_response = response_.percentile(0.5);
   status.p99_response = response_.percentile(0.99);

@@ -31,7 +31,7 @@ struct JobEnd {
   Status outcome;
   bool abandoned = false;
   Instant requested{}, device_begin{}, device_end{}, end{};
-  Duration executed_before{0}, executed_after{0}; // CPU time
+  Duration executed_before{0}, executed_on_device{0}, executed_after{0};
 };
 
 class TaskStatistics {
@@ -59,8 +59,11 @@ class TaskStatistics {
   void after_ended(Duration executed) noexcept;
   void ended(const Job& job, const JobEnd& how) noexcept;
 
-  /// Whoever has the job: a part of it took longer than its WCET.
-  void exceeded(const Job& job, Part part, Duration took) noexcept;
+  /// Whoever has the job: a part of it that began at `begin` took longer than its WCET.
+  void exceeded(const Job& job, Part part, Instant begin, Duration took) noexcept;
+  /// One reader: of the parts that exceeded their WCETs since the last call, those count as stolen that had begun when
+  /// time was last seen to be taken of their core. Absent: it never was.
+  void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
 
   // Any thread.
   [[nodiscard]] TaskReport report() const;
@@ -78,7 +81,12 @@ class TaskStatistics {
  private:
   using Counter = std::atomic<std::uint64_t>;
 
-  [[nodiscard]] PartCounts above_wcet() const noexcept;
+  struct Unsettled {
+    Part part{};
+    Instant begin{};
+  };
+
+  [[nodiscard]] static PartCounts counts(const std::array<Counter, 3>& by_part) noexcept;
   bool count_outcome(const Job& job, const JobEnd& how) noexcept;
   void keep_record(const Job& job, const JobEnd& how, bool missed) noexcept;
 
@@ -90,12 +98,13 @@ class TaskStatistics {
   std::atomic<Errc> failure_{};                                               // of the last failed job
   DurationHistogram response_, latency_, device_;
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
-  std::array<Counter, 3> above_wcet_{};                                       // by part
+  std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part
   std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums; of jobs that completed
   std::vector<JobRecord> records_;                                            // completion thread
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   Ring<Miss, 256> misses_;
   Ring<WcetExcess, 64> excesses_;
+  Ring<Unsettled, 64> unsettled_; // more at once count as not stolen
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

@@ -107,6 +107,7 @@ json to_json(const TaskReport& task) {
           {"observed", rtexec::to_json(task.observed)},
           {"wcet", rtexec::to_json(task.wcet)},
           {"above_wcet", to_json(task.above_wcet)},
+          {"above_wcet_stolen", to_json(task.above_wcet_stolen)},
           {"deadline_ns", task.deadline.count()},
           {"response_bound_ns", nullable(task.bound)}};
 }
@@ -117,6 +118,8 @@ json to_json(const ThreadReport& thread) {
           {"policy", to_string(thread.scheduling)},
           {"page_faults", thread.page_faults}};
 }
+
+json to_json(const StolenReport& stolen) { return {{"core", stolen.core}, {"time_ns", stolen.time.count()}}; }
 
 json to_json(const ClockReport& clock) {
   return {{"of", clock.of},
@@ -262,6 +265,7 @@ json to_json(const Report& report) {
                  {"bandwidth", nullable(report.bandwidth)},
                  {"status_page", nullable(report.status_page)},
                  {"clocks", list(report.clocks)},
+                 {"stolen", list(report.stolen)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
   const FlightReport flight = report.flight.value_or(FlightReport{});

@@ -54,6 +54,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 /// Where the columns stand that are read.
 struct Columns {
   std::size_t count = 0, task = 0, begin = 0, end = 0, outcome = 0;
+  std::optional<std::size_t> executed; // older records have none
 };
 
 std::optional<Columns> columns_of(std::string_view header) {
@@ -61,10 +62,27 @@ std::optional<Columns> columns_of(std::string_view header) {
   const auto column = [&](std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
   };
-  const Columns columns{names.size(), column("task"), column("device_begin_ns"), column("device_end_ns"),
-                        column("outcome")};
+  Columns columns{
+      names.size(), column("task"), column("device_begin_ns"), column("device_end_ns"), column("outcome"), {}};
+  if (const auto executed = column("device_executed_ns"); executed < columns.count) columns.executed = executed;
   const bool complete = std::max({columns.task, columns.begin, columns.end, columns.outcome}) < columns.count;
   return complete ? std::optional(columns) : std::nullopt;
+}
+
+/// How long the device part executed.
+Result<Duration> executed_in(const std::vector<std::string_view>& fields, const Columns& columns) {
+  const auto begin = config::number<Duration::rep>(fields[columns.begin]);
+  const auto end = config::number<Duration::rep>(fields[columns.end]);
+  if (!begin || !end || *begin < 0 || *end < *begin)
+    return fail(Errc::bad_input, "device_begin_ns and device_end_ns are no instants in this order");
+  const Duration passed(*end - *begin);
+  if (passed > longest_execution)
+    return fail(Errc::bad_input, "the device part took longer than " + to_string(longest_execution));
+  if (!columns.executed) return passed;
+  const auto executed = config::number<Duration::rep>(fields[*columns.executed]);
+  if (!executed || *executed < 0 || Duration(*executed) > passed)
+    return fail(Errc::bad_input, "device_executed_ns is no part of the time from device_begin_ns to device_end_ns");
+  return Duration(*executed);
 }
 
 } // namespace
@@ -126,13 +144,9 @@ Result<RecordedExecutions> read_executions(const std::filesystem::path& file, co
     const auto task = std::ranges::find(tasks.tasks, fields[columns->task], &Task::name);
     if (task == tasks.tasks.end()) continue;
     if (fields[columns->outcome] != "in-time" && fields[columns->outcome] != "late") continue;
-    const auto begin = config::number<Duration::rep>(fields[columns->begin]);
-    const auto end = config::number<Duration::rep>(fields[columns->end]);
-    if (!begin || !end || *begin < 0 || *end < *begin)
-      return fail(Errc::bad_input, where + "device_begin_ns and device_end_ns are no instants in this order");
-    if (Duration(*end - *begin) > longest_execution)
-      return fail(Errc::bad_input, where + "the device part took longer than " + to_string(longest_execution));
-    recorded[static_cast<std::size_t>(task - tasks.tasks.begin())].emplace_back(*end - *begin);
+    const auto executed = executed_in(fields, *columns);
+    if (!executed) return fail(Errc::bad_input, where + executed.error().what);
+    recorded[static_cast<std::size_t>(task - tasks.tasks.begin())].push_back(*executed);
   }
   for (std::size_t i = 0; i < recorded.size(); ++i)
     if (recorded[i].empty())

@@ -34,6 +34,7 @@ struct DeviceState {
   std::mutex mutex;
   std::optional<hal::DeviceFault> fault;
   std::optional<hal::DeviceClocks> clocks;
+  std::optional<Duration> executed; // what it says that a job did
 };
 
 class DeviceDouble final : public hal::Device {
@@ -79,6 +80,7 @@ class DeviceDouble final : public hal::Device {
   }
   Result<> pin(std::byte* begin, Bytes size) override { return device_->pin(begin, size); }
   Result<> unpin(std::byte* begin) override { return device_->unpin(begin); }
+  Duration executed(Duration passed) noexcept override { return state_->executed.value_or(passed); }
   hal::Engine& engine(hal::EngineKind kind) override { return device_->engine(kind); }
   Result<Buffer> allocate(BufferKind kind, Bytes size) override { return device_->allocate(kind, size); }
   Result<> free(const Buffer& buffer) override { return device_->free(buffer); }

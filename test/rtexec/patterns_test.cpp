@@ -158,6 +158,14 @@ TEST_F(RecordedExecutionsFile, GivesWhatExecutedToItsEnd) {
               ElementsAre(ElementsAre(10ns, 12ns), ElementsAre(4ns)));
 }
 
+TEST_F(RecordedExecutionsFile, GivesWhatTheDeviceUsedWhereThatIsTold) {
+  const std::string told = "task,device_begin_ns,device_end_ns,device_executed_ns,outcome\n";
+  EXPECT_THAT(read_executions(written(told + "a,5,15,10,late\nb,5,15,7,in-time\n"), set).value(),
+              ElementsAre(ElementsAre(10ns), ElementsAre(7ns)));
+  for (const char* executed : {"11", "-1", "x"})
+    EXPECT_THAT(problem(told + "a,5,15," + executed + ",late\n"), HasSubstr("jobs.csv:2: device_executed_ns"));
+}
+
 TEST_F(RecordedExecutionsFile, IsRefusedWithItsLine) {
   EXPECT_THAT(problem(""), HasSubstr("jobs.csv:1: no columns task"));
   EXPECT_THAT(problem("a,b,c\n"), HasSubstr("jobs.csv:1: no columns task"));

@@ -250,5 +250,43 @@ TEST(Reserved, APeriodBeyondTheKernelsLimitIsAccepted) {
   EXPECT_EQ(report->tasks[0].completed, 1u);
 }
 
+// ---- what is not execution ----
+
+struct MostNotExecuted : testing::Test {
+  MostNotExecuted() {
+    board.dispatch = 60us;
+    placement.compute.core = 1;
+    for (auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) service->core = 0;
+    placement.release.resize(2, {.name = "task", .core = 0, .reservation = {}});
+    placement.completion = placement.release;
+  }
+  Duration on(DeviceKind device) const { return most_not_executed(placement, device, board); }
+  Board board;
+  Placement placement;
+};
+
+TEST_F(MostNotExecuted, OfAHostDeviceIsAllThatOthersTakeOfItsOwnCore) {
+  EXPECT_EQ(on(DeviceKind::host), Duration::max());
+}
+
+TEST_F(MostNotExecuted, OfAHostDeviceIsNothingWhereThisRunSharesItsCore) {
+  for (auto* thread : {&placement.scheduler, &placement.copy_in, &placement.copy_out, &placement.release[1],
+                       &placement.completion[0]}) {
+    thread->core = 1;
+    EXPECT_EQ(on(DeviceKind::host), 0us);
+    thread->core.reset(); // pinned nowhere
+    EXPECT_EQ(on(DeviceKind::host), 0us);
+    thread->core = 0;
+  }
+  placement.compute.core.reset();
+  EXPECT_EQ(on(DeviceKind::host), 0us);
+}
+
+TEST_F(MostNotExecuted, OfAGpuIsWhatIsChargedForTheWayThereAndBack) {
+  EXPECT_EQ(on(DeviceKind::cuda), 120us);
+  placement.compute.core = 0;
+  EXPECT_EQ(on(DeviceKind::cuda), 120us);
+}
+
 } // namespace
 } // namespace rtexec::executive

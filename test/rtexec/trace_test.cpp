@@ -105,13 +105,18 @@ void expect_setup_first(const std::vector<Seen>& events) {
   EXPECT_EQ(first(events, "run_end"), events.size() - 1);
 }
 
-/// Parts take at least the CPU time that they say.
+/// Parts take at least the CPU time, and the device's at least the execution, that they say.
 void expect_executed(const std::vector<Seen>& events, std::uint64_t completed) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> begun;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> begun, executed;
   std::uint64_t ended = 0;
   for (const Seen& event : events) {
     const std::pair job{event["task"], event["job"]};
-    if (event.name == "job_start" || event.name == "after_begin") begun[job] = event["at"];
+    if (event.name == "job_start" || event.name == "device_begin" || event.name == "after_begin")
+      begun[job] = event["at"];
+    if (event.name == "device_executed") executed[job] = event["executed"];
+    if (event.name == "device_end" && executed.contains(job)) {
+      EXPECT_LE(executed.at(job), event["at"] - begun.at(job));
+    }
     if (event.name != "cpu_end" && event.name != "job_end") continue;
     EXPECT_GE(event["executed"], 0);
     EXPECT_LE(event["executed"], event["at"] - begun.at(job));

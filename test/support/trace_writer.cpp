@@ -92,6 +92,10 @@ std::vector<Form> job_forms() {
          v.push_back(ns(r.deadline));
        }},
       {device_begin, "device_begin", job + at, of_job},
+      {device_executed, "device_executed", job + Fields{executed},
+       [](const Record& r, Values& v) {
+         v = {n(r.job.task), n(r.job.number), r.executed.count()};
+       }},
       {device_end, "device_end", job + at + Fields{outcome},
        [](const Record& r, Values& v) {
          of_job(r, v);
@@ -165,6 +169,11 @@ std::vector<Form> other_forms() {
        [](const Record& r, Values& v) {
          of_core(r, v);
          v.push_back(n(r.frequency.hertz));
+       }},
+      {core_stolen, "core_stolen",
+       Fields{{"core", Type::u32}, {"computes", Type::u8}, {"since", Type::i64}} + at + Fields{{"stolen", Type::i64}},
+       [](const Record& r, Values& v) {
+         v = {n(r.core), r.computes ? 1 : 0, ns(r.since), ns(r.at), r.stolen.count()};
        }},
       {device_clock, "device_clock",
        at + Fields{{"frequency", Type::u64}, {"memory_frequency", Type::u64}, {"limits", Type::u32}},

@@ -104,7 +104,7 @@ for picture in --html --svg; do expect 5 'No space left' "$rtexec" analyze elsew
 
 # One line for each job, as many as the report counts.
 expect '0 4' 'Verdict' "$rtexec" run good.toml --jobs jobs.csv --json jobs.json
-expect 0 '^task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,outcome$' head -n 1 jobs.csv
+expect 0 '^task,job,nominal_ns,requested_ns,device_begin_ns,device_end_ns,end_ns,device_executed_ns,outcome$' head -n 1 jobs.csv
 expect 0 '^same$' python3 -c "import csv, json
 released = sum(task['released'] for task in json.load(open('jobs.json'))['tasks'])
 print('same' if released == len(list(csv.DictReader(open('jobs.csv')))) > 0 else 'other')"

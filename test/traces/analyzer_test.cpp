@@ -49,6 +49,48 @@ TEST(Analyzer, CountsAndStatisticsOfAStage) {
   EXPECT_THAT(analysis.breaches, IsEmpty());
 }
 
+/// An older recording does not tell it of any job, a newer one not where it is all of the time.
+TEST(Analyzer, ADevicePartTookWhatItExecutedWhereThatIsTold) {
+  Script script = one();
+  script.setup.tasks[0].wcet = {.before = 5us, .device = 15us, .after = 5us};
+  script.run({0, 0}, 0, 5, 14, 1);
+  script.release({0, 1}, 100, 100);
+  script.ready({0, 1}, 105, 5);
+  script.begin({0, 1}, 105);
+  script.end({0, 1}, 135, 12);
+  script.finish({0, 1}, 135, 136, 1);
+  const auto analysis = script.analyze();
+  const StageAnalysis& device = analysis.tasks[0].stages[1];
+  EXPECT_EQ(device.times.min, 12us);
+  EXPECT_EQ(device.times.max, 14us);
+  EXPECT_THAT(device.samples.samples(), ElementsAre(14'000, 12'000));
+  EXPECT_THAT(analysis.above_wcet, IsEmpty());
+  EXPECT_THAT(analysis.breaches, IsEmpty());
+  EXPECT_EQ(analysis.tasks[0].stages[3].times.max, 36us) << "responses are by the clock";
+}
+
+TEST(Analyzer, WhatADevicePartExecutedIsOfThatJobAlone) {
+  Script script = one();
+  script.add(RecordKind::device_executed, {0, 0}, 1).executed = 1us; // nothing executes
+  script.release({0, 0}, 100, 100);
+  script.ready({0, 0}, 105, 5);
+  script.begin({0, 0}, 105);
+  script.add(RecordKind::device_executed, {7, 0}, 110).executed = 1us; // of another job
+  script.end({0, 0}, 135);
+  script.finish({0, 0}, 135, 136, 1);
+  EXPECT_EQ(script.analyze().tasks[0].stages[1].times.max, 30us);
+}
+
+TEST(Analyzer, ADevicePartThatExecutedLongerThanItTookIsContradictory) {
+  Script script = one();
+  script.release({0, 0}, 0, 0);
+  script.ready({0, 0}, 5, 5);
+  script.begin({0, 0}, 5);
+  script.end({0, 0}, 15, 11);
+  script.finish({0, 0}, 15, 16, 1);
+  EXPECT_EQ(script.analyze().tasks[0].unknown, 1u);
+}
+
 TEST(Analyzer, PercentilesAreWithinAClassOfTheExactOnes) {
   std::mt19937 random(3);
   std::lognormal_distribution<double> lengths(12, 1.5);

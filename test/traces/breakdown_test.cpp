@@ -42,6 +42,24 @@ TEST(Breakdown, AJobAloneIsItsParts) {
   EXPECT_EQ(job.outcome, JobOutcome::in_time);
 }
 
+TEST(Breakdown, OnTheDeviceWithoutExecutingIsOverheadAndNobodyIsBlamedForItsWcet) {
+  Script script(two());
+  script.setup.tasks[0].wcet.device = 20us;
+  script.release(front, 0, 0);
+  script.ready(front, 5, 5);
+  script.begin(front, 5);
+  script.end(front, 105, 15);
+  script.finish(front, 105, 110, 5);
+  const auto job = only(script, front);
+  EXPECT_EQ(job.outcome, JobOutcome::late);
+  EXPECT_EQ(took(job, Cause::execution), 5us + 15us + 5us);
+  EXPECT_EQ(took(job, Cause::overhead), 85us);
+  EXPECT_EQ(sum(job), job.response);
+  const auto analysis = script.analyze();
+  EXPECT_THAT(analysis.missed_jobs[0].blame, HasSubstr("85.0 us on the device without executing"));
+  EXPECT_THAT(analysis.missed_jobs[0].blame, testing::Not(HasSubstr("over its WCET")));
+}
+
 TEST(Breakdown, APreemptedPartWaitsForTheMoreUrgentOne) {
   Script script(two());
   script.release(rear, 0, 0);

@@ -130,13 +130,15 @@ void emit_bandwidth() {
 void emit_clocks() {
   core_clock(5, at(630), {2'400'000'001});
   device_clock(at(640), {1'980'000'001}, {5'200'000'001}, 3);
+  core_stolen(6, true, at(650), at(660), Duration(70'000'000'001));
 }
 
 std::vector<ExpectedEvent> clocks() {
   return {{"core_clock", {{"core", 5}, {"at", 630}, {"frequency", 2'400'000'001}}, {}},
           {"device_clock",
            {{"at", 640}, {"frequency", 1'980'000'001}, {"memory_frequency", 5'200'000'001}, {"limits", 3}},
-           {}}};
+           {}},
+          {"core_stolen", {{"core", 6}, {"computes", 1}, {"since", 650}, {"at", 660}, {"stolen", 70'000'000'001}}, {}}};
 }
 
 std::vector<ExpectedEvent> bandwidth() {
@@ -235,6 +237,7 @@ void emit_each_event() {
   device_begin(job, at(130));
   layer_begin(job, 17, at(131));
   layer_end(job, 17, at(169));
+  device_executed(job, Duration(39));
   device_end(job, at(170), {});
   device_end(job, at(171), Unexpected(Errc::device_fault));
   device_end(job, at(172), Unexpected(Errc::device_lost));
@@ -328,6 +331,7 @@ std::vector<ExpectedEvent> each_event() {
       {"device_begin", of_job({{"at", 130}}), {}},
       {"layer_begin", of_job({{"layer", 17}, {"at", 131}}), {}},
       {"layer_end", of_job({{"layer", 17}, {"at", 169}}), {}},
+      {"device_executed", of_job({{"executed", 39}}), {}},
       {"device_end", of_job({{"at", 170}, {"outcome", 0}}), {}},
       {"device_end", of_job({{"at", 171}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_fault)}}), {}},
       {"device_end", of_job({{"at", 172}, {"outcome", 1 + static_cast<std::int64_t>(Errc::device_lost)}}), {}},

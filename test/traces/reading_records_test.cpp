@@ -32,7 +32,7 @@ class RandomRecords {
     if (r.kind == RecordKind::scheduler_input) return input(r);
     if (r.kind == RecordKind::scheduler_action) return action(r);
     const bool of_core = r.kind >= RecordKind::throttle_begin && r.kind <= RecordKind::core_clock;
-    if (r.kind != RecordKind::device_fault) r.at = instant();
+    if (r.kind != RecordKind::device_fault && r.kind != RecordKind::device_executed) r.at = instant();
     if (of_core) r.core = word();
     else if (r.kind != RecordKind::run_end && r.kind != RecordKind::device_clock)
       r.job = {word(), r.kind == RecordKind::job_skip ? 0 : any()};
@@ -51,12 +51,13 @@ class RandomRecords {
     using enum RecordKind;
     if (r.kind == job_release || r.kind == job_skip) r.nominal = instant();
     if (r.kind == job_release || r.kind == device_request || r.kind == job_miss) r.deadline = instant();
-    if (r.kind == cpu_end || r.kind == job_end) r.executed = Duration(any());
+    if (r.kind == cpu_end || r.kind == device_executed || r.kind == job_end) r.executed = Duration(any());
     if (r.kind == job_end) r.response = Duration(any());
     if (r.kind == layer_begin || r.kind == layer_end) r.layer = word();
     if (r.kind >= swap_in_begin && r.kind <= swap_out_end) r.transfer = transfer();
     if (r.kind == device_end || r.kind == swap_in_end || r.kind == swap_out_end) r.ok = any() % 2 == 0;
     if (r.kind == swap_in_end || r.kind == swap_out_end || r.kind == bandwidth_budget) r.bytes = any();
+    if (r.kind == core_stolen) r.computes = any() % 2 == 0, r.since = instant(), r.stolen = Duration(any());
     if (r.kind == core_clock || r.kind == device_clock) r.frequency = {any()};
     if (r.kind == device_clock) r.memory_frequency = {any()}, r.limits = word();
   }
@@ -98,7 +99,9 @@ std::string shown(const Record& r) {
   add(r.frequency.hertz);
   add(r.memory_frequency.hertz);
   add(r.limits);
-  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.input.now, r.input.deadline})
+  add(r.computes);
+  add(r.stolen.count());
+  for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.since, r.input.now, r.input.deadline})
     add(at.time_since_epoch().count());
   add(r.executed.count());
   add(r.response.count());

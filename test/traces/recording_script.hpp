@@ -53,6 +53,11 @@ class Script {
   }
   void begin(Job job, std::int64_t at) { add(Kind::device_begin, job, at); }
   void end(Job job, std::int64_t at) { add(Kind::device_end, job, at); }
+  /// It had the device until `at`, and executed for so long.
+  void end(Job job, std::int64_t at, std::int64_t executed) {
+    add(Kind::device_executed, job, at).executed = std::chrono::microseconds(executed);
+    end(job, at);
+  }
   void finish(Job job, std::int64_t after, std::int64_t at, std::int64_t executed) {
     add(Kind::after_begin, job, after);
     Record& end = add(Kind::job_end, job, at);

@@ -164,6 +164,34 @@ TEST(Surroundings, EachExecutionAboveItsWcetIsCountedAndTheFirstAreExplained) {
   EXPECT_EQ(group(pause, "2.00 ms to 4.00 ms").above_wcet, 0u);
 }
 
+/// What was stolen between two looks may have met each part of that core between them.
+TEST(Surroundings, AnExcessIsToldWhatWasStolenOfItsCoreAboutThen) {
+  Script script({task("front", 1ms, 0, 1)});
+  script.setup.tasks[0].wcet = {.before = 4us, .device = 8us, .after = 9us};
+  script.run({0, 0}, 0, 5, 10, 1);
+  script.run({0, 1}, 1000, 5, 10, 1);
+  script.run({0, 2}, 2000, 5, 10, 1);
+  const auto theft = [&](std::uint32_t core, bool computes, std::int64_t since, std::int64_t at, Duration stolen) {
+    Record& record = script.add(RecordKind::core_stolen, at);
+    record.core = core;
+    record.computes = computes;
+    record.since = us(since);
+    record.stolen = stolen;
+  };
+  theft(1, false, 500, 1500, 10ms);
+  theft(7, true, 1900, 2500, 20ms);
+  theft(7, true, 2500, 2600, 30ms);
+  const auto analysis = script.analyze();
+  ASSERT_THAT(analysis.above_wcet, SizeIs(6));
+  std::vector<Duration> stolen;
+  for (const Excess& excess : analysis.above_wcet) stolen.push_back(excess.stolen);
+  EXPECT_THAT(stolen, ElementsAre(0ms, 0ms, 10ms, 0ms, 0ms, 20ms));
+  ASSERT_THAT(analysis.stolen, SizeIs(2));
+  EXPECT_EQ(analysis.stolen[0].core, 1u);
+  EXPECT_EQ(analysis.stolen[0].time, 10ms);
+  EXPECT_EQ(analysis.stolen[1].time, 50ms);
+}
+
 TEST(Surroundings, MemoryIsBoundedWhateverTheNumberOfNeighbours) {
   std::vector<TaskSetup> tasks;
   for (unsigned i = 0; i < 100; ++i) tasks.push_back(task("task-" + std::to_string(i), 1ms, i, i));

@@ -32,7 +32,7 @@ enum class Cause : std::uint8_t {
   swap_in,            // its own chunks are being loaded
   execution,          // its own parts: before, device, after
   throttled,          // its core had used up its memory bandwidth
-  overhead,           // scheduling, wake-ups, interrupts, and what else has the core
+  overhead,           // scheduling, wake-ups, interrupts, the way to the device and back, and what else has the core
 };
 constexpr std::size_t causes = 10;
 [[nodiscard]] std::string_view name(Cause cause); // "release-latency", "queueing", ...
@@ -104,7 +104,8 @@ struct FactorAnalysis {
   std::vector<FactorGroup> groups;
 };
 
-/// One stage of a job, whose length is a sample: CPU parts by CPU time, the others by the clock.
+/// One stage of a job, whose length is a sample: CPU parts by CPU time, the device's by what it executed where that is
+/// told, else by the clock, as are responses.
 struct StageAnalysis {
   std::string name; // "before", "device", "after", "response"
   Distribution times;
@@ -120,6 +121,7 @@ struct Excess {
   std::string part; // "before", "device", "after"
   Instant begin{};
   Duration time{0}, wcet{0};
+  Duration stolen{0}; // of its core between the looks before and after it: it may have met another part
   std::vector<std::string> surroundings; // each the name of its group, as far as it is known, in the order of Factor
 };
 
@@ -162,6 +164,11 @@ struct ClockAnalysis {
   Frequency lowest, highest;
   std::vector<std::string> limits; // what held it back at times: "power", "temperature", "the hardware's brake"
 };
+/// What a hypervisor took of a core.
+struct StolenAnalysis {
+  std::uint32_t core = 0;
+  Duration time{0};
+};
 /// Of the bits that a device_clock has.
 [[nodiscard]] std::vector<std::string> names_of_limits(std::uint32_t limits);
 
@@ -194,6 +201,7 @@ struct Analysis {
   std::vector<TaskAnalysis> tasks;
   std::vector<ResourceAnalysis> resources;
   std::vector<ClockAnalysis> clocks; // those that were seen
+  std::vector<StolenAnalysis> stolen;
   std::optional<SwapAnalysis> swap;
   std::uint64_t misses = 0;
   std::vector<JobBreakdown> missed_jobs; // the first `most_misses`

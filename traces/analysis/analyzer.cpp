@@ -41,7 +41,12 @@ bool absurd(const Record& record) {
   const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
   return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
          beyond(record.deadline.time_since_epoch()) || beyond(record.input.now.time_since_epoch()) ||
-         beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response);
+         beyond(record.input.deadline.time_since_epoch()) || beyond(record.executed) || beyond(record.response) ||
+         beyond(record.stolen);
+}
+
+auto is_of(JobId job) {
+  return [job](const Execution& each) { return each.of.job == job; };
 }
 
 } // namespace
@@ -76,6 +81,7 @@ void Analyzer::take(const Record& record) {
   case RecordKind::job_start: return begin_part(record, &JobProgress::start);
   case RecordKind::cpu_end: return end_part(record, Part::before);
   case RecordKind::device_begin: return begin_execution(record);
+  case RecordKind::device_executed: return note_executed(record);
   case RecordKind::device_end: return end_execution(record);
   case RecordKind::after_begin: return begin_part(record, &JobProgress::after_begin);
   case RecordKind::job_end:
@@ -106,10 +112,11 @@ void Analyzer::take(const Record& record) {
     to_ = std::max(to_, record.at);
     return;
   case RecordKind::device_request: return request(record);
-  case RecordKind::job_overrun:
-  case RecordKind::device_fault:
   case RecordKind::core_clock:
   case RecordKind::device_clock: return surroundings_->see_clock(record);
+  case RecordKind::core_stolen: return surroundings_->see_theft(record);
+  case RecordKind::job_overrun:
+  case RecordKind::device_fault:
   case RecordKind::bandwidth_budget:
   case RecordKind::other: return;
   }
@@ -179,20 +186,27 @@ void Analyzer::begin_execution(const Record& record) {
   if (statistics_of(record.job.task) == nullptr) return;
   if (progress(record)) take_step(tasks_[record.job.task], &JobProgress::device_begin, record.at);
   timeline_.executions.forget_open(); // one at a time: the end of one before is not recorded
-  timeline_.executions.open(urgency(record.job), record.at);
+  timeline_.executions.open({.of = urgency(record.job), .executed = {}}, record.at);
+}
+
+void Analyzer::note_executed(const Record& record) {
+  if (auto* execution = timeline_.executions.find_open(is_of(record.job))) execution->executed = record.executed;
 }
 
 void Analyzer::end_execution(const Record& record) {
   const std::size_t device = lane_of(GanttLane::Kind::device);
-  const auto* execution =
-      timeline_.executions.close([&](const Urgency& each) { return each.job == record.job; }, record.at);
+  const auto* execution = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
   if (execution == nullptr) return;
+  const Duration passed = execution->end - execution->begin;
   if (job != nullptr) {
-    take_step(tasks_[record.job.task], &JobProgress::device_end, record.at);
-    tasks_[record.job.task].device_failed = !record.ok;
+    TaskStatistics& task = tasks_[record.job.task];
+    take_step(task, &JobProgress::device_end, record.at);
+    task.device_failed = !record.ok;
+    task.contradicted = task.contradicted || execution->what.executed > passed;
+    job->executed_on_device = execution->what.executed;
   }
-  const Duration took = execution->end - execution->begin;
+  const Duration took = execution->what.executed.value_or(passed);
   if (TaskStatistics* task = statistics_of(record.job.task); task != nullptr) {
     const PartExecution part{record.job, Part::device, 0, execution->begin, execution->end, took};
     if (record.ok) {
@@ -200,7 +214,7 @@ void Analyzer::end_execution(const Record& record) {
       surroundings_->add(part, timeline_);
     } else surroundings_->add_failed(part);
   }
-  count(device, took, took);
+  count(device, passed, passed);
   bar(GanttBar::Kind::device, device, record.job, record.job.task, execution->begin, execution->end);
 }
 
@@ -267,8 +281,9 @@ void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) con
     if (share.where != Share::Where::execution || share.cause == Cause::overhead) continue;
     const JobId whose = share.culprit.value_or(job.job);
     timeline_.executions.overlapping(progress.nominal, Instant::max(), [&](const auto& execution) {
-      if (execution.what.job != whose || execution.end == Instant::max()) return;
-      share.overrun = std::max(Duration(0), execution.end - execution.begin - tasks_[whose.task].setup().wcet.device);
+      if (execution.what.of.job != whose || execution.end == Instant::max()) return;
+      const Duration took = execution.what.executed.value_or(execution.end - execution.begin);
+      share.overrun = std::max(Duration(0), took - tasks_[whose.task].setup().wcet.device);
     });
   }
 }
@@ -345,6 +360,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
   analysis.replay = replay_->finish(ended_ && losses_.empty() && !cut_, !losses_.empty());
   analysis.breaches = breaches(analysis);
   analysis.clocks = surroundings_->clocks();
+  analysis.stolen = surroundings_->stolen();
   analysis.excesses = surroundings_->excesses();
   analysis.above_wcet = surroundings_->above_wcet();
   return analysis;

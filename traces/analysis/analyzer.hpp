@@ -49,6 +49,7 @@ class Analyzer final : public RecordHandler {
   void end_part(const Record& record, Part which);
   void request(const Record& record);
   void begin_execution(const Record& record);
+  void note_executed(const Record& record);
   void end_execution(const Record& record);
   void expect_transfer(const policies::Action& action);
   void begin_transfer(const Record& record, Direction direction);

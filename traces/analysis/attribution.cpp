@@ -28,7 +28,7 @@ JobBreakdown Attribution::divide(const JobProgress& job, Instant end, const Time
   release(job, until(job.start));
   compute(job, until(job.cpu_end), job.executed_before);
   wait_for_device(job, until(job.device_begin));
-  advance(until(job.device_end), {Cause::execution, Where::execution, {}});
+  execute(job, until(job.device_end));
   wait_for_core(job, until(job.after_begin), Cause::overhead);
   compute(job, end, job.executed_after);
   return std::move(result_);
@@ -105,11 +105,19 @@ void Attribution::compute(const JobProgress& job, Instant until, std::optional<D
 
 // ---- for the device ----
 
+void Attribution::execute(const JobProgress& job, Instant until) {
+  const Duration whole = std::max(Duration(0), until - now_);
+  const Duration own = std::clamp(job.executed_on_device.value_or(whole), Duration(0), whole);
+  give({Cause::overhead, Where::execution, job.urgency.job}, whole - own);
+  give({Cause::execution, Where::execution, {}}, own);
+  now_ += whole;
+}
+
 void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   if (until <= now_) return;
   cover_.start(now_, until);
   timeline_->executions.overlapping(now_, until, [&](const auto& execution) {
-    const Urgency& other = execution.what;
+    const Urgency& other = execution.what.of;
     if (other.job == job.urgency.job) return;
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_execution;
     cover_.add(execution.begin, execution.end, executes, {cause, Where::execution, other.job});

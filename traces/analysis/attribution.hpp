@@ -18,6 +18,7 @@ struct JobProgress {
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
   std::optional<Duration> executed_before, executed_after; // CPU time
+  std::optional<Duration> executed_on_device;              // absent: all the time from begin to end
   std::optional<policies::JobId> before_it;                // the task's job before,
   Instant before_it_ended{};                               // and when it ended
 };
@@ -37,6 +38,7 @@ class Attribution {
   void release(const JobProgress& job, Instant until);
   void wait_for_core(const JobProgress& job, Instant until, Cause rest);
   void compute(const JobProgress& job, Instant until, std::optional<Duration> executed);
+  void execute(const JobProgress& job, Instant until);
   void wait_for_device(const JobProgress& job, Instant until);
   void add_transfers(const JobProgress& job, Direction direction, Instant until);
   void cover_core(const JobProgress& job, Instant until);

@@ -31,8 +31,8 @@ std::string what(const Share& share, const JobBreakdown& job, const std::vector<
   case Cause::execution: return share.where == Where::core ? "its own CPU parts" : "its own execution";
   case Cause::throttled: return "throttled";
   case Cause::overhead:
-    return share.where == Where::core ? "kept from its core by what is not recorded"
-                                      : "waiting for the device, which was idle";
+    if (share.where == Where::core) return "kept from its core by what is not recorded";
+    return share.culprit ? "on the device without executing" : "waiting for the device, which was idle";
   }
   return "";
 }

@@ -26,6 +26,12 @@ template <class What> class History {
   /// What goes on has ended, and nobody knows when.
   void forget_open() { open_.clear(); }
 
+  /// The oldest open one of which `is` holds; null where there is none. Valid until the next call.
+  template <class Is> What* find_open(Is is) {
+    const auto found = std::ranges::find_if(open_, is, &Entry::what);
+    return found == open_.end() ? nullptr : &found->what;
+  }
+
   /// Ends the oldest open one of which `is` holds; null where there is none. Valid until the next call.
   template <class Is> const Entry* close(Is is, Instant end) {
     const auto found = std::ranges::find_if(open_, is, &Entry::what);

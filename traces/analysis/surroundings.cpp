@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration idle = std::chrono::milliseconds(10);
 constexpr std::size_t most_groups = 64;
+constexpr std::size_t most_cores = 8192;     // a damaged recording may name any
 constexpr std::uint32_t others = UINT32_MAX; // what more groups there would be
 // Neighbours
 constexpr std::uint32_t nobody = 0, preempted = 1, first_neighbour = 2;
@@ -122,9 +123,28 @@ void Surroundings::keep_excess(const PartExecution& execution, Duration wcet, co
                                                  .begin = execution.begin,
                                                  .time = execution.took,
                                                  .wcet = wcet,
+                                                 .stolen = {},
                                                  .surroundings = {}});
+  exceeding_.push_back(execution);
   for (std::size_t i = 0; i < factors; ++i)
     kept.surroundings.push_back(keys[i] ? group_name(static_cast<Factor>(i), *keys[i]) : "");
+}
+
+void Surroundings::see_theft(const Record& record) {
+  if (stolen_.size() == most_cores && !stolen_.contains(record.core)) return;
+  stolen_[record.core] += record.stolen;
+  for (std::size_t i = 0; i < exceeding_.size(); ++i) {
+    const PartExecution& execution = exceeding_[i];
+    const bool its_core = execution.part == Part::device ? record.computes : execution.core == record.core;
+    if (its_core && execution.begin <= record.at && record.since <= execution.end)
+      above_wcet_[i].stolen += record.stolen;
+  }
+}
+
+std::vector<StolenAnalysis> Surroundings::stolen() const {
+  std::vector<StolenAnalysis> all;
+  for (const auto& [core, time] : stolen_) all.push_back({.core = core, .time = time});
+  return all;
 }
 
 std::string Surroundings::group_name(Factor factor, Key key) const {

@@ -25,7 +25,7 @@ struct PartExecution {
   Part part{};
   unsigned core = 0; // of a CPU part
   Instant begin{}, end{};
-  Duration took{0}; // CPU time of a CPU part
+  Duration took{0}; // CPU time of a CPU part, of the device what it executed
 };
 
 class Surroundings {
@@ -36,11 +36,14 @@ class Surroundings {
   /// In the order of their ends, but for what threads tell a little late. `timeline` knows what overlaps it.
   void add(const PartExecution& execution, const Timeline& timeline);
   void see_clock(const Record& record) { clocks_.see(record); }
+  /// A core_stolen: told after the executions that it may have met.
+  void see_theft(const Record& record);
   /// It ended without a result: others came after it all the same.
   void add_failed(const PartExecution& execution) { note_end(execution); }
 
   [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;
   [[nodiscard]] std::vector<ClockAnalysis> clocks() const { return clocks_.analysis(); }
+  [[nodiscard]] std::vector<StolenAnalysis> stolen() const;
   [[nodiscard]] std::uint64_t excesses() const { return excesses_; }
   [[nodiscard]] const std::vector<Excess>& above_wcet() const { return above_wcet_; }
 
@@ -79,6 +82,8 @@ class Surroundings {
   std::map<unsigned, End> last_on_core_;
   std::uint64_t excesses_ = 0;
   std::vector<Excess> above_wcet_;
+  std::vector<PartExecution> exceeding_;     // parallel to it
+  std::map<std::uint32_t, Duration> stolen_; // by core
 };
 
 } // namespace rtexec::traces

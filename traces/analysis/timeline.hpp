@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <variant>
 
 namespace rtexec::traces {
@@ -29,6 +30,11 @@ struct CorePart {
   std::uint32_t rank = 0; // core rank
 };
 
+struct Execution {
+  Urgency of;
+  std::optional<Duration> executed; // where it is not all of the time from begin to end
+};
+
 struct ChunkTransfer {
   policies::Transfer transfer;
   Urgency of; // the job that it is for
@@ -45,7 +51,7 @@ class Timeline {
     History<policies::JobId> pending; // from the decision that a chunk is to move to its beginning
   };
 
-  History<Urgency> executions;
+  History<Execution> executions;
   std::array<CopyEngine, 2> engines; // by Direction
   std::map<unsigned, Core> cores;
 

@@ -33,11 +33,14 @@ struct Record {
   Instant nominal{}, deadline{};
   policies::JobId job;
   policies::Transfer transfer{};
-  Duration executed{0}; // CPU time of the part that ended
+  Duration executed{0}; // of the part that ended: CPU time, or the device's
   Duration response{0};
   std::uint64_t bytes = 0;
   Frequency frequency, memory_frequency;
   std::uint32_t limits = 0; // of a clock
+  bool computes = false;    // of the core
+  Instant since{};
+  Duration stolen{0};
   policies::Event input{};
   policies::Action action{};
 };

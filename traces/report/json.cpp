@@ -153,7 +153,8 @@ json to_json(const Excess& excess, const Analysis& analysis) {
               {"part", excess.part},
               {"begin_ns", (excess.begin - analysis.from).count()},
               {"time_ns", excess.time.count()},
-              {"wcet_ns", excess.wcet.count()}};
+              {"wcet_ns", excess.wcet.count()},
+              {"stolen_ns", excess.stolen.count()}};
   for (std::size_t i = 0; i < excess.surroundings.size(); ++i)
     result[std::string(name(static_cast<Factor>(i)))] = nullable(excess.surroundings[i]);
   return result;
@@ -251,6 +252,8 @@ json to_json(const ResourceAnalysis& r) {
           {"utilisation", r.utilisation}};
 }
 
+json to_json(const StolenAnalysis& stolen) { return {{"core", stolen.core}, {"time_ns", stolen.time.count()}}; }
+
 json to_json(const ClockAnalysis& clock) {
   return {{"of", clock.of},
           {"lowest_hz", clock.lowest.hertz},
@@ -302,6 +305,7 @@ json to_json(const Analysis& a) {
           {"tasks", list(a.tasks, [&](const TaskAnalysis& task) { return to_json(task, a); })},
           {"resources", list(a.resources, [](const ResourceAnalysis& r) { return to_json(r); })},
           {"clocks", list(a.clocks, [](const ClockAnalysis& clock) { return to_json(clock); })},
+          {"stolen", list(a.stolen, [](const StolenAnalysis& stolen) { return to_json(stolen); })},
           {"swap", a.swap ? to_json(*a.swap, a.from) : json(nullptr)},
           {"missed", a.misses},
           {"misses", list(a.missed_jobs, [&](const JobBreakdown& job) { return to_json(job, a); })},

@@ -57,6 +57,9 @@ struct TaskReport {
   /// The execution times on which the plan rests, and how many parts took longer.
   Wcet wcet;
   PartCounts above_wcet;
+  /// How many of these had begun when the hypervisor was last seen to have taken time of their core: what was taken may
+  /// be why, and may have met another part.
+  PartCounts above_wcet_stolen;
   /// The execution of each part in the job before the first one.
   Wcet warm_up;
   Duration deadline{0};
@@ -236,6 +239,12 @@ struct ClockReport {
   [[nodiscard]] RTEXEC_API bool steady() const noexcept;
 };
 
+/// What the hypervisor took of a core while the core had something to execute, read twice a second.
+struct StolenReport {
+  unsigned core = 0;
+  Duration time{0};
+};
+
 struct Report {
   Duration elapsed{0};
   std::vector<TaskReport> tasks;
@@ -246,6 +255,8 @@ struct Report {
   std::optional<SwapReport> swap;
   /// Of the cores that execute parts, and of the device: those that are known. On virtual machines none is.
   std::vector<ClockReport> clocks;
+  /// Of the cores that execute parts or serve the device, those of which something was taken.
+  std::vector<StolenReport> stolen;
   /// How memory bandwidth was regulated. Absent where the set limits none.
   std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;
@@ -300,8 +311,8 @@ struct JobRecord {
   /// When its execution on the device began and ended; equal where it did not execute.
   Instant device_begin{}, device_end{};
   Instant end{};
-  /// What each part took: processor time of the CPU parts, time between begin and end on the device. Not known of
-  /// simulated jobs.
+  /// What each part took: processor time of the CPU parts; of the time between begin and end on the device, what the
+  /// device used by its own clock, where it has one. Not known of simulated jobs.
   Wcet executed{};
   /// Whether the job counts as missed in TaskReport.
   bool missed = false;
