@@ -51,7 +51,7 @@ Result<> check(const ResolvedSet& set, std::span<const MemoryDemand> memory) {
              std::to_string(tasks.tasks.size()));
   if (tasks.tasks.size() > most_tasks)
     complain(std::to_string(tasks.tasks.size()) + " tasks; at most " + std::to_string(most_tasks) + " can be planned");
-  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency})
+  for (const Duration charge : {board.context_switch, board.dispatch, board.release_latency, board.hold_up})
     if (!in_range(charge))
       complain("board '" + board.name + "': a charge of " + std::to_string(charge.count()) + " ns is out of range");
   if (reserved(tasks) && set.compute_core == set.service_core)

@@ -43,9 +43,11 @@ bool endless(const Task& task) { return !task.real_time() && task.on_overrun == 
 
 /// In a window of w at most ceil((w + this) / T) jobs are decided upon. A best-effort job may be late, but then it is
 /// the only one of its task, and those that follow have releases a period apart; where it is abandoned, one has passed.
-Nanos latest_decision(const Task& task) {
-  if (task.real_time()) return task.deadline.count();
-  return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count();
+/// Those behind a stop of the machine come early by as much.
+Nanos latest_decision(const Task& task, const Board& board) {
+  const Nanos early = board.hold_up.count();
+  if (task.real_time()) return task.deadline.count() + early;
+  return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
 
 /// On each job: its request and its end, and its withdrawal where it may be abandoned; under reservations always.
@@ -71,15 +73,17 @@ template <class Cost> std::optional<std::vector<Load>> arrivals(const ResolvedSe
   for (const Task& task : set.tasks.tasks) {
     if (!task.wcet->uses_device()) continue;
     if (endless(task)) return std::nullopt;
-    all.push_back({task.period.count(), cost(task), latest_decision(task)});
+    all.push_back({task.period.count(), cost(task), latest_decision(task, set.board)});
   }
   return all;
 }
 
-/// The compute engine's.
+/// The compute engine's. It computes, or spins, while others of its machine are stopped.
 std::optional<CpuReservation> room_for_executions(const ResolvedSet& set, Lateness lateness) {
-  const auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, set.board); });
-  return executions ? never_used_up(*executions) : std::nullopt;
+  auto executions = arrivals(set, lateness, [&](const Task& task) { return dispatched(task, set.board); });
+  if (!executions) return std::nullopt;
+  if (const Nanos stopped = set.board.hold_up.count(); stopped > 0) executions->push_back({longest_time, stopped, 0});
+  return never_used_up(*executions);
 }
 
 /// The scheduler's, where its core has no other.
@@ -107,7 +111,7 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
     services.reserved.scheduler = *room;
   } else {
     services.reserved.scheduler = scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
-    services.decision = services.reserved.scheduler.window.count();
+    services.decision = services.reserved.scheduler.window.count() + set.board.hold_up.count();
   }
   const auto room = computes(set) ? room_for_executions(set, lateness) : std::nullopt;
   services.reserved.compute = room.value_or(slices);
@@ -155,7 +159,7 @@ class DeviceCharges {
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
     const Wide decisions = reserved(set_.tasks) ? decisions_on_job(task, set_) : 0;
     const Wide events = decisions * event_cost(set_.board.context_switch).count();
-    return {task.period.count(), bounded(events + parts), latest_decision(task)};
+    return {task.period.count(), bounded(events + parts), latest_decision(task, set_.board)};
   }
 
   const ResolvedSet& set_;
@@ -212,13 +216,21 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
     if (decisions == 0) continue;
     loads.push_back(
         {set.service_core,
-         {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision), latest_decision(task)}});
+         {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision), latest_decision(task, set.board)}});
   }
   if (plan.swap && rule_of(plan.swap->policy) == SwapRule::rt_swap) {
     const Wide decisions = decisions_on_chunk * static_cast<Wide>(SwapCharges(plan).largest());
     loads.push_back({set.service_core, {longest_time, bounded(decisions * decision), 0}});
   }
   return loads;
+}
+
+/// Where others reserve a part of its core, a task waits for what the machine held up of theirs.
+void add_backlogs(NamedSet& named) {
+  for (StagedTask& task : named.set.tasks) {
+    const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
+    if (others > 0 || task.core == named.services->core) task.backlog = named.set.hold_up;
+  }
 }
 
 // ---- what no test covers ----
@@ -320,10 +332,12 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
   std::optional<SwapBlocking> blocking;
   if (plan.swap) blocking.emplace(blocking_of(swap.emplace(plan), rule_of(plan.swap->policy), plan, charges));
   named.order = plan.order;
-  named.set.release_jitter = set.board.release_latency.count();
+  named.set.release_jitter = release_jitter(set.board).count();
+  named.set.hold_up = set.board.hold_up.count();
   named.set.service = service_loads(plan, set);
   named.compute_core = set.compute_core;
-  if (named.services && named.services->pauses) named.set.device_delay = longest_pause;
+  if (named.services && named.services->pauses)
+    named.set.device_delay = longest_pause + with_pauses(named.set.hold_up) - named.set.hold_up;
   const auto part_of = [&](std::size_t index) -> SwappedPart {
     const Nanos execution = charges.execution(index);
     if (!swap || !set.tasks.tasks[index].wcet->uses_device()) return {.device = execution};
@@ -352,6 +366,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
     }
   }
   if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
+  if (named.services) add_backlogs(named);
   add_regulation(named, plan, set, urgency);
   return named;
 }

@@ -14,6 +14,9 @@ namespace rtexec::policies {
 /// Whether CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
+/// Of a first part. A machine that stops makes some releases late, and the others early by its own time: each once.
+[[nodiscard]] inline Duration release_jitter(const Board& board) { return board.release_latency + 2 * board.hold_up; }
+
 /// A CPU part. One of no length still needs its core once, to hand the job on: at least 1 ns.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 

@@ -50,7 +50,7 @@ Cores cores_of(const ResolvedSet& set) {
 class Packer {
  public:
   explicit Packer(const ResolvedSet& set) : tasks_(set.tasks), urgency_(by_urgency(set.tasks)) {
-    base_.release_jitter = set.board.release_latency.count();
+    base_.release_jitter = release_jitter(set.board).count();
     for (const Task& task : tasks_.tasks) {
       const Nanos before = on_core(task.wcet->before, set.board);
       const Nanos after = on_core(task.wcet->after, set.board);

@@ -63,11 +63,12 @@ struct CorePart {
   return loads;
 }
 
-/// What a task brings to its core; its last part becomes ready by `device_done`.
+/// What a task brings to its core; its last part becomes ready by `device_done`, and in the time of a job that the
+/// machine has stopped beside it, `hold_up` later.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
   loads.push_back({task.period, task.before, set.release_jitter, task.lines_before});
-  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}), task.lines_after});
+  loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.hold_up, task.lines_after});
 }
 
 /// What the tasks above `task` and such threads bring to its core; the first `task` entries of `bounds` say when their

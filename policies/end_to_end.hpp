@@ -29,6 +29,7 @@ struct StagedTask {
   std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
   Nanos lines_before = 0;          // of memory, that the parts move on a regulated core
   Nanos lines_after = 0;
+  Nanos backlog = 0; // its parts may end so much after the windows of their reservations, once the machine has stopped
   [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
@@ -54,10 +55,11 @@ struct RegulatedCore {
 struct StagedSet {
   /// The most urgent first: the priorities on cores and, under static priority, on the device
   std::vector<StagedTask> tasks;
-  Nanos release_jitter = 0;  // of the first part
+  Nanos release_jitter = 0;  // of the first part, with twice `hold_up`
   Nanos background = 0;      // longest device part of best-effort tasks, or whatever else blocks once
   Nanos background_load = 0; // longest load of best-effort tasks
   Nanos device_delay = 0;    // the device may stand still for so long, once in a window
+  Nanos hold_up = 0;         // the machine may stop for so long, once in the span of a job (proofs/hold-ups.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
   /// Whether one of the `first` most urgent tasks is loaded.

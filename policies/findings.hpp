@@ -107,6 +107,7 @@ struct BudgetUncharged {
     shared_counter,
     endless_overshoot,
     unknown_traffic,
+    machine_stops,
   };
   Why why{};
   unsigned core = 0;

@@ -21,6 +21,11 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
+/// From a part becoming ready to its end.
+CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
+  return {windows.before + task.backlog, windows.after + task.backlog};
+}
+
 /// Of a task that does not use the device.
 StageBounds off_device(const StagedSet& set, const CpuWindows& windows) {
   const Nanos ready = set.release_jitter + windows.before;
@@ -33,14 +38,16 @@ StageBounds off_device(const StagedSet& set, const CpuWindows& windows) {
 
 EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows) {
   std::vector<StageBounds> splits;
-  for (std::size_t i = 0; i < set.tasks.size(); ++i)
-    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, windows[i]));
+  for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const CpuWindows own = with_backlog(set.tasks[i], windows[i]);
+    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, own));
     else
-      splits.push_back({.ready = set.release_jitter + windows[i].before,
-                        .device_done = set.tasks[i].deadline - windows[i].after,
-                        .last_window = windows[i].after,
+      splits.push_back({.ready = set.release_jitter + own.before,
+                        .device_done = set.tasks[i].deadline - own.after,
+                        .last_window = own.after,
                         .done = 0,
                         .settled = true});
+  }
   return edf_device(set, std::move(splits));
 }
 
@@ -52,16 +59,17 @@ std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::spa
   const std::vector<Overlap> overlaps = set.overlapped();
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
+    const CpuWindows own = with_backlog(set.tasks[i], windows[i]);
     if (!set.tasks[i].uses_device()) {
-      bounds.push_back(off_device(set, windows[i]));
+      bounds.push_back(off_device(set, own));
       continue;
     }
-    const Nanos ready = set.release_jitter + windows[i].before;
+    const Nanos ready = set.release_jitter + own.before;
     const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
     bounds.push_back({.ready = ready,
                       .device_done = device.from_release,
-                      .last_window = windows[i].after,
-                      .done = device.from_release + windows[i].after,
+                      .last_window = own.after,
+                      .done = device.from_release + own.after,
                       .settled = device.settled});
   }
   return bounds;
@@ -137,8 +145,8 @@ template <class Bounds> class WindowSearch {
     bool fits = std::ranges::all_of(cores_, [&](unsigned core) { return has_room(core, windows); });
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const StagedTask& task = set_.tasks[i];
-      fits =
-          fits && windows[i].before + windows[i].after <= task.deadline - set_.release_jitter - set_.device_time(task);
+      const CpuWindows own = with_backlog(task, windows[i]);
+      fits = fits && own.before + own.after <= task.deadline - set_.release_jitter - set_.device_time(task);
       fits = fits && std::max(runtime_of(task.before), runtime_of(task.after)) <= longest_window;
     }
     Bounds bounds = evaluate_(set_, windows);
@@ -233,7 +241,7 @@ std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nano
 std::vector<Nanos> room_beside_device(const StagedSet& set) {
   std::vector<Nanos> room;
   for (const StagedTask& task : set.tasks)
-    room.push_back(std::max(task.deadline - set.release_jitter - set.device_time(task),
+    room.push_back(std::max(task.deadline - set.release_jitter - set.device_time(task) - 2 * task.backlog,
                             runtime_of(task.before) + runtime_of(task.after)));
   return room;
 }

@@ -147,6 +147,11 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
                                   : "; give board '" + budget.board + "' [memory] core_bandwidth, or ") +
                 "set [bandwidth] overshoot = \"forgive\"",
             "a bound on overshoot"};
+  case Why::machine_stops:
+    return {has + ", and board '" + budget.board +
+                "' says that its machine may stop (hold_up), which moves the periods of budgets and is not charged to "
+                "them; leave this budget out",
+            "no budget on a machine that stops"};
   case Why::unknown_traffic: break;
   }
   return {has + ", and runs " + task +

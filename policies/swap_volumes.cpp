@@ -74,7 +74,7 @@ std::uint32_t chunks_of(Bytes volume, Bytes chunk) {
 
 /// What CPU parts leave of a deadline.
 Nanos device_deadline(const Task& task, const Board& board) {
-  const Duration parts = task.wcet->before + task.wcet->after + 4 * board.context_switch + board.release_latency;
+  const Duration parts = task.wcet->before + task.wcet->after + 4 * board.context_switch + release_jitter(board);
   return std::max(Nanos{1}, (task.deadline - parts).count());
 }
 

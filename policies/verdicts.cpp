@@ -225,7 +225,7 @@ std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   if (longest > longest_window) return refuse(longest, longest_window, PartTooLong{});
   const Nanos parts = runtime_of(task.before) + runtime_of(task.after);
   const Nanos device = named.set.device_time(task);
-  const Nanos needed = named.set.release_jitter + parts + device;
+  const Nanos needed = named.set.release_jitter + parts + device + 2 * task.backlog;
   if (needed <= task.deadline) return std::nullopt;
   return refuse(needed, task.deadline, DeadlineTooShort{parts, device});
 }
@@ -243,12 +243,13 @@ Finding response_finding(const NamedSet& named, const Refusal& refusal) {
   std::optional<Finding> least;
   bool proved = true;
   bool examined = true;
-  const std::vector<StageBounds> at_release(named.names.size());
+  const Nanos requested = 2 * named.set.hold_up; // at the release, but for a machine that stops
+  const std::vector<StageBounds> requests(named.names.size(), {.ready = requested});
   const std::vector<Overlap> overlaps = named.set.overlapped();
   for (std::size_t i = 0; i < named.names.size(); ++i) {
     if (!named.set.tasks[i].uses_device()) continue;
     const Nanos deadline = named.set.tasks[i].deadline;
-    const DeviceResponse response = static_priority_device(named.set, overlaps, i, at_release, 0);
+    const DeviceResponse response = static_priority_device(named.set, overlaps, i, requests, requested);
     const bool late = response.from_release > deadline;
     proved = proved && response.settled && !late;
     examined = examined && (response.settled || late);
@@ -301,7 +302,7 @@ std::vector<Finding> reserved_core_findings(const NamedSet& named) {
   std::vector<Nanos> room;
   for (const StagedTask& task : named.set.tasks)
     room.push_back(
-        std::max(task.deadline - named.set.release_jitter, runtime_of(task.before) + runtime_of(task.after)));
+        std::max(task.deadline - named.set.release_jitter - 2 * task.backlog, runtime_of(task.before) + runtime_of(task.after)));
   return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
 }
 

@@ -30,6 +30,9 @@ struct Claim {
   TaskSet tasks;
   Plan plan; // ready_by, device_done_by and response_bound of each task that has one are what is attacked
   Duration release_latency{0};
+  /// The machine stops for at most so long, and again not before `between` has passed since it did
+  Duration hold_up{0};
+  Duration between{0};
 };
 
 /// What the adversary may choose, beside releases that are at least a period apart; offsets do not bind it.

@@ -41,7 +41,9 @@ class Simulation {
       const Instant next = next_instant();
       if (next > horizon || !goes_on(horizon)) break;
       now_ = std::max(now_, next); // a late release's nominal instant is past
-      step();
+      if (stop_at_ <= now_) begin_stop();
+      else step();
+      choose_stop();
     }
     outcome_.end = over_ ? now_ : horizon;
     now_ = outcome_.end;
@@ -79,7 +81,8 @@ class Simulation {
     std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
-    Instant ends_at = never; // the part, or what the supply gives it
+    Instant ends_at = never; // the part, or what the supply gives it, or a stop
+    bool stands = false;     // in a stop
     std::unique_ptr<CoreSupply> supply{};
   };
 
@@ -142,7 +145,7 @@ class Simulation {
   Instant next_instant() {
     if (std::exchange(timers_changed_, false))
       next_timer_ = std::min(std::ranges::min(release_at_), std::ranges::min(ready_at_));
-    Instant next = std::min(device_ends_at_, next_timer_);
+    Instant next = std::min({device_ends_at_, next_timer_, stop_at_});
     for (const CopyEngine& engine : engines_) next = std::min(next, engine.ends_at);
     for (const Core& core : cores_) next = std::min(next, core.ends_at);
     return next;
@@ -227,10 +230,11 @@ class Simulation {
     run.job = decision.job;
     run.nominal = decision.nominal;
     run.phase = Phase::latent;
-    if (options_.release_latency) set_timer(ready_at_, task, now_ + options_.release_latency(id(task)));
+    const Duration latency = options_.release_latency ? options_.release_latency(id(task)) : Duration(0);
+    set_timer(ready_at_, task, now_ + latency + left_of_stop(stop_.releases));
     choose_release(task);
     observe(Step::Kind::release, task);
-    if (!options_.release_latency || ready_at_[task] <= now_) begin_first_part(task);
+    if (ready_at_[task] <= now_) begin_first_part(task);
   }
 
   void abandon(std::uint32_t task) {
@@ -286,6 +290,34 @@ class Simulation {
     }
   }
 
+  // ---- stops of the machine ----
+
+  bool stops(const Core& core) const { return now_ < stopped_until_ && (!stop_.cores || stop_.cores(core.number)); }
+
+  /// For what begins now; `concerned`: the stop holds it up.
+  Duration left_of_stop(bool concerned) const {
+    return concerned && now_ < stopped_until_ ? stopped_until_ - now_ : Duration(0);
+  }
+
+  void choose_stop() {
+    if (!options_.stop || stop_at_ != never || now_ < stopped_until_) return;
+    const auto next = options_.stop(now_);
+    if (!next) return;
+    stop_ = *next;
+    stop_at_ = std::max(now_, stop_.begin);
+  }
+
+  void begin_stop() {
+    stop_at_ = never;
+    stopped_until_ = now_ + stop_.length;
+    if (stop_.device && device_ends_at_ != never) device_ends_at_ += stop_.length;
+    for (CopyEngine& engine : engines_)
+      if (stop_.transfers && engine.ends_at != never) engine.ends_at += stop_.length;
+    for (std::uint32_t task = 0; task < runs_.size(); ++task)
+      if (stop_.releases && ready_at_[task] != never) set_timer(ready_at_, task, ready_at_[task] + stop_.length);
+    for (Core& core : cores_) dispatch(core);
+  }
+
   // ---- cores ----
 
   void begin_first_part(std::uint32_t task) {
@@ -308,20 +340,22 @@ class Simulation {
   /// Counts the time since it was looked at.
   void settle(Core& core) const {
     observe_core(core);
-    if (core.supply) core.supply->pass(now_ - core.resumed);
+    if (core.supply && !core.stands) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
   }
 
   /// Gives the core to its most urgent ready part, or to whom its supply says.
   void dispatch(Core& core) {
-    const auto most_urgent = core.ready.empty() ? std::nullopt : std::optional(core.ready.front());
-    if (!core.supply && most_urgent == core.running) return;
+    const bool stands = stops(core);
+    const auto most_urgent = core.ready.empty() || stands ? std::nullopt : std::optional(core.ready.front());
+    if (!core.supply && most_urgent == core.running && stands == core.stands) return;
     if (core.running) runs_[*core.running].remaining -= now_ - core.resumed;
     settle(core);
-    const auto chosen = core.supply ? core.supply->choose(core.ready, now_) : most_urgent;
+    core.stands = stands;
+    const auto chosen = core.supply && !stands ? core.supply->choose(core.ready, now_) : most_urgent;
     const auto before = std::exchange(core.running, chosen);
-    core.ends_at = chosen ? now_ + runs_[*chosen].remaining : never;
-    if (core.supply) core.ends_at = std::min(core.ends_at, core.supply->changes_at(now_));
+    core.ends_at = stands ? stopped_until_ : chosen ? now_ + runs_[*chosen].remaining : never;
+    if (core.supply && !stands) core.ends_at = std::min(core.ends_at, core.supply->changes_at(now_));
     if (chosen && chosen != before && options_.observe_dispatch)
       options_.observe_dispatch(id(*chosen), core.number, now_);
   }
@@ -387,7 +421,7 @@ class Simulation {
   void start_device_part(std::uint32_t task) {
     on_device_ = task;
     runs_[task].phase = Phase::device;
-    device_ends_at_ = now_ + begin_part(task, Part::device);
+    device_ends_at_ = now_ + begin_part(task, Part::device) + left_of_stop(stop_.device);
     observe(Step::Kind::execution_start, task);
   }
 
@@ -402,7 +436,8 @@ class Simulation {
   void begin_transfer(CopyEngine& engine) {
     const Action& action = engine.queue.front();
     const Duration planned = planned_for(action);
-    engine.ends_at = now_ + (options_.transfer ? options_.transfer(action, planned) : planned);
+    engine.ends_at =
+        now_ + (options_.transfer ? options_.transfer(action, planned) : planned) + left_of_stop(stop_.transfers);
     observe(Step::Kind::transfer_begin, action);
   }
 
@@ -458,6 +493,9 @@ class Simulation {
   std::vector<CopyEngine> engines_;
   std::uint32_t on_device_ = 0;
   Instant device_ends_at_ = never;
+  Stop stop_;                // the one to come, or the last one
+  Instant stop_at_ = never;  // it begins
+  Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;
   Outcome outcome_;

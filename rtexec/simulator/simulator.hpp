@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -67,6 +68,17 @@ struct Stretch {
   Instant begin{}, end{};
 };
 
+/// The machine, or a part of it, does nothing from `begin` on: what is under way there, or begins meanwhile, ends later
+/// by what it shares with the stop. No reservation's runtime is used up. Releases keep their nominal instants.
+struct Stop {
+  Instant begin{};
+  Duration length{0};
+  std::function<bool(unsigned core)> cores; // that stop; absent: all
+  bool device = true;
+  bool transfers = true;
+  bool releases = true; // threads wake up later for them
+};
+
 /// Absent functions: WCETs and swap costs of the plan, periodic releases, no latency, no failure, no observer.
 struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
@@ -79,6 +91,8 @@ struct Options {
   /// How long it takes instead of what is planned for it
   std::function<Duration(const policies::Action&, Duration planned)> transfer;
   std::function<bool(const policies::Action&)> transfer_fails; // asked at its end
+  /// Asked whenever something has happened and no stop is to come: the next one, not before `now`, or none yet
+  std::function<std::optional<Stop>(Instant now)> stop;
   std::vector<Neighbour> neighbours{};                         // where the plan has reservations
   std::vector<CoreRegulation> regulated{};                     // otherwise
   std::function<void(const Step&)> observe;

@@ -89,6 +89,9 @@ struct Board {
   Duration dispatch{0};
   /// What admission charges from the timer to the thread that it wakes up.
   Duration release_latency{0};
+  /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges it
+  /// once to each bound (policies/proofs/hold-ups.md); 0: it never does.
+  Duration hold_up{0};
 };
 
 /// What counts `core`: `event` of the task set where it is given, else the counter of the board that names the core,
