@@ -214,9 +214,9 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
     const Wide decisions =
         decisions_on_job(task, set) + decisions_on_chunk * static_cast<Wide>(plan.tasks[i].swap_slots.size());
     if (decisions == 0) continue;
-    loads.push_back(
-        {set.service_core,
-         {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision), latest_decision(task, set.board)}});
+    loads.push_back({set.service_core,
+                     {task.period.count(), endless(task) ? unbounded : bounded(decisions * decision),
+                      latest_decision(task, set.board)}});
   }
   if (plan.swap && rule_of(plan.swap->policy) == SwapRule::rt_swap) {
     const Wide decisions = decisions_on_chunk * static_cast<Wide>(SwapCharges(plan).largest());

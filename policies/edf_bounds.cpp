@@ -213,7 +213,8 @@ class SplitSearch {
       const StageBounds& below = best_.tasks[i];
       const Nanos first = set_.tasks[i].uses_device() ? below.ready : below.done;
       for (const Nanos window : {first - set_.release_jitter, below.last_window}) {
-        const auto jobs = static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done + set_.hold_up}, window));
+        const auto jobs =
+            static_cast<Nanos>(jobs_in({task.period, task.after, now.device_done + set_.hold_up}, window));
         add((jobs - 1) * task.period - (window - task.after));
       }
     }

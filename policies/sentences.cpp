@@ -29,8 +29,10 @@ std::string terms(SwapRule rule) {
 }
 
 std::string device_inequality(const NamedSet& named) {
-  const std::string meaning = named.swap ? terms(named.swap->rule) : "";
   const bool edf = named.order == Order::edf;
+  const std::string meaning =
+      (named.swap ? terms(named.swap->rule) : "") +
+      (!edf && named.set.hold_up > 0 ? "; R counts from 2 S before the request, S: hold_up" : "");
   if (named.pipelined() && edf)
     return "for every L, for some lambda: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) e_i + max over d_i <= L "
            "of min(C_i, lambda) + max over d_b > L, a != b of max(lambda, C_a) + p_b + q_b <= L" +
@@ -47,10 +49,15 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
+/// Of the machine: where they are charged.
+std::string stops(const NamedSet& named) {
+  return named.set.hold_up > 0 ? "; J = release latency + 2 S, S: hold_up" : "";
+}
+
 std::string core_inequality(const NamedSet& named, unsigned core) {
   if (named.services) return reservations;
   const std::string stalls = named.regulated.contains(core) ? " + X (1 + floor((lines moved + overshoot)/budget))" : "";
-  return "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)" + stalls;
+  return "R = J + w <= D, w = P + Q + sum over higher priorities of ceil((w + J)/T) (P + Q)" + stalls + stops(named);
 }
 
 std::string end_to_end_inequality(const NamedSet& named) {
@@ -61,10 +68,10 @@ std::string end_to_end_inequality(const NamedSet& named) {
   if (named.order == Order::edf)
     return (named.services ? reservations + ", device demand with deadlines d2, J + d1 + d2 + d3 <= D"
                            : "R1 <= d1, device demand with deadlines d2, w3 <= d3, d1 + d2 + d3 <= D") +
-           alone;
+           alone + stops(named);
   return (named.services ? reservations + ", R2 + d3 <= D with jitters J + d1 on the device"
                          : "R3 = min(R2 + w3, J + W) <= D") +
-         alone;
+         alone + stops(named);
 }
 
 /// Of a test of the device alone.
@@ -329,11 +336,15 @@ std::string in_ms(Nanos value) {
 
 TestVerdict told(const Finding& finding, const NamedSet& named) {
   if (finding.test == AdmissionTest::core) return verdict_of(finding, core_inequality(named, *finding.core), &named);
+  const Nanos stop = named.set.hold_up;
   const bool whole = finding.test == AdmissionTest::end_to_end;
   TestVerdict verdict = verdict_of(finding, whole ? end_to_end_inequality(named) : device_inequality(named), &named);
   if (named.swap && !named.names.empty()) verdict.explanation += swapping(*named.swap);
   for (const auto& [core, facts] : named.regulated)
     if (whole) verdict.explanation += stalls(core, facts);
+  if (whole && stop > 0 && !named.names.empty())
+    verdict.explanation += "; for stops of the machine of up to " + in_ms(stop) + ", releases are charged as " +
+                           in_ms(2 * stop) + " later";
   return verdict;
 }
 

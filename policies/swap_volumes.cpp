@@ -1,6 +1,7 @@
 #include "policies/swap_volumes.hpp"
 
 #include "config/text.hpp"
+#include "policies/charges.hpp"
 #include "policies/priorities.hpp"
 #include "policies/swap_rule.hpp"
 #include "policies/volume_search.hpp"

@@ -301,8 +301,8 @@ Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal, std::s
 std::vector<Finding> reserved_core_findings(const NamedSet& named) {
   std::vector<Nanos> room;
   for (const StagedTask& task : named.set.tasks)
-    room.push_back(
-        std::max(task.deadline - named.set.release_jitter - 2 * task.backlog, runtime_of(task.before) + runtime_of(task.after)));
+    room.push_back(std::max(task.deadline - named.set.release_jitter - 2 * task.backlog,
+                            runtime_of(task.before) + runtime_of(task.after)));
   return by_core(named, [&](unsigned core) { return reservations_found(named, room, core, false); });
 }
 

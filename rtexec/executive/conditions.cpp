@@ -112,10 +112,19 @@ Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
                    " out a chunk, " + (by_hand ? "given by hand" : "as board '" + set.board.name + "' says")};
 }
 
+Condition rare_stops(const ResolvedSet& set) {
+  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  return {.supposed = "the machine stops for " + readable(set.board.hold_up) + " at most, once in the span of a job",
+          .standing = Standing::unknown,
+          .known = "hold_up, as board '" + set.board.name + "' says" +
+                   (reserved ? "; no stop takes runtime (the kernel counts stolen time)" : "")};
+}
+
 } // namespace
 
 std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan) {
   std::vector<Condition> all{execution_times(set, plan), class_and_memory(set), nothing_above(set, plan)};
+  if (set.board.hold_up > Duration(0)) all.push_back(rare_stops(set));
   if (plan.swap) all.push_back(swap_costs(set, plan));
   return all;
 }

@@ -10,7 +10,11 @@ using policies::JobId;
 
 Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
     : claim_(claim), random_(random), freedom_(std::move(freedom)) {
-  Limits limits{.periods = {}, .wcets = {}, .release_latency = claim.release_latency};
+  Limits limits{.periods = {},
+                .wcets = {},
+                .release_latency = claim.release_latency,
+                .hold_up = claim.hold_up,
+                .between = claim.between};
   for (const Task& task : claim.tasks.tasks) {
     longest_ = std::max(longest_, task.period.count());
     limits.periods.push_back(task.period);
@@ -56,6 +60,27 @@ std::size_t Adversary::any_task() {
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
+constexpr std::uint64_t whole_machine = ~std::uint64_t{0};
+
+/// Bits 0 to 2: what else than cores.
+MachineStop stop_of(std::uint64_t parts, Instant begin, Duration length) {
+  return {.begin = begin,
+          .length = length,
+          .cores = [parts](unsigned core) { return (parts >> (3 + core % 61) & 1) != 0; },
+          .device = (parts & 1) != 0,
+          .transfers = (parts & 2) != 0,
+          .releases = (parts & 4) != 0};
+}
+
+/// About when tasks meet, and before that.
+void Adversary::add_stops(Pattern& pattern) {
+  if (limits_->hold_up == Duration(0)) return;
+  const std::int64_t meeting = longest_ * 2;
+  pattern.stops.push_back({.at = meeting - draw(random_, 0, longest_), .parts = whole_machine});
+  pattern.stops.push_back({.at = meeting + draw(random_, -2, longest_ / 4), .parts = whole_machine});
+  if (chance(random_, 50)) pattern.stops.erase(pattern.stops.begin());
+}
+
 /// All tasks meet: each releases a job shortly before the same instant, and jobs come as often as they may.
 Adversary::Pattern Adversary::random_pattern() {
   Pattern pattern;
@@ -69,6 +94,7 @@ Adversary::Pattern Adversary::random_pattern() {
     for (JobChoice& job : jobs)
       if (restless) job.parts = {share(), share() == 0 && chance(random_, 30) ? 0 : 100, share()};
   }
+  add_stops(pattern);
   return pattern;
 }
 
@@ -107,10 +133,24 @@ Adversary::Pattern Adversary::critical_instant() {
     if (!noisy_before) std::fill_n(jobs.begin(), std::min(before, jobs.size()), quiet);
     else if (evicts) jobs[(before - 1) % choices] = quiet;
   }
+  add_stops(pattern);
   return pattern;
 }
 
+void Adversary::change_stop(StopChoice& stop) {
+  switch (draw(random_, 0, 3)) {
+  case 0: stop.at += nudge(); break;
+  case 1: stop.at += draw(random_, -longest_, longest_) / 8; break;
+  case 2: stop.parts = chance(random_, 50) ? whole_machine : random_(); break;
+  default: stop.parts ^= std::uint64_t{1} << draw(random_, 0, 7); break;
+  }
+  stop.at = std::max<std::int64_t>(0, stop.at);
+}
+
 void Adversary::change(Pattern& pattern) {
+  if (!pattern.stops.empty() && chance(random_, 30))
+    return change_stop(
+        pattern.stops[static_cast<std::size_t>(draw(random_, 0, static_cast<std::int64_t>(pattern.stops.size()) - 1))]);
   const std::size_t task = any_task();
   const std::int64_t period = claim_.tasks.tasks[task].period.count();
   const auto jobs_in_run = std::min<std::int64_t>(choices - 1, freedom_.horizon.count() / period);
@@ -147,6 +187,15 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
     if (job == 0) return Instant{} + Duration(pattern->first_release[task]); // whatever the offset
     return earliest + limits->periods[task] * pattern->jobs[task][job % choices].delay / 100;
   };
+  if (!pattern->stops.empty())
+    options.stop = [limits = limits_, pattern, next = std::size_t{0},
+                    earliest = Instant{}](Instant now) mutable -> std::optional<MachineStop> {
+      if (next == pattern->stops.size()) return std::nullopt;
+      const StopChoice& choice = pattern->stops[next++];
+      const Instant begin = std::max({now, earliest, Instant{} + Duration(choice.at)});
+      earliest = begin + limits->between;
+      return stop_of(choice.parts, begin, limits->hold_up);
+    };
   if (!freedom_.early) return options;
   const auto choice = [pattern](JobId job) -> const JobChoice& {
     return pattern->jobs[job.task][job.number % choices];

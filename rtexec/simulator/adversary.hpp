@@ -72,9 +72,14 @@ class Adversary {
     int transfers = 100; // for this job
   };
   static constexpr std::size_t choices = 64; // jobs of a task choose in turn
+  struct StopChoice {
+    std::int64_t at = 0;
+    std::uint64_t parts = 0; // of the machine, a bit for each
+  };
   struct Pattern {
     std::vector<std::int64_t> first_release; // by task
     std::vector<std::array<JobChoice, choices>> jobs;
+    std::vector<StopChoice> stops; // in turn; none where the claim has no hold-up
   };
 
   /// What a run's functions need of the claim; they may outlive it.
@@ -82,6 +87,7 @@ class Adversary {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
     Duration release_latency{0};
+    Duration hold_up{0}, between{0};
   };
 
   int share();
@@ -89,7 +95,9 @@ class Adversary {
   std::int64_t nudge();
   Pattern random_pattern();
   Pattern critical_instant();
+  void add_stops(Pattern& pattern);
   void change(Pattern& pattern);
+  void change_stop(StopChoice& stop);
   Options options_of(std::shared_ptr<const Pattern> pattern) const;
   Duration run(const std::shared_ptr<const Pattern>& pattern);
   std::optional<Duration> lateness(const Step& step);

@@ -493,8 +493,8 @@ class Simulation {
   std::vector<CopyEngine> engines_;
   std::uint32_t on_device_ = 0;
   Instant device_ends_at_ = never;
-  Stop stop_;                // the one to come, or the last one
-  Instant stop_at_ = never;  // it begins
+  MachineStop stop_;        // the one to come, or the last one
+  Instant stop_at_ = never; // it begins
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

@@ -70,7 +70,7 @@ struct Stretch {
 
 /// The machine, or a part of it, does nothing from `begin` on: what is under way there, or begins meanwhile, ends later
 /// by what it shares with the stop. No reservation's runtime is used up. Releases keep their nominal instants.
-struct Stop {
+struct MachineStop {
   Instant begin{};
   Duration length{0};
   std::function<bool(unsigned core)> cores; // that stop; absent: all
@@ -92,9 +92,9 @@ struct Options {
   std::function<Duration(const policies::Action&, Duration planned)> transfer;
   std::function<bool(const policies::Action&)> transfer_fails; // asked at its end
   /// Asked whenever something has happened and no stop is to come: the next one, not before `now`, or none yet
-  std::function<std::optional<Stop>(Instant now)> stop;
-  std::vector<Neighbour> neighbours{};                         // where the plan has reservations
-  std::vector<CoreRegulation> regulated{};                     // otherwise
+  std::function<std::optional<MachineStop>(Instant now)> stop;
+  std::vector<Neighbour> neighbours{};     // where the plan has reservations
+  std::vector<CoreRegulation> regulated{}; // otherwise
   std::function<void(const Step&)> observe;
   std::function<void(const Stretch&)> observe_core; // when the stretch has ended, or the run
   /// A part gets its core; it may lose it at the same instant

@@ -37,6 +37,7 @@ TEST(BoardFile, OfTheHostIsReadByName) {
   EXPECT_EQ(board->context_switch, 10us);
   EXPECT_EQ(board->dispatch, 60us);
   EXPECT_EQ(board->release_latency, 100us);
+  EXPECT_EQ(board->hold_up, 0us) << "its machine does not stop, where nothing is said of it";
   EXPECT_FALSE(board->unified_memory);
   EXPECT_THAT(chunks_of(*board),
               testing::ElementsAre(Bytes{2u << 20}, Bytes{4u << 20}, Bytes{8u << 20}, Bytes{16u << 20}));

@@ -140,6 +140,18 @@ TEST(Conditions, WhatTheMachineRefusesSpeaksAgainstThem) {
   EXPECT_EQ(condition(planned_on(machine), "SCHED_FIFO and locked memory").standing, Condition::Standing::holds);
 }
 
+TEST(Conditions, AMachineThatStopsDoesSoRarelyAndNotForLong) {
+  PlannedSet planned = planned_on(robot);
+  for (const Condition& each : conditions(planned, planned.plan))
+    EXPECT_THAT(each.supposed, testing::Not(HasSubstr("stops")));
+  planned.board.hold_up = 1200us;
+  const Condition found = condition(planned, "the machine stops for 1.2 ms at most, once in the span of a job");
+  EXPECT_EQ(found.standing, Condition::Standing::unknown);
+  EXPECT_EQ(found.known, "hold_up, as board 'host' says");
+  planned.tasks.executive.threads = ThreadPolicy::deadline;
+  EXPECT_THAT(condition(planned, "the machine stops").known, HasSubstr("no stop takes runtime"));
+}
+
 TEST(Conditions, WhatDisturbsIsListedApartFromWhatIsNotKnown) {
   MachineFacts machine = robot;
   EXPECT_THAT(condition(planned_on(machine), "nothing above").known, HasSubstr("that machine's file does not tell"));

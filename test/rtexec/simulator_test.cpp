@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace rtexec::simulator {
 namespace {
@@ -279,6 +281,52 @@ TEST(Simulator, ReleasesAndLatenciesComeFromTheCallbacks) {
   EXPECT_EQ(outcome.tasks[0].response_max, Duration(5));
 }
 
+Options with_stop(int horizon, const MachineStop& stop) {
+  Options options = until(horizon);
+  options.stop = [stop, come = false](Instant) mutable {
+    return std::exchange(come, true) ? std::nullopt : std::optional(stop);
+  };
+  return options;
+}
+
+TEST(Simulator, AStopOfTheMachineLengthensWhatIsUnderWay) {
+  const Scene scene = scene_of(Order::edf, {task_of(100, 4, 6, 3)});
+  const auto stopped = [&](int begin) {
+    return log_of(scene, with_stop(60, {.begin = Instant{Duration(begin)}, .length = Duration(10)}));
+  };
+  EXPECT_THAT(stopped(2),
+              ElementsAre("0 t0.0 release", "14 t0.0 request", "14 t0.0 start", "20 t0.0 end", "23 t0.0 completion"));
+  EXPECT_THAT(stopped(7),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "20 t0.0 end", "23 t0.0 completion"));
+  EXPECT_THAT(stopped(12),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "23 t0.0 completion"));
+  EXPECT_THAT(stopped(30),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "13 t0.0 completion"));
+}
+
+TEST(Simulator, WhatBeginsInAStopLacksTheRestOfIt) {
+  const Scene scene = scene_of(Order::edf, {task_of(100, 4, 6, 3)});
+  MachineStop stop{.begin = Instant{Duration(3)}, .length = Duration(10), .cores = [](unsigned) { return false; }};
+  EXPECT_THAT(log_of(scene, with_stop(60, stop)),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "19 t0.0 end", "22 t0.0 completion"));
+  stop.device = false;
+  EXPECT_THAT(log_of(scene, with_stop(60, stop)),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "13 t0.0 completion"))
+      << "what of the machine does not stop goes on";
+  stop = {.begin = Instant{Duration(8)}, .length = Duration(10), .cores = {}, .device = false};
+  EXPECT_THAT(log_of(scene, with_stop(60, stop)),
+              ElementsAre("0 t0.0 release", "4 t0.0 request", "4 t0.0 start", "10 t0.0 end", "21 t0.0 completion"));
+}
+
+TEST(Simulator, ThreadsWakeUpAfterAStop) {
+  Scene scene = scene_of(Order::edf, {task_of(100, 1, 1, 1)});
+  scene.tasks.tasks[0].offset = Duration(5);
+  MachineStop stop{.begin = Instant{Duration(3)}, .length = Duration(10)};
+  // The first instant at which anything happens is the release: the stop begins at once
+  EXPECT_THAT(log_of(scene, with_stop(60, stop)),
+              ElementsAre("5 t0.0 release", "16 t0.0 request", "16 t0.0 start", "17 t0.0 end", "18 t0.0 completion"));
+}
+
 /// Any mixture of policies, overruns and latencies: the books balance, and the same run comes out twice.
 TEST(Simulator, BooksBalanceUnderOverload) {
   std::mt19937 random(5);
@@ -296,6 +344,10 @@ TEST(Simulator, BooksBalanceUnderOverload) {
     int on_device = 0;
     Options options = until(3000);
     options.release_latency = [](JobId job) { return Duration(job.number % 3); };
+    if (run % 2 == 0)
+      options.stop = [](Instant now) {
+        return std::optional(MachineStop{.begin = now + Duration(23), .length = Duration(4)});
+      };
     options.observe = [&](const Step& step) {
       on_device += step.kind == Step::Kind::execution_start ? 1 : step.kind == Step::Kind::execution_end ? -1 : 0;
       ASSERT_GE(on_device, 0);

@@ -80,6 +80,25 @@ class Rounds {
     const Duration taken = portion(most, tasks_[job.task].early_percent);
     return part == Part::device ? taken + pause(taken) : taken;
   }
+  /// As soon as one is allowed to come: at once, when tasks meet, or at random.
+  std::optional<simulator::MachineStop> stop(Instant now) {
+    if (now < next_stop_) return std::nullopt;
+    const std::int64_t at = now.time_since_epoch().count();
+    const bool near = at >= meeting_ - 2 * longest_ && at < meeting_ + shortest_;
+    if (!chance(random_, near ? 20 : 3)) return std::nullopt;
+    const std::int64_t length = claim_.hold_up.count();
+    std::int64_t begin = at;
+    if (chance(random_, 30)) begin = std::max(at, meeting_ - draw(random_, 0, length + 1));
+    else if (chance(random_, 30)) begin += draw(random_, 0, shortest_);
+    next_stop_ = Instant{Duration(begin)} + claim_.between;
+    simulator::MachineStop stop{.begin = Instant{Duration(begin)}, .length = portion(claim_.hold_up, 15), .cores = {}};
+    if (chance(random_, 50)) return stop;
+    stop.cores = [mask = random_()](unsigned core) { return (mask >> core % 64 & 1) != 0; };
+    stop.device = chance(random_, 60);
+    stop.transfers = chance(random_, 60);
+    stop.releases = chance(random_, 60);
+    return stop;
+  }
   Duration transfer(Duration planned) { return portion(planned, transfers_early_); }
   Duration latency() { return chance(random_, 70) ? claim_.release_latency : portion(claim_.release_latency, 100); }
 
@@ -188,6 +207,7 @@ class Rounds {
   std::vector<simulator::CoreRegulation> regulated_;
   int round_ = 0, gaps_ = 0, transfers_early_ = 0;
   std::int64_t meeting_ = 0, end_ = 0;
+  Instant next_stop_{};
 };
 
 } // namespace
@@ -201,6 +221,7 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   options.horizon = last - Instant{};
   options.release = [&](std::uint32_t task, Instant earliest) { return rounds.release(task, earliest); };
   if (claim.release_latency > Duration(0)) options.release_latency = [&](policies::JobId) { return rounds.latency(); };
+  if (claim.hold_up > Duration(0)) options.stop = [&](Instant now) { return rounds.stop(now); };
   options.neighbours = claim.neighbours;
   options.regulated = rounds.regulated();
   if (rounds.executions())

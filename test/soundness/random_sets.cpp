@@ -236,6 +236,13 @@ void reserve(Random& random, WholeSet& set) {
   if (chance(random, 25)) board.service_core = 0;
 }
 
+/// From a little to more than a device part.
+Duration random_hold_up(Random& random, const WholeSet& set) {
+  Duration longest{1};
+  for (const Task& task : set.tasks.tasks) longest = std::max(longest, task.wcet->device);
+  return Duration(draw(random, 1, std::max<std::int64_t>(1, longest.count() * draw(random, 1, 120) / 100)));
+}
+
 } // namespace
 
 WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps, Cores cores_kind) {
@@ -315,6 +322,8 @@ WholeSet random_whole(Random& random, SwapPolicy policy, Order order, bool swaps
   leave_cores_open(random, set);
   if (cores_kind == Cores::regulated) regulate(random, set);
   if (cores_kind == Cores::reserved) reserve(random, set);
+  // Stalls of budgets are not charged on a machine that stops
+  if (cores_kind != Cores::regulated && chance(random, 50)) set.board.hold_up = random_hold_up(random, set);
   return set;
 }
 

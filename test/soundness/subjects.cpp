@@ -269,7 +269,8 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
     claim.plan.swap->cost = board.swap_costs[0]; // as they are, not as they are charged
     claim.plan.swap->cost.in_fixed += board.dispatch + claim.decision;
   }
-  if (services && services->pauses) claim.pause = Duration(policies::longest_pause);
+  if (services && services->pauses)
+    claim.pause = Duration(policies::longest_pause + policies::with_pauses(board.hold_up.count())) - board.hold_up;
 }
 
 void add_budgets(Claim& claim, const WholeSet& set) {
@@ -311,11 +312,20 @@ void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
   for (int engine = 0; claim.plan.services->copy && engine < 2; ++engine) serve(*claim.plan.services->copy);
 }
 
+/// No span of a job is longer: a busy period, and what its earliest job did before.
+Duration between_stops(const WholeSet& set) {
+  Duration period{0};
+  for (const Task& task : set.tasks.tasks) period = std::max(period, task.period);
+  return 2 * (period + set.board.hold_up);
+}
+
 /// The claim of a plan for it, proved or not.
 std::optional<Claim> planned(const WholeSet& set, Random& random) {
   Claim claim;
   claim.tasks = set.tasks;
   claim.release_latency = set.board.release_latency;
+  claim.hold_up = set.board.hold_up;
+  claim.between = between_stops(set);
   const ResolvedSet machine = resolved(set);
   auto plan = policies::make_plan(machine, set.memory);
   if (!plan) return std::nullopt;
@@ -403,6 +413,15 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
             });
             return known ? std::nullopt : std::move(found);
           }};
+}
+
+/// This part of what stops add to the jitter of releases.
+Error charge_stops(Nanos part, Nanos of) {
+  return [part, of](Seen& seen) {
+    policies::StagedSet& set = seen.named.set;
+    const Nanos charged = 2 * set.hold_up;
+    set.release_jitter -= charged - charged * part / of;
+  };
 }
 
 /// The reservations of a plan that is proved, each a fifth too large for its core.
@@ -585,6 +604,17 @@ std::vector<Subject> broken_tests() {
                   for (StagedTask& task : seen.named.set.tasks)
                     if (task.uses_device())
                       task.device = std::max<Nanos>(1, task.device - seen.named.services->decision);
+                }),
+      uncharged("end-to-end edf: stops are free", edf, Cores::by_priority, charge_stops(0, 2)),
+      uncharged("end-to-end static: stops are free", fixed, Cores::by_priority, charge_stops(0, 2)),
+      uncharged("end-to-end edf: stops make nothing early", edf, Cores::by_priority, charge_stops(1, 2)),
+      uncharged("end-to-end static: half of each stop", fixed, Cores::by_priority, charge_stops(1, 4)),
+      uncharged("end-to-end edf: half of each stop", edf, Cores::by_priority, charge_stops(1, 4)),
+      uncharged("reserved edf: stops are free", edf, Cores::reserved, charge_stops(0, 2)),
+      uncharged("reserved static: half of each stop", fixed, Cores::reserved, charge_stops(1, 4)),
+      uncharged("reserved static: stops leave no backlog", fixed, Cores::reserved,
+                [](Seen& seen) {
+                  for (StagedTask& task : seen.named.set.tasks) task.backlog = 0;
                 }),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),

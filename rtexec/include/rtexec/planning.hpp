@@ -44,7 +44,8 @@ struct PlannedSet : ResolvedSet {
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
 
 /// What the verdict of `plan` supposes, and what is known of it on the machine of `set`: execution times, scheduling
-/// class and locked memory, nothing above the executive, and the costs of what is swapped.
+/// class and locked memory, nothing above the executive, how long the machine may stop where its board says that, and
+/// the costs of what is swapped.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

@@ -1,0 +1,145 @@
+// Charges for a machine that stops (`hold_up` of a board): once to each bound, whatever the number of device parts.
+#include "policies/admission.hpp"
+#include "test/policies/sets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rtexec::policies {
+namespace {
+
+using namespace std::chrono_literals;
+using test::task_of;
+using test::test_named;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Duration stop = 500us;
+
+Board board_that_stops(Duration hold_up) {
+  Board board = test::board_of();
+  board.compute_core = 9;
+  board.service_core = 8;
+  board.release_latency = 100us;
+  board.dispatch = 50us;
+  board.context_switch = 10us;
+  board.hold_up = hold_up;
+  return board;
+}
+
+Plan plan_of(const TaskSet& set, const Board& board) {
+  return make_plan(test::resolved(set, board), std::vector<MemoryDemand>(set.tasks.size())).value();
+}
+
+/// Eight networks, each on a core of its own.
+TaskSet networks(Order order, ThreadPolicy threads) {
+  std::vector<Task> tasks;
+  for (unsigned i = 0; i < 8; ++i) tasks.push_back(task_of("t" + std::to_string(i), 100ms, {1ms, 1ms, 100us}, i));
+  TaskSet set = test::set_of(std::move(tasks), order);
+  set.executive.threads = threads;
+  return set;
+}
+
+std::vector<Duration> bounds_of(const Plan& plan) {
+  std::vector<Duration> bounds;
+  for (const PlannedTask& task : plan.tasks) bounds.push_back(task.response_bound.value_or(Duration::max()));
+  return bounds;
+}
+
+class HoldUp : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
+ protected:
+  static TaskSet set() { return networks(std::get<Order>(GetParam()), std::get<ThreadPolicy>(GetParam())); }
+};
+INSTANTIATE_TEST_SUITE_P(Of, HoldUp,
+                         testing::Combine(testing::Values(Order::edf, Order::static_priority),
+                                          testing::Values(ThreadPolicy::fifo, ThreadPolicy::deadline)));
+
+TEST_P(HoldUp, IsChargedOnceToEachBound) {
+  const auto without = bounds_of(plan_of(set(), board_that_stops(0us)));
+  const auto with = bounds_of(plan_of(set(), board_that_stops(stop)));
+  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i], without[i] + 2 * stop) << i;
+}
+
+TEST_P(HoldUp, IsToldOf) {
+  const TestVerdict verdict = plan_of(set(), board_that_stops(stop)).end_to_end;
+  EXPECT_THAT(verdict.inequality, HasSubstr("J = release latency + 2 S, S: hold_up"));
+  EXPECT_THAT(verdict.explanation, HasSubstr("stops of the machine of up to 0.5ms, releases are charged as 1ms later"));
+  const TestVerdict none = plan_of(set(), board_that_stops(0us)).end_to_end;
+  EXPECT_THAT(none.inequality + none.explanation, Not(HasSubstr("stop")));
+}
+
+/// The device alone is tested with requests that it has made late.
+TEST_P(HoldUp, CountsOnTheDeviceAlone) {
+  const auto left = [&](Duration hold_up) {
+    const Plan plan = plan_of(set(), board_that_stops(hold_up));
+    return std::get<TimeBound>(plan.device_test.bound).left;
+  };
+  if (std::get<Order>(GetParam()) == Order::static_priority) EXPECT_EQ(left(stop), left(0us) + 2 * stop);
+}
+
+/// A core with two tasks: what one of them was held up for delays the other, under reservations.
+TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
+  const auto lengthened = [&](std::vector<Task> tasks, std::size_t task) {
+    TaskSet set = test::set_of(std::move(tasks), Order::static_priority);
+    set.executive.threads = ThreadPolicy::deadline;
+    return bounds_of(plan_of(set, board_that_stops(stop)))[task] - bounds_of(plan_of(set, board_that_stops(0us)))[task];
+  };
+  const Wcet wcet{200us, 1ms, 200us};
+  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 0)}, 0), 4 * stop);
+  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 0), 2 * stop);
+  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), 2 * stop);
+}
+
+TEST(HoldUpOfBudgets, IsNotCharged) {
+  TaskSet set = networks(Order::edf, ThreadPolicy::fifo);
+  set.tasks[0].traffic_before = set.tasks[0].traffic_after = Bytes{6400};
+  set.core_budgets = {{.core = 0, .budget = {100'000'000}}};
+  set.bandwidth.period = 1ms;
+  set.bandwidth.counter = CounterBackEnd::core;
+  set.bandwidth.overshoot = Overshoot::forgive;
+  Board board = board_that_stops(0us);
+  board.counters = {{.event = "r17", .write_event = {}, .line = Bytes{64}, .cores = {}}};
+  EXPECT_TRUE(plan_of(set, board).proved);
+  board.hold_up = stop;
+  const Plan plan = plan_of(set, board);
+  EXPECT_FALSE(plan.proved);
+  EXPECT_THAT(plan.end_to_end.explanation, HasSubstr("its machine may stop (hold_up)"));
+}
+
+TEST(HoldUpOfAnyLength, IsCheckedAsChargesAre) {
+  const TaskSet set = networks(Order::edf, ThreadPolicy::fifo);
+  const auto plan =
+      make_plan(test::resolved(set, board_that_stops(Duration(-1))), std::vector<MemoryDemand>(set.tasks.size()));
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().what, HasSubstr("a charge of -1 ns is out of range"));
+}
+
+/// A longer one proves no more, and shortens no bound.
+TEST(HoldUpOfRandomSets, OnlyLengthensBounds) {
+  std::mt19937 random(3);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  int proved = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<Task> tasks;
+    for (int n = draw(1, 5); n > 0; --n)
+      tasks.push_back(task_of("t" + std::to_string(n), std::chrono::milliseconds(draw(8, 80)),
+                              {draw(0, 900) * 1us, draw(0, 2500) * 1us, draw(0, 900) * 1us},
+                              static_cast<unsigned>(draw(0, 2))));
+    TaskSet set = test::set_of(std::move(tasks), draw(0, 1) == 0 ? Order::edf : Order::static_priority);
+    if (draw(0, 2) == 0) set.executive.threads = ThreadPolicy::deadline;
+    const Plan with = plan_of(set, board_that_stops(draw(1, 800) * 1us));
+    const Plan without = plan_of(set, board_that_stops(0us));
+    EXPECT_TRUE(without.proved || !with.proved);
+    if (!with.proved || set.executive.threads == ThreadPolicy::deadline) continue; // windows are searched
+    ++proved;
+    if (set.executive.order == Order::static_priority)
+      for (std::size_t k = 0; k < with.tasks.size(); ++k)
+        EXPECT_GT(*with.tasks[k].response_bound, *without.tasks[k].response_bound);
+  }
+  EXPECT_GT(proved, 50);
+}
+
+} // namespace
+} // namespace rtexec::policies
