@@ -607,7 +607,6 @@ std::vector<Subject> broken_tests() {
                 }),
       uncharged("end-to-end edf: stops are free", edf, Cores::by_priority, charge_stops(0, 2)),
       uncharged("end-to-end static: stops are free", fixed, Cores::by_priority, charge_stops(0, 2)),
-      uncharged("end-to-end edf: stops make nothing early", edf, Cores::by_priority, charge_stops(1, 2)),
       uncharged("end-to-end static: half of each stop", fixed, Cores::by_priority, charge_stops(1, 4)),
       uncharged("end-to-end edf: half of each stop", edf, Cores::by_priority, charge_stops(1, 4)),
       uncharged("reserved edf: stops are free", edf, Cores::reserved, charge_stops(0, 2)),
