@@ -73,7 +73,7 @@ struct Stretch {
 struct MachineStop {
   Instant begin{};
   Duration length{0};
-  std::function<bool(unsigned core)> cores; // that stop; absent: all
+  std::function<bool(unsigned core)> cores{}; // that stop; absent: all
   bool device = true;
   bool transfers = true;
   bool releases = true; // threads wake up later for them

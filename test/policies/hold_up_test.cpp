@@ -48,6 +48,9 @@ std::vector<Duration> bounds_of(const Plan& plan) {
   return bounds;
 }
 
+/// So many stops; the windows of reservations are searched in steps.
+auto about(int stops) { return testing::AllOf(testing::Gt(stops * stop - 20us), testing::Lt(stops * stop + 20us)); }
+
 class HoldUp : public testing::TestWithParam<std::tuple<Order, ThreadPolicy>> {
  protected:
   static TaskSet set() { return networks(std::get<Order>(GetParam()), std::get<ThreadPolicy>(GetParam())); }
@@ -59,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Of, HoldUp,
 TEST_P(HoldUp, IsChargedOnceToEachBound) {
   const auto without = bounds_of(plan_of(set(), board_that_stops(0us)));
   const auto with = bounds_of(plan_of(set(), board_that_stops(stop)));
-  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i], without[i] + 2 * stop) << i;
+  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_THAT(with[i] - without[i], about(2)) << i;
 }
 
 TEST_P(HoldUp, IsToldOf) {
@@ -88,9 +91,9 @@ TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
     return bounds_of(plan_of(set, board_that_stops(stop)))[task] - bounds_of(plan_of(set, board_that_stops(0us)))[task];
   };
   const Wcet wcet{200us, 1ms, 200us};
-  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 0)}, 0), 4 * stop);
-  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 0), 2 * stop);
-  EXPECT_EQ(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), 2 * stop);
+  EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 0)}, 0), about(4));
+  EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 0), about(2));
+  EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), about(2));
 }
 
 TEST(HoldUpOfBudgets, IsNotCharged) {

@@ -145,7 +145,7 @@ TEST(Conditions, AMachineThatStopsDoesSoRarelyAndNotForLong) {
   for (const Condition& each : conditions(planned, planned.plan))
     EXPECT_THAT(each.supposed, testing::Not(HasSubstr("stops")));
   planned.board.hold_up = 1200us;
-  const Condition found = condition(planned, "the machine stops for 1.2 ms at most, once in the span of a job");
+  const Condition found = condition(planned, "the machine stops for 1.20 ms at most, once in the span of a job");
   EXPECT_EQ(found.standing, Condition::Standing::unknown);
   EXPECT_EQ(found.known, "hold_up, as board 'host' says");
   planned.tasks.executive.threads = ThreadPolicy::deadline;
