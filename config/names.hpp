@@ -133,8 +133,8 @@ inline constexpr auto spellings_of<CounterBackEnd> =
                                              {"polling", CounterBackEnd::polling}});
 
 template <>
-inline constexpr auto spellings_of<WcetMethod> =
-    std::to_array<Spelling<WcetMethod>>({{"growth", WcetMethod::growth}, {"tail-model", WcetMethod::tail_model}});
+inline constexpr auto spellings_of<WcetMethod> = std::to_array<Spelling<WcetMethod>>(
+    {{"growth", WcetMethod::growth}, {"tail-model", WcetMethod::tail_model}, {"layers", WcetMethod::layers}});
 
 template <>
 inline constexpr auto spellings_of<Errc> = std::to_array<Spelling<Errc>>({{"bad-input", Errc::bad_input},

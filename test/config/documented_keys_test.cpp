@@ -153,6 +153,8 @@ std::vector<Document> variants(FileKind kind) {
                {"block", "2"},
                {"block_before", "4"},
                {"block_after", "1"},
+               {"layers", "61"},
+               {"layers_sum", "'12ms'"},
                {"longest", "[1, 2]"},
                {"longest_before", "[3]"},
                {"longest_after", "[4]"},

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace rtexec {
@@ -54,11 +55,12 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       e.margin = 1 + static_cast<double>(random() % 1'000'000) / 7919;
       if (e.margin > 100) e.margin = 1;
       for (PartBasis* basis : {&e.before, &e.device, &e.after}) {
-        basis->method = random() % 2 == 0 ? WcetMethod::growth : WcetMethod::tail_model;
+        basis->method = std::array{WcetMethod::growth, WcetMethod::tail_model, WcetMethod::layers}[random() % 3];
         basis->exceedance = random() % 2 == 0 ? 0 : 1 / static_cast<double>(1 + random() % 1'000'000);
         basis->block = std::uint64_t{1} << random() % 40;
         for (int k = 0; k < 20 * i; ++k) basis->longest.push_back(time());
       }
+      if (i > 1) e.layers = {.count = random() >> 2, .sum = time()};
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       written.entries.push_back(e);
@@ -76,6 +78,8 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
       EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
+      EXPECT_EQ(read->entries[i].layers.count, written.entries[i].layers.count);
+      EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
       for (const Part part : {Part::before, Part::device, Part::after}) {
         const PartBasis &a = read->entries[i].basis(part), &b = written.entries[i].basis(part);
         EXPECT_EQ(a.method, b.method);

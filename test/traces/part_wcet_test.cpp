@@ -153,6 +153,36 @@ TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
   EXPECT_EQ(entry.wcet.after, Duration(600));
 }
 
+TEST(PartWcet, IsAtLeastTheSumOfTheLayersWhereNoModelAnswers) {
+  ProfileEntry entry;
+  entry.layers = {.count = 3, .sum = Duration(150)};
+  SampleSeries executions;
+  for (int i = 0; i < 2000; ++i) executions.add(Duration(100));
+  for (const Part part : {Part::before, Part::device, Part::after}) {
+    add_executions(entry, part, executions, Duration(100), {.margin = 1.2});
+    EXPECT_EQ(entry.wcet.of(part), Duration(part == Part::device ? 150 : 120));
+    EXPECT_EQ(entry.basis(part).method, part == Part::device ? WcetMethod::layers : WcetMethod::growth);
+    EXPECT_DOUBLE_EQ(entry.basis(part).exceedance, of_longest_of(2000)) << "what holds of less holds of more";
+  }
+  add_executions(entry, Part::device, executions, Duration(100), {.margin = 1.6});
+  EXPECT_EQ(entry.wcet.device, Duration(160));
+  EXPECT_EQ(entry.device.method, WcetMethod::growth);
+}
+
+TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
+  Random random(1);
+  SampleSeries executions(1 << 16);
+  for (int i = 0; i < 40'000; ++i) executions.add(Duration(static_cast<Duration::rep>(1000 * normal(random, 100, 1))));
+  ProfileEntry entry;
+  add_executions(entry, Part::device, executions, Duration(1), {.margin = 1});
+  ASSERT_EQ(entry.device.method, WcetMethod::tail_model);
+  ProfileEntry layered;
+  layered.layers = {.count = 3, .sum = entry.wcet.device * 2};
+  add_executions(layered, Part::device, executions, Duration(1), {.margin = 1});
+  EXPECT_EQ(layered.device.method, WcetMethod::tail_model);
+  EXPECT_EQ(layered.wcet.device, entry.wcet.device);
+}
+
 TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
   std::vector<double> times(64, 100.0);
   EXPECT_TRUE(first_half_holds(series(times), {}));

@@ -17,6 +17,7 @@ std::string rule_of(const ProfileEntry& entry, Part part) {
   const Duration longest = entry.observed.of(part), wcet = entry.wcet.of(part);
   std::ostringstream rule;
   if (basis.method == WcetMethod::tail_model) rule << "upper limit of the models of the tail";
+  else if (basis.method == WcetMethod::layers) rule << "sum of the longest of " << entry.layers.count << " layers";
   else if (wcet <= with_margin(longest, entry.margin))
     rule << "longest of " << entry.samples << " times " << entry.margin;
   else rule << "longest of " << entry.samples << ", grown as with more jobs";

@@ -91,6 +91,9 @@ void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executio
   const PartWcet found = first ? part_wcet(executions, options) : part_wcet(executions, kept, options);
   entry.wcet.of(part) = std::max(entry.wcet.of(part), Duration(static_cast<Duration::rep>(std::ceil(found.value))));
   basis = {.method = found.method, .exceedance = found.exceedance, .block = kept.block(), .longest = durations(kept)};
+  if (part != Part::device || basis.method != WcetMethod::growth || entry.layers.sum <= entry.wcet.device) return;
+  basis.method = WcetMethod::layers;
+  entry.wcet.device = entry.layers.sum;
 }
 
 } // namespace rtexec::traces

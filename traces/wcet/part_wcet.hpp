@@ -4,7 +4,9 @@
 // Where both models of the tail hold, it is the larger upper limit of what one job in 1 / exceedance exceeds: if it is
 // at most twice the longest execution (else too few were measured to say), and at least what growth says (else model
 // and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
-// jobs as lead to that exceedance, of six at most, and at least `margin` times the longest.
+// jobs as lead to that exceedance, of six at most, and at least `margin` times the longest. A device part whose layers
+// were measured one by one takes at least the sum of their longest (hybrid measurement: the longest of all need never
+// have been seen in one job).
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
 // what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
@@ -42,7 +44,7 @@ struct PartWcet {
 [[nodiscard]] bool first_half_holds(const ProfileEntry& entry, Part part, const WcetOptions& options);
 
 /// Adds `executions` to those on which `entry` rests for `part`, and makes its WCET anew; `longest` of them are in no
-/// series where a block was not filled. Its observed maximum, WCET and basis change.
+/// series where a block was not filled. Its observed maximum, WCET and basis change; its layers count as they are.
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
                     const WcetOptions& options);
 

@@ -13,8 +13,9 @@
 namespace rtexec {
 
 /// How the WCET of a part was made of its executions: the longest, with as much more as its growth with the number of
-/// jobs justifies, or the upper limit of two models of the tail.
-enum class WcetMethod { growth, tail_model };
+/// jobs justifies; the upper limit of two models of the tail; or, where it is more than the first, the sum of the
+/// longest executions of its layers.
+enum class WcetMethod { growth, tail_model, layers };
 
 /// What the WCET of a part rests on.
 struct PartBasis {
@@ -25,6 +26,14 @@ struct PartBasis {
   /// can be added to them.
   std::uint64_t block = 1;
   std::vector<Duration> longest;
+};
+
+/// The layers of a device part, each measured by itself: the longest of all need never have been seen in one job.
+struct MeasuredLayers {
+  /// How many. 0: none was measured.
+  std::uint64_t count = 0;
+  /// Of the longest execution of each, and of what jobs executed outside of them.
+  Duration sum{0};
 };
 
 struct ProfileEntry {
@@ -42,6 +51,7 @@ struct ProfileEntry {
   [[nodiscard]] const PartBasis& basis(Part part) const noexcept {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
+  MeasuredLayers layers{};
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
 };
 
