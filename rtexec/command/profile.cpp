@@ -29,7 +29,7 @@ struct Options {
 void print(std::ostream& out, const Profile& profile, const ProfileOptions& options, Duration elapsed,
            const std::filesystem::path& file) {
   if (options.jobs) out << "Measured until each task had ended " << *options.jobs << " jobs; all jobs that ended count";
-  else out << "Measured for " << readable(elapsed) << " in two runs";
+  else out << "Measured for " << readable(elapsed);
   out << (options.before ? ", and those of the profile before" : "") << ":\n";
   print_measured(out, profile.entries);
   out << "wrote " << file.string() << '\n';
@@ -122,7 +122,7 @@ void add_profile(const Command& program) {
   command
       .option("--minutes", options->minutes, "N",
               "Measure so long (default: until the WCETs of the first half of the executions hold for the other half, "
-              "30 to 90 s)")
+              "30 to 95 s)")
       .within(0.1, 10000.0)
       .excludes(jobs);
   command

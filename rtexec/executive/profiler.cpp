@@ -3,11 +3,13 @@
 #include "config/must.hpp"
 #include "config/profile.hpp"
 #include "hal/machine.hpp"
+#include "rtexec/executive/layer_times.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/measured_run.hpp"
 #include "traces/wcet/part_wcet.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -35,7 +37,15 @@ using Tunings = std::map<std::string, std::vector<std::string>>;
 struct Tuned {
   std::unique_ptr<hal::Device> device;
   Tunings tunings;
-  std::vector<bool> use_device; // by task
+  // By task
+  std::vector<bool> use_device;
+  std::vector<std::size_t> layers; // on the device
+
+  void know(const Workload& workload) {
+    use_device.push_back(workload.uses_device());
+    layers.push_back(workload.uses_device() ? workload.layers().size() : 0);
+  }
+  [[nodiscard]] bool have_layers() const { return std::ranges::any_of(layers, std::identity()); }
 };
 
 /// The task set as it is measured: tasks released with their `periods`, or as soon after as their job before has ended.
@@ -63,7 +73,8 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
   LoadedSet set = must(load(tasks, setup));
   Tuned tuned{.device = must(set.open_device(set.tasks.device.capacity.value_or(set.board.capacity))),
               .tunings = {},
-              .use_device = {}};
+              .use_device = {},
+              .layers = {}};
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const std::string& name = set.tasks.tasks[i].name;
     auto lines = set.workloads[i]->tune(*tuned.device, [&](std::size_t done, std::size_t wanted) {
@@ -71,7 +82,7 @@ Tuned tune(const TaskSet& tasks, const ProfileObserver& observer, const MakeSetu
     });
     if (!lines) give_up(lines.error().code, "task '" + name + "': " + lines.error().what);
     tuned.tunings[name] = std::move(*lines);
-    tuned.use_device.push_back(set.workloads[i]->uses_device());
+    tuned.know(*set.workloads[i]);
     set.workloads[i].reset();
   }
   return tuned;
@@ -94,7 +105,7 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
       give_up(Errc::bad_input,
               before.file.string() + ": error: task '" + name +
                   "' was not measured with this workload: nothing can be added; measure without --add");
-    tuned.use_device.push_back(set.workloads[i]->uses_device());
+    tuned.know(*set.workloads[i]);
   }
   return tuned;
 }
@@ -134,61 +145,126 @@ Duration busiest(const MeasuredRun& seen) {
   return most;
 }
 
-/// What is asked of both runs, the first one with the set's own periods.
+constexpr Enough nothing{.jobs = 0, .time = 0s, .settled = {}};
+
+/// Of each run.
 struct Asked {
-  Enough own, dense;
+  Enough own;              // with the set's own periods
+  Enough dense = nothing;  // at a load
+  Enough layers = nothing; // at the same load, with each layer timed
 };
 
-Asked asked_of(const TaskSet& tasks, const ProfileOptions& options) {
-  constexpr Duration soon = 10s, first_look = 20s;
-  const Duration longest = std::ranges::max_element(tasks.tasks, {}, &Task::period)->period;
+Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_layers) {
+  constexpr Duration soon = 10s, first_look = 20s, layers_look = 3s;
+  constexpr std::uint64_t few = 8;
+  constexpr int share_of_layers = 10;
   if (options.jobs) {
-    const std::uint64_t own =
-        std::max<std::uint64_t>(std::min(*options.jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
-    return {.own = {.jobs = own}, .dense = {.jobs = *options.jobs - own}};
+    const std::uint64_t jobs = *options.jobs;
+    const Duration longest = std::ranges::max_element(tasks.tasks, {}, &Task::period)->period;
+    const auto own = std::max<std::uint64_t>(std::min(jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
+    return {.own = {.jobs = own},
+            .dense = {.jobs = jobs - own},
+            .layers = {.jobs = have_layers ? std::max(jobs / share_of_layers, std::min(jobs, few)) : 0}};
   }
-  if (options.time)
-    return {.own = {.time = std::min(*options.time / 5, soon)}, .dense = {.time = *options.time * 4 / 5}};
-  return {.own = {.time = soon}, .dense = {.time = first_look, .settled = wcet_options(tasks, options)}};
+  if (options.time) {
+    const Duration own = std::min(*options.time / 5, soon);
+    const Enough layers = have_layers ? Enough{.time = *options.time / share_of_layers} : nothing;
+    return {.own = {.time = own}, .dense = {.time = *options.time - own - layers.time}, .layers = layers};
+  }
+  return {.own = {.time = soon},
+          .dense = {.time = first_look, .settled = wcet_options(tasks, options)},
+          .layers = have_layers ? Enough{.jobs = few, .time = layers_look} : nothing};
 }
 
-/// Tells `observer` of one run as a part of both.
-Watch watch_of(const ProfileOptions& options, const ProfileObserver& observer, const Enough& before,
-               const Enough& after) {
-  return [=](std::uint64_t fewest, Duration elapsed, Duration wanted) {
+/// One run after the other, of which the observer is told as of one.
+class Runs {
+ public:
+  Runs(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
+       const MakeSetup& make_setup, const Tuned& tuned)
+      : tasks_(tasks),
+        options_(options),
+        observer_(observer),
+        make_setup_(make_setup),
+        tuned_(tuned),
+        asked_(asked_of(tasks, options, tuned.have_layers())),
+        ahead_{.jobs = asked_.own.jobs + asked_.dense.jobs + asked_.layers.jobs,
+               .time = asked_.own.time + asked_.dense.time + asked_.layers.time} {
+    for (const std::size_t count : tuned.layers)
+      layers.emplace_back(
+          count, tuned.device->kind() == DeviceKind::host ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
+  }
+
+  void measure() {
+    seen.push_back(run(own_periods(tasks_), asked_.own));
+    const std::vector<Duration> dense(tasks_.tasks.size(),
+                                      std::max(shortest_period, with_margin(busiest(seen.front()), 1 / busy)));
+    if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense));
+    if (asked_.layers.jobs > 0) static_cast<void>(run(dense, asked_.layers, &layers));
+  }
+
+  std::vector<MeasuredRun> seen;
+  std::vector<LayerTimes> layers; // by task
+
+ private:
+  MeasuredRun run(std::span<const Duration> periods, const Enough& enough,
+                  std::vector<LayerTimes>* layer_times = nullptr) {
+    Setup setup = must(make_setup_());
+    setup.tunings = tuned_.tunings;
+    setup.layer_times = layer_times;
+    ahead_ = {.jobs = ahead_.jobs - enough.jobs, .time = ahead_.time - enough.time};
+    Duration stands = enough.time;
+    MeasuredRun run =
+        measured_run(measured_at(tasks_, periods, tuned_), std::move(setup), enough,
+                     [&](std::uint64_t fewest, Duration elapsed, Duration wanted) {
+                       stands = wanted;
+                       tell(std::min(fewest, enough.jobs), enough.jobs, std::min(elapsed, wanted), wanted);
+                     });
+    ended_ = {.jobs = ended_.jobs + enough.jobs, .time = ended_.time + stands};
+    return run;
+  }
+
+  void tell(std::uint64_t jobs, std::uint64_t wanted_jobs, Duration time, Duration wanted_time) const {
     const bool on =
-        options.jobs
-            ? !observer.measuring || observer.measuring(std::min(before.jobs + fewest, *options.jobs), *options.jobs)
-            : !observer.measuring_for ||
-                  observer.measuring_for(before.time + std::min(elapsed, wanted), before.time + wanted + after.time);
+        options_.jobs
+            ? !observer_.measuring || observer_.measuring(ended_.jobs + jobs, ended_.jobs + wanted_jobs + ahead_.jobs)
+            : !observer_.measuring_for ||
+                  observer_.measuring_for(ended_.time + time, ended_.time + wanted_time + ahead_.time);
     if (!on) give_up(Errc::cancelled, "measuring was cancelled");
-  };
+  }
+
+  const TaskSet& tasks_;
+  const ProfileOptions& options_;
+  const ProfileObserver& observer_;
+  const MakeSetup& make_setup_;
+  const Tuned& tuned_;
+  const Asked asked_;
+  Enough ended_ = nothing, ahead_; // runs
+};
+
+/// What events between kernels add to an execution on a GPU; on the host device it is lost in what executions vary.
+Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> untimed, std::size_t task) {
+  if (times.clock() == LayerTimes::Clock::thread) return Duration(0);
+  Duration shortest = Duration::max();
+  for (const MeasuredRun& run : untimed)
+    for (const JobRecord& job : run.of_task(task))
+      if (!job.failure) shortest = std::min(shortest, job.executed.device);
+  return std::max(*times.shortest() - shortest, Duration(0));
 }
 
-std::vector<MeasuredRun> runs(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,
-                              const MakeSetup& make_setup, const Tuned& tuned) {
-  const Asked asked = asked_of(tasks, options);
-  constexpr Enough none{.jobs = 0, .time = 0s, .settled = {}};
-  const auto run = [&](std::span<const Duration> periods, const Enough& enough, const Watch& watch) {
-    Setup setup = must(make_setup());
-    setup.tunings = tuned.tunings;
-    return measured_run(measured_at(tasks, periods, tuned), std::move(setup), enough, watch);
-  };
-  std::vector<MeasuredRun> all;
-  all.push_back(run(own_periods(tasks), asked.own, watch_of(options, observer, none, asked.dense)));
-  if (asked.dense.jobs == 0) return all;
-  const std::vector<Duration> dense(tasks.tasks.size(),
-                                    std::max(shortest_period, with_margin(busiest(all.front()), 1 / busy)));
-  all.push_back(run(dense, asked.dense, watch_of(options, observer, asked.own, none)));
-  return all;
+void add_layers(MeasuredLayers& layers, const LayerTimes& times, std::span<const MeasuredRun> untimed,
+                std::size_t task) {
+  if (times.layers() == 0 || !times.shortest()) return;
+  layers.count = times.layers();
+  layers.sum = std::max(layers.sum, times.sum_of_longest() - added_by_timing(times, untimed, task));
 }
 
-void add(ProfileEntry& entry, std::span<const MeasuredRun> seen, std::size_t task, const traces::WcetOptions& options) {
-  for (const MeasuredRun& run : seen) entry.samples += run.report.tasks[task].completed;
+void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::WcetOptions& options) {
+  add_layers(entry.layers, runs.layers[task], runs.seen, task);
+  for (const MeasuredRun& run : runs.seen) entry.samples += run.report.tasks[task].completed;
   for (const Part part : {Part::before, Part::device, Part::after}) {
     traces::SampleSeries executions;
     Duration longest{0};
-    for (const MeasuredRun& run : seen) {
+    for (const MeasuredRun& run : runs.seen) {
       add_jobs(executions, run.of_task(task), part);
       longest = std::max(longest, run.report.tasks[task].observed.of(part));
     }
@@ -203,13 +279,14 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
   Profile profile{
       .file = tasks.executive.profile, .machine = hal::machine_name(), .device = tuned.device->name(), .entries = {}};
   if (options.before) must(check_same_place(before, profile));
-  const std::vector<MeasuredRun> seen = runs(tasks, options, observer, make_setup, tuned);
+  Runs runs(tasks, options, observer, make_setup, tuned);
+  runs.measure();
   for (std::size_t i = 0; i < tasks.tasks.size(); ++i) {
     ProfileEntry& entry =
-        profile.entries.emplace_back(begun_entry(before, tasks.tasks[i].name, seen.front().fingerprints[i]));
+        profile.entries.emplace_back(begun_entry(before, tasks.tasks[i].name, runs.seen.front().fingerprints[i]));
     entry.margin = options.margin;
     entry.tuning = tuned.tunings.at(entry.task);
-    add(entry, seen, i, wcet_options(tasks, options));
+    add(entry, runs, i, wcet_options(tasks, options));
   }
   return profile;
 }

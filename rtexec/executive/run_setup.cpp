@@ -210,6 +210,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   if (const auto prepared = prepare_engines(); !prepared) return prepared;
   if (setup_.trace_layers)
     for (const auto& run : runs_) run->trace_layers();
+  if (setup_.layer_times != nullptr)
+    for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->time_layers((*setup_.layer_times)[i]);
   return fill_device();
 }
 

@@ -5,6 +5,7 @@
 #include "hal/device.hpp"
 #include "policies/device_scheduler.hpp"
 #include <rtexec/executive.hpp>
+#include "rtexec/executive/layer_times.hpp"
 
 #include <functional>
 #include <map>
@@ -41,6 +42,9 @@ struct Setup : ExecutiveSetup {
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;
   TransferObserver observe_transfers;
+  /// Where layers are to be timed, by task, in all jobs but those of the warm-up; outlives the run. Timing takes time
+  /// itself: on a GPU some microseconds a layer.
+  std::vector<LayerTimes>* layer_times = nullptr;
   /// What Workload::tune() told, by task name, instead of what the profile file stores.
   std::optional<std::map<std::string, std::vector<std::string>>> tunings;
 };

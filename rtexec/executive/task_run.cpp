@@ -21,6 +21,11 @@ void TaskRun::trace_layers() {
                      .self = this});
 }
 
+void TaskRun::time_layers(LayerTimes& times) {
+  layer_times_ = &times;
+  workload_.observe(times.observer());
+}
+
 // ---- release thread ----
 
 void TaskRun::release_loop() noexcept {
@@ -180,7 +185,11 @@ void TaskRun::interrupt() noexcept {
 
 Status TaskRun::execute() noexcept {
   enter(TaskState::on_device);
-  return workload_.execute();
+  if (layer_times_ == nullptr || observer_ == nullptr) return workload_.execute();
+  layer_times_->execution_begins();
+  const Status outcome = workload_.execute();
+  layer_times_->execution_ends();
+  return outcome;
 }
 
 void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept {

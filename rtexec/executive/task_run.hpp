@@ -9,6 +9,7 @@
 #include "policies/overrun_handler.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/job_handshake.hpp"
+#include "rtexec/executive/layer_times.hpp"
 #include "rtexec/executive/run_control.hpp"
 #include "rtexec/executive/status_page.hpp"
 #include "rtexec/executive/task_statistics.hpp"
@@ -39,6 +40,8 @@ class TaskRun final : public DeviceClient {
   }
   /// Layer events of this task go to the trace.
   void trace_layers();
+  /// Layer events of this task go to `times`, and not to the trace.
+  void time_layers(LayerTimes& times);
   /// Keeps records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
@@ -100,6 +103,7 @@ class TaskRun final : public DeviceClient {
   DeviceDriver* driver_ = nullptr;
   BandwidthControl* bandwidth_ = nullptr;
   unsigned core_ = 0;
+  LayerTimes* layer_times_ = nullptr;
 
   JobHandshake handshake_;
   std::atomic<bool> releases_over_{false};

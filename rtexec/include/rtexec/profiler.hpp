@@ -5,7 +5,9 @@
 //
 // First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then the set runs
 // twice: with its own periods, a tenth of the jobs or up to 10 s, and at a load that keeps the busiest core busy most
-// of the time, so that CPU parts and device parts are measured after pauses as well as beside each other.
+// of the time, so that CPU parts and device parts are measured after pauses as well as beside each other. Where
+// workloads have layers on the device, a third, short run at that load times each layer: a tenth of the jobs or of the
+// time that is asked for, else 3 s, and 8 jobs of each task at least.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -28,7 +30,7 @@ struct ProfileOptions {
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
   /// A part's WCET is the longest execution times this at least, and more where its executions vary so much that longer
-  /// ones are to be expected (traces/wcet/part_wcet.hpp).
+  /// ones are to be expected (traces/wcet/part_wcet.hpp), or where the longest executions of its layers sum up to more.
   double margin = 1.2;
   /// An earlier profile of this machine and device: its executions count as well, and its tuning stays. Each task was
   /// measured then, with the same workload.
@@ -39,7 +41,7 @@ struct ProfileOptions {
 struct ProfileObserver {
   /// Steps of tuning `task` done, and how many are wanted.
   std::function<bool(const std::string& task, std::size_t done, std::size_t wanted)> tuning = {};
-  /// Jobs done so far of the slowest task, and how many are wanted.
+  /// Jobs done so far of the slowest task, and how many are wanted; those whose layers are timed come on top.
   std::function<bool(std::uint64_t done, std::uint64_t wanted)> measuring = {};
   /// Where no number of jobs is asked for: for how long it has measured, and how long it will, as it stands.
   std::function<bool(Duration done, Duration wanted)> measuring_for = {};

@@ -1,0 +1,53 @@
+#include "rtexec/executive/layer_times.hpp"
+
+#include "hal/thread.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rtexec::executive {
+
+LayerObserver LayerTimes::observer() noexcept {
+  return {
+      .begin = [](void* self, std::uint32_t, Instant at) noexcept { static_cast<LayerTimes*>(self)->layer_begins(at); },
+      .end = [](void* self, std::uint32_t layer,
+                Instant at) noexcept { static_cast<LayerTimes*>(self)->layer_ends(layer, at); },
+      .self = this};
+}
+
+Duration LayerTimes::time(Instant at) const noexcept {
+  return clock_ == Clock::thread ? hal::execution_time() : at.time_since_epoch();
+}
+
+void LayerTimes::execution_begins() noexcept {
+  executing_ = true;
+  told_.reset();
+  in_layers_ = Duration(0);
+  begun_ = time(hal::now());
+}
+
+void LayerTimes::execution_ends() noexcept {
+  executing_ = false;
+  // Where it is told after the execution, telling takes time that is not the execution's.
+  const Duration took = time(told_ ? *told_ : hal::now()) - begun_;
+  longest_rest_ = std::max(longest_rest_, took - in_layers_);
+  shortest_ = std::min(shortest_.value_or(took), took);
+}
+
+void LayerTimes::layer_begins(Instant at) noexcept {
+  if (executing_ && !told_) told_ = hal::now();
+  layer_begun_ = time(at);
+}
+
+void LayerTimes::layer_ends(std::uint32_t layer, Instant at) noexcept {
+  if (!executing_ || layer >= longest_.size()) return;
+  const Duration took = time(at) - layer_begun_;
+  longest_[layer] = std::max(longest_[layer], took);
+  in_layers_ += took;
+}
+
+Duration LayerTimes::sum_of_longest() const noexcept {
+  return std::accumulate(longest_.begin(), longest_.end(), longest_rest_);
+}
+
+} // namespace rtexec::executive
