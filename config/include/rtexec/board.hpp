@@ -89,8 +89,8 @@ struct Board {
   Duration dispatch{0};
   /// What admission charges from the timer to the thread that it wakes up.
   Duration release_latency{0};
-  /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges it
-  /// once to each bound (policies/proofs/hold-ups.md); 0: it never does.
+  /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges
+  /// it once to each bound (policies/proofs/hold-ups.md); 0: it never does.
   Duration hold_up{0};
 };
 
