@@ -21,23 +21,16 @@ Duration LayerTimes::time(Instant at) const noexcept {
 
 void LayerTimes::execution_begins() noexcept {
   executing_ = true;
-  told_.reset();
   in_layers_ = Duration(0);
-  begun_ = time(hal::now());
 }
 
-void LayerTimes::execution_ends() noexcept {
+void LayerTimes::execution_ends(Duration executed) noexcept {
   executing_ = false;
-  // Where it is told after the execution, telling takes time that is not the execution's.
-  const Duration took = time(told_ ? *told_ : hal::now()) - begun_;
-  longest_rest_ = std::max(longest_rest_, took - in_layers_);
-  shortest_ = std::min(shortest_.value_or(took), took);
+  longest_rest_ = std::max(longest_rest_, executed - in_layers_);
+  shortest_ = std::min(shortest_.value_or(executed), executed);
 }
 
-void LayerTimes::layer_begins(Instant at) noexcept {
-  if (executing_ && !told_) told_ = hal::now();
-  layer_begun_ = time(at);
-}
+void LayerTimes::layer_begins(Instant at) noexcept { layer_begun_ = time(at); }
 
 void LayerTimes::layer_ends(std::uint32_t layer, Instant at) noexcept {
   if (!executing_ || layer >= longest_.size()) return;

@@ -17,20 +17,20 @@ class LayerTimes {
  public:
   enum class Clock {
     thread, // of the engine's thread, which executes the layers: what preempts it belongs to no layer
-    told,   // the instants that the workload tells, after each execution
+    told,   // the instants that the workload tells
   };
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers) {}
 
   /// For Workload::observe(). Told outside of an execution it counts nothing.
   [[nodiscard]] LayerObserver observer() noexcept;
   void execution_begins() noexcept;
-  void execution_ends() noexcept;
+  void execution_ends(Duration executed) noexcept;
 
   [[nodiscard]] Clock clock() const noexcept { return clock_; }
   [[nodiscard]] std::size_t layers() const noexcept { return longest_.size(); }
   /// The longest of each layer, and the longest that an execution spent outside of them; 0 before any.
   [[nodiscard]] Duration sum_of_longest() const noexcept;
-  /// Execution, by the same clock; absent before any.
+  /// Execution; absent before any.
   [[nodiscard]] std::optional<Duration> shortest() const noexcept { return shortest_; }
 
  private:
@@ -44,8 +44,7 @@ class LayerTimes {
   std::optional<Duration> shortest_;
   // The execution in progress.
   bool executing_ = false;
-  std::optional<Instant> told_; // first
-  Duration begun_{0}, layer_begun_{0}, in_layers_{0};
+  Duration layer_begun_{0}, in_layers_{0};
 };
 
 } // namespace rtexec::executive

@@ -185,11 +185,8 @@ void TaskRun::interrupt() noexcept {
 
 Status TaskRun::execute() noexcept {
   enter(TaskState::on_device);
-  if (layer_times_ == nullptr || observer_ == nullptr) return workload_.execute();
-  layer_times_->execution_begins();
-  const Status outcome = workload_.execute();
-  layer_times_->execution_ends();
-  return outcome;
+  if (layer_times_ != nullptr && observer_ != nullptr) layer_times_->execution_begins();
+  return workload_.execute();
 }
 
 void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Duration executed) noexcept {
@@ -200,6 +197,7 @@ void TaskRun::device_part_ended(Status outcome, Instant begin, Instant end, Dura
   if (!outcome) note_fault(outcome.error());
   if (observer_ == nullptr) warm_up_.device.store(executed.count());
   else if (outcome && uses_device_) observer_->device_ended(executed);
+  if (layer_times_ != nullptr && observer_ != nullptr && outcome) layer_times_->execution_ends(executed);
   if (outcome && uses_device_) part_ended(Part::device, begin, executed);
   enter(TaskState::on_core);
   handshake_.give_back();
