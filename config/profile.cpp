@@ -85,10 +85,11 @@ std::vector<Key<ProfileEntry>> entry_keys() {
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
   };
   keys.push_back(key<P>(
-      "layers", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
-      "of the device part that were measured each by itself", [](auto& entry) -> auto& { return entry.layers.count; }));
+      "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
+      "of the device part's layers that were measured each by itself",
+      [](auto& entry) -> auto& { return entry.layers.pieces; }));
   keys.push_back(key<P>(
-      "layers_sum", time, "0ns", "of the longest execution of each of them",
+      "pieces_sum", time, "0ns", "of the longest execution of each of them",
       [](auto& entry) -> auto& { return entry.layers.sum; }));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))

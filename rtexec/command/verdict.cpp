@@ -103,7 +103,7 @@ void print_tasks(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
   table.print(out);
 }
 
-/// "10.8 ms x2.0 m", "10.8 ms x2.0 (61 layers)": times the longest seen, and what it is where that is not its growth.
+/// "10.8 ms x2.0 m", "10.8 ms x2.0 (61 pieces)": times the longest seen, and what it is where that is not its growth.
 std::string measured_wcet(const ProfileEntry& entry, Part part) {
   const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
   if (longest == Duration(0)) return "-";
@@ -111,7 +111,7 @@ std::string measured_wcet(const ProfileEntry& entry, Part part) {
   text << readable(wcet) << " x" << std::fixed << std::setprecision(1)
        << static_cast<double>(wcet.count()) / static_cast<double>(longest.count());
   if (entry.basis(part).method == WcetMethod::tail_model) text << " m";
-  if (entry.basis(part).method == WcetMethod::layers) text << " (" << entry.layers.count << " layers)";
+  if (entry.basis(part).method == WcetMethod::layers) text << " (" << entry.layers.pieces << " pieces)";
   return text.str();
 }
 
@@ -199,10 +199,10 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
     table.add({entry.task, std::to_string(entry.samples), measured_wcet(entry, Part::before),
                measured_wcet(entry, Part::device), measured_wcet(entry, Part::after), claimed(entry)});
   table.print(out);
-  print_wrapped(
-      out,
-      "WCETs, x times the longest seen; m: by models of the tail; (N layers): sum of the longest of N layers; "
-      "claimed: at most this share of jobs takes longer");
+  print_wrapped(out,
+                "WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest of N pieces "
+                "of its layers; "
+                "claimed: at most this share of jobs takes longer");
 }
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,

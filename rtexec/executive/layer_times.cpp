@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace rtexec::executive {
 
@@ -21,7 +22,7 @@ Duration LayerTimes::time(Instant at) const noexcept {
 
 void LayerTimes::execution_begins() noexcept {
   executing_ = true;
-  in_layers_ = Duration(0);
+  in_layers_ = in_piece_ = Duration(0);
 }
 
 void LayerTimes::execution_ends(Duration executed) noexcept {
@@ -35,9 +36,13 @@ void LayerTimes::layer_begins(Instant at) noexcept { layer_begun_ = time(at); }
 void LayerTimes::layer_ends(std::uint32_t layer, Instant at) noexcept {
   if (!executing_ || layer >= longest_.size()) return;
   const Duration took = time(at) - layer_begun_;
-  longest_[layer] = std::max(longest_[layer], took);
   in_layers_ += took;
+  in_piece_ += took;
+  if (!shortest_) last_[layer] = in_piece_ >= least_piece || layer + 1 == last_.size();
+  if (last_[layer]) longest_[layer] = std::max(longest_[layer], std::exchange(in_piece_, Duration(0)));
 }
+
+std::size_t LayerTimes::pieces() const noexcept { return static_cast<std::size_t>(std::ranges::count(last_, true)); }
 
 Duration LayerTimes::sum_of_longest() const noexcept {
   return std::accumulate(longest_.begin(), longest_.end(), longest_rest_);

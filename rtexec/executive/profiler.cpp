@@ -110,9 +110,14 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
   return tuned;
 }
 
-/// As the set asks, so that cores and device idle between jobs as they will; a little apart, so that every task meets
-/// every other one in all phases.
 std::vector<Duration> own_periods(const TaskSet& tasks) {
+  std::vector<Duration> periods;
+  for (const Task& task : tasks.tasks) periods.push_back(task.period);
+  return periods;
+}
+
+/// A little apart from the set's own, so that every task meets every other one in all phases.
+std::vector<Duration> shifting_periods(const TaskSet& tasks) {
   constexpr std::size_t apart = 32; // at most 1 / apart longer
   std::vector<Duration> periods;
   for (const Task& task : tasks.tasks)
@@ -149,13 +154,14 @@ constexpr Enough nothing{.jobs = 0, .time = 0s, .settled = {}};
 
 /// Of each run.
 struct Asked {
-  Enough own;              // with the set's own periods
+  Enough own; // with the set's own periods: cores and device idle between jobs as they will
+  Enough shifted = nothing;
   Enough dense = nothing;  // at a load
   Enough layers = nothing; // at the same load, with each layer timed
 };
 
 Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_layers) {
-  constexpr Duration soon = 10s, first_look = 20s, layers_look = 3s;
+  constexpr Duration soon = 10s, shifted = 5s, first_look = 20s, layers_look = 3s;
   constexpr std::uint64_t few = 8;
   constexpr int share_of_layers = 10;
   if (options.jobs) {
@@ -163,15 +169,20 @@ Asked asked_of(const TaskSet& tasks, const ProfileOptions& options, bool have_la
     const Duration longest = std::ranges::max_element(tasks.tasks, {}, &Task::period)->period;
     const auto own = std::max<std::uint64_t>(std::min(jobs / 10, static_cast<std::uint64_t>(soon / longest)), 1);
     return {.own = {.jobs = own},
-            .dense = {.jobs = jobs - own},
+            .shifted = {.jobs = own / 2},
+            .dense = {.jobs = jobs - own - own / 2},
             .layers = {.jobs = have_layers ? std::max(jobs / share_of_layers, std::min(jobs, few)) : 0}};
   }
   if (options.time) {
     const Duration own = std::min(*options.time / 5, soon);
     const Enough layers = have_layers ? Enough{.time = *options.time / share_of_layers} : nothing;
-    return {.own = {.time = own}, .dense = {.time = *options.time - own - layers.time}, .layers = layers};
+    return {.own = {.time = own},
+            .shifted = {.time = own / 2},
+            .dense = {.time = *options.time - own - own / 2 - layers.time},
+            .layers = layers};
   }
   return {.own = {.time = soon},
+          .shifted = {.time = shifted},
           .dense = {.time = first_look, .settled = wcet_options(tasks, options)},
           .layers = have_layers ? Enough{.jobs = few, .time = layers_look} : nothing};
 }
@@ -187,8 +198,8 @@ class Runs {
         make_setup_(make_setup),
         tuned_(tuned),
         asked_(asked_of(tasks, options, tuned.have_layers())),
-        ahead_{.jobs = asked_.own.jobs + asked_.dense.jobs + asked_.layers.jobs,
-               .time = asked_.own.time + asked_.dense.time + asked_.layers.time} {
+        ahead_{.jobs = asked_.own.jobs + asked_.shifted.jobs + asked_.dense.jobs + asked_.layers.jobs,
+               .time = asked_.own.time + asked_.shifted.time + asked_.dense.time + asked_.layers.time} {
     for (const std::size_t count : tuned.layers)
       layers.emplace_back(
           count, tuned.device->kind() == DeviceKind::host ? LayerTimes::Clock::thread : LayerTimes::Clock::told);
@@ -196,6 +207,7 @@ class Runs {
 
   void measure() {
     seen.push_back(run(own_periods(tasks_), asked_.own));
+    if (asked_.shifted.jobs > 0) seen.push_back(run(shifting_periods(tasks_), asked_.shifted));
     const std::vector<Duration> dense(tasks_.tasks.size(),
                                       std::max(shortest_period, with_margin(busiest(seen.front()), 1 / busy)));
     if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense));
@@ -254,7 +266,7 @@ Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> u
 void add_layers(MeasuredLayers& layers, const LayerTimes& times, std::span<const MeasuredRun> untimed,
                 std::size_t task) {
   if (times.layers() == 0 || !times.shortest()) return;
-  layers.count = times.layers();
+  layers.pieces = times.pieces();
   layers.sum = std::max(layers.sum, times.sum_of_longest() - added_by_timing(times, untimed, task));
 }
 

@@ -60,7 +60,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
         basis->block = std::uint64_t{1} << random() % 40;
         for (int k = 0; k < 20 * i; ++k) basis->longest.push_back(time());
       }
-      if (i > 1) e.layers = {.count = random() >> 2, .sum = time()};
+      if (i > 1) e.layers = {.pieces = random() >> 2, .sum = time()};
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
       written.entries.push_back(e);
@@ -78,7 +78,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
       EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
-      EXPECT_EQ(read->entries[i].layers.count, written.entries[i].layers.count);
+      EXPECT_EQ(read->entries[i].layers.pieces, written.entries[i].layers.pieces);
       EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
       for (const Part part : {Part::before, Part::device, Part::after}) {
         const PartBasis &a = read->entries[i].basis(part), &b = written.entries[i].basis(part);

@@ -45,6 +45,19 @@ TEST(LayerTimes, LongestOfEachCountInWhateverJobTheyWere) {
   EXPECT_EQ(times.shortest(), 5h + 2min);
 }
 
+TEST(LayerTimes, ShortOnesAreTakenTogetherAsTheFirstExecutionHasThem) {
+  LayerTimes times(5, LayerTimes::Clock::told);
+  const auto execute_all = [&](std::initializer_list<Duration> layers) {
+    times.execution_begins();
+    tell(times, layers);
+    times.execution_ends(std::accumulate(layers.begin(), layers.end(), Duration(0)));
+  };
+  execute_all({60us, 40us, 200us, 10us, 20us});
+  EXPECT_EQ(times.pieces(), 3u);
+  execute_all({10us, 80us, 300us, 50us, 10us});
+  EXPECT_EQ(times.sum_of_longest(), 100us + 300us + 60us) << "not 60 and 80, nor 50 and 20";
+}
+
 TEST(LayerTimes, WhatIsToldOutsideOfAnExecutionOrOfNoLayerDoesNotCount) {
   LayerTimes times(2, LayerTimes::Clock::told);
   tell(times, {1h, 1h});
@@ -132,12 +145,12 @@ TEST_F(ProfiledLayers, MakeAWcetOfWhatWasNeverSeenTogether) {
   const auto measured = measure();
   ASSERT_TRUE(measured) << measured.error().what;
   const ProfileEntry& entry = measured->entries[0];
-  EXPECT_EQ(entry.layers.count, 2u);
+  EXPECT_EQ(entry.layers.pieces, 2u);
   EXPECT_GE(entry.layers.sum, 8ms);
   EXPECT_LT(entry.layers.sum, 12ms);
   EXPECT_GE(entry.wcet.device, entry.layers.sum);
   EXPECT_EQ(entry.device.method == WcetMethod::layers, entry.wcet.device == entry.layers.sum);
-  EXPECT_EQ(measured->entries[1].layers.count, 0u);
+  EXPECT_EQ(measured->entries[1].layers.pieces, 0u);
   EXPECT_EQ(measured->entries[1].layers.sum, 0ns);
   EXPECT_EQ(told, wanted) << "the last run is told of as part of all";
   EXPECT_EQ(wanted, 20u + 8u);
@@ -148,7 +161,7 @@ TEST_F(ProfiledLayers, AreNotMeasuredWhereAWorkloadHasNone) {
   const auto measured = measure();
   ASSERT_TRUE(measured) << measured.error().what;
   const ProfileEntry& entry = measured->entries[0];
-  EXPECT_EQ(entry.layers.count, 0u);
+  EXPECT_EQ(entry.layers.pieces, 0u);
   EXPECT_EQ(entry.layers.sum, 0ns);
   EXPECT_EQ(entry.device.method, WcetMethod::growth);
   EXPECT_EQ(wanted, 20u);
@@ -174,7 +187,7 @@ TEST(ProfiledNetworks, HaveTheirLayersTimedOnTheHost) {
   const auto measured = profile(set_of({task}, 1s), {.jobs = 20});
   ASSERT_TRUE(measured) << measured.error().what;
   const ProfileEntry& entry = measured->entries[0];
-  EXPECT_EQ(entry.layers.count, 1u);
+  EXPECT_EQ(entry.layers.pieces, 1u);
   EXPECT_GT(entry.layers.sum, 0ns);
   EXPECT_GE(entry.wcet.device, entry.layers.sum);
 }

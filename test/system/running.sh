@@ -36,9 +36,9 @@ expect 0 '^Measured on host, .*\(measured.profile.toml\)' "$rtexec" check measur
 expect 0 'execution times hold: measured on this machine on 20..-..-.. with margin' "$rtexec" check measured.toml
 expect 0 'measured +jobs +first part' "$rtexec" check measured.toml --json checked.json
 expect 0 '^growth [1-9]' python3 -c "import json; e = json.load(open('checked.json'))['measured'][0]; print(e['method']['device'], e['samples'])"
-expect 0 '^[1-9][0-9] True' python3 -c "import json; e = json.load(open('checked.json'))['measured'][0]; l = e['layers']; print(l['count'], 0 < l['sum_ns'] <= e['wcet']['device_ns'])"
-sed 's/^layers_sum = .*/layers_sum = "1s"/; s/^method = .*/method = "layers"/; s/^layers = .*/layers = 61/; s/^wcet = .*/wcet = "1s"/' measured.profile.toml > layers.toml
-expect '0 3' '1\.00 s x[0-9.]+ .61 layers.' "$rtexec" check measured.toml --wcet layers.toml
+expect 0 '^[1-9][0-9]* True' python3 -c "import json; e = json.load(open('checked.json'))['measured'][0]; l = e['layers']; print(l['pieces'], 0 < l['sum_ns'] <= e['wcet']['device_ns'])"
+sed 's/^pieces_sum = .*/pieces_sum = "1s"/; s/^method = .*/method = "layers"/; s/^pieces = .*/pieces = 61/; s/^wcet = .*/wcet = "1s"/' measured.profile.toml > layers.toml
+expect '0 3' '1\.00 s x[0-9.]+ .61 pieces.' "$rtexec" check measured.toml --wcet layers.toml
 cp measured.profile.toml once.profile.toml
 expect 0 'and those of the profile before' "$rtexec" profile measured.toml --jobs 2 --margin 5 --add
 expect 0 '^True$' python3 - <<'PY'

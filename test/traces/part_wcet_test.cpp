@@ -69,6 +69,14 @@ TEST(PartWcet, IsTheMarginWhereNothingVaries) {
   EXPECT_EQ(part_wcet(series(std::vector<double>(100, 0)), {}).value, 0);
 }
 
+TEST(PartWcet, IsAsFarAboveTheLongestAsTheShortestIsBelow) {
+  std::vector<double> x(2000, 150);
+  for (std::size_t i = 0; i < x.size(); i += 8) x[i] = i % 16 == 0 ? 100 : 200;
+  const PartWcet found = part_wcet(series(x), {.margin = 1.25});
+  EXPECT_EQ(found.method, WcetMethod::growth);
+  EXPECT_EQ(found.value, 300);
+}
+
 TEST(PartWcet, FollowsTheUnitOfTime) {
   for (const auto& process : processes()) {
     Random random(3);
@@ -155,7 +163,7 @@ TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
 
 TEST(PartWcet, IsAtLeastTheSumOfTheLayersWhereNoModelAnswers) {
   ProfileEntry entry;
-  entry.layers = {.count = 3, .sum = Duration(150)};
+  entry.layers = {.pieces = 3, .sum = Duration(150)};
   SampleSeries executions;
   for (int i = 0; i < 2000; ++i) executions.add(Duration(100));
   for (const Part part : {Part::before, Part::device, Part::after}) {
@@ -177,7 +185,7 @@ TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
   add_executions(entry, Part::device, executions, Duration(1), {.margin = 1});
   ASSERT_EQ(entry.device.method, WcetMethod::tail_model);
   ProfileEntry layered;
-  layered.layers = {.count = 3, .sum = entry.wcet.device * 2};
+  layered.layers = {.pieces = 3, .sum = entry.wcet.device * 2};
   add_executions(layered, Part::device, executions, Duration(1), {.margin = 1});
   EXPECT_EQ(layered.device.method, WcetMethod::tail_model);
   EXPECT_EQ(layered.wcet.device, entry.wcet.device);

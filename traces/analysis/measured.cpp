@@ -17,10 +17,11 @@ std::string rule_of(const ProfileEntry& entry, Part part) {
   const Duration longest = entry.observed.of(part), wcet = entry.wcet.of(part);
   std::ostringstream rule;
   if (basis.method == WcetMethod::tail_model) rule << "upper limit of the models of the tail";
-  else if (basis.method == WcetMethod::layers) rule << "sum of the longest of " << entry.layers.count << " layers";
+  else if (basis.method == WcetMethod::layers)
+    rule << "sum of the longest of " << entry.layers.pieces << " pieces of its layers";
   else if (wcet <= with_margin(longest, entry.margin))
     rule << "longest of " << entry.samples << " times " << entry.margin;
-  else rule << "longest of " << entry.samples << ", grown as with more jobs";
+  else rule << "longest of " << entry.samples << ", and as much more as its growth and spread justify";
   if (basis.exceedance > 0) rule << " (at most 1 job in " << std::floor(1 / basis.exceedance) << " is longer)";
   return rule.str();
 }

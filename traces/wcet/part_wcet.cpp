@@ -57,7 +57,8 @@ PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const Wc
             .longest = grown.longest,
             .method = WcetMethod::tail_model,
             .exceedance = options.exceedance};
-  return {.value = std::max(grown_longest, least),
+  const double as_far_above = 2 * grown.longest - *std::ranges::min_element(all.samples());
+  return {.value = std::max({grown_longest, as_far_above, least}),
           .longest = grown.longest,
           .method = WcetMethod::growth,
           .exceedance = claimed(all.samples(), all.block())};

@@ -4,8 +4,9 @@
 // Where both models of the tail hold, it is the larger upper limit of what one job in 1 / exceedance exceeds: if it is
 // at most twice the longest execution (else too few were measured to say), and at least what growth says (else model
 // and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
-// jobs as lead to that exceedance, of six at most, and at least `margin` times the longest. A device part whose layers
-// were measured one by one takes at least the sum of their longest (hybrid measurement: the longest of all need never
+// jobs as lead to that exceedance, of six at most; at least `margin` times the longest, and at least as far above it as
+// the shortest is below, since what made executions so different may do so once more. A device part whose layers were
+// measured takes at least the sum of the longest of their pieces (hybrid measurement: the longest of all need never
 // have been seen in one job).
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is

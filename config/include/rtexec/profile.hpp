@@ -28,10 +28,11 @@ struct PartBasis {
   std::vector<Duration> longest;
 };
 
-/// The layers of a device part, each measured by itself: the longest of all need never have been seen in one job.
+/// The layers of a device part, measured piece by piece, each of one or of some that follow each other: the longest of
+/// all need never have been seen in one job.
 struct MeasuredLayers {
   /// How many. 0: none was measured.
-  std::uint64_t count = 0;
+  std::uint64_t pieces = 0;
   /// Of the longest execution of each, and of what jobs executed outside of them.
   Duration sum{0};
 };
