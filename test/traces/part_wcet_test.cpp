@@ -75,6 +75,10 @@ TEST(PartWcet, IsAsFarAboveTheLongestAsTheShortestIsBelow) {
   const PartWcet found = part_wcet(series(x), {.margin = 1.25});
   EXPECT_EQ(found.method, WcetMethod::growth);
   EXPECT_EQ(found.value, 300);
+  for (double& value : x) value += 400;
+  EXPECT_EQ(part_wcet(series(x), {.margin = 1.05}).value, 700);
+  for (double& value : x) value -= 480;
+  EXPECT_EQ(part_wcet(series(x), {.margin = 1.25}).value, 1.5 * 120) << "by half the longest at most";
 }
 
 TEST(PartWcet, FollowsTheUnitOfTime) {

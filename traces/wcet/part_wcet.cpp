@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t most_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
 constexpr std::size_t least_half = 8;
 constexpr double widest_limit = 2;      // of the longest
+constexpr double widest_spread = 0.5;   // of the longest
 constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
 
 std::vector<double> numbers(const std::vector<Duration>& times) {
@@ -57,7 +58,8 @@ PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const Wc
             .longest = grown.longest,
             .method = WcetMethod::tail_model,
             .exceedance = options.exceedance};
-  const double as_far_above = 2 * grown.longest - *std::ranges::min_element(all.samples());
+  const double spread = grown.longest - *std::ranges::min_element(all.samples());
+  const double as_far_above = grown.longest + std::min(spread, widest_spread * grown.longest);
   return {.value = std::max({grown_longest, as_far_above, least}),
           .longest = grown.longest,
           .method = WcetMethod::growth,

@@ -5,9 +5,9 @@
 // at most twice the longest execution (else too few were measured to say), and at least what growth says (else model
 // and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
 // jobs as lead to that exceedance, of six at most; at least `margin` times the longest, and at least as far above it as
-// the shortest is below, since what made executions so different may do so once more. A device part whose layers were
-// measured takes at least the sum of the longest of their pieces (hybrid measurement: the longest of all need never
-// have been seen in one job).
+// the shortest is below, or half of it if that is less, since what made executions so different may do so once more. A
+// device part whose layers were measured takes at least the sum of the longest of their pieces (hybrid measurement: the
+// longest of all need never have been seen in one job).
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
 // what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
