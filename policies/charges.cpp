@@ -110,7 +110,8 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
   if (const auto room = room_for_decisions(plan, set, lateness)) {
     services.reserved.scheduler = *room;
   } else {
-    services.reserved.scheduler = scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic);
+    services.reserved.scheduler =
+        scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.hold_up);
     services.decision = services.reserved.scheduler.window.count() + set.board.hold_up.count();
   }
   const auto room = computes(set) ? room_for_executions(set, lateness) : std::nullopt;

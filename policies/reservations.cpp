@@ -195,21 +195,21 @@ std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
   return CpuReservation{.runtime = Duration(window.value - window.value / whole), .window = Duration(window.value)};
 }
 
-CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
-                                     const std::optional<Traffic>& traffic) {
-  constexpr Nanos least_window = 1'000'000;
+CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic,
+                                     Duration hold_up) {
+  const Nanos least_window = std::max<Nanos>(1'000'000, hold_up.count());
+  const Nanos longest = std::max(longest_service, least_window);
   constexpr Wide events = 3;       // of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler's: a fifth
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
     return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();
   };
-  const FixedPoint window = least_fixed_point(least_window, traffic ? longest_service : unbounded, [&](Nanos w) {
+  const FixedPoint window = least_fixed_point(least_window, traffic ? longest : unbounded, [&](Nanos w) {
     return std::max<Wide>(least_window, part_of_core * runtime(w));
   });
   if (!window.settled)
-    return {.runtime = Duration(longest_service / static_cast<Nanos>(part_of_core)),
-            .window = Duration(longest_service)};
+    return {.runtime = Duration(longest / static_cast<Nanos>(part_of_core)), .window = Duration(longest)};
   return {.runtime = Duration(static_cast<Nanos>(runtime(window.value))), .window = Duration(window.value)};
 }
 

@@ -49,10 +49,12 @@ struct Traffic {
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
 
-/// The scheduler thread's: serves every event of `tasks` tasks, and the end of every transfer, within its window. The
-/// window is `longest_service` where no reservation does.
+/// The scheduler thread's: serves every event of `tasks` tasks, and the end of every transfer, within its window, which
+/// is no shorter than a stop of the machine (`hold_up`). The window is `longest_service`, or `hold_up` if that is
+/// longer, where no reservation does.
 [[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
-                                                   const std::optional<Traffic>& traffic = {});
+                                                   const std::optional<Traffic>& traffic = {},
+                                                   Duration hold_up = Duration(0));
 inline constexpr Nanos longest_service = 50'000'000;
 
 /// What the threads that serve every task reserve, and what waiting for them costs.

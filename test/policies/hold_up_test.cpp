@@ -1,6 +1,8 @@
 // Charges for a machine that stops (`hold_up` of a board): once to each bound, whatever the number of device parts.
 #include "policies/admission.hpp"
+#include "policies/reservations.hpp"
 #include "test/policies/sets.hpp"
+#include "test/policies/two_stops.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -94,6 +96,33 @@ TEST(HoldUpOfReservations, IsLongerWhereTheyShareACore) {
   EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 0)}, 0), about(4));
   EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 0), about(2));
   EXPECT_THAT(lengthened({task_of("a", 100ms, wcet, 0), task_of("b", 100ms, wcet, 1)}, 1), about(2));
+}
+
+/// With 0.5 ms, releases are charged as by one stop of 1 ms.
+TEST(HoldUpTwice, IsChargedForAStopBeforeTheSpanAndOneWithinIt) {
+  const test::TwoStops example;
+  const auto bound_with = [&](Duration hold_up) {
+    return bounds_of(plan_of(example.tasks, example.board(hold_up)))[1];
+  };
+  EXPECT_EQ(bound_with(1ms), 11'105us);
+  EXPECT_GE(bound_with(1ms), example.response_of_i);
+  EXPECT_LT(bound_with(500us), example.response_of_i);
+}
+
+/// So that what is late by a stop is done within the window that follows.
+TEST(HoldUpOfReservations, IsNoLongerThanTheWindowOfTheScheduler) {
+  const auto window = [](Duration hold_up, const std::optional<Traffic>& traffic) {
+    return scheduler_reservation(2, 10us, traffic, hold_up).window;
+  };
+  const Traffic traffic{.quickest = 1'000'000, .burst = 4};
+  for (const auto& moved : {std::optional<Traffic>(), std::optional(traffic)}) {
+    EXPECT_EQ(window(0us, moved), scheduler_reservation(2, 10us, moved).window);
+    EXPECT_EQ(window(20ms, moved), 20ms);
+    EXPECT_EQ(window(200ms, moved), 200ms);
+  }
+  const Traffic too_much{.quickest = 1000, .burst = 4};
+  EXPECT_EQ(window(0us, too_much), Duration(longest_service));
+  EXPECT_EQ(window(200ms, too_much), 200ms);
 }
 
 TEST(HoldUpOfBudgets, IsNotCharged) {

@@ -1,5 +1,8 @@
 #include "rtexec/simulator/simulator.hpp"
 
+#include "policies/admission.hpp"
+#include "test/rtexec/two_stops.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -325,6 +328,14 @@ TEST(Simulator, ThreadsWakeUpAfterAStop) {
   // The first instant at which anything happens is the release: the stop begins at once
   EXPECT_THAT(log_of(scene, with_stop(60, stop)),
               ElementsAre("5 t0.0 release", "16 t0.0 request", "16 t0.0 start", "17 t0.0 end", "18 t0.0 completion"));
+}
+
+TEST(Simulator, AStopBeforeASpanAndOneWithinItBothLengthenAResponse) {
+  const test::TwoStops example;
+  const auto plan = policies::make_plan(test::resolved(example.tasks, example.board()), std::vector<MemoryDemand>(2));
+  const Outcome outcome = simulate(example.tasks, plan.value(), test::options_of(example));
+  EXPECT_EQ(outcome.tasks[1].response_max, example.response_of_i);
+  EXPECT_LE(outcome.tasks[1].response_max, *plan->tasks[1].response_bound);
 }
 
 /// Any mixture of policies, overruns and latencies: the books balance, and the same run comes out twice.

@@ -229,6 +229,7 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   if (rounds.early()) {
     options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };
   }
+  if (claim.script) options = test::options_of(*claim.script);
   options.observe = observe;
   const simulator::Outcome outcome = simulator::simulate(claim.tasks, plan, options);
 

@@ -394,7 +394,17 @@ bool promise(Claim& claim, const Seen& seen, std::span<const std::size_t> urgenc
   return true;
 }
 
-/// Charges that are left out; nothing is swapped.
+/// Whether an analysis with the error accepts the set; the claim is then what it promises. Nothing is swapped.
+bool promise_with(const Error& error, const WholeSet& set, Claim& claim) {
+  const ResolvedSet machine = resolved(set);
+  const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
+  const Plan plan = policies::make_plan(machine, set.memory).value();
+  Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any), machine};
+  error(seen);
+  return promise(claim, seen, urgency);
+}
+
+/// Charges that are left out.
 Subject uncharged(const std::string& name, Order order, Cores cores, const Error& error) {
   return {name, 1, [order, cores, error](Random& random) -> std::optional<Claim> {
             const WholeSet original = random_whole(random, SwapPolicy::none, order, false, cores);
@@ -403,13 +413,8 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
               const WholeSet set = scaled(original, scale);
               auto claim = planned(set, random);
               if (!claim) return std::nullopt;
-              const ResolvedSet machine = resolved(set);
-              const std::vector<std::size_t> urgency = policies::by_urgency(machine.tasks);
-              auto plan = policies::make_plan(machine, set.memory).value();
-              Seen seen{policies::charged_set(plan, machine, urgency, policies::Lateness::any), machine};
-              known = plan.proved;
-              error(seen);
-              return promise(*claim, seen, urgency) ? std::move(claim) : std::nullopt;
+              known = claim->plan.proved;
+              return promise_with(error, set, *claim) ? std::move(claim) : std::nullopt;
             });
             return known ? std::nullopt : std::move(found);
           }};
@@ -422,6 +427,21 @@ Error charge_stops(Nanos part, Nanos of) {
     const Nanos charged = 2 * set.hold_up;
     set.release_jitter -= charged - charged * part / of;
   };
+}
+
+/// S for 2 S, with the set and the two stops that show what is wrong with it.
+Subject one_stop_charged(const std::string& name) {
+  return {name, 1, [](Random& random) -> std::optional<Claim> {
+            const test::TwoStops example;
+            const WholeSet set{.tasks = example.tasks,
+                               .board = example.board(),
+                               .memory = std::vector<MemoryDemand>(example.tasks.tasks.size()),
+                               .cores = {0}};
+            auto claim = planned(set, random);
+            if (!claim || !promise_with(charge_stops(1, 2), set, *claim)) return std::nullopt;
+            claim->script = example;
+            return claim;
+          }};
 }
 
 /// The reservations of a plan that is proved, each a fifth too large for its core.
@@ -609,6 +629,7 @@ std::vector<Subject> broken_tests() {
       uncharged("end-to-end static: stops are free", fixed, Cores::by_priority, charge_stops(0, 2)),
       uncharged("end-to-end static: half of each stop", fixed, Cores::by_priority, charge_stops(1, 4)),
       uncharged("end-to-end edf: half of each stop", edf, Cores::by_priority, charge_stops(1, 4)),
+      one_stop_charged("end-to-end static: one stop of two"),
       uncharged("reserved edf: stops are free", edf, Cores::reserved, charge_stops(0, 2)),
       uncharged("reserved static: half of each stop", fixed, Cores::reserved, charge_stops(1, 4)),
       uncharged("reserved static: stops leave no backlog", fixed, Cores::reserved,

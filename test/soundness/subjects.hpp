@@ -5,6 +5,7 @@
 #include <rtexec/plan.hpp>
 #include "policies/device_tests.hpp"
 #include "rtexec/simulator/adversary.hpp"
+#include "test/rtexec/two_stops.hpp"
 
 #include <functional>
 #include <optional>
@@ -27,6 +28,8 @@ struct Claim : simulator::Claim {
   /// Of the compute engine: it stands still for so long once, and for a ninth of what it executes, `decision` aside.
   Duration pause{0};
   Duration decision{0};
+  /// What happens instead of what is chosen
+  std::optional<test::TwoStops> script;
 };
 
 /// One test under one rule of the scheduler.
