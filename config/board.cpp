@@ -48,7 +48,7 @@ std::vector<Key<Board>> keys() {
       key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
              &B::release_latency),
       key<B>("hold_up", overhead,
-             "charged by admission once to each bound: the machine stops beyond these, by a hypervisor or firmware",
+             "charged by admission to each bound: the machine stops beyond these, by a hypervisor or firmware",
              &B::hold_up),
   };
 }

@@ -1,4 +1,4 @@
-// Charges for a machine that stops (`hold_up` of a board): once to each bound, whatever the number of device parts.
+// Charges for a machine that stops (`hold_up` of a board): the same to each bound, whatever the number of device parts.
 #include "policies/admission.hpp"
 #include "policies/reservations.hpp"
 #include "test/policies/sets.hpp"

@@ -90,7 +90,7 @@ struct Board {
   /// What admission charges from the timer to the thread that it wakes up.
   Duration release_latency{0};
   /// How long the machine may stop beyond these three, all of it or a part: a hypervisor, firmware. Admission charges
-  /// it once to each bound (policies/proofs/hold-ups.md); 0: it never does.
+  /// it to each bound, and not to each device part (policies/proofs/hold-ups.md, with the exception); 0: it never does.
   Duration hold_up{0};
 };
 
