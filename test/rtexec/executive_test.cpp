@@ -345,7 +345,7 @@ TEST_F(OwnWorkload, PartsAboveTheirWcetsAreCounted) {
     EXPECT_EQ(excess.job, static_cast<std::uint64_t>(&excess - excesses.data()));
     EXPECT_EQ(excess.part, Part::device);
     EXPECT_EQ(excess.wcet, 1ms);
-    EXPECT_GT(excess.took, 3ms);
+    EXPECT_GT(excess.took, excess.wcet);
   }
 }
 
