@@ -83,14 +83,14 @@ std::vector<Key<ProfileEntry>> entry_keys() {
           "ways to compute that were found fastest and then measured; lines of the workload's own",
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
+      key<P>(
+          "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
+          "of the device part's layers that were measured each by itself",
+          [](auto& entry) -> auto& { return entry.layers.pieces; }),
+      key<P>(
+          "pieces_sum", time, "0ns", "of the longest execution of each of them",
+          [](auto& entry) -> auto& { return entry.layers.sum; }),
   };
-  keys.push_back(key<P>(
-      "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
-      "of the device part's layers that were measured each by itself",
-      [](auto& entry) -> auto& { return entry.layers.pieces; }));
-  keys.push_back(key<P>(
-      "pieces_sum", time, "0ns", "of the longest execution of each of them",
-      [](auto& entry) -> auto& { return entry.layers.sum; }));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
     keys.push_back(std::move(key));

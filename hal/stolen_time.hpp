@@ -6,11 +6,16 @@
 #include "hal/resources.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace rtexec::hal {
+
+/// Of the counters of a line of /proc/stat, which stand behind its name; absent: the kernel is too old to tell it.
+[[nodiscard]] std::optional<Duration> steal_of(std::string_view counters) noexcept;
 
 class StolenTime {
  public:
@@ -26,7 +31,6 @@ class StolenTime {
 
  private:
   std::vector<OfCore> cores_;
-  Duration step_;          // in which the kernel counts
   std::vector<char> text_; // room for the lines of all cores up to the last one
   FileDescriptor file_;
 };

@@ -2,6 +2,7 @@
 #include "hal/linux/probe.hpp"
 
 #include "hal/resources.hpp"
+#include "hal/stolen_time.hpp"
 #include "hal/system.hpp"
 
 #include <algorithm>
@@ -196,11 +197,7 @@ Finding clock_source(const Machine& machine) {
 
 /// How long the host kept the cores from this machine since it started, all cores together.
 std::optional<Duration> stolen(const Machine& machine) {
-  std::istringstream line(field(machine.read("/proc/stat").value_or(""), "cpu ").value_or(""));
-  std::int64_t ticks = 0;
-  for (int column = 0; column < 8; ++column) // user nice system idle iowait irq softirq steal
-    if (!(line >> ticks)) return std::nullopt;
-  return std::chrono::milliseconds(ticks * 10); // ticks of USER_HZ, 100 a second everywhere
+  return steal_of(field(machine.read("/proc/stat").value_or(""), "cpu ").value_or(""));
 }
 
 bool virtual_machine(const Machine& machine) {

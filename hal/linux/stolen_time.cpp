@@ -26,19 +26,17 @@ std::optional<std::uint64_t> take_number(std::string_view& line) {
   return number;
 }
 
-/// Of a line without its "cpuN"; absent: the kernel is too old to tell it.
-std::optional<std::uint64_t> steal_of(std::string_view counters) {
-  std::optional<std::uint64_t> number;
-  for (int column = 1; column <= steal_column; ++column)
-    if (number = take_number(counters); !number) break;
-  return number;
-}
-
 } // namespace
 
+std::optional<Duration> steal_of(std::string_view counters) noexcept {
+  std::optional<std::uint64_t> ticks;
+  for (int column = 1; column <= steal_column; ++column)
+    if (ticks = take_number(counters); !ticks) return std::nullopt;
+  return Duration(std::chrono::seconds(1)) / ::sysconf(_SC_CLK_TCK) * static_cast<Duration::rep>(*ticks);
+}
+
 StolenTime::StolenTime(const std::set<unsigned>& cores, const std::filesystem::path& root)
-    : step_(Duration(std::chrono::seconds(1)) / ::sysconf(_SC_CLK_TCK)),
-      file_(sys().open((root / "proc/stat").c_str(), O_RDONLY | O_CLOEXEC)) {
+    : file_(sys().open((root / "proc/stat").c_str(), O_RDONLY | O_CLOEXEC)) {
   for (const unsigned core : cores) cores_.push_back({.core = core});
   if (!cores_.empty()) text_.resize((cores_.back().core + std::size_t{2}) * longest_line);
 }
@@ -54,7 +52,7 @@ std::span<const StolenTime::OfCore> StolenTime::read() noexcept {
     const auto core = take_number(line);
     const auto place = std::ranges::find_if(cores_, [&](const OfCore& each) { return each.core == core; });
     if (place == cores_.end()) continue;
-    if (const auto stolen = steal_of(line)) place->time = step_ * static_cast<Duration::rep>(*stolen);
+    if (const auto stolen = steal_of(line)) place->time = *stolen;
   }
   return cores_;
 }

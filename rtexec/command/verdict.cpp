@@ -4,6 +4,7 @@
 #include "config/resolve.hpp"
 #include "config/text.hpp"
 #include "policies/admission.hpp"
+#include "policies/charges.hpp"
 #include "policies/plan_memory.hpp"
 #include "rtexec/executive/needs.hpp"
 #include "rtexec/executive/origins.hpp"
@@ -47,7 +48,7 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
 /// What a run on the set's machine would do without, as far as that is known before it.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
   std::vector<executive::Need> needs = executive::absent_cores(set, plan);
-  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  const bool reserved = policies::reserved(set.tasks);
   if (const std::string& refusal = reserved ? set.machine.no_deadline : set.machine.no_fifo; !refusal.empty())
     needs.push_back(executive::refused(reserved ? "SCHED_DEADLINE" : "SCHED_FIFO", {Errc::refused, refusal}));
   if (const std::string& refusal = set.machine.no_memory_lock; !refusal.empty())
@@ -166,7 +167,7 @@ std::vector<Change> changes(const PlannedSet& planned) {
           [&](TaskSet& tasks) { tasks.swap.policy = policy; });
   if (planned.plan.order != Order::edf)
     add("[executive] order = \"edf\"", [](TaskSet& tasks) { tasks.executive.order = Order::edf; });
-  if (planned.tasks.executive.threads == ThreadPolicy::deadline && planned.machine.no_fifo.empty())
+  if (policies::reserved(planned.tasks) && planned.machine.no_fifo.empty())
     add("[executive] threads = \"fifo\"", [](TaskSet& tasks) { tasks.executive.threads = ThreadPolicy::fifo; });
   if (std::ranges::any_of(planned.tasks.tasks, [](const Task& task) { return task.core.has_value(); }))
     add("no `core` given, so that the plan chooses", [](TaskSet& tasks) {
@@ -201,8 +202,7 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
   table.print(out);
   print_wrapped(out,
                 "WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest of N pieces "
-                "of its layers; "
-                "claimed: at most this share of jobs takes longer");
+                "of its layers; claimed: at most this share of jobs takes longer");
 }
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,

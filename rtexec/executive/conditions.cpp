@@ -2,6 +2,7 @@
 #include "hal/machine.hpp"
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
+#include "policies/charges.hpp"
 #include "rtexec/executive/origins.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ Condition execution_times(const ResolvedSet& set, const Plan& plan) {
 }
 
 Condition class_and_memory(const ResolvedSet& set) {
-  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  const bool reserved = policies::reserved(set.tasks);
   std::string refusals;
   for (const std::string& refusal :
        {reserved ? set.machine.no_deadline : set.machine.no_fifo, set.machine.no_memory_lock})
@@ -113,7 +114,7 @@ Condition swap_costs(const ResolvedSet& set, const Plan& plan) {
 }
 
 Condition rare_stops(const ResolvedSet& set) {
-  const bool reserved = set.tasks.executive.threads == ThreadPolicy::deadline;
+  const bool reserved = policies::reserved(set.tasks);
   return {.supposed = "the machine stops for " + readable(set.board.hold_up) + " at most, once in the span of a job",
           .standing = Standing::unknown,
           .known = "hold_up, as board '" + set.board.name + "' says" +

@@ -8,6 +8,22 @@ namespace rtexec::simulator {
 
 using policies::JobId;
 
+namespace {
+
+constexpr std::uint64_t whole_machine = ~std::uint64_t{0};
+
+/// Bits 0 to 2: what else than cores.
+MachineStop stop_of(std::uint64_t parts, Instant begin, Duration length) {
+  return {.begin = begin,
+          .length = length,
+          .cores = [parts](unsigned core) { return (parts >> (3 + core % 61) & 1) != 0; },
+          .device = (parts & 1) != 0,
+          .transfers = (parts & 2) != 0,
+          .releases = (parts & 4) != 0};
+}
+
+} // namespace
+
 Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
     : claim_(claim), random_(random), freedom_(std::move(freedom)) {
   Limits limits{.periods = {},
@@ -59,18 +75,6 @@ std::size_t Adversary::any_task() {
 }
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
-
-constexpr std::uint64_t whole_machine = ~std::uint64_t{0};
-
-/// Bits 0 to 2: what else than cores.
-MachineStop stop_of(std::uint64_t parts, Instant begin, Duration length) {
-  return {.begin = begin,
-          .length = length,
-          .cores = [parts](unsigned core) { return (parts >> (3 + core % 61) & 1) != 0; },
-          .device = (parts & 1) != 0,
-          .transfers = (parts & 2) != 0,
-          .releases = (parts & 4) != 0};
-}
 
 /// About when tasks meet, and before that.
 void Adversary::add_stops(Pattern& pattern) {

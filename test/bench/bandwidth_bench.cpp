@@ -6,12 +6,12 @@
 //
 // --event cycles counts what a spinning thread takes, for machines whose PMU counts nothing else (an emulator).
 #include "hal/machine.hpp"
+#include "hal/stolen_time.hpp"
 #include "rtexec/regulation/regulation.hpp"
 #include "test/bench/statistics.hpp"
 
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -217,18 +217,7 @@ class Neighbour {
 
 /// What the host took from a virtual core since it started, in seconds.
 double stolen(unsigned core) {
-  std::ifstream file("/proc/stat");
-  const std::string name = "cpu" + std::to_string(core);
-  double ticks = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    std::string first;
-    if (fields >> first; first != name) continue;
-    // User, nice, system, idle, iowait, irq, softirq, steal
-    for (int field = 0; field < 8; ++field) fields >> ticks;
-    return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  }
-  return 0;
+  return std::chrono::duration<double>(hal::StolenTime({core}).read().front().time).count();
 }
 
 // ---- rates ----

@@ -3,7 +3,9 @@
 // go on through the pauses, too.
 //
 // execution-bench [BOARD] [MODEL.onnx] [--seconds N]: some N seconds for each line, at least three executions.
+#include "hal/machine.hpp"
 #include "hal/open/open_device.hpp"
+#include "hal/stolen_time.hpp"
 #include "hal/store/common.hpp"
 #include "hal/thread.hpp"
 #include "rtexec/executive/device_memory.hpp"
@@ -18,7 +20,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -174,14 +175,13 @@ class Bench {
   hal::StoreMemory host_;
 };
 
-/// What the hypervisor took of all cores since the start of the machine, in ticks.
-std::uint64_t stolen() {
-  std::ifstream stat("/proc/stat");
-  std::string word;
-  std::uint64_t value = 0;
-  stat >> word;
-  for (int column = 0; column < 8; ++column) stat >> value; // user nice system idle iowait irq softirq steal
-  return value;
+/// What the hypervisor took of all cores since the start of the machine.
+Duration stolen() {
+  const auto online = hal::Machine().online_cores();
+  hal::StolenTime of_cores({online.begin(), online.end()});
+  Duration all{0};
+  for (const auto& [core, time] : of_cores.read()) all += time;
+  return all;
 }
 
 void print(const char* beside, Duration pause, const Line& line, const Line& base) {
@@ -212,7 +212,7 @@ int run(const Options& options) {
   std::printf("  %-16s %10s %6s %9s %9s %9s %9s %7s %7s %9s %9s\n", "beside", "after", "n", "median", "p99", "longest",
               "x median", "x p99", "x max", "passed:", "longest");
   const auto length = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.seconds));
-  const std::uint64_t stolen_before = stolen();
+  const Duration stolen_before = stolen();
   std::optional<Line> base;
   struct Beside {
     const char* name;
@@ -227,8 +227,7 @@ int run(const Options& options) {
       print(beside.name, pause, *line, *base);
     }
   if (bench.on_host())
-    std::printf("  meanwhile the hypervisor took %llu ticks of all cores\n",
-                static_cast<unsigned long long>(stolen() - stolen_before));
+    std::printf("  meanwhile the hypervisor took %s of all cores\n", readable(stolen() - stolen_before).c_str());
   return 0;
 }
 

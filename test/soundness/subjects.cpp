@@ -627,11 +627,11 @@ std::vector<Subject> broken_tests() {
                 }),
       uncharged("end-to-end edf: stops are free", edf, Cores::by_priority, charge_stops(0, 2)),
       uncharged("end-to-end static: stops are free", fixed, Cores::by_priority, charge_stops(0, 2)),
-      uncharged("end-to-end static: half of each stop", fixed, Cores::by_priority, charge_stops(1, 4)),
-      uncharged("end-to-end edf: half of each stop", edf, Cores::by_priority, charge_stops(1, 4)),
+      uncharged("end-to-end static: half of one stop", fixed, Cores::by_priority, charge_stops(1, 4)),
+      uncharged("end-to-end edf: half of one stop", edf, Cores::by_priority, charge_stops(1, 4)),
       one_stop_charged("end-to-end static: one stop of two"),
       uncharged("reserved edf: stops are free", edf, Cores::reserved, charge_stops(0, 2)),
-      uncharged("reserved static: half of each stop", fixed, Cores::reserved, charge_stops(1, 4)),
+      uncharged("reserved static: half of one stop", fixed, Cores::reserved, charge_stops(1, 4)),
       uncharged("reserved static: stops leave no backlog", fixed, Cores::reserved,
                 [](Seen& seen) {
                   for (StagedTask& task : seen.named.set.tasks) task.backlog = 0;
