@@ -84,9 +84,9 @@ TEST_F(ClockWatchTest, ARunTellsItsReportAndItsTrace) {
   ASSERT_TRUE(run->start());
   run->wait();
   const Report report = run->stop();
-  const auto device = std::ranges::find(report.clocks, "device", &ClockReport::of);
-  ASSERT_NE(device, report.clocks.end());
-  EXPECT_EQ(device->highest, megahertz(1410));
+  const auto reported = std::ranges::find(report.clocks, "device", &ClockReport::of);
+  ASSERT_NE(reported, report.clocks.end());
+  EXPECT_EQ(reported->highest, megahertz(1410));
   ASSERT_TRUE(session->stop());
 
   traces::RunSetup recorded;
