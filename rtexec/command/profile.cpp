@@ -38,13 +38,19 @@ void print(std::ostream& out, const Profile& profile, const ProfileOptions& opti
 std::uint64_t in_seconds(Duration time) { return static_cast<std::uint64_t>(time / std::chrono::seconds(1)); }
 
 /// Parts that more executions may show to take longer: "first part of 'front'".
-std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile) {
-  std::vector<std::string> parts;
+std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, double margin) {
+  std::vector<traces::MeasuredPart> parts;
+  std::vector<std::string> names;
   for (const ProfileEntry& entry : profile.entries)
-    for (const Part part : {Part::before, Part::device, Part::after})
-      if (!traces::first_half_holds(entry, part, {.exceedance = set.executive.wcet_exceedance, .margin = entry.margin}))
-        parts.push_back(std::string(part_name(part)) + " part of '" + entry.task + "'");
-  return parts;
+    for (traces::MeasuredPart& part : traces::measured_parts(entry)) {
+      names.push_back(std::string(part_name(part.part)) + " part of '" + entry.task + "'");
+      parts.push_back(std::move(part));
+    }
+  const auto hold = first_halves_hold(parts, {.exceedance = set.executive.wcet_exceedance, .margin = margin});
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!hold[i]) found.push_back(names[i]);
+  return found;
 }
 
 void print_unsettled(std::ostream& out, const std::vector<std::string>& parts) {
@@ -92,7 +98,7 @@ void profile(const Options& options) {
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);
 
-  const auto open = unsettled(set, measured);
+  const auto open = unsettled(set, measured, measuring.margin);
   print_unsettled(out, open);
 
   nlohmann::json entries = nlohmann::json::array();

@@ -9,7 +9,9 @@ namespace rtexec::executive {
 
 namespace {
 
-constexpr int most_looks = 3; // for WCETs that hold: after 1, 2 and 4 times as long
+// For WCETs that hold: after 1, 1.5 and 2 times as long
+constexpr int most_looks = 3;
+constexpr int longest_look = 2;
 // Jobs of each task; where more ended, the longest of the others counts all the same
 constexpr std::size_t most_recorded = std::size_t{1} << 16U;
 
@@ -18,7 +20,7 @@ std::size_t jobs_within(Duration time, Duration period) { return static_cast<std
 
 std::size_t records_for(const TaskSet& tasks, const Enough& enough) {
   const Duration shortest = std::ranges::min_element(tasks.tasks, {}, &Task::period)->period;
-  const Duration longest = enough.time * (enough.settled ? 1 << (most_looks - 1) : 1);
+  const Duration longest = enough.time * (enough.settled ? longest_look : 1);
   return std::min(std::max<std::size_t>(2 * enough.jobs, jobs_within(longest, shortest)), most_recorded);
 }
 
@@ -41,13 +43,12 @@ std::span<const JobRecord> jobs_of(std::span<const JobRecord> jobs, std::size_t 
 }
 
 bool settled(const std::vector<JobRecord>& jobs, std::size_t tasks, const traces::WcetOptions& options) {
+  std::vector<traces::MeasuredPart> parts;
   for (std::size_t task = 0; task < tasks; ++task)
-    for (const Part part : {Part::before, Part::device, Part::after}) {
-      traces::SampleSeries executions;
-      add_jobs(executions, jobs_of(jobs, task), part);
-      if (!traces::first_half_holds(executions, options)) return false;
-    }
-  return true;
+    for (const Part part : {Part::before, Part::device, Part::after})
+      add_jobs(parts.emplace_back(traces::MeasuredPart{part, traces::SampleSeries()}).executions, jobs_of(jobs, task),
+               part);
+  return std::ranges::all_of(traces::first_halves_hold(parts, options), std::identity());
 }
 
 void await(Executive& executive, const Enough& enough, const Watch& watch) {
@@ -63,7 +64,7 @@ void await(Executive& executive, const Enough& enough, const Watch& watch) {
     if (!enough.settled || looks == most_looks) return;
     if (settled(executive.job_records().jobs, report.tasks.size(), *enough.settled)) return;
     ++looks;
-    wanted *= 2;
+    wanted += enough.time * (longest_look - 1) / (most_looks - 1);
   }
 }
 

@@ -300,6 +300,7 @@ Profile measured(const TaskSet& tasks, const ProfileOptions& options, const Prof
     entry.tuning = tuned.tunings.at(entry.task);
     add(entry, runs, i, wcet_options(tasks, options));
   }
+  traces::allow_interruptions(profile.entries);
   return profile;
 }
 

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 namespace rtexec::traces::test {
@@ -79,6 +80,15 @@ TEST(PartWcet, IsAsFarAboveTheLongestAsTheShortestIsBelow) {
   EXPECT_EQ(part_wcet(series(x), {.margin = 1.05}).value, 700);
   for (double& value : x) value -= 480;
   EXPECT_EQ(part_wcet(series(x), {.margin = 1.25}).value, 1.5 * 120) << "by half the longest at most";
+}
+
+TEST(PartWcet, OfOneThatStandsAloneIsHalfOfItAboveItAtMost) {
+  Random random(7);
+  auto x = samples(2000, random, [](Random& r) { return normal(r, 100, 5); });
+  x[1500] = 400;
+  ASSERT_GT(growth(x).after(6), 800);
+  EXPECT_EQ(part_wcet(series(x), {}).value, 600);
+  EXPECT_EQ(part_wcet(series(x), {.margin = 2}).value, 800) << "a margin that is asked for is given";
 }
 
 TEST(PartWcet, FollowsTheUnitOfTime) {
@@ -195,25 +205,71 @@ TEST(PartWcet, IsNotTheSumOfTheLayersWhereTheModelsAnswer) {
   EXPECT_EQ(layered.wcet.device, entry.wcet.device);
 }
 
+TEST(PartWcet, OfAnyCpuPartAllowsTheInterruptionsOfShortOnes) {
+  using namespace std::chrono_literals;
+  std::vector<ProfileEntry> entries(3);
+  const auto add = [](ProfileEntry& entry, Part part, Duration usual, Duration longest) {
+    SampleSeries executions;
+    for (int i = 0; i < 2000; ++i) executions.add(i == 700 ? longest : usual);
+    add_executions(entry, part, executions, longest, {.margin = 1.2});
+  };
+  add(entries[0], Part::before, 2ms, 6ms); // long: what it varies is its own
+  add(entries[0], Part::after, 60us, 130us);
+  add(entries[1], Part::before, 120us, 130us);
+  add(entries[1], Part::device, 50us, 50us);
+  add(entries[1], Part::after, 20us, 22us);
+  const auto wcets = [](const ProfileEntry& entry) {
+    return std::array{entry.wcet.before, entry.wcet.device, entry.wcet.after};
+  };
+  const std::vector<ProfileEntry> alone = entries;
+  const Duration longest = alone[0].wcet.after - 60us;
+  ASSERT_GE(longest, 96us);
+  allow_interruptions(entries);
+  const std::array expected{120us + longest, alone[1].wcet.device, 20us + longest};
+  EXPECT_EQ(wcets(entries[0]), wcets(alone[0]));
+  EXPECT_EQ(wcets(entries[1]), expected);
+  EXPECT_EQ(wcets(entries[2]), wcets(alone[2])) << "has no CPU parts";
+  allow_interruptions(entries);
+  EXPECT_EQ(wcets(entries[1]), expected) << "once and for all";
+}
+
 TEST(PartWcet, OfTheFirstHalfHoldsForTheOther) {
+  const auto holds = [](const std::vector<double>& times, double margin) -> bool {
+    const std::array part{MeasuredPart{.part = Part::device, .executions = series(times)}};
+    return first_halves_hold(part, {.margin = margin}).front();
+  };
   std::vector<double> times(64, 100.0);
-  EXPECT_TRUE(first_half_holds(series(times), {}));
+  EXPECT_TRUE(holds(times, 1.1));
   times.back() = 125;
-  EXPECT_FALSE(first_half_holds(series(times), {.margin = 1.2}));
-  EXPECT_TRUE(first_half_holds(series(times), {.margin = 1.3}));
+  EXPECT_FALSE(holds(times, 1.2));
+  EXPECT_TRUE(holds(times, 1.3));
   std::ranges::reverse(times);
-  EXPECT_TRUE(first_half_holds(series(times), {.margin = 1.2}));
-  EXPECT_FALSE(first_half_holds(series(std::vector<double>(15, 100.0)), {})) << "too few";
+  EXPECT_TRUE(holds(times, 1.2));
+  EXPECT_FALSE(holds(std::vector<double>(15, 100.0), 1.1)) << "too few";
+}
+
+TEST(PartWcet, OfTheFirstHalfAllowsInterruptionsThatAnotherPartMet) {
+  std::vector<double> times(64, 10'000.0);
+  std::vector<MeasuredPart> parts(2, {.part = Part::after, .executions = series(times)});
+  times.back() = 60'000;
+  parts.push_back({.part = Part::before, .executions = series(times)});
+  EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, false));
+  std::ranges::reverse(times);
+  parts.front().executions = series(times);
+  EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, true));
+  parts.back().part = Part::device;
+  EXPECT_THAT(first_halves_hold(parts, {}), testing::ElementsAre(true, true, false)) << "nothing interrupts a device";
 }
 
 TEST(PartWcet, OfAProfileTellsWhetherItHoldsForItsOtherHalf) {
-  const auto holds = [](int longer) {
+  const auto holds = [](int longer) -> bool {
     SampleSeries executions;
     for (int i = 0; i < 4000; ++i) executions.add(Duration(i < longer ? 100 : 150));
     ProfileEntry entry;
     add_executions(entry, Part::device, executions, Duration(150), {});
-    EXPECT_TRUE(first_half_holds(entry, Part::after, {})) << "has no such part";
-    return first_half_holds(entry, Part::device, {});
+    const auto parts = measured_parts(entry);
+    EXPECT_THAT(parts, testing::SizeIs(1)) << "those that it has";
+    return first_halves_hold(parts, {}).front();
   };
   EXPECT_TRUE(holds(1900));
   EXPECT_FALSE(holds(2100));

@@ -21,7 +21,8 @@ std::string rule_of(const ProfileEntry& entry, Part part) {
     rule << "sum of the longest of " << entry.layers.pieces << " pieces of its layers";
   else if (wcet <= with_margin(longest, entry.margin))
     rule << "longest of " << entry.samples << " times " << entry.margin;
-  else rule << "longest of " << entry.samples << ", and as much more as its growth and spread justify";
+  else
+    rule << "longest of " << entry.samples << ", and as much more as its growth, its spread and interruptions justify";
   if (basis.exceedance > 0) rule << " (at most 1 job in " << std::floor(1 / basis.exceedance) << " is longer)";
   return rule.str();
 }
@@ -58,11 +59,13 @@ Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& o
   for (const TaskAnalysis& task : analysis.tasks) {
     if (const std::string why = why_not(task); !why.empty())
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
-    const ProfileEntry& entry = measured.profile.entries.emplace_back(
+    measured.profile.entries.push_back(
         with_executions(begun_entry(before.value_or(Profile{}), task.setup.name, task.setup.workload), task, options));
+  }
+  allow_interruptions(measured.profile.entries);
+  for (const ProfileEntry& entry : measured.profile.entries)
     measured.rules.push_back(entry.task + ": before: " + rule_of(entry, Part::before) +
                              "; device: " + rule_of(entry, Part::device) + "; after: " + rule_of(entry, Part::after));
-  }
   return measured;
 }
 

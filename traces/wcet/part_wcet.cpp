@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::size_t most_kept = 128; // blocks in a profile: 64 at least, for all halvings of growth
 constexpr std::size_t least_half = 8;
-constexpr double widest_limit = 2;      // of the longest
-constexpr double widest_spread = 0.5;   // of the longest
+constexpr double widest_limit = 2;      // of the models, times the longest
+constexpr double widest_growth = 1.5;   // times the longest
 constexpr double least_claiming = 1000; // jobs, of fewer a drift is not found
+constexpr double short_part = 100'000;  // ns; so short that most of what varies is interruptions
 
 std::vector<double> numbers(const std::vector<Duration>& times) {
   std::vector<double> all;
@@ -44,6 +45,40 @@ double claimed(std::span<const double> samples, std::uint64_t block) {
   return -std::expm1(std::log(0.05) / (independent_samples(samples) * jobs));
 }
 
+/// What the executions of one part come to, of those that were measured together.
+struct Found {
+  Part part = Part::device;
+  double shortest = 0;
+  double wcet = 0;
+};
+
+void allow_interruptions(std::span<Found> parts) {
+  double longest = 0;
+  for (const Found& found : parts)
+    if (found.part != Part::device && found.shortest < short_part)
+      longest = std::max(longest, found.wcet - found.shortest);
+  for (Found& found : parts)
+    if (found.part != Part::device) found.wcet = std::max(found.wcet, found.shortest + longest);
+}
+
+bool enough(const SampleSeries& executions) { return executions.samples().size() >= 2 * least_half; }
+
+std::span<const double> first_half(const SampleSeries& executions) {
+  return executions.samples().first(executions.samples().size() / 2);
+}
+
+std::span<const double> second_half(const SampleSeries& executions) {
+  return executions.samples().subspan(executions.samples().size() / 2);
+}
+
+Found in_first_half(const MeasuredPart& measured, const WcetOptions& options) {
+  if (!enough(measured.executions)) return {};
+  const auto samples = first_half(measured.executions);
+  const SampleSeries first(samples.size() + 1, measured.executions.block(), {samples.begin(), samples.end()});
+  return {
+      .part = measured.part, .shortest = *std::ranges::min_element(samples), .wcet = part_wcet(first, options).value};
+}
+
 } // namespace
 
 PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const WcetOptions& options) {
@@ -58,27 +93,30 @@ PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const Wc
             .longest = grown.longest,
             .method = WcetMethod::tail_model,
             .exceedance = options.exceedance};
-  const double spread = grown.longest - *std::ranges::min_element(all.samples());
-  const double as_far_above = grown.longest + std::min(spread, widest_spread * grown.longest);
-  return {.value = std::max({grown_longest, as_far_above, least}),
+  const double as_far_above = 2 * grown.longest - *std::ranges::min_element(all.samples());
+  return {.value = std::max(std::min(std::max(grown_longest, as_far_above), widest_growth * grown.longest), least),
           .longest = grown.longest,
           .method = WcetMethod::growth,
           .exceedance = claimed(all.samples(), all.block())};
 }
 
-bool first_half_holds(const SampleSeries& executions, const WcetOptions& options) {
-  const auto all = executions.samples();
-  const std::size_t half = all.size() / 2;
-  if (half < least_half) return false;
-  const SampleSeries first(all.size(), executions.block(),
-                           {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(half)});
-  return *std::ranges::max_element(all.subspan(half)) <= part_wcet(first, options).value;
+std::vector<bool> first_halves_hold(std::span<const MeasuredPart> parts, const WcetOptions& options) {
+  std::vector<Found> found;
+  for (const MeasuredPart& part : parts) found.push_back(in_first_half(part, options));
+  allow_interruptions(found);
+  std::vector<bool> hold;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    hold.push_back(enough(parts[i].executions) &&
+                   *std::ranges::max_element(second_half(parts[i].executions)) <= found[i].wcet);
+  return hold;
 }
 
-bool first_half_holds(const ProfileEntry& entry, Part part, const WcetOptions& options) {
-  const PartBasis& basis = entry.basis(part);
-  if (entry.observed.of(part) == Duration(0)) return true;
-  return first_half_holds(SampleSeries(2 * most_kept, basis.block, numbers(basis.longest)), options);
+std::vector<MeasuredPart> measured_parts(const ProfileEntry& entry) {
+  std::vector<MeasuredPart> parts;
+  for (const Part part : {Part::before, Part::device, Part::after})
+    if (const PartBasis& basis = entry.basis(part); entry.observed.of(part) > Duration(0))
+      parts.push_back({.part = part, .executions = {2 * most_kept, basis.block, numbers(basis.longest)}});
+  return parts;
 }
 
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
@@ -97,6 +135,21 @@ void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executio
   if (part != Part::device || basis.method != WcetMethod::growth || entry.layers.sum <= entry.wcet.device) return;
   basis.method = WcetMethod::layers;
   entry.wcet.device = entry.layers.sum;
+}
+
+void allow_interruptions(std::span<ProfileEntry> entries) {
+  std::vector<Found> found;
+  std::vector<Duration*> wcets;
+  for (ProfileEntry& entry : entries)
+    for (const Part part : {Part::before, Part::after})
+      if (const auto& kept = entry.basis(part).longest; !kept.empty() && entry.observed.of(part) > Duration(0)) {
+        const Duration& wcet = *wcets.emplace_back(&entry.wcet.of(part));
+        found.push_back({.part = part,
+                         .shortest = static_cast<double>(std::ranges::min_element(kept)->count()),
+                         .wcet = static_cast<double>(wcet.count())});
+      }
+  allow_interruptions(found);
+  for (std::size_t i = 0; i < found.size(); ++i) *wcets[i] = Duration(static_cast<Duration::rep>(found[i].wcet));
 }
 
 } // namespace rtexec::traces

@@ -4,10 +4,14 @@
 // Where both models of the tail hold, it is the larger upper limit of what one job in 1 / exceedance exceeds: if it is
 // at most twice the longest execution (else too few were measured to say), and at least what growth says (else model
 // and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
-// jobs as lead to that exceedance, of six at most; at least `margin` times the longest, and at least as far above it as
-// the shortest is below, or half of it if that is less, since what made executions so different may do so once more. A
-// device part whose layers were measured takes at least the sum of the longest of their pieces (hybrid measurement: the
-// longest of all need never have been seen in one job).
+// jobs as lead to that exceedance, of six at most; or as far above the longest as the shortest is below it, if that is
+// more, since what made executions so different may do so once more; but half of the longest above it at most (one that
+// stands alone would else grow to a multiple of itself), and `margin` times the longest at least. A device part whose
+// layers were measured takes at least the sum of the longest of their pieces (hybrid measurement: the longest of all
+// need never have been seen in one job).
+//
+// What adds to one short CPU part (an interrupt, a thread of the kernel, a hypervisor) may as well meet any other, and
+// meets each of them too seldom to be seen there: allow_interruptions() takes together what was seen in any.
 //
 // What grew is claimed to be exceeded with a probability of 1 - 0.05^(1/n) a job at most, 95 % confidence, which is
 // what the longest of n independent executions allows to say; n is what dependence leaves of their number. Where
@@ -17,6 +21,9 @@
 
 #include <rtexec/profile.hpp>
 #include "traces/wcet/sample_series.hpp"
+
+#include <span>
+#include <vector>
 
 namespace rtexec::traces {
 
@@ -38,15 +45,24 @@ struct PartWcet {
   return part_wcet(executions, executions, options);
 }
 
-/// Whether the WCET that the first half of them makes held for the other half; not of fewer than 16.
-[[nodiscard]] bool first_half_holds(const SampleSeries& executions, const WcetOptions& options);
+struct MeasuredPart {
+  Part part = Part::device;
+  SampleSeries executions;
+};
+/// Of parts that were measured together: whether the WCETs that the first half of the executions make hold for the
+/// other half. No part holds of fewer than 16.
+[[nodiscard]] std::vector<bool> first_halves_hold(std::span<const MeasuredPart> parts, const WcetOptions& options);
 
-/// The same of what `entry` rests on for `part`.
-[[nodiscard]] bool first_half_holds(const ProfileEntry& entry, Part part, const WcetOptions& options);
+/// The executions that the parts of `entry` rest on, of those that it has.
+[[nodiscard]] std::vector<MeasuredPart> measured_parts(const ProfileEntry& entry);
 
 /// Adds `executions` to those on which `entry` rests for `part`, and makes its WCET anew; `longest` of them are in no
 /// series where a block was not filled. Its observed maximum, WCET and basis change; its layers count as they are.
 void add_executions(ProfileEntry& entry, Part part, const SampleSeries& executions, Duration longest,
                     const WcetOptions& options);
+
+/// Once all `entries` of a profile are made: what the WCET of any CPU part below 100 us is above its shortest execution
+/// (of those that are kept, the longest of a block), each CPU part is allowed.
+void allow_interruptions(std::span<ProfileEntry> entries);
 
 } // namespace rtexec::traces
