@@ -210,6 +210,7 @@ class Runs {
     if (asked_.shifted.jobs > 0) seen.push_back(run(shifting_periods(tasks_), asked_.shifted));
     const std::vector<Duration> dense(tasks_.tasks.size(),
                                       std::max(shortest_period, with_margin(busiest(seen.front()), 1 / busy)));
+    neighbours_ = true;
     if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense));
     if (asked_.layers.jobs > 0) static_cast<void>(run(dense, asked_.layers, &layers));
   }
@@ -223,6 +224,7 @@ class Runs {
     Setup setup = must(make_setup_());
     setup.tunings = tuned_.tunings;
     setup.layer_times = layer_times;
+    setup.neighbours = neighbours_;
     ahead_ = {.jobs = ahead_.jobs - enough.jobs, .time = ahead_.time - enough.time};
     Duration stands = enough.time;
     MeasuredRun run =
@@ -250,6 +252,7 @@ class Runs {
   const MakeSetup& make_setup_;
   const Tuned& tuned_;
   const Asked asked_;
+  bool neighbours_ = false;        // of the next run
   Enough ended_ = nothing, ahead_; // runs
 };
 

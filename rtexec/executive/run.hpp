@@ -13,6 +13,7 @@
 #include "rtexec/executive/device_memory.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 #include "rtexec/executive/notifier.hpp"
+#include "rtexec/executive/neighbours.hpp"
 #include "rtexec/executive/placement.hpp"
 #include "rtexec/executive/setup.hpp"
 #include "rtexec/executive/status_page.hpp"
@@ -64,6 +65,7 @@ class Run {
   Need ask_for_frequency(const Placement& placement);
   Need ask_for_idle_states();
   std::optional<Need> ask_for_awake_cores(const Placement& placement);
+  std::optional<Need> ask_for_neighbours(const Placement& placement);
   std::optional<Need> ask_for_budgets(const Placement& placement);
   std::optional<Need> ask_for_store() const;
   Need ask_for_device();
@@ -98,6 +100,7 @@ class Run {
   hal::ShallowIdle shallow_idle_;
   std::unique_ptr<hal::CpusetPartition> partition_;
   hal::KeepAwake awake_;
+  Neighbours neighbours_;
   std::unique_ptr<hal::Device> device_;
   policies::DeviceScheduler scheduler_{plan_};        // until the driver takes it
   std::optional<regulation::RegulationPlan> budgets_; // of a set that has any, once they are given

@@ -40,6 +40,13 @@ std::set<unsigned> cores_of_jobs(const Placement& placement) {
   return cores;
 }
 
+/// And those of the threads that serve them.
+std::set<unsigned> cores_of_threads(const Placement& placement) {
+  std::set<unsigned> cores = cores_of_jobs(placement);
+  for (const auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) add_core(cores, *service);
+  return cores;
+}
+
 Need indispensable(Need need) {
   need.indispensable = true;
   return need;
@@ -58,7 +65,8 @@ std::vector<Need> Run::ask(Placement& placement) {
   partition_ = std::move(placement.partition);
   needs.push_back(ask_for_cores(placement));
   needs.push_back(ask_for_frequency(placement));
-  for (auto& need : {ask_for_awake_cores(placement), ask_for_budgets(placement), ask_for_store()})
+  for (auto& need :
+       {ask_for_awake_cores(placement), ask_for_neighbours(placement), ask_for_budgets(placement), ask_for_store()})
     if (need) needs.push_back(*need);
   needs.push_back(ask_for_host_memory());
   needs.push_back(ask_for_device());
@@ -103,15 +111,22 @@ Need Run::ask_for_frequency(const Placement& placement) {
   return given("frequency", "locked, where the kernel decides it");
 }
 
-/// Where the set asks for it: the cores of every thread that a job passes through.
+/// Where the set asks for it.
 std::optional<Need> Run::ask_for_awake_cores(const Placement& placement) {
   if (!set_.tasks.executive.keep_awake) return std::nullopt;
-  std::set<unsigned> cores = cores_of_jobs(placement);
-  add_core(cores, placement.scheduler);
+  const std::set<unsigned> cores = cores_of_threads(placement);
   auto awake = hal::KeepAwake::hold(std::vector<unsigned>(cores.begin(), cores.end()), partition_.get());
   if (!awake) return refused("keep_awake", awake.error());
   awake_ = std::move(*awake);
   return given("keep_awake", "cores are kept from idling");
+}
+
+std::optional<Need> Run::ask_for_neighbours(const Placement& placement) {
+  if (!setup_.neighbours) return std::nullopt;
+  auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
+  if (!neighbours) return refused("neighbours", neighbours.error());
+  neighbours_ = std::move(*neighbours);
+  return given("neighbours", "every core is busy beside the set");
 }
 
 RegulatedRun Run::regulated(const Placement& placement) const {
@@ -217,12 +232,10 @@ Result<> Run::fit_out_device(const Placement& placement) {
 
 /// Clocks are seen once before the first job, also where no status page can be published.
 void Run::watch_cores(const Placement& placement) {
-  std::set<unsigned> cores = cores_of_jobs(placement);
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
-  clocks_.watch(cores, compute_core, *device_);
+  clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
   clocks_.look();
-  for (const auto* service : {&placement.scheduler, &placement.copy_in, &placement.copy_out}) add_core(cores, *service);
-  steal_.watch(cores, compute_core);
+  steal_.watch(cores_of_threads(placement), compute_core);
   for (std::size_t i = 0; i < runs_.size(); ++i)
     steal_.add(runs_[i]->statistics(), placement.release[i].core.value_or(plan_.tasks[i].core));
 }

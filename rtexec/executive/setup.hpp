@@ -39,6 +39,8 @@ struct Setup : ExecutiveSetup {
   /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
   /// beside copies.
   bool copy_beside = false;
+  /// For who measures: every core of the machine is busy beside the set (neighbours.hpp).
+  bool neighbours = false;
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;
   TransferObserver observe_transfers;

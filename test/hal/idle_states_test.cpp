@@ -3,13 +3,12 @@
 
 #include "test/hal/failing_system.hpp"
 #include "test/hal/support.hpp"
+#include "test/support/thread_class.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
 #include <sched.h>
 #include <string>
 
@@ -63,27 +62,17 @@ TEST(ShallowIdle, FailuresAreReportedAndNothingLeaks) {
   EXPECT_EQ(held(), before);
 }
 
-/// The scheduling class of the thread of this process that has this name; -1 where there is none.
-int class_of(const std::string& name) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(entry.path() / "comm");
-    std::string found;
-    if (std::getline(file, found) && found == name) return ::sched_getscheduler(std::stoi(entry.path().filename()));
-  }
-  return -1;
-}
-
 TEST(KeepAwake, HoldsAThreadOfTheIdleClassOnEachCoreWhileItLives) {
   const unsigned core = Machine().online_cores().back();
   const std::string name = "awake/" + std::to_string(core);
   {
     auto held = KeepAwake::hold(std::array{core}, nullptr);
     ASSERT_TRUE(held) << held.error().what;
-    EXPECT_EQ(class_of(name), SCHED_IDLE);
+    EXPECT_EQ(rtexec::test::class_of(name), SCHED_IDLE);
     KeepAwake moved = std::move(*held);
-    EXPECT_EQ(class_of(name), SCHED_IDLE);
+    EXPECT_EQ(rtexec::test::class_of(name), SCHED_IDLE);
   }
-  EXPECT_TRUE(eventually([&] { return class_of(name) == -1; }))
+  EXPECT_TRUE(eventually([&] { return rtexec::test::class_of(name) == -1; }))
       << "/proc lists a thread for a moment after it was joined";
 }
 
