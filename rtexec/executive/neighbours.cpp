@@ -1,6 +1,5 @@
 #include "rtexec/executive/neighbours.hpp"
 
-#include "hal/machine.hpp"
 #include "tasks/traffic/caches.hpp"
 
 namespace rtexec::executive {
@@ -10,17 +9,17 @@ constexpr Bytes swept{2 << 20}; // the own caches of most cores
 
 } // namespace
 
-Result<Neighbours> Neighbours::start(const std::set<unsigned>& in_partition, hal::CpusetPartition* partition) {
+Result<Neighbours> Neighbours::start(const std::set<unsigned>& cores, hal::CpusetPartition* partition) {
   Neighbours all;
   const Bytes line = tasks::cache_facts().line;
-  for (const unsigned core : hal::Machine().online_cores()) {
+  for (const unsigned core : cores) {
     auto generator = tasks::LineGenerator::make(TrafficPattern::write, swept, line);
     if (!generator) return Unexpected(generator.error());
     hal::ThreadSettings settings;
     settings.name = "beside/" + std::to_string(core);
     settings.core = core;
     settings.when_idle = true;
-    if (in_partition.contains(core)) settings.partition = partition;
+    settings.partition = partition;
     auto thread = tasks::GeneratorThread::start(std::move(*generator), settings);
     if (!thread) return Unexpected(thread.error());
     all.threads_.push_back(std::move(*thread));

@@ -1,6 +1,5 @@
-// What may go on beside a task set while it is measured: on each core of the machine a thread that gives way to every
-// other one sweeps as much memory as a core has caches of its own. So jobs find these used by others, and share with
-// busy cores what cores share: the arithmetic units of two hyperthreads, a clock that falls when all cores work.
+// What else may go on where a task set runs, while it is measured: on each of its cores a thread that gives way to
+// every other one sweeps as much memory as a core has caches of its own, so that jobs find these used by others.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,9 +15,8 @@ namespace rtexec::executive {
 class Neighbours {
  public:
   Neighbours() = default;
-  /// `partition`: of the cores `in_partition`, where they have one; it must outlive this. Set-up.
-  [[nodiscard]] static Result<Neighbours> start(const std::set<unsigned>& in_partition,
-                                                hal::CpusetPartition* partition);
+  /// `partition`: of these cores, where they have one; it must outlive this. Set-up.
+  [[nodiscard]] static Result<Neighbours> start(const std::set<unsigned>& cores, hal::CpusetPartition* partition);
 
  private:
   std::vector<tasks::GeneratorThread> threads_;

@@ -126,7 +126,7 @@ std::optional<Need> Run::ask_for_neighbours(const Placement& placement) {
   auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
   if (!neighbours) return refused("neighbours", neighbours.error());
   neighbours_ = std::move(*neighbours);
-  return given("neighbours", "every core is busy beside the set");
+  return given("neighbours", "others use the cores of the set, too");
 }
 
 RegulatedRun Run::regulated(const Placement& placement) const {

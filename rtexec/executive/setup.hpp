@@ -39,7 +39,7 @@ struct Setup : ExecutiveSetup {
   /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
   /// beside copies.
   bool copy_beside = false;
-  /// For who measures: every core of the machine is busy beside the set (neighbours.hpp).
+  /// For who measures: others use the cores of the set, too (neighbours.hpp).
   bool neighbours = false;
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;

@@ -1,13 +1,17 @@
 // How long a profile measures: so many jobs, so long, or until the WCETs of one half of the executions hold for the
 // other.
 #include "rtexec/executive/measured_run.hpp"
+#include "hal/machine.hpp"
 #include "test/rtexec/sets.hpp"
 #include "test/support/result.hpp"
+#include "test/support/thread_class.hpp"
 #include <rtexec/profiler.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <vector>
 
 namespace rtexec {
 namespace {
@@ -98,6 +102,20 @@ TEST_F(MeasuredRun, AProfileMeasuresForTheTimeThatIsAskedFor) {
   ASSERT_TRUE(measured) << measured.error().what;
   EXPECT_EQ(last, 600ms);
   EXPECT_GE(measured->entries[0].samples, 20u);
+}
+
+TEST_F(MeasuredRun, AProfileMeasuresAloneFirstAndThenOnCoresThatOthersUse) {
+  std::vector<bool> used;
+  const ProfileObserver observer{.measuring_for = [&](Duration, Duration) {
+    used.push_back(std::ranges::any_of(hal::Machine().online_cores(), [](unsigned core) {
+      return class_of("beside/" + std::to_string(core)) == SCHED_IDLE;
+    }));
+    return true;
+  }};
+  ASSERT_TRUE(profile(set, {.time = 1s}, observer, [&] { return setup(); }));
+  EXPECT_TRUE(std::ranges::is_sorted(used));
+  EXPECT_FALSE(used.front());
+  EXPECT_TRUE(used.back());
 }
 
 TEST_F(MeasuredRun, AProfileMayBeCancelledMeanwhile) {

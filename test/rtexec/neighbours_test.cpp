@@ -1,4 +1,4 @@
-// What keeps the machine busy beside a set that is measured.
+// What uses the cores of a set that is measured.
 #include "rtexec/executive/neighbours.hpp"
 #include "hal/machine.hpp"
 #include "test/support/eventually.hpp"
@@ -12,11 +12,12 @@ namespace {
 using namespace test;
 using executive::Neighbours;
 
-TEST(Neighbours, AreOnEveryCoreAndGiveWayToAllOthers) {
-  const auto cores = hal::Machine().online_cores();
+TEST(Neighbours, AreOnTheCoresThatAreAskedForAndGiveWayToAllOthers) {
+  const auto online = hal::Machine().online_cores();
+  const std::set<unsigned> cores(online.begin(), online.end());
   const auto name = [](unsigned core) { return "beside/" + std::to_string(core); };
   {
-    auto started = Neighbours::start({}, nullptr);
+    auto started = Neighbours::start(cores, nullptr);
     ASSERT_TRUE(started) << started.error().what;
     const Neighbours moved = std::move(*started);
     for (const unsigned core : cores) EXPECT_EQ(class_of(name(core)), SCHED_IDLE);

@@ -5,10 +5,10 @@
 //
 // First each workload is tuned: it measures on the device which of its ways to compute are fastest. Then the set runs
 // with its own periods, a tenth of the jobs or up to 10 s; with periods a little apart, half as long; and at a load
-// that keeps the busiest core busy most of the time, while threads without priority use every core of the machine and
-// its caches. So CPU parts and device parts are measured after pauses as well as beside each other. Where workloads
-// have layers on the device, a last, short run at that load times them: a tenth of the jobs or of the time that is
-// asked for, else 3 s, and 8 jobs of each task at least.
+// that keeps the busiest core busy most of the time, while threads without priority use its cores and their caches,
+// too. So CPU parts and device parts are measured after pauses as well as beside each other. Where workloads have
+// layers on the device, a last, short run at that load times them: a tenth of the jobs or of the time that is asked
+// for, else 3 s, and 8 jobs of each task at least.
 #pragma once
 
 #include <rtexec/executive.hpp>
