@@ -86,6 +86,18 @@ void print_responses(std::ostream& out, const Analysis& analysis) {
   table.print(out);
 }
 
+void print_skips(std::ostream& out, const Analysis& analysis) {
+  for (const TaskAnalysis& task : analysis.tasks) {
+    if (task.skipped == 0) continue;
+    const auto [overrun, wcet_exceeded] = task.skipped_by;
+    out << "  skipped releases of " << task.setup.name << ": ";
+    if (overrun > 0) out << overrun << " because the job before was unfinished";
+    if (overrun > 0 && wcet_exceeded > 0) out << ", ";
+    if (wcet_exceeded > 0) out << wcet_exceeded << " because a part of the job before exceeded its WCET";
+    out << '\n';
+  }
+}
+
 void print_stages(std::ostream& out, const Analysis& analysis) {
   out << "\nExecution times (CPU parts: CPU time)\n";
   Table table({"task", "part", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max", "in job", "WCET"}, {0, 1});
@@ -212,6 +224,7 @@ void print_analysis(std::ostream& out, const Analysis& analysis, std::size_t mos
   print_head(out, analysis);
   if (analysis.tasks.empty()) return;
   print_responses(out, analysis);
+  print_skips(out, analysis);
   print_stages(out, analysis);
   print_breakdown(out, analysis);
   print_resources(out, analysis);

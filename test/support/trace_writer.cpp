@@ -123,7 +123,7 @@ std::vector<Form> job_forms() {
        Fields{{"task", Type::u32}, {"nominal", Type::i64}} + at +
            Fields{enumeration<policies::ReleaseReason>("reason")},
        [](const Record& r, Values& v) {
-         v = {n(r.job.task), ns(r.nominal), ns(r.at), n(0)};
+         v = {n(r.job.task), ns(r.nominal), ns(r.at), static_cast<std::int64_t>(r.reason)};
        }},
       {job_abort, "job_abort", job + at, of_job},
       {device_fault, "device_fault", job + Fields{{"what", Type::text}},
@@ -256,12 +256,15 @@ CtfChannel setup_events() {
        {"rtexec:regulated_core", {{"core", Type::u32}, {"period", Type::i64}}}}};
 }
 
-std::vector<CtfChannel> channels(TraceVersion version) {
+bool lacks_field(const Form& form, std::string_view field) {
+  return !form.fields.empty() && form.fields.back().name == field;
+}
+
+std::vector<CtfChannel> channels(std::string_view lacks) {
   CtfChannel events{"events", {}};
   for (const Form& form : forms()) {
     Fields fields = form.fields;
-    if (version == TraceVersion::without_executed)
-      std::erase_if(fields, [](const CtfField& field) { return field.name == executed.name; });
+    if (lacks_field(form, lacks)) fields.pop_back();
     events.events.push_back({std::string("rtexec:") + form.name, std::move(fields)});
   }
   return {setup_events(), events};
@@ -286,8 +289,8 @@ void write_task(CtfWriter& ctf, std::int64_t time, std::int64_t index, const tra
 } // namespace
 
 TraceWriter::TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options,
-                         TraceVersion version)
-    : version_(version), ctf_(folder, channels(version), cores, options) {}
+                         std::string_view lacks)
+    : lacks_(lacks), ctf_(folder, channels(lacks), cores, options) {}
 
 void TraceWriter::write(const traces::RunSetup& setup, Instant time) {
   const auto put = [&](SetupEvent event, const Values& values) {
@@ -314,8 +317,7 @@ void TraceWriter::write(unsigned core, const Record& record) {
   thread_local Values values;
   const Form& form = forms().at(static_cast<std::size_t>(record.kind));
   form.fill(record, values);
-  if (version_ == TraceVersion::without_executed && !form.fields.empty() && form.fields.back().name == executed.name)
-    values.pop_back();
+  if (lacks_field(form, lacks_)) values.pop_back();
   ctf_.write(event_channel, core, static_cast<std::size_t>(record.kind), ns(record.time), values);
 }
 

@@ -6,16 +6,16 @@
 #include "traces/reading/setup.hpp"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace rtexec::test {
 
-/// What an older version's events lack.
-enum class TraceVersion { current, without_executed };
-
 class TraceWriter {
  public:
+  /// As an older version, whose events of records lack the field `lacks`, the last one of each that has it.
   TraceWriter(const std::filesystem::path& folder, unsigned cores, const CtfOptions& options = {},
-              TraceVersion version = TraceVersion::current);
+              std::string_view lacks = {});
 
   /// The events of the set-up, at `time`, in stream setup_0.
   void write(const traces::RunSetup& setup, Instant time);
@@ -26,7 +26,7 @@ class TraceWriter {
   [[nodiscard]] CtfWriter& ctf() { return ctf_; }
 
  private:
-  TraceVersion version_;
+  std::string lacks_;
   CtfWriter ctf_;
 };
 

@@ -151,6 +151,28 @@ TEST(Analyzer, EveryWayForAJobToEnd) {
   EXPECT_THAT(analysis.missed_jobs[2].blame, HasSubstr("job 3 of front was abandoned"));
 }
 
+TEST(Analyzer, DroppedReleasesByWhy) {
+  using enum policies::ReleaseReason;
+  Script script({task("front", 100us, 0), task("rear", 100us, 1)});
+  const auto skip = [&](std::uint32_t task, std::int64_t nominal, policies::ReleaseReason reason) {
+    Record& record = script.add(RecordKind::job_skip, {task, 0}, nominal);
+    record.nominal = us(nominal);
+    record.reason = reason;
+  };
+  script.run({0, 0}, 0, 1, 2, 1);
+  skip(0, 100, overrun);
+  skip(1, 150, wcet_exceeded);
+  skip(0, 200, wcet_exceeded);
+  skip(0, 300, overrun);
+  const auto tasks = script.analyze().tasks;
+  EXPECT_EQ(tasks[0].skipped, 3u);
+  EXPECT_EQ(tasks[0].skipped_by.overrun, 2u);
+  EXPECT_EQ(tasks[0].skipped_by.wcet_exceeded, 1u);
+  EXPECT_EQ(tasks[1].skipped, 1u);
+  EXPECT_EQ(tasks[1].skipped_by.overrun, 0u);
+  EXPECT_EQ(tasks[1].skipped_by.wcet_exceeded, 1u);
+}
+
 TEST(Analyzer, ARecordingThatBeginsInTheMiddleLeavesOutWhatItDidNotSeeBegin) {
   Script script = one();
   script.add(RecordKind::device_end, {0, 6}, 10);

@@ -13,7 +13,6 @@ namespace {
 
 using rtexec::test::CtfOptions;
 using rtexec::test::ScratchFolder;
-using rtexec::test::TraceVersion;
 using rtexec::test::TraceWriter;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -50,6 +49,7 @@ class RandomRecords {
   void more(Record& r) {
     using enum RecordKind;
     if (r.kind == job_release || r.kind == job_skip) r.nominal = instant();
+    if (r.kind == job_skip) r.reason = static_cast<policies::ReleaseReason>(any() % 2);
     if (r.kind == job_release || r.kind == device_request || r.kind == job_miss) r.deadline = instant();
     if (r.kind == cpu_end || r.kind == device_executed || r.kind == job_end) r.executed = Duration(any());
     if (r.kind == job_end) r.response = Duration(any());
@@ -101,6 +101,7 @@ std::string shown(const Record& r) {
   add(r.limits);
   add(r.computes);
   add(r.stolen.count());
+  add(static_cast<int>(r.reason));
   for (const Instant at : {r.time, r.at, r.nominal, r.deadline, r.since, r.input.now, r.input.deadline})
     add(at.time_since_epoch().count());
   add(r.executed.count());
@@ -280,7 +281,7 @@ TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
   end.kind = RecordKind::job_end;
   end.response = 5ms;
   end.executed = 3ms;
-  { TraceWriter(folder / "trace", 1, {}, TraceVersion::without_executed).write(0, end); }
+  { TraceWriter(folder / "trace", 1, {}, "executed").write(0, end); }
   Reading got;
   read_into(got, folder / "trace");
   ASSERT_TRUE(got.summary) << got.summary.error().what;
@@ -288,6 +289,22 @@ TEST(ReadRecords, FieldsThatAnOlderVersionLacksAreNamedAndKeepTheirDefaults) {
   EXPECT_EQ(got.records[0].response, 5ms);
   EXPECT_EQ(got.records[0].executed, 0ms);
   EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_end.executed"));
+}
+
+TEST(ReadRecords, WhereAnOlderVersionDroppedAReleaseTheJobBeforeWasUnfinished) {
+  const ScratchFolder folder;
+  Record skip = start_of(0, ms(2));
+  skip.kind = RecordKind::job_skip;
+  skip.nominal = ms(1);
+  skip.reason = policies::ReleaseReason::wcet_exceeded;
+  { TraceWriter(folder / "trace", 1, {}, "reason").write(0, skip); }
+  Reading got;
+  read_into(got, folder / "trace");
+  ASSERT_TRUE(got.summary) << got.summary.error().what;
+  ASSERT_EQ(got.records.size(), 1U);
+  EXPECT_EQ(got.records[0].nominal, ms(1));
+  EXPECT_EQ(got.records[0].reason, policies::ReleaseReason::overrun);
+  EXPECT_THAT(got.summary->notes, ElementsAre("recorded by an older version: not known are job_skip.reason"));
 }
 
 TEST(ReadRecords, LossesAreToldWhereTheyHappened) {

@@ -274,6 +274,9 @@ class Run {
         {.name = "pipelined", .proved = true, .left = 61ms, .right = 95ms, .slack = 34ms, .limiting_task = "front"}};
     s.probes = {{"threads", "SCHED_FIFO"}, {"memory", "locked"}};
     for (const TaskRun& task : tasks_) a.tasks.push_back(analyse(task));
+    a.tasks[0].skipped_by = {.overrun = 2, .wcet_exceeded = 1};
+    a.tasks[1].skipped_by = {.overrun = 1, .wcet_exceeded = 0};
+    a.tasks[0].skipped = 3, a.tasks[1].skipped = 1;
     TaskAnalysis idle;
     idle.setup.name = example_.gantt.tasks[2], idle.setup.criticality = Criticality::best_effort,
     idle.setup.period = idle.setup.deadline = 1s;

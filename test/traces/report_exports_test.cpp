@@ -73,6 +73,13 @@ TEST(ReportJson, SharesOfAMissNameTheirCulprits) {
   EXPECT_EQ(sum, miss["response_ns"].get<std::int64_t>());
 }
 
+TEST(ReportJson, DroppedReleasesByReason) {
+  const json tasks = to_json(example(100).analysis)["tasks"];
+  EXPECT_EQ(tasks[0]["skipped"], 3);
+  EXPECT_EQ(tasks[0]["skipped_by"], json({{"overrun", 2}, {"wcet-exceeded", 1}}));
+  EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}}));
+}
+
 TEST(ReportJson, WhatIsAbsentIsNull) {
   Analysis a;
   a.tasks.emplace_back();

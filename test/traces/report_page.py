@@ -139,6 +139,9 @@ driver.find_element(By.CSS_SELECTOR, "tr[data-task^=logger]").click()
 check("No samples" in text("#stage"), "a task without jobs says so")
 driver.find_element(By.CSS_SELECTOR, "tr[data-task=front]").click()
 
+check(text("#skipped") == "Skipped releases of front: 2 because the job before was unfinished, 1 because a part of the job before exceeded its WCET\n"
+      "Skipped releases of rear: 1 because the job before was unfinished", "why releases were skipped")
+
 # The curve of the model goes through the quantiles that were estimated.
 check(ask("""(() => {
   const data = JSON.parse(document.getElementById('data').textContent);
@@ -236,6 +239,7 @@ open_page("kept.html")
 check(ask("document.getElementById('verdict-box').dataset.verdict") == "good", "a run that kept everything is green")
 check(text("#summary") == "No deadline was missed by 45 jobs, and every time observed is within what was configured and promised.", "and says so")
 check(not driver.find_elements(By.ID, "first-miss"), "without a first miss")
+check(text("#skipped") == "", "nothing is said of releases that were skipped where there were none")
 for task in "front", "rear":
     for stage in "before", "device", "after", "response", "release latency":
         driver.execute_script(f"window.rtexecPage.selectTask('{task}'); window.rtexecPage.selectStage('{stage}')")

@@ -130,9 +130,16 @@ struct CauseAnalysis {
   Duration total{0}, mean{0}, max{0}; // over completed jobs
 };
 
+/// Releases that were dropped, by why.
+struct SkipAnalysis {
+  std::uint64_t overrun = 0;       // the job before was unfinished; all of recordings that do not tell why
+  std::uint64_t wcet_exceeded = 0; // a part of the job before exceeded its WCET
+};
+
 struct TaskAnalysis {
   TaskSetup setup;
   std::uint64_t released = 0, completed = 0, missed = 0, skipped = 0, aborted = 0, failed = 0, unfinished = 0;
+  SkipAnalysis skipped_by;      // their sum is `skipped`
   std::uint64_t unknown = 0;    // jobs of which events are missing, or contradict one another
   std::string invalid;          // not empty: why no figure of this task may be relied on
   Distribution release_latency; // from nominal release to the thread running

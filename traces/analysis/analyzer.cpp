@@ -92,7 +92,7 @@ void Analyzer::take(const Record& record) {
   case RecordKind::job_miss: return miss(record);
   case RecordKind::job_abort: return conclude(record, JobOutcome::aborted);
   case RecordKind::job_skip:
-    if (TaskStatistics* task = statistics_of(record.job.task)) task->skip(record.nominal);
+    if (TaskStatistics* task = statistics_of(record.job.task)) task->skip(record.nominal, record.reason);
     return mark(GanttMark::Kind::dropped, record.job, record.nominal);
   case RecordKind::swap_in_begin: return begin_transfer(record, Direction::in);
   case RecordKind::swap_in_end: return end_transfer(record, Direction::in);

@@ -39,8 +39,11 @@ void TaskStatistics::count_unexpected(policies::JobId job) {
   last_ = job;
 }
 
-void TaskStatistics::skip(Instant nominal) {
-  ++skipped;
+void TaskStatistics::skip(Instant nominal, policies::ReleaseReason reason) {
+  switch (reason) {
+  case policies::ReleaseReason::overrun: ++skipped_by_.overrun; break;
+  case policies::ReleaseReason::wcet_exceeded: ++skipped_by_.wcet_exceeded; break;
+  }
   unknown += last_skip_ && nominal <= *last_skip_;
   last_skip_ = nominal;
 }
@@ -96,7 +99,8 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.released = released_;
   result.completed = completed_;
   result.missed = late_ + aborted_ + failed_;
-  result.skipped = skipped;
+  result.skipped = skipped_by_.overrun + skipped_by_.wcet_exceeded;
+  result.skipped_by = skipped_by_;
   result.aborted = aborted_;
   result.failed = failed_;
   result.unfinished = unfinished;

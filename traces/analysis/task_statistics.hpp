@@ -1,6 +1,7 @@
 // What is counted of one task, job by job.
 #pragma once
 
+#include "policies/overrun_handler.hpp"
 #include "traces/analysis/analysis.hpp"
 #include "traces/analysis/attribution.hpp"
 #include "traces/analysis/distribution.hpp"
@@ -42,13 +43,13 @@ class TaskStatistics {
   Stage before, device, after;
   std::vector<Stage> layers;
   std::optional<Instant> layer_begun;
-  std::uint64_t skipped = 0, unknown = 0, unfinished = 0;
+  std::uint64_t unknown = 0, unfinished = 0;
   std::uint64_t beside_loss = 0; // jobs during which events were lost
 
   /// The next job of this task has been released: `open` is it from now on.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
-  void skip(Instant nominal);
+  void skip(Instant nominal, policies::ReleaseReason reason);
   /// Whether a missed deadline was to be told of `job`.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
@@ -77,6 +78,7 @@ class TaskStatistics {
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};
   std::optional<JobBreakdown> worst_;
   std::optional<policies::JobId> last_, unexpected_;
+  SkipAnalysis skipped_by_;
   std::optional<Instant> last_skip_;
   Instant last_ended_{};
   std::optional<Instant> last_nominal_;

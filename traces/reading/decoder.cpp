@@ -171,6 +171,7 @@ template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.computes; }) record.computes = event.computes;
   if constexpr (requires { event.since; }) record.since = event.since;
   if constexpr (requires { event.stolen; }) record.stolen = event.stolen;
+  if constexpr (requires { event.reason; }) record.reason = event.reason;
   if constexpr (requires { event.transfer; }) record.transfer = event.transfer;
   if constexpr (requires { event.sequence; }) record.sequence = event.sequence;
   if constexpr (requires { event.action; }) record.action = event.action;

@@ -4,6 +4,7 @@
 
 #include <rtexec/units.hpp>
 #include "policies/device_scheduler.hpp"
+#include "policies/overrun_handler.hpp"
 
 #include <cstdint>
 
@@ -41,6 +42,7 @@ struct Record {
   bool computes = false;    // of the core
   Instant since{};
   Duration stolen{0};
+  policies::ReleaseReason reason{};
   policies::Event input{};
   policies::Action action{};
 };

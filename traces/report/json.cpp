@@ -174,6 +174,9 @@ json to_json(const StageAnalysis& stage, Instant from) {
   return result;
 }
 
+/// By the reasons of job_skip.
+json to_json(const SkipAnalysis& skips) { return {{"overrun", skips.overrun}, {"wcet-exceeded", skips.wcet_exceeded}}; }
+
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {
   const auto breakdown = [](const CauseAnalysis& c) {
     return json{{"cause", name(c.cause)},
@@ -187,6 +190,7 @@ json to_json(const TaskAnalysis& task, const Analysis& analysis) {
           {"completed", task.completed},
           {"missed", task.missed},
           {"skipped", task.skipped},
+          {"skipped_by", to_json(task.skipped_by)},
           {"aborted", task.aborted},
           {"failed", task.failed},
           {"unfinished", task.unfinished},

@@ -186,6 +186,14 @@ function showTasks() {
     : element('p', { class: 'soft' }, 'The recording names no task.'));
 }
 
+const skipReasons = { overrun: 'the job before was unfinished', 'wcet-exceeded': 'a part of the job before exceeded its WCET' };
+function showSkipped() {
+  for (const task of run.tasks.filter((each) => each.skipped)) {
+    const reasons = Object.entries(skipReasons).filter(([key]) => task.skipped_by[key]).map(([key, why]) => `${count(task.skipped_by[key])} because ${why}`);
+    at('skipped').append(element('p', { class: 'soft' }, `Skipped releases of ${task.name}: ${reasons.join(', ')}`));
+  }
+}
+
 function sortBy(column) {
   sorting.up = sorting.column === column ? !sorting.up : true;
   sorting.column = column;
@@ -977,6 +985,7 @@ document.title = [heading, run.began, 'rtexec analyze'].filter(Boolean).join(', 
 let gantt = null;
 showVerdict();
 showTasks();
+showSkipped();
 showStage();
 showCauses();
 if (data.windows.length) gantt = new GanttChart(data.windows);
