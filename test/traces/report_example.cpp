@@ -277,6 +277,7 @@ class Run {
     a.tasks[0].skipped_by = {.overrun = 2, .wcet_exceeded = 1};
     a.tasks[1].skipped_by = {.overrun = 1, .wcet_exceeded = 0};
     a.tasks[0].skipped = 3, a.tasks[1].skipped = 1;
+    a.stolen = {{.core = 1, .time = 10ms}, {.core = 2, .time = 1240ms}};
     TaskAnalysis idle;
     idle.setup.name = example_.gantt.tasks[2], idle.setup.criticality = Criticality::best_effort,
     idle.setup.period = idle.setup.deadline = 1s;

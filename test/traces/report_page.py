@@ -141,6 +141,7 @@ driver.find_element(By.CSS_SELECTOR, "tr[data-task=front]").click()
 
 check(text("#skipped") == "Skipped releases of front: 2 because the job before was unfinished, 1 because a part of the job before exceeded its WCET\n"
       "Skipped releases of rear: 1 because the job before was unfinished", "why releases were skipped")
+check(text("#stolen h3") == "Stolen by the hypervisor" and text("#stolen tbody") == "core 1 10.0 ms\ncore 2 1.24 s", "what a hypervisor took of cores")
 
 # The curve of the model goes through the quantiles that were estimated.
 check(ask("""(() => {
@@ -239,7 +240,7 @@ open_page("kept.html")
 check(ask("document.getElementById('verdict-box').dataset.verdict") == "good", "a run that kept everything is green")
 check(text("#summary") == "No deadline was missed by 45 jobs, and every time observed is within what was configured and promised.", "and says so")
 check(not driver.find_elements(By.ID, "first-miss"), "without a first miss")
-check(text("#skipped") == "", "nothing is said of releases that were skipped where there were none")
+check(text("#skipped") == "" and not driver.find_elements(By.ID, "stolen"), "nothing is said of releases that were skipped, nor of stolen time, where there were none")
 for task in "front", "rear":
     for stage in "before", "device", "after", "response", "release latency":
         driver.execute_script(f"window.rtexecPage.selectTask('{task}'); window.rtexecPage.selectStage('{stage}')")

@@ -970,6 +970,8 @@ function showRun() {
   const parts = [];
   if (run.resources.length) parts.push(panel('resources', 'Resources', table(['', '>parts', '>busy', '>longest', '>throttled', '>utilisation'],
     run.resources.map((r) => [r.name, count(r.parts), time(r.busy_ns), time(r.longest_ns), r.throttled_ns ? time(r.throttled_ns) : '–', percent(r.utilisation)]))));
+  if (run.stolen.length) parts.push(panel('stolen', 'Stolen by the hypervisor', table(['', '>time'], run.stolen.map((each) => [`core ${each.core}`, time(each.time_ns)])),
+    'What it took of each core, as the kernel counts it.'));
   if (run.swap) parts.push(panel('swaps', 'Swaps', table(['', '>chunks', '>bytes', '>median', '>max'], [
     ['in', count(run.swap.in), bytes(run.swap.in_bytes), run.swap.in_times.count ? time(run.swap.in_times.p50_ns) : '–', run.swap.in_times.count ? time(run.swap.in_times.max_ns) : '–'],
     ['out', count(run.swap.out), bytes(run.swap.out_bytes), run.swap.out_times.count ? time(run.swap.out_times.p50_ns) : '–', run.swap.out_times.count ? time(run.swap.out_times.max_ns) : '–'],
