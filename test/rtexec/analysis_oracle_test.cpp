@@ -78,7 +78,7 @@ class Truth {
 
   std::map<JobId, TrueJob> jobs;
   std::vector<Moment> moments;
-  std::map<std::uint32_t, std::uint64_t> skips;
+  std::map<std::uint32_t, std::map<policies::ReleaseReason, std::uint64_t>> skips;
 
   [[nodiscard]] bool more_urgent(JobId a, JobId b) const {
     const auto key = [this](JobId id) {
@@ -120,7 +120,7 @@ class Truth {
     }
     case Step::Kind::skip:
       end_abandoned_before(id, step.now);
-      ++skips[id.task];
+      ++skips[id.task][step.reason];
       return;
     case Step::Kind::request: jobs.at(id).ready = step.now; return;
     case Step::Kind::hand_on: jobs.at(id).ready = jobs.at(id).device_begin = jobs.at(id).device_end = step.now; return;
@@ -327,7 +327,10 @@ void expect_counters(const Truth& truth, const Analysis& analysis) {
     EXPECT_EQ(found.completed, told.completed);
     EXPECT_EQ(found.missed, ends[JobOutcome::late] + ends[JobOutcome::aborted] + ends[JobOutcome::failed]);
     EXPECT_LE(found.missed, told.missed); // which counts those that were late when the run ended
-    EXPECT_EQ(found.skipped, truth.skips.contains(task) ? truth.skips.at(task) : 0);
+    auto skips = truth.skips.contains(task) ? truth.skips.at(task) : decltype(truth.skips)::mapped_type();
+    EXPECT_EQ(found.skipped_by.overrun, skips[policies::ReleaseReason::overrun]);
+    EXPECT_EQ(found.skipped_by.wcet_exceeded, skips[policies::ReleaseReason::wcet_exceeded]);
+    EXPECT_EQ(found.skipped, found.skipped_by.overrun + found.skipped_by.wcet_exceeded);
     EXPECT_EQ(found.aborted, told.aborted);
     EXPECT_EQ(found.failed, told.failed);
     EXPECT_EQ(found.unfinished, unfinished);

@@ -192,16 +192,20 @@ class Writer {
     return record;
   }
 
+  void skip(const Step& step) {
+    end_abandoned(step.job.task, step.now);
+    Record& record = add(RecordKind::job_skip, {step.job.task, 0}, step.now);
+    record.nominal = step.nominal;
+    record.reason = step.reason;
+  }
+
   void see(const Step& step) {
     run_.steps.push_back(step);
     begin_parts(step.now);
     Progress& progress = progress_[step.job.task];
     switch (step.kind) {
     case Step::Kind::release: return release(step);
-    case Step::Kind::skip:
-      end_abandoned(step.job.task, step.now);
-      add(RecordKind::job_skip, {step.job.task, 0}, step.now).nominal = step.nominal;
-      return;
+    case Step::Kind::skip: return skip(step);
     case Step::Kind::request: return request(step);
     case Step::Kind::hand_on:
       end_first_part(step.job, step.now);
