@@ -128,7 +128,7 @@ void add_profile(const Command& program) {
   command
       .option("--minutes", options->minutes, "N",
               "Measure so long (default: until the WCETs of the first half of the executions hold for the other half, "
-              "35 to 100 s)")
+              "35 to 60 s)")
       .within(0.1, 10000.0)
       .excludes(jobs);
   command
