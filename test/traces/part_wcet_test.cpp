@@ -164,6 +164,16 @@ TEST(PartWcet, OfAProfileIsMadeOfAllItsExecutions) {
   EXPECT_EQ(entry.wcet.before, Duration(0));
 }
 
+TEST(PartWcet, OfAProfileIsNoShorterForMoreOfTheSame) {
+  ProfileEntry entry;
+  SampleSeries executions; // of which each block of what is kept has both
+  for (int i = 0; i < 4000; ++i) executions.add(Duration(i % 2 == 0 ? 100 : 130));
+  for (int night = 1; night <= 3; ++night) {
+    add_executions(entry, Part::device, executions, Duration(130), {.margin = 1.1});
+    EXPECT_EQ(entry.wcet.device, Duration(160)) << "as far above the longest as the shortest is below it, " << night;
+  }
+}
+
 TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
   ProfileEntry entry;
   SampleSeries many, few;
@@ -173,6 +183,8 @@ TEST(PartWcet, OfAProfileHoldsWhatFillsNoBlock) {
   add_executions(entry, Part::after, few, Duration(500), {.margin = 1.2});
   EXPECT_EQ(entry.observed.after, Duration(500));
   EXPECT_EQ(entry.wcet.after, Duration(600));
+  add_executions(entry, Part::after, SampleSeries(), Duration(700), {.margin = 1.2});
+  EXPECT_EQ(entry.wcet.after, Duration(840)) << "not even the first one";
 }
 
 TEST(PartWcet, IsAtLeastTheSumOfTheLayersWhereNoModelAnswers) {

@@ -31,6 +31,12 @@ std::vector<Duration> durations(const SampleSeries& series) {
   return all;
 }
 
+/// Where the longest of blocks are kept of what was measured before, the latest tell how short executions are.
+double shortest(const SampleSeries& latest, const SampleSeries& all) {
+  const double of_all = *std::ranges::min_element(all.samples());
+  return latest.samples().empty() ? of_all : std::min(of_all, *std::ranges::min_element(latest.samples()));
+}
+
 /// Of both models; nothing where one is refused.
 std::optional<double> upper_limit(const Pwcet& pwcet) {
   if (!pwcet.pot.refused.empty() || !pwcet.maxima.refused.empty()) return std::nullopt;
@@ -93,7 +99,7 @@ PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const Wc
             .longest = grown.longest,
             .method = WcetMethod::tail_model,
             .exceedance = options.exceedance};
-  const double as_far_above = 2 * grown.longest - *std::ranges::min_element(all.samples());
+  const double as_far_above = 2 * grown.longest - shortest(latest, all);
   return {.value = std::max(std::min(std::max(grown_longest, as_far_above), widest_growth * grown.longest), least),
           .longest = grown.longest,
           .method = WcetMethod::growth,

@@ -39,7 +39,8 @@ struct PartWcet {
   double exceedance = 0; // a job exceeds `value` with at most this probability, 95 % confidence; 0: nothing is claimed
 };
 
-/// `latest`: what the models of the tail are fitted to; `all`: with what was measured before. Neither is empty.
+/// `latest`: what the models of the tail are fitted to, empty where no block was filled; `all`: with what was measured
+/// before, not empty.
 [[nodiscard]] PartWcet part_wcet(const SampleSeries& latest, const SampleSeries& all, const WcetOptions& options);
 [[nodiscard]] inline PartWcet part_wcet(const SampleSeries& executions, const WcetOptions& options) {
   return part_wcet(executions, executions, options);
