@@ -152,6 +152,13 @@ ProfileEntry begun_entry(const Profile& profile, const std::string& task, const 
   return entry;
 }
 
+Profile with_others(Profile profile, const Profile& before) {
+  for (const ProfileEntry& entry : before.entries)
+    if (std::ranges::find(profile.entries, entry.task, &ProfileEntry::task) == profile.entries.end())
+      profile.entries.push_back(entry);
+  return profile;
+}
+
 Result<> check_same_place(const Profile& before, const Profile& later) {
   const std::string there = before.machine + ", " + before.device, here = later.machine + ", " + later.device;
   if (there == here) return {};

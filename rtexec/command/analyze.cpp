@@ -153,10 +153,11 @@ void draw(const Options& options, const study::ReadRecords& read, const Analysis
 
 void write_measured(const Options& options, const Analysis& analysis, std::ostream& out) {
   if (options.toml.empty()) return;
+  std::optional<Profile> before;
+  if (options.add) before = must(read_profile(options.toml));
   const auto measured =
-      must(traces::measured_profile(analysis, {.exceedance = options.pwcet, .margin = options.margin},
-                                    options.add ? std::optional(must(read_profile(options.toml))) : std::nullopt));
-  must(write_profile(measured.profile, options.toml));
+      must(traces::measured_profile(analysis, {.exceedance = options.pwcet, .margin = options.margin}, before));
+  must(write_profile(with_others(measured.profile, before.value_or(Profile{})), options.toml));
   out << "\nWrote " << options.toml << " (rtexec check SET.toml --wcet " << options.toml << ")\n";
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
 }
@@ -281,7 +282,9 @@ void add_analyze(const Command& program, int& exit_code) {
       .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
-  command.flag("--add", options->add, "Add them to what the profile holds already of the same workloads")
+  command
+      .flag("--add", options->add,
+            "Add them to what the profile holds already of the same workloads; its other tasks stay")
       .needs(profile);
   command
       .option("--pwcet", options->pwcet, "N",

@@ -1,5 +1,6 @@
 #include <rtexec/profiler.hpp>
 #include "config/profile.hpp"
+#include "config/text.hpp"
 #include "rtexec/command/command.hpp"
 #include "rtexec/json/json.hpp"
 #include "rtexec/command/progress.hpp"
@@ -53,7 +54,7 @@ std::vector<std::string> unsettled(const TaskSet& set, const Profile& profile, d
   return found;
 }
 
-void print_unsettled(std::ostream& out, const std::vector<std::string>& parts) {
+void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, const Options& options) {
   if (parts.empty()) {
     out << "The WCETs that the first half of the executions make held for the other half.\n";
     return;
@@ -63,7 +64,8 @@ void print_unsettled(std::ostream& out, const std::vector<std::string>& parts) {
       << "other half, or too few were measured: ";
   for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i) out << (i == 0 ? "" : ", ") << parts[i];
   if (parts.size() > 3) out << " and " << parts.size() - 3 << " more";
-  out << ". Add more: rtexec profile --add --minutes 10\n";
+  out << ".\n  Add more: rtexec profile " << config::shell_word(options.set.file)
+      << (options.output.empty() ? "" : " -o " + config::shell_word(options.output)) << " --add --minutes 10\n";
 }
 
 void profile(const Options& options) {
@@ -94,12 +96,12 @@ void profile(const Options& options) {
             return progress("measuring", in_seconds(done), in_seconds(wanted), "s", wanted - done);
           }};
   const auto measured = must(rtexec::profile(set, measuring, observer));
-  const auto toml = must(profile_toml(measured, file));
+  const auto toml = must(profile_toml(with_others(measured, measuring.before.value_or(Profile{})), file));
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);
 
   const auto open = unsettled(set, measured, measuring.margin);
-  print_unsettled(out, open);
+  print_unsettled(out, open, options);
 
   nlohmann::json entries = nlohmann::json::array();
   for (const ProfileEntry& entry : measured.entries) entries.push_back(rtexec::to_json(entry));
@@ -137,7 +139,7 @@ void add_profile(const Command& program) {
       .default_shown()
       .within(1.0, 100.0);
   command.flag("--add", options->add,
-               "Add to what the profile holds already: its executions count, and its tuning stays");
+               "Add to what the profile holds already: its executions count, its tuning and its other tasks stay");
   command.json(options->json);
   command.on_run([options] { profile(*options); });
 }

@@ -160,6 +160,14 @@ TaskSet tasks(std::initializer_list<const char*> names) {
   return set;
 }
 
+TEST(ProfileFile, KeepsWhatWasMeasuredOfOtherTasks) {
+  const Profile before = profile_of({entry("a", "net 1"), entry("b", "net 2"), entry("c", "net 3")});
+  const Profile both = with_others(profile_of({entry("c", "net 9"), entry("d", "net 4")}), before);
+  std::vector<std::string> found;
+  for (const ProfileEntry& each : both.entries) found.push_back(each.task + ": " + each.workload);
+  EXPECT_THAT(found, testing::ElementsAre("c: net 9", "d: net 4", "a: net 1", "b: net 2"));
+}
+
 TEST(ApplyProfile, FillsOnlyWhatIsNotGiven) {
   TaskSet set = tasks({"a", "b"});
   set.tasks[1].wcet = Wcet{.before = 0ms, .device = 7ms, .after = 0ms};

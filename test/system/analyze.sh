@@ -62,6 +62,10 @@ expect 0 'proved' "$rtexec" simulate good.toml --execution uniform:0.5 --trace k
 expect 0 'nothing that was observed breaks one' "$rtexec" analyze kept --to-toml measured.toml
 expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml --json checked.json
 expect 0 '^True$' ask checked.json "0 < d['tasks'][0]['wcet']['device_ns'] < 3000001"
+{ printf '[executive]\nduration="1s"\n'; task b 80ms 3ms; } > other.toml
+expect 0 'proved' "$rtexec" simulate other.toml --trace other
+expect 0 'Wrote' "$rtexec" analyze other --to-toml measured.toml --add
+expect 0 'proved' "$rtexec" check good.toml --wcet measured.toml
 task c 50ms 1ms >> good.toml
 expect 2 "task 'c': it was not measured" "$rtexec" check good.toml --wcet measured.toml
 

@@ -40,7 +40,9 @@ expect 0 '^[1-9][0-9]* True' python3 -c "import json; e = json.load(open('checke
 sed 's/^pieces_sum = .*/pieces_sum = "1s"/; s/^method = .*/method = "layers"/; s/^pieces = .*/pieces = 61/; s/^wcet = .*/wcet = "1s"/' measured.profile.toml > layers.toml
 expect '0 3' '1\.00 s x[0-9.]+ .61 pieces.' "$rtexec" check measured.toml --wcet layers.toml
 cp measured.profile.toml once.profile.toml
+sed -n '/^\[\[task/,$ s/^name = "net"/name = "other"/; /^\[\[task/,$ p' once.profile.toml >> measured.profile.toml
 expect 0 'and those of the profile before' "$rtexec" profile measured.toml --jobs 2 --margin 5 --add
+expect 0 '^1$' grep -c '^name = "other"' measured.profile.toml
 expect 0 '^True$' python3 - <<'PY'
 import tomllib
 once, more = (tomllib.load(open(f'{name}.profile.toml', 'rb'))['task'][0] for name in ('once', 'measured'))
