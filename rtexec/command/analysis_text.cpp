@@ -66,8 +66,8 @@ void print_head(std::ostream& out, const Analysis& analysis) {
   else if (analysis.breaches.empty()) out << "Promises: nothing that was observed breaks one\n";
   for (const traces::Breach& breach : analysis.breaches) out << "BREACH: " << breach.text << '\n';
   if (std::ranges::any_of(analysis.breaches, [](const traces::Breach& each) { return each.stage != "response"; }))
-    out << "  WCETs that hold need more jobs or a larger margin: rtexec profile SET.toml --jobs 1000 --margin 1.5; "
-           "or take those seen here: --to-toml FILE\n";
+    out << "  WCETs that hold need more jobs or a larger margin: rtexec profile SET.toml --add --minutes "
+           "10, or --margin 1.5; or add those seen here: --to-toml PROFILE.toml --add\n";
   out << verdict_of_replay(analysis.replay) << '\n';
 }
 

@@ -168,7 +168,7 @@ void print_above_wcet(std::ostream& out, const Report& report) {
     print(Part::device, above.device, stolen.device, task.observed.device, task.wcet.device);
     print(Part::after, above.after, stolen.after, task.observed.after, task.wcet.after);
   }
-  if (any) out << "  Promises rest on WCETs: measure longer (rtexec profile --jobs), or give longer ones.\n";
+  if (any) out << "  Promises rest on WCETs: measure more (rtexec profile --add --minutes 10), or give longer ones.\n";
 }
 
 void print_report(std::ostream& out, const Report& report) {

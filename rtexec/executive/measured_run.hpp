@@ -20,7 +20,7 @@ struct Enough {
   std::uint64_t jobs = 1; // of each task
   Duration time{0};
   /// And until the WCETs that the first half of the executions make held for the other half: looked at after `time`,
-  /// twice that, and so on, four times at most. Absent: whether they do or not
+  /// 1.5 times and twice that, and then no more. Absent: whether they do or not
   std::optional<traces::WcetOptions> settled{};
 };
 
