@@ -6,9 +6,9 @@
 // and samples contradict each other). Everywhere else it is the longest execution, grown over as many doublings of the
 // jobs as lead to that exceedance, of six at most; or as far above the longest as the shortest is below it, if that is
 // more, since what made executions so different may do so once more; but half of the longest above it at most (one that
-// stands alone would else grow to a multiple of itself), and `margin` times the longest at least. A device part whose
-// layers were measured takes at least the sum of the longest of their pieces (hybrid measurement: the longest of all
-// need never have been seen in one job).
+// stands alone would else grow to a multiple of itself), and `margin` times the longest at least. Where no model
+// answers, a device part whose layers were measured takes at least the sum of the longest of their pieces (hybrid
+// measurement: the longest of all need never have been seen in one job).
 //
 // What adds to one short CPU part (an interrupt, a thread of the kernel, a hypervisor) may as well meet any other, and
 // meets each of them too seldom to be seen there: allow_interruptions() takes together what was seen in any.
