@@ -122,7 +122,7 @@ std::optional<Need> Run::ask_for_awake_cores(const Placement& placement) {
 }
 
 std::optional<Need> Run::ask_for_neighbours(const Placement& placement) {
-  if (!setup_.neighbours) return std::nullopt;
+  if (!setup_.neighbours || set_.tasks.regulated()) return std::nullopt;
   auto neighbours = Neighbours::start(cores_of_threads(placement), partition_.get());
   if (!neighbours) return refused("neighbours", neighbours.error());
   neighbours_ = std::move(*neighbours);

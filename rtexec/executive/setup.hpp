@@ -39,7 +39,8 @@ struct Setup : ExecutiveSetup {
   /// Where the plan swaps: while a job executes, copy both ways without a pause, so that its execution is measured
   /// beside copies.
   bool copy_beside = false;
-  /// For who measures: others use the cores of the set, too (neighbours.hpp).
+  /// For who measures: others use the cores of the set, too (neighbours.hpp); not where budgets of memory bandwidth
+  /// hold, which they would use up.
   bool neighbours = false;
   /// For who measures: a core that another run holds is an error, also where the set allows degraded runs.
   bool exclusive = false;

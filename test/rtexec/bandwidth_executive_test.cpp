@@ -181,6 +181,19 @@ TEST_F(Budgets, NothingIsThrottledBelowTheLimit) {
   EXPECT_GT(domain->reads, 1000u);
 }
 
+TEST_F(Budgets, AreNotUsedUpByNeighboursOfWhatIsMeasured) {
+  TaskSet asked = set(100'000, 200ms);
+  for (const bool regulated : {true, false}) {
+    if (!regulated) asked.bandwidth = {};
+    executive::Setup setup = greedy();
+    setup.neighbours = true;
+    Executive executive = made(asked, std::move(setup));
+    begun(executive);
+    EXPECT_EQ(std::ranges::count(names_of_threads(), "beside/" + std::to_string(first)), regulated ? 0 : 1);
+    static_cast<void>(executive.stop());
+  }
+}
+
 TEST_F(Budgets, ACoreThatServesTheDeviceKeepsItsOwn) {
   TaskSet asked = set(20, 300ms);
   asked.bandwidth.best_effort.reset();
