@@ -201,6 +201,20 @@ TEST_F(SessionTest, KilledProcessLeavesNoDaemon) {
   EXPECT_TRUE(eventually_no_daemon_of(owner));
 }
 
+TEST_F(SessionTest, DaemonOfAKilledProcessThatHangsIsEndedByTheNextOne) {
+  Program killed({"record", folder_ / "killed", "10", "600000"});
+  ASSERT_EQ(killed.read_line(), "recording");
+  const pid_t owner = killed.pid();
+  for (const pid_t daemon : daemons_of(owner)) ::kill(daemon, SIGSTOP);
+  ::kill(owner, SIGKILL);
+  EXPECT_EQ(killed.wait(), 128 + SIGKILL);
+  EXPECT_FALSE(daemons_of(owner).empty());
+  Program next({"record", folder_ / "next", "7", "0"});
+  EXPECT_EQ(next.read_line(), "recording");
+  EXPECT_EQ(next.read_line(), "7 0");
+  EXPECT_THAT(daemons_of(owner), IsEmpty());
+}
+
 TEST_F(SessionTest, DaemonThatDiesIsReported) {
   Program program({"record", folder_ / "trace", "10", "300"});
   ASSERT_EQ(program.read_line(), "recording");

@@ -92,6 +92,14 @@ pid_t owner_of(pid_t daemon) {
   return 0;
 }
 
+/// Whether `owner`, which started it, has ended.
+bool is_orphan(pid_t daemon, pid_t owner) {
+  std::string number, name, state;
+  pid_t parent = 0;
+  return std::ifstream("/proc/" + std::to_string(daemon) + "/stat") >> number >> name >> state >> parent &&
+         parent != owner;
+}
+
 /// What the child needs between vfork and exec, prepared before.
 struct Launch {
   char* const* arguments;
@@ -208,6 +216,11 @@ Result<> wait_for_others() {
   };
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
   if (daemon == 0 || (found && owner == 0)) return {}; // 0 in the end: it was killed at its start or end
+  if (owner && is_orphan(daemon, owner)) {             // which it was told by SIGTERM, and hangs
+    ::kill(-daemon, SIGKILL);
+    static_cast<void>(wait_for([&] { return running() != daemon; }, timeout, 20ms));
+    return {};
+  }
   if (owner)
     return Unexpected(
         refused("process " + std::to_string(owner) +
