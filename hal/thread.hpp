@@ -45,6 +45,9 @@ struct ThreadSettings {
   Bytes stack{1 << 20};
 };
 
+/// Of a thread that runs on `core` where nothing else wants to.
+[[nodiscard]] ThreadSettings giving_way(std::string name, unsigned core, CpusetPartition* partition);
+
 /// Applies `settings` to the calling thread (all but the stack) and reads every one of them back; the error says which
 /// was refused, why, and what to change (a limit, a capability, a kernel parameter). After an error the thread is
 /// SCHED_OTHER.

@@ -43,12 +43,8 @@ Result<KeepAwake> KeepAwake::hold(std::span<const unsigned> cores, CpusetPartiti
   KeepAwake held;
   held.ending_ = std::make_unique<std::atomic<bool>>(false);
   for (const unsigned core : cores) {
-    ThreadSettings settings;
-    settings.name = "awake/" + std::to_string(core);
-    settings.core = core;
-    settings.when_idle = true;
-    settings.partition = partition;
-    auto thread = Thread::start(settings, [&ending = *held.ending_] { spin_until(ending); });
+    auto thread = Thread::start(giving_way("awake/" + std::to_string(core), core, partition),
+                                [&ending = *held.ending_] { spin_until(ending); });
     if (!thread) return Unexpected(thread.error());
     held.threads_.push_back(std::move(*thread));
   }

@@ -160,6 +160,15 @@ Result<Mapping> prefaulted_stack(Bytes size) {
 
 } // namespace
 
+ThreadSettings giving_way(std::string name, unsigned core, CpusetPartition* partition) {
+  ThreadSettings settings;
+  settings.name = std::move(name);
+  settings.core = core;
+  settings.when_idle = true;
+  settings.partition = partition;
+  return settings;
+}
+
 Result<> apply(const ThreadSettings& settings) {
   const bool pinned_first = settings.reservation.has_value();
   for (const auto step :

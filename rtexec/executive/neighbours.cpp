@@ -15,12 +15,8 @@ Result<Neighbours> Neighbours::start(const std::set<unsigned>& cores, hal::Cpuse
   for (const unsigned core : cores) {
     auto generator = tasks::LineGenerator::make(TrafficPattern::write, swept, line);
     if (!generator) return Unexpected(generator.error());
-    hal::ThreadSettings settings;
-    settings.name = "beside/" + std::to_string(core);
-    settings.core = core;
-    settings.when_idle = true;
-    settings.partition = partition;
-    auto thread = tasks::GeneratorThread::start(std::move(*generator), settings);
+    auto thread = tasks::GeneratorThread::start(std::move(*generator),
+                                                hal::giving_way("beside/" + std::to_string(core), core, partition));
     if (!thread) return Unexpected(thread.error());
     all.threads_.push_back(std::move(*thread));
   }

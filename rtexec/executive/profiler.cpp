@@ -206,25 +206,30 @@ class Runs {
   }
 
   void measure() {
-    seen.push_back(run(own_periods(tasks_), asked_.own));
-    if (asked_.shifted.jobs > 0) seen.push_back(run(shifting_periods(tasks_), asked_.shifted));
+    seen.push_back(run(own_periods(tasks_), asked_.own, {}));
+    if (asked_.shifted.jobs > 0) seen.push_back(run(shifting_periods(tasks_), asked_.shifted, {}));
     const std::vector<Duration> dense(tasks_.tasks.size(),
                                       std::max(shortest_period, with_margin(busiest(seen.front()), 1 / busy)));
-    neighbours_ = true;
-    if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense));
-    if (asked_.layers.jobs > 0) static_cast<void>(run(dense, asked_.layers, &layers));
+    if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense, {.neighbours = true}));
+    if (asked_.layers.jobs > 0)
+      static_cast<void>(run(dense, asked_.layers, {.neighbours = true, .layer_times = &layers}));
   }
 
   std::vector<MeasuredRun> seen;
   std::vector<LayerTimes> layers; // by task
 
  private:
-  MeasuredRun run(std::span<const Duration> periods, const Enough& enough,
-                  std::vector<LayerTimes>* layer_times = nullptr) {
+  /// As in Setup.
+  struct Circumstances {
+    bool neighbours = false;
+    std::vector<LayerTimes>* layer_times = nullptr;
+  };
+
+  MeasuredRun run(std::span<const Duration> periods, const Enough& enough, const Circumstances& circumstances) {
     Setup setup = must(make_setup_());
     setup.tunings = tuned_.tunings;
-    setup.layer_times = layer_times;
-    setup.neighbours = neighbours_;
+    setup.neighbours = circumstances.neighbours;
+    setup.layer_times = circumstances.layer_times;
     ahead_ = {.jobs = ahead_.jobs - enough.jobs, .time = ahead_.time - enough.time};
     Duration stands = enough.time;
     MeasuredRun run =
@@ -252,7 +257,6 @@ class Runs {
   const MakeSetup& make_setup_;
   const Tuned& tuned_;
   const Asked asked_;
-  bool neighbours_ = false;        // of the next run
   Enough ended_ = nothing, ahead_; // runs
 };
 

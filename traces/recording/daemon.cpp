@@ -56,13 +56,25 @@ std::filesystem::path runtime_folder() {
 std::filesystem::path lock_file() { return runtime_folder() / "lttng-sessiond.lck"; }
 std::filesystem::path pid_file() { return runtime_folder() / "lttng-sessiond.pid"; }
 
+std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
+
+/// As in /proc; empty where there is none.
+struct Process {
+  std::string number, name, state;
+  pid_t parent = 0;
+};
+Process look_at(pid_t process) {
+  Process found;
+  std::ifstream(folder_of(process) + "/stat") >> found.number >> found.name >> found.state >> found.parent;
+  return found;
+}
+
 /// Whether `process` is a session daemon of this user that has not ended.
 bool is_daemon(pid_t process) {
-  const std::string folder = "/proc/" + std::to_string(process);
   struct stat status {};
-  std::string number, name, state;
-  return ::stat(folder.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
-         std::ifstream(folder + "/stat") >> number >> name >> state && name == "(lttng-sessiond)" && state != "Z";
+  if (::stat(folder_of(process).c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;
+  const Process found = look_at(process);
+  return found.name == "(lttng-sessiond)" && found.state != "Z";
 }
 
 /// The user's running daemon; 0 when there is none. It is the holder of its lock file, from its first steps to its
@@ -85,7 +97,7 @@ bool starts_or_ends() {
 
 /// The process whose private daemon `daemon` is; 0 when it is for anybody.
 pid_t owner_of(pid_t daemon) {
-  std::ifstream environment("/proc/" + std::to_string(daemon) + "/environ", std::ios::binary);
+  std::ifstream environment(folder_of(daemon) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environment, entry, '\0');)
     if (entry.starts_with(owner_mark))
       return static_cast<pid_t>(std::strtol(entry.c_str() + owner_mark.size(), nullptr, 10));
@@ -94,10 +106,8 @@ pid_t owner_of(pid_t daemon) {
 
 /// Whether `owner`, which started it, has ended.
 bool is_orphan(pid_t daemon, pid_t owner) {
-  std::string number, name, state;
-  pid_t parent = 0;
-  return std::ifstream("/proc/" + std::to_string(daemon) + "/stat") >> number >> name >> state >> parent &&
-         parent != owner;
+  const pid_t parent = look_at(daemon).parent; // 0: it is gone
+  return parent != 0 && parent != owner;
 }
 
 /// What the child needs between vfork and exec, prepared before.
@@ -216,7 +226,7 @@ Result<> wait_for_others() {
   };
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
   if (daemon == 0 || (found && owner == 0)) return {}; // 0 in the end: it was killed at its start or end
-  if (owner && is_orphan(daemon, owner)) {             // which it was told by SIGTERM, and hangs
+  if (owner && is_orphan(daemon, owner)) {             // the kernel told it so by SIGTERM: it hangs
     ::kill(-daemon, SIGKILL);
     static_cast<void>(wait_for([&] { return running() != daemon; }, timeout, 20ms));
     return {};

@@ -1,6 +1,7 @@
 #include "traces/report/json.hpp"
 
 #include "config/names.hpp"
+#include "traces/events.hpp"
 #include "traces/report/names.hpp"
 
 #include <optional>
@@ -175,7 +176,10 @@ json to_json(const StageAnalysis& stage, Instant from) {
 }
 
 /// By the reasons of job_skip.
-json to_json(const SkipAnalysis& skips) { return {{"overrun", skips.overrun}, {"wcet-exceeded", skips.wcet_exceeded}}; }
+json to_json(const SkipAnalysis& skips) {
+  return {{spelling(policies::ReleaseReason::overrun), skips.overrun},
+          {spelling(policies::ReleaseReason::wcet_exceeded), skips.wcet_exceeded}};
+}
 
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {
   const auto breakdown = [](const CauseAnalysis& c) {
