@@ -215,6 +215,28 @@ TEST_F(SessionTest, DaemonOfAKilledProcessThatHangsIsEndedByTheNextOne) {
   EXPECT_THAT(daemons_of(owner), IsEmpty());
 }
 
+TEST_F(SessionWithRights, DaemonOfAContainerThatSharesItsFolderIsLeftAlone) {
+  const auto be_contained = [] {
+    if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      ::_exit(77);
+    if (const pid_t first = ::fork(); first != 0) {
+      int status = 0;
+      ::waitpid(first, &status, 0);
+      ::_exit(WEXITSTATUS(status));
+    }
+    if (::mount("proc", "/proc", "proc", 0, nullptr) != 0) ::_exit(77);
+  };
+  Program contained({"record", folder_ / "contained", "7", "14000"}, be_contained);
+  if (contained.read_line() != "recording") {
+    ASSERT_EQ(contained.wait(), 77);
+    GTEST_SKIP() << "namespaces are refused here";
+  }
+  Program other({"record", folder_ / "other", "3", "0"});
+  EXPECT_THAT(other.read_line(), HasSubstr("process 1 is recording with a session daemon of its own"));
+  EXPECT_EQ(contained.read_line(), "7 0");
+  EXPECT_EQ(contained.wait(), 0);
+}
+
 TEST_F(SessionTest, DaemonThatDiesIsReported) {
   Program program({"record", folder_ / "trace", "10", "300"});
   ASSERT_EQ(program.read_line(), "recording");

@@ -104,10 +104,19 @@ pid_t owner_of(pid_t daemon) {
   return 0;
 }
 
+/// The number that a process has for itself: in a container, another one than it has here.
+pid_t own_number(pid_t process) {
+  std::ifstream status(folder_of(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("NSpid:"))
+      return static_cast<pid_t>(std::strtol(line.c_str() + line.find_last_of(" \t"), nullptr, 10));
+  return 0;
+}
+
 /// Whether `owner`, which started it, has ended.
 bool is_orphan(pid_t daemon, pid_t owner) {
-  const pid_t parent = look_at(daemon).parent; // 0: it is gone
-  return parent != 0 && parent != owner;
+  const pid_t parent = look_at(daemon).parent; // 0: it is gone, or its parent cannot be seen from here
+  return parent != 0 && own_number(parent) != owner;
 }
 
 /// What the child needs between vfork and exec, prepared before.
