@@ -227,10 +227,11 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
 }
 
 /// Where others reserve a part of its core, a task waits for what the machine held up of theirs.
-void add_backlogs(NamedSet& named) {
+void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
-    if (others > 0 || task.core == named.services->core) task.backlog = named.set.hold_up;
+    task.alone = others == 0 && task.core != named.services->core;
+    task.backlog = task.alone ? 0 : named.set.hold_up;
   }
 }
 
@@ -367,7 +368,7 @@ NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const s
     }
   }
   if (swap) add_swapping(named, *swap, plan, set, charges, *blocking);
-  if (named.services) add_backlogs(named);
+  if (named.services) share_cores(named);
   add_regulation(named, plan, set, urgency);
   return named;
 }

@@ -29,7 +29,8 @@ struct StagedTask {
   std::optional<Nanos> blocking{}; // of more urgent jobs, by one that began before; absent: `device`
   Nanos lines_before = 0;          // of memory, that the parts move on a regulated core
   Nanos lines_after = 0;
-  Nanos backlog = 0; // its parts may end so much after the windows of their reservations, once the machine has stopped
+  Nanos backlog = 0;  // its parts may end so much after the windows of their reservations, once the machine has stopped
+  bool alone = false; // nobody else reserves a part of its core
   [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // when it is alone
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }

@@ -21,30 +21,36 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// From a part becoming ready to its end.
+/// What each part is given, so that no two pieces of a reservation meet in one of its windows.
 CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
+/// From a part becoming ready to its end. One that has its core for itself waits for nothing but its other thread's
+/// wake-ups.
+CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
+  const CpuWindows own = with_backlog(task, windows);
+  if (!task.alone) return own;
+  return {std::min(own.before, runtime_of(task.before) + spare_runtime),
+          std::min(own.after, runtime_of(task.after) + spare_runtime)};
+}
+
 /// Of a task that does not use the device.
-StageBounds off_device(const StagedSet& set, const CpuWindows& windows) {
-  const Nanos ready = set.release_jitter + windows.before;
-  return {.ready = ready,
-          .device_done = ready,
-          .last_window = windows.after,
-          .done = ready + windows.after,
-          .settled = true};
+StageBounds off_device(const StagedSet& set, const CpuWindows& ends) {
+  const Nanos ready = set.release_jitter + ends.before;
+  return {.ready = ready, .device_done = ready, .last_window = ends.after, .done = ready + ends.after, .settled = true};
 }
 
 EdfBounds evaluate_edf(const StagedSet& set, std::span<const CpuWindows> windows) {
   std::vector<StageBounds> splits;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const CpuWindows own = with_backlog(set.tasks[i], windows[i]);
-    if (!set.tasks[i].uses_device()) splits.push_back(off_device(set, own));
+    const StagedTask& task = set.tasks[i];
+    const CpuWindows ends = time_to_end(task, windows[i]);
+    if (!task.uses_device()) splits.push_back(off_device(set, ends));
     else
-      splits.push_back({.ready = set.release_jitter + own.before,
-                        .device_done = set.tasks[i].deadline - own.after,
-                        .last_window = own.after,
+      splits.push_back({.ready = set.release_jitter + ends.before,
+                        .device_done = task.deadline - with_backlog(task, windows[i]).after,
+                        .last_window = ends.after,
                         .done = 0,
                         .settled = true});
   }
@@ -59,17 +65,20 @@ std::vector<StageBounds> evaluate_static_priority(const StagedSet& set, std::spa
   const std::vector<Overlap> overlaps = set.overlapped();
   std::vector<StageBounds> bounds;
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
-    const CpuWindows own = with_backlog(set.tasks[i], windows[i]);
-    if (!set.tasks[i].uses_device()) {
-      bounds.push_back(off_device(set, own));
+    const StagedTask& task = set.tasks[i];
+    const CpuWindows ends = time_to_end(task, windows[i]);
+    if (!task.uses_device()) {
+      bounds.push_back(off_device(set, ends));
       continue;
     }
-    const Nanos ready = set.release_jitter + own.before;
+    const Nanos ready = set.release_jitter + ends.before;
     const DeviceResponse device = static_priority_device(set, overlaps, i, bounds, ready);
+    const Nanos given = with_backlog(task, windows[i]).after;
+    const Nanos last = device.from_release + given <= task.deadline ? ends.after : given;
     bounds.push_back({.ready = ready,
                       .device_done = device.from_release,
-                      .last_window = own.after,
-                      .done = device.from_release + own.after,
+                      .last_window = last,
+                      .done = device.from_release + last,
                       .settled = device.settled});
   }
   return bounds;

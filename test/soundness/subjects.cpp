@@ -292,14 +292,15 @@ void add_budgets(Claim& claim, const WholeSet& set) {
     claim.traffic.push_back({time(task.traffic_before), time(task.traffic_after)});
 }
 
-/// The tenth of each core that reservations leave, and what service threads have: all of it is used.
+/// The tenth of each core that reservations leave, and what service threads have: all of it is used. A core that one
+/// task has for itself has no neighbours.
 void add_neighbours(Claim& claim, const ResolvedSet& set, Random& random) {
   for (const unsigned core : set.machine.cores) {
     std::vector<Duration> windows;
     for (const PlannedTask& task : claim.plan.tasks)
       if (task.core == core && task.before_reservation)
         windows.insert(windows.end(), {task.before_reservation->window, task.after_reservation->window});
-    if (windows.empty()) continue;
+    if (windows.empty() || (windows.size() == 2 && core != set.service_core)) continue;
     const Duration like =
         windows[static_cast<std::size_t>(draw(random, 0, static_cast<std::int64_t>(windows.size()) - 1))];
     const Duration window = std::max(Duration(policies::shortest_window), like * draw(random, 1, 20) / 10);
@@ -418,6 +419,10 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
             });
             return known ? std::nullopt : std::move(found);
           }};
+}
+
+void nobody_else(Seen& seen) {
+  for (StagedTask& task : seen.named.set.tasks) task.alone = true;
 }
 
 /// This part of what stops add to the jitter of releases.
@@ -636,6 +641,8 @@ std::vector<Subject> broken_tests() {
                 [](Seen& seen) {
                   for (StagedTask& task : seen.named.set.tasks) task.backlog = 0;
                 }),
+      uncharged("reserved edf: each task has its core for itself", edf, Cores::reserved, nobody_else),
+      uncharged("reserved static: each task has its core for itself", fixed, Cores::reserved, nobody_else),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
   };
