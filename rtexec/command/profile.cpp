@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace rtexec::command {
 
@@ -59,12 +60,14 @@ void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, c
     out << "The WCETs that the first half of the executions make held for the other half.\n";
     return;
   }
-  out << Toned{Tone::warning, "Not settled"}
-      << ": WCETs that the first half of the executions make did not hold for the "
-      << "other half, or too few were measured: ";
-  for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i) out << (i == 0 ? "" : ", ") << parts[i];
-  if (parts.size() > 3) out << " and " << parts.size() - 3 << " more";
-  out << ".\n  Add more: rtexec profile " << config::shell_word(options.set.file)
+  std::ostringstream text, lines;
+  text << "Not settled: WCETs that the first half of the executions make did not hold for the other half, or too few "
+       << "were measured: ";
+  for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i) text << (i == 0 ? "" : ", ") << parts[i];
+  if (parts.size() > 3) text << " and " << parts.size() - 3 << " more";
+  text << '.';
+  print_wrapped(lines, text.str());
+  out << Toned{Tone::warning, lines.view()} << "  Add more: rtexec profile " << config::shell_word(options.set.file)
       << (options.output.empty() ? "" : " -o " + config::shell_word(options.output)) << " --add --minutes 10\n";
 }
 

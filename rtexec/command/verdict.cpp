@@ -23,11 +23,6 @@ namespace {
 
 constexpr std::size_t columns = 80;
 
-/// Names and commands stay whole, so that they can be copied.
-void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ") {
-  for (const std::string& line : report::wrapped(text, columns, indent, report::LongWord::whole)) out << line << '\n';
-}
-
 void print_item(std::ostream& out, const std::string& text) { print_wrapped(out, "  - " + text, "    "); }
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -203,6 +198,10 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
   print_wrapped(out,
                 "WCETs, x times the longest seen; m: by models of the tail; (N pieces): sum of the longest of N pieces "
                 "of its layers; claimed: at most this share of jobs takes longer");
+}
+
+void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent) {
+  for (const std::string& line : report::wrapped(text, columns, indent, report::LongWord::whole)) out << line << '\n';
 }
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,

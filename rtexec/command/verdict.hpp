@@ -9,9 +9,13 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rtexec::command {
+
+/// In lines of 80 columns, those after the first indented. Names and commands stay whole, so that they can be copied.
+void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ");
 
 /// `degraded`: what the machine did not give a run that goes on all the same.
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan,
