@@ -71,6 +71,16 @@ void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, c
       << (options.output.empty() ? "" : " -o " + config::shell_word(options.output)) << " --add --minutes 10\n";
 }
 
+/// One that was cancelled says what became of `file`.
+Profile measure(const TaskSet& set, const ProfileOptions& options, const ProfileObserver& observer,
+                const std::filesystem::path& file) {
+  auto measured = rtexec::profile(set, options, observer);
+  if (!measured && measured.error().code == Errc::cancelled)
+    measured.error().what +=
+        std::filesystem::exists(file) ? ": " + file.string() + " stays as it was" : ": nothing was written";
+  return must(std::move(measured));
+}
+
 void profile(const Options& options) {
   const TaskSet set = read(options.set);
   const std::filesystem::path file =
@@ -98,7 +108,7 @@ void profile(const Options& options) {
             elapsed = done;
             return progress("measuring", in_seconds(done), in_seconds(wanted), "s", wanted - done);
           }};
-  const auto measured = must(rtexec::profile(set, measuring, observer));
+  const Profile measured = measure(set, measuring, observer, file);
   const auto toml = must(profile_toml(with_others(measured, measuring.before.value_or(Profile{})), file));
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);

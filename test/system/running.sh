@@ -120,10 +120,12 @@ expect 5 'no/such/folder' "$rtexec" run good.toml --jobs no/such/folder/jobs.csv
 cp measured.profile.toml whole.profile.toml
 for signal in INT TERM; do
   rm -f cancelled.log
-  "$rtexec" profile measured.toml --jobs 1000000 >cancelled.log 2>&1 & pid=$!
+  output=measured.profile.toml left='measured.profile.toml stays as it was'
+  [ $signal = INT ] || output=new.profile.toml left='nothing was written'
+  "$rtexec" profile measured.toml -o $output --jobs 1000000 >cancelled.log 2>&1 & pid=$!
   for ((i = 0; i < 300; i++)); do grep -qs measuring cancelled.log && break; sleep 0.1; done
   kill -$signal $pid; wait $pid; status=$?
-  [ $status = 5 ] && grep -q 'was cancelled' cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
+  [ $status = 5 ] && grep -q "was cancelled: $left" cancelled.log || { echo "SIG$signal: exit $status"; cat cancelled.log; bad=1; }
 done
 expect 5 'No such file' "$rtexec" profile measured.toml -o no/such/folder/x.toml
 cmp measured.profile.toml whole.profile.toml || bad=1
