@@ -84,6 +84,10 @@ std::vector<Key<ProfileEntry>> entry_keys() {
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
       key<P>(
+          "degraded", list_of(text()), "none", "what the machine refused while it was measured",
+          [](const P& entry) { return entry.degraded.empty() ? std::nullopt : std::optional(entry.degraded); },
+          [](P& entry, const std::vector<std::string>& lines) { entry.degraded = lines; }),
+      key<P>(
           "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
           "of the device part's layers that were measured each by itself",
           [](auto& entry) -> auto& { return entry.layers.pieces; }),
@@ -150,6 +154,11 @@ ProfileEntry begun_entry(const Profile& profile, const std::string& task, const 
   entry.task = task;
   entry.workload = workload;
   return entry;
+}
+
+void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines)
+    if (std::ranges::find(entry.degraded, line) == entry.degraded.end()) entry.degraded.push_back(line);
 }
 
 Profile with_others(Profile profile, const Profile& before) {

@@ -21,6 +21,8 @@ namespace rtexec {
 
 /// What was measured of `task` while its fingerprint was `workload`, for more to be added: nothing where it was not.
 [[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, const std::string& workload);
+/// `entry` was measured (also) in a run that was degraded by these.
+void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines);
 /// `profile`, and behind its own entries those of `before` for tasks of which it has none.
 [[nodiscard]] Profile with_others(Profile profile, const Profile& before);
 /// bad_input: measurements of `later` cannot be added to those of `before`, which are of another machine or device.

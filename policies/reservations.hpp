@@ -67,7 +67,8 @@ struct ServiceThreads {
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
 
-/// One task's windows: from a part becoming ready to its end.
+/// One task's windows, those of the reservations of its parts: no part that keeps its WCET ends later after it became
+/// ready, but for the backlog of a stop; that of a task which is alone on its core, sooner.
 struct CpuWindows {
   Nanos before = 0;
   Nanos after = 0;

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 namespace rtexec::command {
@@ -71,6 +72,16 @@ void print_unsettled(std::ostream& out, const std::vector<std::string>& parts, c
       << (options.output.empty() ? "" : " -o " + config::shell_word(options.output)) << " --add --minutes 10\n";
 }
 
+void print_degraded(std::ostream& out, const Profile& profile) {
+  std::set<std::string> lines;
+  for (const ProfileEntry& entry : profile.entries) lines.insert(entry.degraded.begin(), entry.degraded.end());
+  for (const std::string& line : lines) {
+    std::ostringstream wrapped;
+    print_wrapped(wrapped, "Measured in a degraded run, a better one may take longer: " + line);
+    out << Toned{Tone::warning, wrapped.view()};
+  }
+}
+
 /// One that was cancelled says what became of `file`.
 Profile measure(const TaskSet& set, const ProfileOptions& options, const ProfileObserver& observer,
                 const std::filesystem::path& file) {
@@ -112,7 +123,7 @@ void profile(const Options& options) {
   const auto toml = must(profile_toml(with_others(measured, measuring.before.value_or(Profile{})), file));
   must(profile_file.write(toml));
   print(out, measured, measuring, elapsed, file);
-
+  print_degraded(out, measured);
   const auto open = unsettled(set, measured, measuring.margin);
   print_unsettled(out, open, options);
 

@@ -6,6 +6,7 @@
 #include "rtexec/executive/origins.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -40,6 +41,22 @@ std::string without_zeros(double value) {
   return text.ends_with('.') ? text + '0' : text;
 }
 
+bool below_observed(const ProfileEntry& entry) {
+  return std::ranges::any_of(std::array{Part::before, Part::device, Part::after},
+                             [&](Part part) { return entry.wcet.of(part) < entry.observed.of(part); });
+}
+
+/// Why what was `measured` may not be what a run takes, behind semicolons; empty: nothing is known.
+std::string doubts(const std::vector<const ProfileEntry*>& measured) {
+  std::string text;
+  for (const ProfileEntry* entry : measured)
+    if (below_observed(*entry)) text += "; a WCET of '" + entry->task + "' is below the longest that was measured";
+  std::set<std::string> refused;
+  for (const ProfileEntry* entry : measured) refused.insert(entry->degraded.begin(), entry->degraded.end());
+  for (const std::string& each : refused) text += "; measured in a degraded run: " + each.substr(0, each.find('\n'));
+  return text;
+}
+
 Condition execution_times(const ResolvedSet& set, const Plan& plan) {
   const executive::Origins origins = executive::origins(set, plan);
   std::vector<const ProfileEntry*> measured;
@@ -57,8 +74,10 @@ Condition execution_times(const ResolvedSet& set, const Plan& plan) {
                     (date.empty() ? "" : " on " + date) + " with margin " +
                     without_zeros(least(&ProfileEntry::margin)) + " from " +
                     std::to_string(least(&ProfileEntry::samples)) + " jobs";
+  const std::string against = doubts(measured);
+  condition.known += against;
   if (given > 0) condition.known += "; " + by_hand(given, plan.tasks.size());
-  else condition.standing = same ? Standing::holds : Standing::against;
+  else condition.standing = same && against.empty() ? Standing::holds : Standing::against;
   return condition;
 }
 

@@ -279,7 +279,10 @@ void add_layers(MeasuredLayers& layers, const LayerTimes& times, std::span<const
 
 void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::WcetOptions& options) {
   add_layers(entry.layers, runs.layers[task], runs.seen, task);
-  for (const MeasuredRun& run : runs.seen) entry.samples += run.report.tasks[task].completed;
+  for (const MeasuredRun& run : runs.seen) {
+    entry.samples += run.report.tasks[task].completed;
+    add_degraded(entry, run.report.degraded);
+  }
   for (const Part part : {Part::before, Part::device, Part::after}) {
     traces::SampleSeries executions;
     Duration longest{0};

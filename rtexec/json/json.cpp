@@ -235,6 +235,7 @@ json to_json(const ProfileEntry& entry) {
   json result = {{"task", entry.task},       {"samples", entry.samples},    {"margin", entry.margin},
                  {"tuning", entry.tuning},   {"wcet", to_json(entry.wcet)}, {"observed", to_json(entry.observed)},
                  {"method", json::object()}, {"exceedance", json::object()}};
+  result["degraded"] = entry.degraded;
   result["layers"] = {{"pieces", entry.layers.pieces}, {"sum_ns", entry.layers.sum.count()}};
   for (const auto& [name, part] :
        {std::pair{"before", Part::before}, {"device", Part::device}, {"after", Part::after}}) {

@@ -63,6 +63,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       if (i > 1) e.layers = {.pieces = random() >> 2, .sum = time()};
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
+      for (int line = 2; line < i; ++line) e.degraded.push_back("SCHED_FIFO: \"no\" " + std::to_string(random()));
       written.entries.push_back(e);
     }
     ASSERT_EQ(problem(write_profile(written, file)), "none");
@@ -78,6 +79,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].samples, written.entries[i].samples);
       EXPECT_EQ(read->entries[i].margin, written.entries[i].margin);
       EXPECT_EQ(read->entries[i].tuning, written.entries[i].tuning);
+      EXPECT_EQ(read->entries[i].degraded, written.entries[i].degraded);
       EXPECT_EQ(read->entries[i].layers.pieces, written.entries[i].layers.pieces);
       EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
       for (const Part part : {Part::before, Part::device, Part::after}) {

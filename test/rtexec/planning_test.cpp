@@ -14,6 +14,7 @@ namespace rtexec {
 namespace {
 
 using namespace test;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 TaskSet two_tasks() {
@@ -123,6 +124,19 @@ TEST(Conditions, ExecutionTimesAreThoseOfTheMachineOfTheProfile) {
   measure(1, 2000);
   EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::holds);
   EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("with margin 1.2 from 106 jobs"));
+  profile.entries[1].degraded = {"SCHED_FIFO: not permitted"};
+  ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
+  EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::against);
+  EXPECT_THAT(condition(planned, "execution times").known,
+              EndsWith("from 106 jobs; measured in a degraded run: SCHED_FIFO: not permitted"));
+  profile.entries[1].degraded.clear();
+  profile.entries[0].observed.device = profile.entries[0].wcet.device + 1ns;
+  ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
+  EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::against);
+  EXPECT_THAT(condition(planned, "execution times").known,
+              HasSubstr("a WCET of '" + profile.entries[0].task + "' is below the longest that was measured"));
+  profile.entries[0].observed = profile.entries[0].wcet;
+  ASSERT_TRUE(write_profile(profile, planned.tasks.executive.profile));
   planned.machine.name = "another robot";
   EXPECT_EQ(condition(planned, "execution times").standing, Condition::Standing::against);
   EXPECT_THAT(condition(planned, "execution times").known, HasSubstr("on another machine (" + robot.name + ")"));

@@ -104,4 +104,12 @@ sed 's/^duration.*/&\nallow_degraded=true/' small.toml > degraded.toml
 expect 0 'a run here is degraded' first_line user ./program check degraded.toml
 expect '0 4' 'this run is degraded' user ./program run degraded.toml
 expect_not 'Verdict: proved' user ./program run degraded.toml
+
+# A profile remembers what its runs lacked.
+"$rtexec" model yolov3-tiny --size 32 -o tiny.onnx > /dev/null
+printf '[executive]\nduration="300ms"\nallow_degraded=true\n[[task]]\nname="net"\nmodel="tiny.onnx"\nperiod="1s"\n' > measured.toml
+mkdir -m 777 theirs
+expect 0 'Measured in a degraded run, a better one may take longer: ' user ./program profile measured.toml --jobs 1 -o theirs/p.toml
+expect 0 '^degraded = ' cat theirs/p.toml
+expect 0 'measured in a degraded run: ' tr '\n' ' ' < <("$rtexec" check measured.toml --wcet theirs/p.toml)
 exit $bad

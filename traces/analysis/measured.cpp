@@ -59,8 +59,9 @@ Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& o
   for (const TaskAnalysis& task : analysis.tasks) {
     if (const std::string why = why_not(task); !why.empty())
       return fail(Errc::bad_input, analysis.folder + ": no execution times can be written: " + why);
-    measured.profile.entries.push_back(
+    ProfileEntry& entry = measured.profile.entries.emplace_back(
         with_executions(begun_entry(before.value_or(Profile{}), task.setup.name, task.setup.workload), task, options));
+    add_degraded(entry, analysis.setup.degraded);
   }
   allow_interruptions(measured.profile.entries);
   for (const ProfileEntry& entry : measured.profile.entries)

@@ -54,6 +54,8 @@ struct ProfileEntry {
   }
   MeasuredLayers layers{};
   std::vector<std::string> tuning; // of the workload on the profile's device, as Workload::tune() told it
+  /// What the machine refused while it was measured, as in Report::degraded: a run that is given it may take longer
+  std::vector<std::string> degraded{};
 };
 
 struct Profile {
