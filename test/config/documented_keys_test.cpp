@@ -158,7 +158,8 @@ std::vector<Document> variants(FileKind kind) {
                {"longest", "[1, 2]"},
                {"longest_before", "[3]"},
                {"longest_after", "[4]"},
-               {"tuning", "['a 1', 'b 2']"}}}}};
+               {"tuning", "['a 1', 'b 2']"},
+               {"degraded", "['SCHED_FIFO: not permitted']"}}}}};
   }
   return {};
 }
