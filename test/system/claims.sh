@@ -20,7 +20,7 @@ expect 5 'another run of rtexec' "$rtexec" calibrate host --chunk 2MiB --jobs 3 
 kill -KILL "$first"; wait "$first" 2>/dev/null
 expect '0 4' 'Cut off by the end|Report after' "$rtexec" run set.toml --duration 1s
 # What is withdrawn because the run ends is said: b waits for the device while a has it.
-sed 's/50ms/400ms/; s/1ms/200ms/' set.toml > long.toml; sed '1,2d; s/"a"/"b"/' long.toml > other.toml; cat other.toml >> long.toml
+sed 's/50ms/2s/; s/1ms/900ms/' set.toml > long.toml; sed '1,2d; s/"a"/"b"/' long.toml > other.toml; cat other.toml >> long.toml
 expect '0 4' "Cut off by the end of the run.*: 1 job of task 'b'" "$rtexec" run long.toml --force --duration 50ms
 "$rtexec" run set.toml --duration 1s --jobs - > jobs.csv 2> text.log
 expect 0 "^task,job," head -n 1 jobs.csv
