@@ -103,6 +103,24 @@ inline constexpr auto spellings_of<Completion> = std::to_array<Spelling<Completi
                                                                                       {"spin", Completion::spin}});
 
 template <>
+inline constexpr auto spellings_of<SourceKind> = std::to_array<Spelling<SourceKind>>({{"noise", SourceKind::noise},
+                                                                                      {"files", SourceKind::files},
+                                                                                      {"camera", SourceKind::camera},
+                                                                                      {"iceoryx", SourceKind::iceoryx},
+                                                                                      {"task", SourceKind::task},
+                                                                                      {"program",
+                                                                                       SourceKind::program}});
+
+template <>
+inline constexpr auto spellings_of<SinkKind> = std::to_array<Spelling<SinkKind>>({{"files", SinkKind::files},
+                                                                                  {"iceoryx", SinkKind::iceoryx},
+                                                                                  {"null", SinkKind::none}});
+
+template <>
+inline constexpr auto spellings_of<OnStale> =
+    std::to_array<Spelling<OnStale>>({{"reuse", OnStale::reuse}, {"skip", OnStale::skip}, {"miss", OnStale::miss}});
+
+template <>
 inline constexpr auto spellings_of<TrafficPattern> =
     std::to_array<Spelling<TrafficPattern>>({{"write", TrafficPattern::write},
                                              {"read", TrafficPattern::read},

@@ -8,17 +8,20 @@ namespace {
 
 constexpr std::size_t most_lines = 100; // of one message
 
+Place table_of(const Place& place) {
+  return {.table = place.table, .index = place.index, .key = {}, .around = place.around};
+}
+
 } // namespace
 
 Position Report::position(const Place& place) const {
   if (const auto found = positions_.find(place); found != positions_.end()) return found->second;
-  const auto table = positions_.find({.table = place.table, .index = place.index, .key = {}});
+  const auto table = positions_.find(table_of(place));
   return table == positions_.end() ? Position{} : table->second;
 }
 
 std::string Report::subject(const Place& place) const {
-  if (const auto name = names_.find({.table = place.table, .index = place.index, .key = {}}); name != names_.end())
-    return name->second + ": ";
+  if (const auto name = names_.find(table_of(place)); name != names_.end()) return name->second + ": ";
   return place.table.empty() ? "" : "[" + std::string(place.table) + "] ";
 }
 

@@ -21,6 +21,7 @@ struct Place {
   std::string_view table; // "" is the file's top, "executive", "task", ...
   std::size_t index = 0;  // of a list's element
   std::string_view key;
+  std::size_t around = 0; // where the list stands in an element of another: the index of that
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
@@ -67,10 +68,12 @@ class Report {
 /// Rules between the values of one table, or of one element of a list.
 class Rules {
  public:
-  explicit Rules(Report& report, std::string_view table = {}, std::size_t index = 0)
-      : report_(report), table_(table), index_(index) {}
+  explicit Rules(Report& report, std::string_view table = {}, std::size_t index = 0, std::size_t around = 0)
+      : report_(report), table_(table), index_(index), around_(around) {}
 
-  [[nodiscard]] Place of(std::string_view key) const { return {.table = table_, .index = index_, .key = key}; }
+  [[nodiscard]] Place of(std::string_view key) const {
+    return {.table = table_, .index = index_, .key = key, .around = around_};
+  }
   [[nodiscard]] bool is_bad(std::string_view key) const { return report_.is_bad(of(key)); }
   /// As Report::relation().
   void broken(std::initializer_list<std::string_view> keys, const std::string& message) const;
@@ -79,6 +82,7 @@ class Rules {
   Report& report_;
   std::string_view table_;
   std::size_t index_;
+  std::size_t around_;
 };
 
 } // namespace rtexec::config

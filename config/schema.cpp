@@ -1,5 +1,7 @@
 #include "config/schema.hpp"
 
+#include <functional>
+
 namespace rtexec::config::detail {
 namespace {
 
@@ -60,6 +62,25 @@ std::vector<std::string_view> headers(std::span<const KeyDoc> docs) {
   return result;
 }
 
+/// Each table of this name in `top`, also in the elements of lists. `place`: of the table in which `name` leads on.
+void for_each_table(const Table& top, std::string_view name, const Place& place,
+                    const std::function<void(const Table&, const Place&)>& look) {
+  const std::size_t dot = name.find('.');
+  const Entry* entry = find(top, name.substr(0, dot));
+  if (entry == nullptr) return;
+  const auto go_on = [&](const Table& content, const Place& at) {
+    if (dot == std::string_view::npos) return look(content, at);
+    for_each_table(content, name.substr(dot + 1), {.table = at.table, .index = 0, .key = {}, .around = at.index}, look);
+  };
+  if (const auto* content = std::get_if<Table>(&entry->value.content)) return go_on(*content, place);
+  if (!is_list_of_tables(entry->value)) return;
+  Place at = place;
+  for (const Value& element : std::get<Array>(entry->value.content)) {
+    go_on(std::get<Table>(element.content), at);
+    ++at.index;
+  }
+}
+
 } // namespace
 
 const Entry* find_section(const Table& top, std::string_view name) {
@@ -69,6 +90,8 @@ const Entry* find_section(const Table& top, std::string_view name) {
   const auto* content = std::get_if<Table>(&entry->value.content);
   return content == nullptr ? nullptr : find_section(*content, name.substr(dot + 1));
 }
+
+std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); } // npos + 1 is 0
 
 std::string element_name(std::string_view list, std::size_t index, std::string_view name) {
   return std::string(list) + " " + (is_identifier(name) ? "'" + std::string(name) + "'" : std::to_string(index + 1));
@@ -89,16 +112,10 @@ bool is_list_of_tables(const Value& value) {
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report) {
   report_unknown(top, "", {}, docs, report);
   for (const std::string_view header : headers(docs)) {
-    const Entry* entry = find_section(top, without_brackets(header));
-    if (entry == nullptr) continue;
-    Place place{.table = without_brackets(header), .index = 0, .key = {}};
-    if (const auto* content = std::get_if<Table>(&entry->value.content))
-      report_unknown(*content, header, place, docs, report);
-    if (!is_list_of_tables(entry->value)) continue;
-    for (const Value& element : std::get<Array>(entry->value.content)) {
-      report_unknown(std::get<Table>(element.content), header, place, docs, report);
-      ++place.index;
-    }
+    const std::string_view name = without_brackets(header);
+    for_each_table(top, name, {.table = name, .index = 0, .key = {}}, [&](const Table& content, const Place& place) {
+      report_unknown(content, header, place, docs, report);
+    });
   }
 }
 

@@ -86,11 +86,17 @@ template <class S>
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
+/// The element of a list in which another list stands. At the file's top: nothing.
+struct Around {
+  std::size_t index = 0;
+  std::string name{}; // "task 'front'"
+};
+
 template <class Root> struct Section {
   std::string_view name; // a literal; empty: the file's top
   std::vector<KeyDoc> docs;
-  std::function<void(const Value&, Root&, Report&)> read;
-  std::function<void(const Root&, Report&)> check; // the limits of single values
+  std::function<void(const Value&, Root&, const Around&, Report&)> read;
+  std::function<void(const Root&, const Around&, Report&)> check; // the limits of single values
   std::function<std::string(const Root&)> write;
 };
 
@@ -111,7 +117,7 @@ template <class S>
 template <class S>
 void read_keys(const Table& content, const Place& table, const std::vector<Key<S>>& keys, S& target, Report& report) {
   for (const Key<S>& key : keys) {
-    const Place place{.table = table.table, .index = table.index, .key = key.name};
+    const Place place{.table = table.table, .index = table.index, .key = key.name, .around = table.around};
     const Entry* entry = find(content, key.name);
     if (entry == nullptr) {
       if (key.doc.fallback == required) report.error(place, "missing key '" + key.doc.key + "' (" + key.doc.type + ")");
@@ -127,7 +133,7 @@ template <class S>
 void check_keys(const S& source, const Place& table, const std::vector<Key<S>>& keys, Report& report) {
   for (const Key<S>& key : keys)
     if (const std::string problem = key.problem(source); !problem.empty())
-      report.error({.table = table.table, .index = table.index, .key = key.name},
+      report.error({.table = table.table, .index = table.index, .key = key.name, .around = table.around},
                    key.doc.key + " = " + shortened(*key.show(source)) + ": " + problem);
 }
 
@@ -143,6 +149,8 @@ template <class S> [[nodiscard]] std::string write_keys(const S& source, const s
 /// "task 'front'", or "task 3" where its name is none.
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
+/// "inputs" of "task.inputs".
+[[nodiscard]] std::string_view last_name(std::string_view name);
 [[nodiscard]] bool is_list_of_tables(const Value& value);
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report);
 
@@ -157,13 +165,13 @@ template <class Root, class S, class Member>
   return {.name = name,
           .docs = detail::documents(header, keys),
           .read =
-              [=](const Value& value, Root& root, Report& report) {
+              [=](const Value& value, Root& root, const Around&, Report& report) {
                 report.locate(place, value.at);
                 if (const auto* content = std::get_if<Table>(&value.content))
                   detail::read_keys(*content, place, keys, std::invoke(member, root), report);
                 else report.error(place, "not a table: write " + header + " once, and its keys below it");
               },
-          .check = [=](const Root& root,
+          .check = [=](const Root& root, const Around&,
                        Report& report) { detail::check_keys(std::invoke(member, root), place, keys, report); },
           .write =
               [=](const Root& root) {
@@ -177,41 +185,58 @@ inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
 inline constexpr auto as_read = [](const Table&, const Place&, auto&, Report&) {};
 
 /// A list of tables. `named_by` gives what S holds under the key "name"; `complete` sees an element whose keys have
-/// been read, and sets what depends on several of them.
+/// been read, and sets what depends on several of them. `inner`: lists in each element, "task.inputs" of "task".
 template <class Root, class S, class Name, class Complete>
 [[nodiscard]] Section<Root> list(std::string_view name, std::vector<S> Root::*member, Name named_by,
-                                 std::vector<Key<S>> keys, Complete complete) {
+                                 std::vector<Key<S>> keys, Complete complete, std::vector<Section<S>> inner = {}) {
   const std::string header = "[[" + std::string(name) + "]]";
-  const auto place_of = [=](std::size_t index) { return Place{.table = name, .index = index, .key = {}}; };
+  const auto place_of = [=](std::size_t index, const Around& around) {
+    return Place{.table = name, .index = index, .key = {}, .around = around.index};
+  };
+  const auto shown_as = [=](std::size_t index, const Around& around, const auto& element) {
+    return around.name.empty() ? detail::element_name(name, index, element)
+                               : around.name + ", " + detail::element_name(detail::last_name(name), index, element);
+  };
+  std::vector<KeyDoc> docs = detail::documents(header, keys);
+  for (const Section<S>& section : inner) docs.insert(docs.end(), section.docs.begin(), section.docs.end());
   return {.name = name,
-          .docs = detail::documents(header, keys),
+          .docs = std::move(docs),
           .read =
-              [=](const Value& value, Root& root, Report& report) {
-                report.locate(place_of(0), value.at);
+              [=](const Value& value, Root& root, const Around& around, Report& report) {
+                report.locate(place_of(0, around), value.at);
                 if (!detail::is_list_of_tables(value))
-                  return report.error(place_of(0), "not a list of tables: write " + header + " above each");
+                  return report.error(place_of(0, around), "not a list of tables: write " + header + " above each");
                 for (const Value& content : std::get<Array>(value.content)) {
-                  const Place place = place_of((root.*member).size());
+                  const Place place = place_of((root.*member).size(), around);
                   const auto& element = std::get<Table>(content.content);
                   S& target = (root.*member).emplace_back();
+                  const std::string shown = shown_as(place.index, around, element);
                   report.locate(place, content.at);
-                  report.name_element(place, detail::element_name(name, place.index, element));
+                  report.name_element(place, shown);
                   detail::read_keys(element, place, keys, target, report);
+                  for (const Section<S>& section : inner)
+                    if (const Entry* entry = find(element, detail::last_name(section.name)))
+                      section.read(entry->value, target, {.index = place.index, .name = shown}, report);
                   complete(element, place, target, report);
                 }
               },
           .check =
-              [=](const Root& root, Report& report) {
+              [=](const Root& root, const Around& around, Report& report) {
                 for (std::size_t i = 0; i < (root.*member).size(); ++i) {
                   const S& element = (root.*member)[i];
-                  report.name_element(place_of(i), detail::element_name(name, i, std::invoke(named_by, element)));
-                  detail::check_keys(element, place_of(i), keys, report);
+                  const std::string shown = shown_as(i, around, std::string_view(std::invoke(named_by, element)));
+                  report.name_element(place_of(i, around), shown);
+                  detail::check_keys(element, place_of(i, around), keys, report);
+                  for (const Section<S>& section : inner) section.check(element, {.index = i, .name = shown}, report);
                 }
               },
           .write =
               [=](const Root& root) {
                 std::string text;
-                for (const S& element : root.*member) text += "\n" + header + "\n" + detail::write_keys(element, keys);
+                for (const S& element : root.*member) {
+                  text += "\n" + header + "\n" + detail::write_keys(element, keys);
+                  for (const Section<S>& section : inner) text += section.write(element);
+                }
                 return text;
               }};
 }
@@ -234,9 +259,9 @@ template <class Root, class Settle>
   Report report(file);
   for (const Section<Root>& section : schema.sections) {
     if (section.name.empty()) {
-      section.read({.at = {}, .content = *top}, root, report);
+      section.read({.at = {}, .content = *top}, root, {}, report);
     } else if (const Entry* entry = detail::find_section(*top, section.name)) {
-      section.read(entry->value, root, report);
+      section.read(entry->value, root, {}, report);
     }
   }
   detail::report_unknown_names(*top, schema.docs, report);
@@ -246,7 +271,7 @@ template <class Root, class Settle>
 }
 
 template <class Root> void check(const Schema<Root>& schema, const Root& root, Report& report) {
-  for (const Section<Root>& section : schema.sections) section.check(root, report);
+  for (const Section<Root>& section : schema.sections) section.check(root, {}, report);
 }
 
 template <class Root> [[nodiscard]] std::string write(const Schema<Root>& schema, const Root& root) {

@@ -3,6 +3,7 @@
 
 #include "config/file_kinds.hpp"
 #include "config/schema.hpp"
+#include "config/task_channels.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -313,7 +314,9 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>("bandwidth", &TaskSet::bandwidth, bandwidth_keys()),
       list<TaskSet>("bandwidth.core", &TaskSet::core_budgets, unnamed, core_budget_keys(), as_read),
       table<TaskSet>("output", &TaskSet::output, output_keys()),
-      list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task),
+      list<TaskSet>("task", &TaskSet::tasks, &Task::name, task_keys(), complete_task,
+                    {list<Task>("task.inputs", &Task::inputs, unnamed, task_input_keys(), as_read),
+                     list<Task>("task.outputs", &Task::outputs, unnamed, task_output_keys(), as_read)}),
   });
   return instance;
 }
@@ -469,6 +472,7 @@ void check_rules(const TaskSet& set, Report& report) {
     check_traffic(task, rules);
     check_memory(task, rules);
     check_releases(task, rules);
+    check_channels(set, i, report);
     check_priority(task, rules, set.executive.priorities, report);
   }
   check_unique<std::string>("task", "name", set.tasks, &Task::name, toml_string, report);
@@ -499,6 +503,7 @@ void resolve_paths(TaskSet& set) {
     resolve(task.model);
     resolve(task.library);
     resolve(task.input);
+    resolve_channel_paths(task, folder);
   }
 }
 

@@ -59,6 +59,31 @@ enum class WorkloadKind {
   custom,
 };
 
+/// Where the values of an input tensor come from.
+enum class SourceKind {
+  noise,   // seeded, others for each job
+  files,   // a picture, a folder of pictures, or a .npy file
+  camera,  // a V4L2 device
+  iceoryx, // what another process publishes
+  task,    // an output of another task of the set
+  program, // whoever gave on_input (ExecutiveSetup)
+};
+
+/// Where the values of an output tensor go.
+enum class SinkKind {
+  files,   // a folder: a line of JSON for each job, and a .npy file for each tensor
+  iceoryx, // whoever subscribes, in another process
+  none,
+};
+
+/// What becomes of a job whose input has nothing that is new.
+enum class OnStale {
+  reuse, // it takes what was there before
+  /// It is not executed: its release counts as dropped.
+  skip,
+  miss, // it fails
+};
+
 /// How a traffic task moves memory.
 enum class TrafficPattern {
   write,   // one word of each cache line is written (the thesis's generator, Algorithm 2)
@@ -149,6 +174,27 @@ struct Wcet {
   }
 };
 
+/// One input tensor of a task.
+struct TaskInput {
+  /// The tensor's name. Empty: the only one that there is.
+  std::string tensor;
+  SourceKind source = SourceKind::noise;
+  /// What of it. files: a path, resolved against the folder of the TOML file; camera: its device file; iceoryx:
+  /// "SERVICE/INSTANCE/EVENT"; task: "NAME/TENSOR", or "NAME" where it has one output.
+  std::string from;
+  OnStale on_stale = OnStale::reuse;
+};
+
+/// One output tensor of a task, or all of them.
+struct TaskOutput {
+  /// The tensor's name; "detections": the boxes of a detector, six numbers each. Empty: all that there are.
+  std::string tensor;
+  SinkKind sink = SinkKind::none;
+  /// files: a folder, resolved against that of the TOML file, made if it is not there; iceoryx:
+  /// "SERVICE/INSTANCE/EVENT".
+  std::string to;
+};
+
 struct Task {
   std::string name;
   WorkloadKind workload = WorkloadKind::dnn;
@@ -156,6 +202,9 @@ struct Task {
   std::filesystem::path model;
   /// What a dnn task looks at: a picture, a folder of pictures or a .npy file. Empty: seeded noise.
   std::filesystem::path input;
+  /// Where its inputs come from, and where its outputs go; of tensors that are not named here: noise, and nowhere.
+  std::vector<TaskInput> inputs;
+  std::vector<TaskOutput> outputs;
   /// The arithmetic of a dnn task on a GPU.
   Precision precision = Precision::fp32;
   /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.
@@ -325,6 +374,9 @@ struct TaskSet {
 [[nodiscard]] RTEXEC_API std::string_view name(OnOverrun value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(OnWcetExceeded value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(WorkloadKind value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(SourceKind value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(SinkKind value) noexcept;
+[[nodiscard]] RTEXEC_API std::string_view name(OnStale value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(TrafficPattern value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(MemoryPolicy value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Precision value) noexcept;

@@ -1,0 +1,204 @@
+#include "config/task_channels.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rtexec::config {
+namespace {
+
+/// A kind, and what of it.
+template <class Kind> struct Choice {
+  Kind kind{};
+  std::string of;
+};
+
+template <class Kind> struct Scheme {
+  std::string_view prefix; // "v4l2:"; a whole word where nothing follows it; empty: a path
+  Kind kind;
+  std::string_view what; // follows the prefix, in messages
+};
+
+constexpr std::array sources{Scheme<SourceKind>{"noise", SourceKind::noise, ""},
+                             Scheme<SourceKind>{"program", SourceKind::program, ""},
+                             Scheme<SourceKind>{"v4l2:", SourceKind::camera, "DEVICE"},
+                             Scheme<SourceKind>{"iceoryx:", SourceKind::iceoryx, "SERVICE/INSTANCE/EVENT"},
+                             Scheme<SourceKind>{"task:", SourceKind::task, "TASK/TENSOR"},
+                             Scheme<SourceKind>{"", SourceKind::files, "PATH"}};
+constexpr std::array sinks{Scheme<SinkKind>{"null", SinkKind::none, ""},
+                           Scheme<SinkKind>{"file:", SinkKind::files, "FOLDER"},
+                           Scheme<SinkKind>{"iceoryx:", SinkKind::iceoryx, "SERVICE/INSTANCE/EVENT"}};
+
+template <class Kind> std::string listed(std::span<const Scheme<Kind>> schemes) {
+  std::vector<std::string> spelled;
+  for (const auto& scheme : schemes)
+    spelled.push_back(toml_string(std::string(scheme.prefix) + std::string(scheme.what)));
+  return alternatives(std::vector<std::string_view>(spelled.begin(), spelled.end()));
+}
+
+std::size_t names_in(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin <= text.size(); ++count) {
+    const std::size_t end = std::min(text.find('/', begin), text.size());
+    if (!is_identifier(text.substr(begin, end - begin))) return 0;
+    begin = end + 1;
+  }
+  return count;
+}
+
+constexpr const char* three_names =
+    "not SERVICE/INSTANCE/EVENT: write three names of A-Z a-z 0-9 _ . -, with / between";
+
+std::string problem_of(SourceKind kind, const std::string& of) {
+  switch (kind) {
+  case SourceKind::noise:
+  case SourceKind::program: return of.empty() ? "" : "nothing may follow";
+  case SourceKind::files:
+  case SourceKind::camera: return path().problem(of);
+  case SourceKind::iceoryx: return names_in(of) == 3 ? "" : three_names;
+  case SourceKind::task:
+    return names_in(of) == 1 || names_in(of) == 2 ? "" : "not TASK or TASK/TENSOR: write \"task:front/boxes\"";
+  }
+  return "unknown";
+}
+
+std::string problem_of(SinkKind kind, const std::string& of) {
+  switch (kind) {
+  case SinkKind::none: return of.empty() ? "" : "nothing may follow";
+  case SinkKind::files: return path().problem(of);
+  case SinkKind::iceoryx: return names_in(of) == 3 ? "" : three_names;
+  }
+  return "unknown";
+}
+
+template <class Kind> Type<Choice<Kind>> choice(std::span<const Scheme<Kind>> schemes) {
+  return {.name = listed(schemes),
+          .read = [=](const Value& value) -> Read<Choice<Kind>> {
+            const auto given = detail::read_string(value);
+            if (!given) return Unexpected(given.error() + ": use " + listed(schemes));
+            for (const auto& [prefix, kind, what] : schemes) {
+              if (what.empty() ? *given != prefix : !given->starts_with(prefix)) continue;
+              std::string of = what.empty() ? "" : given->substr(prefix.size());
+              if (!what.empty() && of.empty()) return Unexpected("nothing follows: use " + listed(schemes));
+              return Choice<Kind>{kind, std::move(of)};
+            }
+            return Unexpected("use " + listed(schemes));
+          },
+          .write =
+              [=](const Choice<Kind>& chosen) {
+                const auto scheme = std::ranges::find(schemes, chosen.kind, &Scheme<Kind>::kind);
+                return toml_string((scheme == schemes.end() ? "?" : std::string(scheme->prefix)) + chosen.of);
+              },
+          .problem = [](const Choice<Kind>& chosen) { return problem_of(chosen.kind, chosen.of); }};
+}
+
+template <class S, class Kind>
+Key<S> choice_key(std::string_view name, std::span<const Scheme<Kind>> schemes, std::string_view meaning, Kind S::*kind,
+                  std::string S::*of) {
+  return key<S>(
+      name, choice<Kind>(schemes), required, meaning,
+      [=](const S& channel) {
+        return std::optional(Choice<Kind>{channel.*kind, channel.*of});
+      },
+      [=](S& channel, const Choice<Kind>& chosen) {
+        channel.*kind = chosen.kind;
+        channel.*of = chosen.of;
+      });
+}
+
+/// Whether it may have nothing that is new.
+bool can_be_stale(SourceKind kind) { return kind != SourceKind::noise && kind != SourceKind::files; }
+
+bool has_tensors(const Task& task) {
+  return task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::custom;
+}
+
+/// Each tensor once, and no other where one stands for all.
+template <class Channel>
+void check_tensors(const std::vector<Channel>& channels, const char* table, std::size_t task, Report& report) {
+  for (std::size_t i = 1; i < channels.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (channels[i].tensor == channels[k].tensor)
+        report.relation({{.table = table, .index = i, .key = "tensor", .around = task}},
+                        channels[i].tensor.empty()
+                            ? "tensor: needed where there are several, since none tells them apart"
+                            : "tensor = " + toml_string(channels[i].tensor) + ": it has one already");
+}
+
+void check_file(const TaskInput& input, const Rules& rules) {
+  std::error_code error;
+  if (!std::filesystem::exists(input.from, error))
+    rules.broken({"from"}, "from = " + toml_string(input.from) +
+                               ": no such file or folder; other sources: " + listed<SourceKind>(sources));
+}
+
+void check_producer(const TaskSet& set, const Task& task, const TaskInput& input, const Rules& rules) {
+  const std::string name = input.from.substr(0, input.from.find('/'));
+  const std::string shown = "from = " + toml_string("task:" + input.from) + ": ";
+  if (name == task.name)
+    rules.broken({"from"}, shown + "it is this task itself; keep what a job hands to the next one in the workload");
+  const auto producer = std::ranges::find(set.tasks, name, &Task::name);
+  if (producer == set.tasks.end()) rules.broken({"from"}, shown + "there is no such task");
+  else if (!has_tensors(*producer))
+    rules.broken({"from"}, shown + "a " + std::string(spelling(producer->workload)) + " task has no outputs");
+}
+
+} // namespace
+
+std::vector<Key<TaskInput>> task_input_keys() {
+  using I = TaskInput;
+  return {optional_text<I>("tensor", "the only one", "the input tensor's name, as the model or the workload has it",
+                           &I::tensor),
+          choice_key<I, SourceKind>(
+              "from", sources,
+              "noise: seeded, others for each job; program: on_input of who runs the set; v4l2: the newest frame of a "
+              "camera; iceoryx: the newest sample of another process; task: an output of another task of this set; a "
+              "picture, a folder of pictures, or a .npy file",
+              &I::source, &I::from),
+          key<I>("on_stale", one_of<OnStale>(),
+                 "what becomes of a job when nothing new is there: reuse: it takes what was there; skip: it is dropped "
+                 "and counted; miss: it fails",
+                 &I::on_stale)};
+}
+
+std::vector<Key<TaskOutput>> task_output_keys() {
+  using O = TaskOutput;
+  return {optional_text<O>("tensor", "all",
+                           "the output tensor's name, as the model or the workload has it; detections: the boxes of a "
+                           "detector, each left, top, right, bottom, score and class",
+                           &O::tensor),
+          choice_key<O, SinkKind>("to", sinks,
+                                  "file: a line of JSON for each job, and each tensor as .npy; iceoryx: whoever "
+                                  "subscribes; null: nobody",
+                                  &O::sink, &O::to)};
+}
+
+void check_channels(const TaskSet& set, std::size_t index, Report& report) {
+  const Task& task = set.tasks[index];
+  check_tensors(task.inputs, "task.inputs", index, report);
+  check_tensors(task.outputs, "task.outputs", index, report);
+  const Rules of_task(report, "task", index);
+  const std::string kind = "a " + std::string(spelling(task.workload)) + " task has no tensors";
+  if (!has_tensors(task) && !task.inputs.empty()) of_task.broken({"workload"}, "inputs: " + kind);
+  if (!has_tensors(task) && !task.outputs.empty()) of_task.broken({"workload"}, "outputs: " + kind);
+  if (!task.input.empty() && !task.inputs.empty())
+    of_task.broken({"input"}, "input = " + toml_string(task.input.string()) + ": inputs is given too; write it there");
+  for (std::size_t i = 0; i < task.inputs.size(); ++i) {
+    const TaskInput& input = task.inputs[i];
+    const Rules rules(report, "task.inputs", i, index);
+    if (input.source == SourceKind::files) check_file(input, rules);
+    if (input.source == SourceKind::task) check_producer(set, task, input, rules);
+    if (input.on_stale != OnStale::reuse && !can_be_stale(input.source))
+      rules.broken({"on_stale", "from"}, "on_stale = " + toml_string(spelling(input.on_stale)) +
+                                             ": noise and files always have something new");
+  }
+}
+
+void resolve_channel_paths(Task& task, const std::filesystem::path& folder) {
+  const auto resolve = [&](std::string& path) { path = (folder / path).lexically_normal().string(); };
+  for (TaskInput& input : task.inputs)
+    if (input.source == SourceKind::files) resolve(input.from);
+  for (TaskOutput& output : task.outputs)
+    if (output.sink == SinkKind::files) resolve(output.to);
+}
+
+} // namespace rtexec::config
