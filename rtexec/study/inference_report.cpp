@@ -47,12 +47,12 @@ Values values_of(const tasks::Network::Port& output) {
 }
 
 /// Boxes in pixels of the picture that was put into the network.
-std::vector<tasks::Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture,
-                                 const tasks::Shape& network) {
+std::vector<Box> boxes_in(const tasks::OutputDecoder& decoder, const tasks::Picture& picture,
+                          const tasks::Shape& network) {
   const auto letterbox = tasks::Letterbox::fit(
       picture.size, {.width = static_cast<int>(network[3]), .height = static_cast<int>(network[2])});
-  std::vector<tasks::Box> boxes;
-  for (const tasks::Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
+  std::vector<Box> boxes;
+  for (const Box& box : decoder.boxes()) boxes.push_back(letterbox.to_picture(box));
   return boxes;
 }
 
@@ -88,7 +88,7 @@ void print(std::ostream& out, const tasks::OutputDecoder& decoder) {
   const bool ranks = !decoder.classes().empty();
   report::Table table(ranks ? std::vector<std::string>{"class", "score"}
                             : std::vector<std::string>{"class", "score", "left", "top", "right", "bottom"});
-  for (const tasks::Box& box : decoder.boxes())
+  for (const Box& box : decoder.boxes())
     table.add({std::to_string(box.label), score(box.score), number(box.left), number(box.top), number(box.right),
                number(box.bottom)});
   for (const tasks::RankedClass& ranked : decoder.classes())
@@ -130,7 +130,7 @@ nlohmann::json to_json(const Inference& inference, const tasks::OutputDecoder* d
                        {"mean", values_of(port).mean},
                        {"max", values_of(port).max}});
   if (decoder != nullptr) {
-    for (const tasks::Box& box : decoder->boxes())
+    for (const Box& box : decoder->boxes())
       boxes.push_back({{"class", box.label},
                        {"score", box.score},
                        {"left", box.left},

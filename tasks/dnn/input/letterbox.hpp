@@ -1,7 +1,7 @@
 // The place of a picture inside a network's input: scaled to fit with its aspect ratio kept, and centred.
 #pragma once
 
-#include "tasks/dnn/input/box.hpp"
+#include <rtexec/box.hpp>
 
 namespace rtexec::tasks {
 

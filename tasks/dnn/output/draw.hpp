@@ -3,7 +3,7 @@
 
 #include <rtexec/result.hpp>
 #include "tasks/dnn/input/picture.hpp"
-#include "tasks/dnn/input/box.hpp"
+#include "tasks/dnn/output/output.hpp"
 
 #include <filesystem>
 #include <span>

@@ -7,11 +7,12 @@
 //   likewise; 1 where absent
 #pragma once
 
+#include <rtexec/box.hpp>
 #include <rtexec/result.hpp>
 #include "tasks/dnn/graph/graph.hpp"
 #include "tasks/dnn/input/input.hpp"
-#include "tasks/dnn/input/box.hpp"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -21,6 +22,12 @@ namespace rtexec::tasks {
 
 /// The metadata_props of an ONNX file.
 using Metadata = std::map<std::string, std::string>;
+
+/// One of the most probable classes of a classifier.
+struct RankedClass {
+  std::uint32_t label = 0;
+  float score = 0; // softmax probability
+};
 
 class OutputDecoder {
  public:

@@ -1,7 +1,7 @@
 // Greedy non-maximum suppression: of boxes of one class that overlap too much, the best one stays.
 #pragma once
 
-#include "tasks/dnn/input/box.hpp"
+#include <rtexec/box.hpp>
 
 #include <cstddef>
 #include <span>

@@ -52,6 +52,26 @@ typedef struct rtexec_device {
   rtexec_code (*wait)(void* self);
 } rtexec_device;
 
+typedef enum rtexec_element_type {
+  RTEXEC_UINT8 = 0,
+  RTEXEC_INT32 = 1,
+  RTEXEC_INT64 = 2,
+  RTEXEC_FLOAT16 = 3,
+  RTEXEC_FLOAT32 = 4
+} rtexec_element_type;
+
+/* An input or an output, in a buffer of the workload's own on the host: dense, row-major, aligned for its type. All of
+ * one array have the same `size`. */
+typedef struct rtexec_tensor {
+  size_t size;
+  const char* name; /* no other input or output of the workload has it */
+  rtexec_element_type type;
+  size_t rank;
+  const int64_t* shape; /* `rank` dimensions, each at least 1; rank 0: one element */
+  void* data;
+  size_t bytes; /* of data: what type and shape make */
+} rtexec_tensor;
+
 typedef struct rtexec_workload {
   size_t size;
   void* self; /* handed to each function */
@@ -74,6 +94,14 @@ typedef struct rtexec_workload {
 
   /* The last call, save where the workload was refused for its size. Null: nothing to end. */
   void (*destroy)(void* self);
+
+  /* What goes in and comes out, null where there is nothing; all of it lives, where it is, until destroy(). Inputs hold
+   * what job `job` is to compute on when before(job) is called, and until execute() has returned. Outputs are read once
+   * after() has returned, until before() of the next job. */
+  const rtexec_tensor* inputs;
+  size_t input_count;
+  const rtexec_tensor* outputs;
+  size_t output_count;
 } rtexec_workload;
 
 /* What a shared object exports: makes the workload of `task`, with the text of its key `arguments` (empty where there

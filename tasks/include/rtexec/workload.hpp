@@ -6,10 +6,12 @@
 // own. Set-up calls come from one thread, in the order below, before the first job.
 #pragma once
 
+#include <rtexec/box.hpp>
 #include <rtexec/device.hpp>
 #include <rtexec/export.hpp>
 #include <rtexec/memory.hpp>
 #include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
 #include <rtexec/units.hpp>
 
 #include <cstddef>
@@ -77,15 +79,24 @@ class RTEXEC_API Workload {
   /// Before bind().
   virtual void observe(const LayerObserver&) {}
 
+  // What goes in and comes out: whoever runs the workload fills inputs() in the first CPU part, before it calls
+  // before(), and may read outputs() and detections() in the last one, once after() has returned. Nobody else touches
+  // their bytes from bind() on, since at other times the device may be reading or writing them. The tensors are known
+  // from the start; where their bytes lie, after bind(), which does not change any more.
+  [[nodiscard]] virtual std::span<const Tensor> inputs() const { return {}; }
+  [[nodiscard]] virtual std::span<const Tensor> outputs() const { return {}; }
+  /// Of the last job whose after() has returned, best first, where the workload is a detector.
+  [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }
+
   // The parts of a job, in this order, never two at once. No allocation, no lock, no system call that can block, no
   // exception. In the warm-up before the first release job 0 runs once, so that code and buffers are in memory: it then
   // runs twice. After an error of a part the job has failed and its later parts are left out; the next job begins with
   // before().
-  /// On the task's core: fetches and prepares the input of job `job`.
+  /// On the task's core: prepares job `job`, whose inputs are filled.
   [[nodiscard]] virtual Status before(std::uint64_t job) noexcept = 0;
   /// On the device's compute engine: returns when the work is done. Not called where uses_device() is false.
   [[nodiscard]] virtual Status execute() noexcept = 0;
-  /// On the task's core: takes the outputs.
+  /// On the task's core: finishes the outputs.
   [[nodiscard]] virtual Status after(std::uint64_t job) noexcept = 0;
 
  protected:

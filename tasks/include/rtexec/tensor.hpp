@@ -1,0 +1,81 @@
+// An input or an output of a workload, as its caller sees it: a typed, shaped view of a staging buffer on the host.
+//
+// Ownership: the workload owns the buffer, and says in workload.hpp who may touch it when. A copy of a Tensor views the
+// same buffer. No function here allocates or fails.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace rtexec {
+
+enum class ElementType : std::uint8_t { uint8, int32, int64, float16, float32 };
+
+/// The bits of an IEEE 754 binary16.
+struct Float16 {
+  std::uint16_t bits = 0;
+};
+
+/// In bytes.
+[[nodiscard]] constexpr std::size_t size_of(ElementType type) noexcept {
+  switch (type) {
+  case ElementType::uint8: return 1;
+  case ElementType::float16: return 2;
+  case ElementType::int32:
+  case ElementType::float32: return 4;
+  case ElementType::int64: return 8;
+  }
+  return 0;
+}
+
+/// As NumPy names it.
+[[nodiscard]] constexpr std::string_view name(ElementType type) noexcept {
+  switch (type) {
+  case ElementType::uint8: return "uint8";
+  case ElementType::int32: return "int32";
+  case ElementType::int64: return "int64";
+  case ElementType::float16: return "float16";
+  case ElementType::float32: return "float32";
+  }
+  return {};
+}
+
+struct Tensor {
+  std::string name;
+  ElementType type = ElementType::float32;
+  std::vector<std::int64_t> shape; // every dimension is at least 1; empty: one element
+  /// All elements, dense and row-major, aligned for their type. Empty before the workload's bind(), where the device
+  /// gives the buffer.
+  std::span<std::byte> bytes;
+  /// How pictures are normalised for it, per channel (red, green, blue), on values in [0, 1]: (value - mean) /
+  /// deviation.
+  std::array<float, 3> mean{0, 0, 0};
+  std::array<float, 3> deviation{1, 1, 1};
+
+  /// The elements: T is std::uint8_t, std::int32_t, std::int64_t, Float16 or float, or one of them const. Empty where
+  /// they are of another type.
+  template <class T> [[nodiscard]] std::span<T> as() const noexcept {
+    if (type != element_type<std::remove_const_t<T>>()) return {};
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+ private:
+  template <class T> static constexpr ElementType element_type() noexcept {
+    if constexpr (std::is_same_v<T, std::uint8_t>) return ElementType::uint8;
+    else if constexpr (std::is_same_v<T, std::int32_t>) return ElementType::int32;
+    else if constexpr (std::is_same_v<T, std::int64_t>) return ElementType::int64;
+    else if constexpr (std::is_same_v<T, Float16>) return ElementType::float16;
+    else {
+      static_assert(std::is_same_v<T, float>, "no element of a tensor is of this type");
+      return ElementType::float32;
+    }
+  }
+};
+
+} // namespace rtexec
