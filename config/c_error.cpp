@@ -7,12 +7,12 @@
 namespace rtexec::config {
 
 static_assert(static_cast<int>(Errc::bad_input) + 1 == RTEXEC_BAD_INPUT);
-static_assert(static_cast<int>(Errc::corrupted) + 1 == RTEXEC_CORRUPTED);
+static_assert(static_cast<int>(Errc::stale) + 1 == RTEXEC_STALE);
 
 rtexec_code code_of(Errc code) noexcept { return static_cast<rtexec_code>(static_cast<int>(code) + 1); }
 
 Errc errc_of(rtexec_code code) noexcept {
-  const bool known = code >= RTEXEC_BAD_INPUT && code <= RTEXEC_CORRUPTED;
+  const bool known = code >= RTEXEC_BAD_INPUT && code <= RTEXEC_STALE;
   return known ? static_cast<Errc>(static_cast<int>(code) - 1) : Errc::unsupported;
 }
 

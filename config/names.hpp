@@ -165,7 +165,8 @@ inline constexpr auto spellings_of<Errc> = std::to_array<Spelling<Errc>>({{"bad-
                                                                           {"device-lost", Errc::device_lost},
                                                                           {"cancelled", Errc::cancelled},
                                                                           {"io-error", Errc::io_error},
-                                                                          {"corrupted", Errc::corrupted}});
+                                                                          {"corrupted", Errc::corrupted},
+                                                                          {"stale", Errc::stale}});
 
 template <class Enum> [[nodiscard]] constexpr std::span<const Spelling<Enum>> spellings() {
   static_assert(!spellings_of<Enum>.empty(), "an enumeration without a table");

@@ -14,7 +14,8 @@ int exit_code(Errc code) {
   case Errc::device_lost:
   case Errc::cancelled:
   case Errc::io_error:
-  case Errc::corrupted: return 5;
+  case Errc::corrupted:
+  case Errc::stale: return 5;
   }
   std::unreachable();
 }
@@ -32,6 +33,7 @@ const char* name(Errc code) {
   case Errc::cancelled: return "cancelled";
   case Errc::io_error: return "input/output error";
   case Errc::corrupted: return "corrupted";
+  case Errc::stale: return "stale";
   }
   std::unreachable();
 }

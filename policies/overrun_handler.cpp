@@ -33,6 +33,12 @@ ReleaseDecision OverrunHandler::proceed(bool exceeded) noexcept {
   return start();
 }
 
+ReleaseDecision OverrunHandler::drop() noexcept {
+  --jobs_;
+  next_ -= period_;
+  return skip(ReleaseReason::stale);
+}
+
 ReleaseDecision OverrunHandler::start() noexcept {
   const ReleaseDecision decision{Kind::start, jobs_++, next_};
   next_ += period_;

@@ -28,7 +28,7 @@
 namespace rtexec::policies {
 
 /// Why a release is dropped, or the run ends.
-enum class ReleaseReason : std::uint8_t { overrun, wcet_exceeded };
+enum class ReleaseReason : std::uint8_t { overrun, wcet_exceeded, stale };
 
 /// Whether a part that took longer than its WCET ends the run as soon as the part has ended.
 [[nodiscard]] constexpr bool ends_run(OnWcetExceeded policy) noexcept { return policy == OnWcetExceeded::stop; }
@@ -65,6 +65,10 @@ class OverrunHandler {
   /// After `wait` or `abort_and_wait`, once the previous job has ended, at `now`: `start`, or `skip` where a part of it
   /// `exceeded`.
   [[nodiscard]] ReleaseDecision after_wait(Instant now, bool exceeded = false) noexcept;
+
+  /// Instead of obeying the `start` that was decided last: the job has nothing new to work on, and its release is
+  /// dropped. A `skip`.
+  ReleaseDecision drop() noexcept;
 
   /// Jobs started: they are numbered 0, 1, ...
   [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; }

@@ -41,8 +41,10 @@ inline constexpr auto spellings_of<policies::ReleaseDecision::Kind> =
                                                               {"stop", policies::ReleaseDecision::Kind::stop}});
 
 template <>
-inline constexpr auto spellings_of<policies::ReleaseReason> = std::to_array<Spelling<policies::ReleaseReason>>(
-    {{"overrun", policies::ReleaseReason::overrun}, {"wcet-exceeded", policies::ReleaseReason::wcet_exceeded}});
+inline constexpr auto spellings_of<policies::ReleaseReason> =
+    std::to_array<Spelling<policies::ReleaseReason>>({{"overrun", policies::ReleaseReason::overrun},
+                                                      {"wcet-exceeded", policies::ReleaseReason::wcet_exceeded},
+                                                      {"stale", policies::ReleaseReason::stale}});
 
 } // namespace rtexec
 

@@ -89,12 +89,13 @@ void print_responses(std::ostream& out, const Analysis& analysis) {
 void print_skips(std::ostream& out, const Analysis& analysis) {
   for (const TaskAnalysis& task : analysis.tasks) {
     if (task.skipped == 0) continue;
-    const auto [overrun, wcet_exceeded] = task.skipped_by;
-    out << "  skipped releases of " << task.setup.name << ": ";
-    if (overrun > 0) out << overrun << " because the job before was unfinished";
-    if (overrun > 0 && wcet_exceeded > 0) out << ", ";
-    if (wcet_exceeded > 0) out << wcet_exceeded << " because a part of the job before exceeded its WCET";
-    out << '\n';
+    std::string reasons;
+    for (const auto& [count, why] :
+         {std::pair(task.skipped_by.overrun, "the job before was unfinished"),
+          std::pair(task.skipped_by.wcet_exceeded, "a part of the job before exceeded its WCET"),
+          std::pair(task.skipped_by.stale, "an input had nothing new")})
+      if (count > 0) reasons += (reasons.empty() ? "" : ", ") + std::to_string(count) + " because " + why;
+    out << "  skipped releases of " << task.setup.name << ": " << reasons << '\n';
   }
 }
 

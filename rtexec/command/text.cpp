@@ -150,6 +150,16 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store fell back: " << swap.fallback << '\n';
 }
 
+void print_channel(std::ostream& out, const ChannelReport& channel) {
+  if (channel.stale + channel.dropped == 0 && channel.failure.empty()) return;
+  out << Toned{channel.failure.empty() ? Tone::warning : Tone::bad, "Channel"} << ": task '" << channel.task << "', "
+      << channel.name << ": " << channel.moved << " new";
+  if (channel.stale > 0) out << ", nothing new for " << channel.stale << (channel.stale == 1 ? " job" : " jobs");
+  if (channel.dropped > 0)
+    out << ", results of " << channel.dropped << (channel.dropped == 1 ? " job" : " jobs") << " dropped";
+  out << (channel.failure.empty() ? "" : "; ") << channel.failure << '\n';
+}
+
 /// The promise rests on them.
 void print_above_wcet(std::ostream& out, const Report& report) {
   bool any = false;
@@ -193,6 +203,7 @@ void print_report(std::ostream& out, const Report& report) {
   if (report.device) print_device(out, *report.device);
   if (report.swap) print_swap(out, *report.swap);
   if (report.bandwidth) print_bandwidth(out, *report.bandwidth);
+  for (const ChannelReport& channel : report.channels) print_channel(out, channel);
   for (const std::string& line : report.degraded) out << Toned{Tone::warning, "Degraded"} << ": " << line << '\n';
   for (const ClockReport& clock : report.clocks) print_clock(out, clock);
   print_stolen(out, report.stolen);

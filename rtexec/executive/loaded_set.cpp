@@ -1,5 +1,6 @@
 #include "hal/open/open_device.hpp"
 #include "tasks/make/make_workload.hpp"
+#include "rtexec/channels/connect.hpp"
 #include "rtexec/executive/loaded_set.hpp"
 
 #include "config/names.hpp"
@@ -198,6 +199,9 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
     set.profile = std::move(*profile);
   }
   if (const auto loaded = Loader(set, setup).load(); !loaded) return Unexpected(loaded.error());
+  auto io = channels::connect(set.tasks, set.workloads, std::move(setup.callbacks));
+  if (!io) return Unexpected(io.error());
+  set.io = std::move(*io);
   if (const auto settled = settle_capacity(set); !settled) return Unexpected(settled.error());
   if (!setup.tunings)
     if (const auto settled = settle_wcets(set); !settled) return Unexpected(settled.error());

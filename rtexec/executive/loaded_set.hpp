@@ -7,6 +7,7 @@
 #include <rtexec/planning.hpp>
 #include <rtexec/resolved_set.hpp>
 #include <rtexec/task_set.hpp>
+#include "rtexec/channels/task_io.hpp"
 #include "rtexec/executive/setup.hpp"
 #include <rtexec/workload.hpp>
 
@@ -21,6 +22,7 @@ namespace rtexec::executive {
 /// Vectors are parallel to `tasks.tasks`.
 struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
+  std::vector<std::unique_ptr<channels::TaskIo>> io; // goes before the workloads
   std::vector<MemoryDemand> memory;
   std::vector<std::string> fingerprints; // tuning included
   /// Ways to compute that were measured and that the workload was given
@@ -35,9 +37,9 @@ struct LoadedSet : ResolvedSet {
 };
 
 /// Reads the board, resolves the set for `machine` and makes the workloads, save those that `setup` gives; all errors
-/// at once. Takes from `setup` workloads, tunings and the opener of a device. A capacity that only the device knows is
-/// asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come from the profile, save
-/// where `setup` gives tunings: then they are about to be measured.
+/// at once. Takes from `setup` workloads, callbacks, tunings and the opener of a device. A capacity that only the
+/// device knows is asked of it, or of a machine that is not this one taken from its facts. Missing WCETs come from the
+/// profile, save where `setup` gives tunings: then they are about to be measured.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// The plan that policies make of the set, with what each task executes and where that was measured.

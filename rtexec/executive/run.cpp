@@ -22,7 +22,7 @@ Run::Run(LoadedSet set, Plan plan, Setup setup)
     : set_(std::move(set)), plan_(std::move(plan)), setup_(std::move(setup)) {
   for (std::uint32_t i = 0; i < plan_.tasks.size(); ++i) {
     const Task& task = set_.tasks.tasks[i];
-    runs_.push_back(std::make_unique<TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], control_));
+    runs_.push_back(std::make_unique<TaskRun>(i, task, plan_.tasks[i], *set_.workloads[i], *set_.io[i], control_));
     runs_.back()->record_jobs(jobs_of(task, set_.tasks.executive.duration, setup_.record_jobs));
   }
 }
@@ -37,6 +37,7 @@ Run::~Run() {
   bandwidth_.reset();
   memory_.reset();
   runs_.clear();
+  set_.io.clear();
   set_.workloads.clear();
 }
 
@@ -48,6 +49,8 @@ Result<> Run::start() {
   if (setup_.record)
     if (const auto recording = setup_.record(); !recording) return recording;
   if (const auto ready = fit_out_device(placement); !ready) return ready;
+  for (const auto& io : set_.io)
+    if (const auto opened = io->open(); !opened) return opened;
   if (const auto regulated = regulate(placement); !regulated) return regulated;
   record_plan();
   record_probes(placement);

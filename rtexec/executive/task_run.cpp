@@ -68,7 +68,9 @@ void TaskRun::no_releases() noexcept {
 /// One job through all parts, so that the first real one finds code, stacks and buffers in memory.
 void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
-  start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline});
+  const Begin begin{.at = now, .executed = hal::execution_time()};
+  start_job({.id = {.task = index_, .number = 0}, .nominal = now, .deadline = now + task_.deadline}, begin,
+            io_.read(0, now, true));
   static_cast<void>(await_end());
   if (!warm_up_.outcome) control_.warm_up_failed.store(this);
   control_.warmed_up.fetch_add(1);
@@ -101,10 +103,7 @@ void TaskRun::release_jobs(policies::OverrunHandler& overruns, Instant end) noex
     statistics_.skipped(overruns.skipped());
     if (decision.kind == Kind::skip) statistics_.skip(index_, decision);
     if (decision.kind == Kind::stop) return control_.stop(overrun_);
-    if (decision.kind == Kind::start)
-      start_job({.id = {.task = index_, .number = decision.job},
-                 .nominal = decision.nominal,
-                 .deadline = decision.nominal + task_.deadline});
+    if (decision.kind == Kind::start) begin_job(overruns, decision);
   }
 }
 
@@ -117,23 +116,36 @@ void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);
 }
 
-void TaskRun::start_job(const Job& job) noexcept {
-  const Instant now = hal::now();
+/// Unless an input has nothing new, and its answer is that there is no job then.
+void TaskRun::begin_job(policies::OverrunHandler& overruns, const ReleaseDecision& decision) noexcept {
+  const Begin begin{.at = hal::now(), .executed = hal::execution_time()};
+  const channels::TaskIo::Read read = io_.read(decision.job, decision.nominal, false);
+  if (read.drops) {
+    statistics_.skip(index_, overruns.drop());
+    return statistics_.skipped(overruns.skipped());
+  }
+  start_job({.id = {.task = index_, .number = decision.job},
+             .nominal = decision.nominal,
+             .deadline = decision.nominal + task_.deadline},
+            begin, read);
+}
+
+void TaskRun::start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept {
   job_ = job;
+  sampled_ = read.sampled;
   exceeded_ = false;
   abandoned_.store(false);
   handshake_.begin();
   enter(TaskState::on_core);
-  if (observer_ != nullptr) observer_->released(job, now);
-  const Duration before = hal::execution_time();
-  const Status prepared = workload_.before(job.id.number);
-  const Duration took = hal::execution_time() - before;
+  if (observer_ != nullptr) observer_->released(job, begin.at);
+  const Status prepared = read.outcome ? workload_.before(job.id.number) : read.outcome;
+  const Duration took = hal::execution_time() - begin.executed;
   const Instant ready = hal::now();
   end_.requested = ready;
   end_.executed_before = took;
   if (observer_ != nullptr) observer_->before_ended(job, ready, took);
   else warm_up_.before.store(took.count());
-  part_ended(Part::before, now, took);
+  part_ended(Part::before, begin.at, took);
   if (!prepared || !uses_device_) return device_part_ended(prepared, ready, ready, Duration(0));
   enter(TaskState::waiting_for_device);
   driver_->post({.kind = Event::Kind::job_requested,
@@ -244,6 +256,7 @@ Status TaskRun::execute_after() noexcept {
   if (observer_ != nullptr) observer_->after_begins(job_, begin);
   const Duration before = hal::execution_time();
   const Status outcome = workload_.after(job_.id.number);
+  if (outcome) io_.write(job_.id.number, job_.nominal, sampled_, observer_ == nullptr);
   end_.executed_after = hal::execution_time() - before;
   if (observer_ != nullptr) observer_->after_ended(end_.executed_after);
   else warm_up_.after.store(end_.executed_after.count());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "policies/overrun_handler.hpp"
+#include "rtexec/channels/task_io.hpp"
 #include "rtexec/executive/device_driver.hpp"
 #include "rtexec/executive/job_handshake.hpp"
 #include "rtexec/executive/layer_times.hpp"
@@ -23,11 +24,13 @@ namespace rtexec::executive {
 
 class TaskRun final : public DeviceClient {
  public:
-  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, Workload& workload, RunControl& control)
+  TaskRun(std::uint32_t index, const Task& task, const PlannedTask& plan, Workload& workload, channels::TaskIo& io,
+          RunControl& control)
       : index_(index),
         task_(task),
         plan_(plan),
         workload_(workload),
+        io_(io),
         uses_device_(workload.uses_device()),
         control_(control),
         statistics_(task, plan, control.noticed) {}
@@ -83,7 +86,13 @@ class TaskRun final : public DeviceClient {
   std::optional<Instant> await_start() noexcept;
   void release_jobs(policies::OverrunHandler& overruns, Instant end) noexcept;
   void count_unserved(Instant next, Instant end) noexcept;
-  void start_job(const Job& job) noexcept;
+  /// The begin of a job's first part.
+  struct Begin {
+    Instant at{};
+    Duration executed{0}; // by its thread so far
+  };
+  void begin_job(policies::OverrunHandler& overruns, const policies::ReleaseDecision& decision) noexcept;
+  void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
   bool await_release(Instant when) noexcept;
   bool await_end() noexcept;
   void part_ended(Part part, Instant begin, Duration took) noexcept;
@@ -97,6 +106,7 @@ class TaskRun final : public DeviceClient {
   const Task& task_;
   const PlannedTask& plan_;
   Workload& workload_;
+  channels::TaskIo& io_;
   const bool uses_device_;
   RunControl& control_;
   const Stopper overrun_{&task_, StopCause::overrun}, excess_{&task_, StopCause::wcet_exceeded};
@@ -114,6 +124,7 @@ class TaskRun final : public DeviceClient {
 
   // The job in progress: written by whichever thread has it.
   Job job_;
+  Instant sampled_{}; // when the oldest of its inputs was so
   JobEnd end_;
   bool exceeded_ = false; // a part of it took longer than its WCET
   WarmUp warm_up_;

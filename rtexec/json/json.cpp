@@ -181,6 +181,11 @@ json to_json(const DomainReport& domain) {
           {"lost", domain.lost}};
 }
 
+json to_json(const ChannelReport& channel) {
+  return {{"task", channel.task},   {"name", channel.name},       {"moved", channel.moved},
+          {"stale", channel.stale}, {"dropped", channel.dropped}, {"failure", nullable(channel.failure)}};
+}
+
 template <class Items> json list(const Items& items) {
   json result = json::array();
   for (const auto& item : items) result.push_back(to_json(item));
@@ -268,6 +273,7 @@ json to_json(const Report& report) {
                  {"status_page", nullable(report.status_page)},
                  {"clocks", list(report.clocks)},
                  {"stolen", list(report.stolen)},
+                 {"channels", list(report.channels)},
                  {"degraded", report.degraded}};
   const TraceReport trace = report.trace.value_or(TraceReport{});
   const FlightReport flight = report.flight.value_or(FlightReport{});

@@ -76,8 +76,8 @@ TEST(ReportJson, SharesOfAMissNameTheirCulprits) {
 TEST(ReportJson, DroppedReleasesByReason) {
   const json tasks = to_json(example(100).analysis)["tasks"];
   EXPECT_EQ(tasks[0]["skipped"], 3);
-  EXPECT_EQ(tasks[0]["skipped_by"], json({{"overrun", 2}, {"wcet-exceeded", 1}}));
-  EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}}));
+  EXPECT_EQ(tasks[0]["skipped_by"], json({{"overrun", 2}, {"wcet-exceeded", 1}, {"stale", 0}}));
+  EXPECT_EQ(tasks[1]["skipped_by"], json({{"overrun", 1}, {"wcet-exceeded", 0}, {"stale", 0}}));
 }
 
 TEST(ReportJson, WhatIsAbsentIsNull) {

@@ -134,6 +134,7 @@ struct CauseAnalysis {
 struct SkipAnalysis {
   std::uint64_t overrun = 0;       // the job before was unfinished; all of recordings that do not tell why
   std::uint64_t wcet_exceeded = 0; // a part of the job before exceeded its WCET
+  std::uint64_t stale = 0;         // an input had nothing new
 };
 
 struct TaskAnalysis {

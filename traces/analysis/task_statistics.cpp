@@ -43,6 +43,7 @@ void TaskStatistics::skip(Instant nominal, policies::ReleaseReason reason) {
   switch (reason) {
   case policies::ReleaseReason::overrun: ++skipped_by_.overrun; break;
   case policies::ReleaseReason::wcet_exceeded: ++skipped_by_.wcet_exceeded; break;
+  case policies::ReleaseReason::stale: ++skipped_by_.stale; break;
   }
   unknown += last_skip_ && nominal <= *last_skip_;
   last_skip_ = nominal;
@@ -99,7 +100,7 @@ TaskAnalysis TaskStatistics::analysis(const PwcetOptions& options, Duration reco
   result.released = released_;
   result.completed = completed_;
   result.missed = late_ + aborted_ + failed_;
-  result.skipped = skipped_by_.overrun + skipped_by_.wcet_exceeded;
+  result.skipped = skipped_by_.overrun + skipped_by_.wcet_exceeded + skipped_by_.stale;
   result.skipped_by = skipped_by_;
   result.aborted = aborted_;
   result.failed = failed_;

@@ -27,6 +27,7 @@
 #define RTEXEC_LABELS_9(type, all) RTEXEC_LABELS_8(type, all) RTEXEC_LABEL(type, all, 8)
 #define RTEXEC_LABELS_10(type, all) RTEXEC_LABELS_9(type, all) RTEXEC_LABEL(type, all, 9)
 #define RTEXEC_LABELS_11(type, all) RTEXEC_LABELS_10(type, all) RTEXEC_LABEL(type, all, 10)
+#define RTEXEC_LABELS_12(type, all) RTEXEC_LABELS_11(type, all) RTEXEC_LABEL(type, all, 11)
 #define RTEXEC_ENUM(name, type, all) \
   LTTNG_UST_TRACEPOINT_ENUM(rtexec, name, \
     LTTNG_UST_TP_ENUM_VALUES(RTEXEC_LABELS_##all(rtexec::traces::field::type, all)))
@@ -34,13 +35,13 @@ RTEXEC_ENUM(order, Order, 2)
 RTEXEC_ENUM(swap_policy, SwapPolicy, 8)
 RTEXEC_ENUM(overrun_policy, OnOverrun, 5)
 RTEXEC_ENUM(release_decision, ReleaseDecision, 5)
-RTEXEC_ENUM(release_reason, ReleaseReason, 2)
+RTEXEC_ENUM(release_reason, ReleaseReason, 3)
 RTEXEC_ENUM(criticality, Criticality, 2)
 RTEXEC_ENUM(memory_policy, MemoryPolicy, 4)
 RTEXEC_ENUM(input, Input, 5)
 RTEXEC_ENUM(action, Decided, 6)
 LTTNG_UST_TRACEPOINT_ENUM(rtexec, outcome, LTTNG_UST_TP_ENUM_VALUES(
-  lttng_ust_field_enum_value("ok", rtexec::traces::number_of(rtexec::Status())) RTEXEC_LABELS_11(rtexec::Errc, 11)))
+  lttng_ust_field_enum_value("ok", rtexec::traces::number_of(rtexec::Status())) RTEXEC_LABELS_12(rtexec::Errc, 12)))
 
 // A part of a field, by its type.
 #define RTEXEC_INTEGER(type, name, of) lttng_ust_field_integer(type, name, rtexec::traces::wire(fields->of))

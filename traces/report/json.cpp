@@ -178,7 +178,8 @@ json to_json(const StageAnalysis& stage, Instant from) {
 /// By the reasons of job_skip.
 json to_json(const SkipAnalysis& skips) {
   return {{spelling(policies::ReleaseReason::overrun), skips.overrun},
-          {spelling(policies::ReleaseReason::wcet_exceeded), skips.wcet_exceeded}};
+          {spelling(policies::ReleaseReason::wcet_exceeded), skips.wcet_exceeded},
+          {spelling(policies::ReleaseReason::stale), skips.stale}};
 }
 
 json to_json(const TaskAnalysis& task, const Analysis& analysis) {

@@ -18,7 +18,8 @@ typedef enum rtexec_code {
   RTEXEC_DEVICE_LOST,   /* an earlier fault ended the device: nothing can run on it any more */
   RTEXEC_CANCELLED,     /* the work was withdrawn before it ran */
   RTEXEC_IO_ERROR,      /* a backing store could not be read or written */
-  RTEXEC_CORRUPTED      /* memory came back from its backing store with other contents */
+  RTEXEC_CORRUPTED,     /* memory came back from its backing store with other contents */
+  RTEXEC_STALE          /* an input has nothing that is new */
 } rtexec_code;
 
 enum { RTEXEC_ERROR_LENGTH = 4096 };

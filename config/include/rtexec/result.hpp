@@ -25,6 +25,7 @@ enum class Errc {
   cancelled,     // the work was withdrawn before it ran
   io_error,      // a backing store could not be read or written
   corrupted,     // memory came back from its backing store with other contents
+  stale,         // an input has nothing that is new
 };
 
 struct Error {

@@ -26,6 +26,7 @@
 // <rtexec/version.hpp>.
 #pragma once
 
+#include <rtexec/channels.hpp>
 #include <rtexec/export.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/report.hpp>
@@ -55,6 +56,8 @@ struct ExecutiveSetup {
   bool force = false;
   /// Workloads of one's own, by task name; other tasks get what their `workload` key says.
   std::map<std::string, std::unique_ptr<Workload>> workloads = {};
+  /// Inputs from this program and results for it, by task name.
+  std::map<std::string, TaskCallbacks> callbacks = {};
   /// Called for each miss, in the order in which each task's jobs ended. Should not throw: after an exception no
   /// callback is called again, and the report says what was thrown.
   std::function<void(const Miss&)> on_miss = {};

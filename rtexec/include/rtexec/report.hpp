@@ -38,7 +38,7 @@ struct TaskReport {
   /// Jobs that ended after their deadline, were abandoned, failed, or were cut off when it had passed.
   std::uint64_t missed = 0;
   /// Releases that were dropped because the job before was unfinished, or had a part above its WCET (on_wcet_exceeded
-  /// = "skip-next").
+  /// = "skip-next"), or because an input had nothing new (on_stale = "skip").
   std::uint64_t skipped = 0;
   /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
@@ -160,6 +160,21 @@ struct DomainReport {
   bool lost = false;
 };
 
+/// What went through one source or sink of a task since the start.
+struct ChannelReport {
+  std::string task;
+  /// "image from v4l2:/dev/video0", "file:results".
+  std::string name;
+  /// Jobs that got new values through it, or whose results it took.
+  std::uint64_t moved = 0;
+  /// Of a source: jobs for which it had nothing new, whatever answered that.
+  std::uint64_t stale = 0;
+  /// Of a sink: jobs whose results had no room.
+  std::uint64_t dropped = 0;
+  /// What went wrong last, and what to do. Empty: nothing.
+  std::string failure;
+};
+
 /// How cores were held to their memory bandwidth.
 struct BandwidthReport {
   Duration period{0};
@@ -257,6 +272,9 @@ struct Report {
   std::vector<ClockReport> clocks;
   /// Of the cores that execute parts or serve the device, those of which something was taken.
   std::vector<StolenReport> stolen;
+  /// Where inputs of tasks came from and where their outputs went: what the task set or the program names, not noise
+  /// or files.
+  std::vector<ChannelReport> channels;
   /// How memory bandwidth was regulated. Absent where the set limits none.
   std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;

@@ -1,0 +1,158 @@
+#include "rtexec/channels/connect.hpp"
+
+#include "config/text.hpp"
+#include "rtexec/channels/file_sink.hpp"
+#include "rtexec/channels/output.hpp"
+#include "rtexec/channels/task_link.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+namespace rtexec::channels {
+namespace {
+
+/// An output of a task, and the inputs of others that it goes to.
+struct Link {
+  std::size_t producer;
+  std::string tensor;
+  Output output;
+  struct Reader {
+    std::size_t task, input;
+    const TaskInput* asked;
+  };
+  std::vector<Reader> readers;
+};
+
+class Connector {
+ public:
+  Connector(const TaskSet& tasks, Workloads workloads, std::map<std::string, TaskCallbacks> callbacks)
+      : tasks_(tasks.tasks), workloads_(workloads), callbacks_(std::move(callbacks)) {}
+
+  Result<std::vector<std::unique_ptr<TaskIo>>> connect() {
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      auto own = callbacks_.extract(tasks_[i].name);
+      made_.push_back(
+          std::make_unique<TaskIo>(tasks_[i].name, *workloads_[i], own ? std::move(own.mapped()) : TaskCallbacks()));
+    }
+    for (const auto& [name, _] : callbacks_)
+      config::add_line(errors_, "callbacks were given for task '" + name + "', which the task set does not have");
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      add_inputs(i);
+      add_outputs(i);
+    }
+    for (const Link& link : links_) add(link);
+    if (!errors_.empty()) return fail(Errc::bad_input, errors_);
+    return std::move(made_);
+  }
+
+ private:
+  void complain(std::size_t task, const std::string& what) {
+    config::add_line(errors_, "task '" + tasks_[task].name + "': " + what);
+  }
+
+  void add_inputs(std::size_t task) {
+    for (const TaskInput& asked : tasks_[task].inputs)
+      if (const auto input = find_input(task, asked)) add_input(task, *input, asked);
+  }
+
+  /// The input that is meant; complains where there is none.
+  std::optional<std::size_t> find_input(std::size_t task, const TaskInput& asked) {
+    const auto tensors = workloads_[task]->inputs();
+    if (asked.tensor.empty() && tensors.size() == 1) return 0;
+    const auto found = std::ranges::find(tensors, asked.tensor, &Tensor::name);
+    if (found != tensors.end()) return static_cast<std::size_t>(found - tensors.begin());
+    std::string there;
+    for (const Tensor& tensor : tensors) there += (there.empty() ? "" : ", ") + tensor.name;
+    complain(task, (asked.tensor.empty() ? "inputs: no tensor is named" : "it has no input '" + asked.tensor + "'") +
+                       (there.empty() ? "; its workload has no inputs" : "; its workload has: " + there));
+    return std::nullopt;
+  }
+
+  void add_input(std::size_t task, std::size_t input, const TaskInput& asked) {
+    switch (asked.source) {
+    case SourceKind::task: return add_reader(task, input, asked);
+    case SourceKind::program: return answer(task, asked);
+    case SourceKind::noise:
+    case SourceKind::files:
+    case SourceKind::camera:
+    case SourceKind::iceoryx: break;
+    }
+  }
+
+  void answer(std::size_t task, const TaskInput& asked) {
+    if (!made_[task]->asks_program())
+      return complain(task, "from = \"program\": nobody gave on_input for it (ExecutiveSetup::callbacks)");
+    made_[task]->answer_program(asked.on_stale);
+  }
+
+  void add_reader(std::size_t task, std::size_t input, const TaskInput& asked) {
+    const std::size_t slash = std::min(asked.from.find('/'), asked.from.size());
+    const auto producer =
+        static_cast<std::size_t>(std::ranges::find(tasks_, asked.from.substr(0, slash), &Task::name) - tasks_.begin());
+    const std::string tensor = slash < asked.from.size() ? asked.from.substr(slash + 1) : "";
+    const auto output = Output::of(*workloads_[producer], tensor);
+    const std::string from = "from = \"task:" + asked.from + "\": ";
+    if (!output) return complain(task, from + output.error().what);
+    const Tensor& into = workloads_[task]->inputs()[input];
+    if (const std::string problem = output->problem_of(*workloads_[producer], into); !problem.empty())
+      return complain(task, from + problem);
+    auto link = std::ranges::find_if(
+        links_, [&](const Link& known) { return known.producer == producer && known.output == *output; });
+    if (link == links_.end())
+      link = links_.insert(links_.end(), {.producer = producer, .tensor = tensor, .output = *output, .readers = {}});
+    link->readers.push_back({task, input, &asked});
+  }
+
+  /// Boxes go to inputs of different lengths.
+  void add(const Link& link) {
+    const auto input = [&](const Link::Reader& reader) -> const Tensor& {
+      return workloads_[reader.task]->inputs()[reader.input];
+    };
+    std::size_t size = 0;
+    for (const Link::Reader& reader : link.readers) size = std::max(size, size_of_values(input(reader)));
+    const auto latest = std::make_shared<Latest>(size, link.readers.size(), 1);
+    made_[link.producer]->add_sink(std::make_unique<TaskSink>(latest, link.output), "");
+    for (std::size_t i = 0; i < link.readers.size(); ++i) {
+      const Link::Reader& reader = link.readers[i];
+      made_[reader.task]->add_source(reader.input, std::make_unique<TaskSource>(latest, i), reader.asked->on_stale,
+                                     input(reader).name + " from task:" + reader.asked->from);
+    }
+  }
+
+  void add_outputs(std::size_t task) {
+    for (const TaskOutput& asked : tasks_[task].outputs) {
+      std::vector<std::size_t> tensors(workloads_[task]->outputs().size());
+      std::iota(tensors.begin(), tensors.end(), std::size_t{0});
+      if (!asked.tensor.empty()) {
+        const auto output = Output::of(*workloads_[task], asked.tensor);
+        if (!output) {
+          complain(task, output.error().what);
+          continue;
+        }
+        tensors.clear();
+        if (!output->is_detections()) tensors.push_back(output->tensor());
+      }
+      if (asked.sink == SinkKind::files)
+        made_[task]->add_sink(
+            std::make_unique<FileSink>(asked.to, tasks_[task].name, *workloads_[task], std::move(tensors)),
+            "file:" + asked.to);
+    }
+  }
+
+  const std::vector<Task>& tasks_;
+  const Workloads workloads_;
+  std::map<std::string, TaskCallbacks> callbacks_;
+  std::vector<std::unique_ptr<TaskIo>> made_;
+  std::vector<Link> links_;
+  std::string errors_;
+};
+
+} // namespace
+
+Result<std::vector<std::unique_ptr<TaskIo>>> connect(const TaskSet& tasks, Workloads workloads,
+                                                     std::map<std::string, TaskCallbacks> callbacks) {
+  return Connector(tasks, workloads, std::move(callbacks)).connect();
+}
+
+} // namespace rtexec::channels

@@ -1,0 +1,117 @@
+#include "rtexec/channels/file_sink.hpp"
+
+#include "tasks/dnn/files/npy.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace rtexec::channels {
+namespace {
+
+constexpr std::size_t most_kept = 8;    // jobs
+constexpr std::size_t most_boxes = 256; // of one job
+
+Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
+  return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number) +
+                                  ": results of later jobs are not written");
+}
+
+std::int64_t ns(Instant at) { return at.time_since_epoch().count(); }
+
+nlohmann::json to_json(const Box& box) {
+  return {{"left", box.left},     {"top", box.top},     {"right", box.right},
+          {"bottom", box.bottom}, {"score", box.score}, {"class", box.label}};
+}
+
+} // namespace
+
+FileSink::FileSink(std::filesystem::path folder, std::string task, const Workload& workload,
+                   std::vector<std::size_t> tensors)
+    : folder_(std::move(folder)),
+      task_(std::move(task)),
+      workload_(workload),
+      tensors_(std::move(tensors)),
+      kept_(most_kept) {}
+
+FileSink::~FileSink() {
+  ending_.store(true);
+  news_.raise();
+  thread_.join();
+}
+
+Result<> FileSink::open() {
+  std::error_code error;
+  std::filesystem::create_directories(folder_ / task_, error);
+  if (error) return io_error(folder_ / task_, error.value());
+  if (std::filesystem::exists(lines_file(), error))
+    return fail(Errc::bad_input, lines_file().string() + ": results are there already: name a new folder");
+  errno = 0;
+  lines_.open(lines_file());
+  if (!lines_) return io_error(lines_file(), errno);
+  for (Kept& kept : kept_) {
+    kept.detections.resize(most_boxes);
+    for (const std::size_t tensor : tensors_) kept.tensors.emplace_back(workload_.outputs()[tensor].bytes.size());
+  }
+  auto thread = hal::Thread::start({.name = "results", .core = {}, .reservation = {}}, [this] { write_all(); });
+  if (!thread) return Unexpected(thread.error());
+  thread_ = std::move(*thread);
+  return {};
+}
+
+bool FileSink::put(const OutputJob& results) noexcept {
+  const std::uint64_t next = taken_.load(std::memory_order_relaxed);
+  if (failed_.load() || next - written_.load(std::memory_order_acquire) == kept_.size()) return false;
+  Kept& kept = kept_[next % kept_.size()];
+  kept.job = results.job;
+  kept.release = results.release;
+  kept.sampled = results.sampled;
+  kept.boxes = std::min(results.detections.size(), kept.detections.size());
+  std::ranges::copy(results.detections.first(kept.boxes), kept.detections.begin());
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    std::ranges::copy(results.outputs[tensors_[i]].bytes, kept.tensors[i].begin());
+  taken_.store(next + 1, std::memory_order_release);
+  news_.raise();
+  return true;
+}
+
+void FileSink::write_all() {
+  for (std::uint64_t done = 0;;) {
+    const std::uint32_t seen = news_.value();
+    const bool ending = ending_.load();
+    for (; done < taken_.load(std::memory_order_acquire); written_.store(++done, std::memory_order_release)) {
+      if (failed_.load()) continue;
+      const auto wrote = write(kept_[done % kept_.size()]);
+      if (wrote) continue;
+      failure_ = wrote.error().what;
+      failed_.store(true);
+    }
+    if (ending) return;
+    news_.wait(seen);
+  }
+}
+
+Result<> FileSink::write(const Kept& kept) {
+  nlohmann::json line = {{"job", kept.job}, {"release_ns", ns(kept.release)}, {"sampled_ns", ns(kept.sampled)}};
+  line["detections"] = nlohmann::json::array();
+  for (std::size_t box = 0; box < kept.boxes; ++box) line["detections"].push_back(to_json(kept.detections[box]));
+  line["tensors"] = nlohmann::json::object();
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    Tensor tensor = workload_.outputs()[tensors_[i]];
+    const std::string file = task_ + "/" + std::to_string(kept.job) + "." + tensor.name + ".npy";
+    std::vector<std::byte> bytes = kept.tensors[i];
+    tensor.bytes = bytes;
+    if (const auto wrote = tasks::write_npy(folder_ / file, tensor.shape, tensor.as<const float>()); !wrote)
+      return wrote;
+    line["tensors"][tensor.name] = file;
+  }
+  errno = 0;
+  lines_ << line.dump() << std::endl;
+  if (!lines_) return io_error(lines_file(), errno);
+  return {};
+}
+
+std::string FileSink::failure() const { return failed_.load() ? failure_ : ""; }
+
+} // namespace rtexec::channels

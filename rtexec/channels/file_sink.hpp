@@ -1,0 +1,57 @@
+// Results in files: a line of JSON for each job in FOLDER/TASK.jsonl, and its tensors as FOLDER/TASK/JOB.TENSOR.npy.
+// Written by a thread without priority; jobs whose results find no room in its memory are dropped.
+#pragma once
+
+#include <rtexec/workload.hpp>
+#include "hal/thread.hpp"
+#include "rtexec/channels/sink.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::channels {
+
+class FileSink final : public Sink {
+ public:
+  /// `tensors`: which outputs of `workload`, which outlives this; its detections are in each line.
+  FileSink(std::filesystem::path folder, std::string task, const Workload& workload, std::vector<std::size_t> tensors);
+  ~FileSink() override; // once all that was taken is written
+
+  /// bad_input: results of the task are there already; io_error.
+  [[nodiscard]] Result<> open() override;
+  [[nodiscard]] bool put(const OutputJob& results) noexcept override;
+  [[nodiscard]] std::string failure() const override;
+
+ private:
+  /// One job's results, copied.
+  struct Kept {
+    std::uint64_t job = 0;
+    Instant release{}, sampled{};
+    std::vector<std::vector<std::byte>> tensors;
+    std::vector<Box> detections;
+    std::size_t boxes = 0;
+  };
+
+  void write_all();
+  [[nodiscard]] Result<> write(const Kept& kept);
+  [[nodiscard]] std::filesystem::path lines_file() const { return folder_ / (task_ + ".jsonl"); }
+
+  const std::filesystem::path folder_;
+  const std::string task_;
+  const Workload& workload_;
+  const std::vector<std::size_t> tensors_;
+  std::vector<Kept> kept_;
+  std::atomic<std::uint64_t> taken_{0}, written_{0};
+  std::atomic<bool> ending_{false}, failed_{false};
+  std::string failure_; // written before failed_
+  std::ofstream lines_;
+  hal::Signal news_;
+  hal::Thread thread_;
+};
+
+} // namespace rtexec::channels

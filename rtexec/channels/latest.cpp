@@ -1,0 +1,52 @@
+#include "rtexec/channels/latest.hpp"
+
+#include <algorithm>
+
+namespace rtexec::channels {
+
+/// As many as stay, one for each reader to hold, and one to write to.
+Latest::Latest(std::size_t size, std::size_t readers, std::size_t kept)
+    : slots_(kept + readers + 1), reading_(readers), kept_(kept) {
+  for (Slot& slot : slots_) slot.bytes.resize(size);
+}
+
+/// A reader says what it is about to read and then looks whether it is still there; the writer takes it away and then
+/// looks whether anybody reads it. Whoever comes second sees the other, since both look in one order.
+Latest::Slot& Latest::free_slot() noexcept {
+  for (;;)
+    for (Slot& slot : slots_) {
+      const std::uint64_t version = slot.version.load();
+      if (version + kept_ > versions_ && version != 0) continue;
+      slot.version.store(0);
+      if (!is_read(slot)) return slot;
+      slot.version.store(version);
+    }
+}
+
+void Latest::publish(Slot& slot) noexcept {
+  slot.visible.store(slot.stamp.visible.time_since_epoch().count(), std::memory_order_relaxed);
+  slot.version.store(++versions_);
+}
+
+bool Latest::is_read(const Slot& slot) const noexcept {
+  return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
+}
+
+std::optional<Latest::Value> Latest::newest(std::size_t reader, Instant when) noexcept {
+  for (;;) {
+    const Slot* found = nullptr;
+    std::uint64_t version = 0;
+    for (const Slot& slot : slots_)
+      if (const std::uint64_t of_slot = slot.version.load();
+          of_slot > version && slot.visible.load(std::memory_order_relaxed) <= when.time_since_epoch().count()) {
+        found = &slot;
+        version = of_slot;
+      }
+    if (found == nullptr) return std::nullopt;
+    reading_[reader].store(found);
+    if (found->version.load() == version)
+      return Value{.version = version, .stamp = found->stamp, .bytes = found->bytes};
+  }
+}
+
+} // namespace rtexec::channels

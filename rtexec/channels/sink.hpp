@@ -1,0 +1,26 @@
+// Where the outputs of one task go.
+#pragma once
+
+#include <rtexec/channels.hpp>
+
+#include <string>
+
+namespace rtexec::channels {
+
+class Sink {
+ public:
+  Sink() = default;
+  virtual ~Sink() = default;
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+  /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
+  [[nodiscard]] virtual Result<> open() { return {}; }
+  /// Takes a copy of what it is for. On the completion thread of the task, in the last CPU part: no allocation, no
+  /// lock, no call that blocks. False: there was no room, the results are dropped.
+  [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
+  /// What went wrong last, where and what to do; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+};
+
+} // namespace rtexec::channels

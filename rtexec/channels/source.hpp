@@ -1,0 +1,37 @@
+// Where the values of one input tensor come from.
+#pragma once
+
+#include <rtexec/result.hpp>
+#include <rtexec/tensor.hpp>
+#include <rtexec/units.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace rtexec::channels {
+
+/// What a source has put into a tensor.
+struct Sample {
+  Instant sampled{}; // when the values were so
+  bool fresh = true; // false: they are those of the job before
+};
+
+class Source {
+ public:
+  Source() = default;
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  /// Once, before the first job, when the workload is bound: takes what it needs of the machine.
+  [[nodiscard]] virtual Result<> open() { return {}; }
+  /// Fills `into`, which has the type and shape that the source was made for, for job `job`, released at `release`. On
+  /// the release thread of the task, in the first CPU part: no allocation, no lock, no call that blocks. Errors: stale
+  /// (there never was anything: the tensor is left alone), others where the source has failed.
+  [[nodiscard]] virtual Expected<Sample, Errc> fetch(std::uint64_t job, Instant release,
+                                                     const Tensor& into) noexcept = 0;
+  /// What went wrong last, where and what to do; empty: nothing. Any thread.
+  [[nodiscard]] virtual std::string failure() const { return {}; }
+};
+
+} // namespace rtexec::channels

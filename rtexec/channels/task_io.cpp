@@ -1,0 +1,116 @@
+#include "rtexec/channels/task_io.hpp"
+
+#include "hal/thread.hpp"
+
+#include <algorithm>
+
+namespace rtexec::channels {
+namespace {
+
+void increment(std::atomic<std::uint64_t>& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+
+} // namespace
+
+TaskIo::TaskIo(std::string task, const Workload& workload, TaskCallbacks callbacks)
+    : task_(std::move(task)), workload_(workload), callbacks_(std::move(callbacks)) {
+  program_.name = "on_input";
+}
+
+void TaskIo::add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name) {
+  Input& added = inputs_.emplace_back();
+  added.name = std::move(name);
+  added.tensor = input;
+  added.source = std::move(source);
+  added.on_stale = on_stale;
+}
+
+void TaskIo::add_sink(std::unique_ptr<Sink> sink, std::string name) {
+  Output& added = outputs_.emplace_back();
+  added.name = std::move(name);
+  added.sink = std::move(sink);
+}
+
+Result<> TaskIo::open() {
+  const auto named = [&](const Channel& channel, const Error& error) {
+    return fail(error.code, "task '" + task_ + "': " + channel.name + ": " + error.what);
+  };
+  for (const Input& input : inputs_)
+    if (const auto opened = input.source->open(); !opened) return named(input, opened.error());
+  for (const Output& output : outputs_)
+    if (const auto opened = output.sink->open(); !opened) return named(output, opened.error());
+  return {};
+}
+
+/// False: the job ends with this. Where there never was anything, there is nothing to reuse.
+bool TaskIo::settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool rehearsing) noexcept {
+  const bool stale = sample ? !sample->fresh : sample.error() == Errc::stale;
+  if (sample) read.sampled = std::min(read.sampled, sample->sampled);
+  if (rehearsing) {
+    if (!sample && !stale) read.outcome = Unexpected(sample.error());
+    return read.outcome.has_value();
+  }
+  if (!sample && !stale) {
+    input.counts->failure.store(static_cast<int>(sample.error()) + 1, std::memory_order_relaxed);
+    read.outcome = Unexpected(sample.error());
+    return false;
+  }
+  increment(stale ? input.counts->stale : input.counts->moved);
+  if (!stale || (sample && input.on_stale == OnStale::reuse)) return true;
+  if (input.on_stale == OnStale::miss) read.outcome = Unexpected(Errc::stale);
+  else read.drops = true;
+  return false;
+}
+
+/// An answer of a program that has nothing new leaves the inputs as they are.
+Expected<Sample, Errc> TaskIo::ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept {
+  InputJob asked{.job = job, .release = release, .inputs = workload_.inputs(), .sampled = sampled};
+  const Status answer = callbacks_.on_input(asked);
+  if (answer) return Sample{.sampled = asked.sampled, .fresh = true};
+  if (answer.error() == Errc::stale) return Sample{.sampled = asked.sampled, .fresh = false};
+  return Unexpected(answer.error());
+}
+
+TaskIo::Read TaskIo::read(std::uint64_t job, Instant release, bool rehearsing) noexcept {
+  Read read{.outcome = {}, .drops = false, .sampled = hal::now()};
+  for (const Input& input : inputs_)
+    if (!settle(read, input, input.source->fetch(job, release, workload_.inputs()[input.tensor]), rehearsing))
+      return read;
+  if (callbacks_.on_input)
+    static_cast<void>(settle(read, program_, ask_program(job, release, read.sampled), rehearsing));
+  return read;
+}
+
+void TaskIo::write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept {
+  const OutputJob results{.job = job,
+                          .release = release,
+                          .sampled = sampled,
+                          .outputs = workload_.outputs(),
+                          .detections = workload_.detections()};
+  for (const Output& output : outputs_)
+    if (const bool taken = output.sink->put(results); !rehearsing)
+      increment(taken ? output.counts->moved : output.counts->dropped);
+  if (callbacks_.on_output) callbacks_.on_output(results);
+}
+
+void TaskIo::report(std::vector<ChannelReport>& all) const {
+  const auto add = [&](const Channel& channel, std::string failure) {
+    if (channel.name.empty()) return;
+    const auto value = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
+    all.push_back({.task = task_,
+                   .name = channel.name,
+                   .moved = value(channel.counts->moved),
+                   .stale = value(channel.counts->stale),
+                   .dropped = value(channel.counts->dropped),
+                   .failure = std::move(failure)});
+  };
+  const auto failed = [](const Channel& channel) {
+    const int failure = channel.counts->failure.load(std::memory_order_relaxed);
+    return failure == 0 ? std::string() : name(static_cast<Errc>(failure - 1));
+  };
+  for (const Input& input : inputs_)
+    add(input, input.source->failure().empty() ? failed(input) : input.source->failure());
+  if (callbacks_.on_input) add(program_, failed(program_));
+  for (const Output& output : outputs_) add(output, output.sink->failure());
+}
+
+} // namespace rtexec::channels

@@ -1,0 +1,79 @@
+// The inputs and outputs of one task of a run: fills its workload's inputs at the begin of each job, and hands its
+// outputs on at the end.
+//
+// Ownership: it owns its sources and sinks; the workload outlives it. Threads: read() on the release thread, write() on
+// the completion thread, report() on any.
+#pragma once
+
+#include <rtexec/channels.hpp>
+#include <rtexec/report.hpp>
+#include <rtexec/task_set.hpp>
+#include <rtexec/workload.hpp>
+#include "rtexec/channels/sink.hpp"
+#include "rtexec/channels/source.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rtexec::channels {
+
+class TaskIo {
+ public:
+  TaskIo(std::string task, const Workload& workload, TaskCallbacks callbacks);
+
+  // Set-up. `name`: as reports show it; empty: they do not.
+  void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
+  void add_sink(std::unique_ptr<Sink> sink, std::string name);
+  [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
+  /// What answers where on_input has nothing new.
+  void answer_program(OnStale on_stale) { program_.on_stale = on_stale; }
+
+  /// Once the workload is bound.
+  [[nodiscard]] Result<> open();
+
+  struct Read {
+    /// stale: nothing new is there, and the job fails; others as of the sources, and of on_input
+    Status outcome;
+    bool drops = false; // nothing new is there, and the job is not to be executed
+    Instant sampled{};  // when the oldest of what was read was so
+  };
+  /// Fills all inputs for job `job`. `rehearsing`: whatever is there will do, and nothing is counted.
+  [[nodiscard]] Read read(std::uint64_t job, Instant release, bool rehearsing) noexcept;
+  /// Hands on what the workload's outputs hold.
+  void write(std::uint64_t job, Instant release, Instant sampled, bool rehearsing) noexcept;
+
+  void report(std::vector<ChannelReport>& all) const;
+
+ private:
+  struct Counts {
+    std::atomic<std::uint64_t> moved{0}, stale{0}, dropped{0};
+    std::atomic<int> failure{0}; // the last error's number and one; 0: none
+  };
+  struct Channel {
+    std::string name;
+    std::unique_ptr<Counts> counts = std::make_unique<Counts>();
+  };
+  struct Input : Channel {
+    std::size_t tensor = 0;
+    std::unique_ptr<Source> source;
+    OnStale on_stale = OnStale::reuse;
+  };
+  struct Output : Channel {
+    std::unique_ptr<Sink> sink;
+  };
+
+  bool settle(Read& read, const Input& input, const Expected<Sample, Errc>& sample, bool rehearsing) noexcept;
+  Expected<Sample, Errc> ask_program(std::uint64_t job, Instant release, Instant sampled) noexcept;
+
+  std::string task_;
+  const Workload& workload_;
+  TaskCallbacks callbacks_;
+  std::vector<Input> inputs_;
+  Input program_; // without a source
+  std::vector<Output> outputs_;
+};
+
+} // namespace rtexec::channels

@@ -1,0 +1,249 @@
+// Inputs and outputs of tasks in runs: what goes in comes out, what is not there is answered, and real-time rules hold.
+#include "test/rtexec/real_time.hpp"
+#include "test/rtexec/sets.hpp"
+#include "test/support/files.hpp"
+#include "test/support/result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace rtexec {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+/// Adds one to each of its numbers, on the core alone.
+class AddOne final : public Workload {
+ public:
+  explicit AddOne(std::size_t count = 8) : in_(count), out_(count) {
+    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(count)};
+    inputs_ = {
+        {.name = "x", .type = ElementType::int32, .shape = shape, .bytes = std::as_writable_bytes(std::span(in_))}};
+    outputs_ = {
+        {.name = "y", .type = ElementType::int32, .shape = shape, .bytes = std::as_writable_bytes(std::span(out_))}};
+  }
+  bool uses_device() const override { return false; }
+  MemoryDemand memory() const override { return {}; }
+  std::span<const std::byte> constants() const override { return {}; }
+  std::string fingerprint() const override { return "add one"; }
+  Result<> bind(Device&, const Memory&) override { return {}; }
+  std::span<const Tensor> inputs() const override { return inputs_; }
+  std::span<const Tensor> outputs() const override { return outputs_; }
+  std::span<const Box> detections() const noexcept override { return {&box_, 1}; }
+  Status before(std::uint64_t) noexcept override {
+    for (std::size_t i = 0; i < in_.size(); ++i) out_[i] = in_[i] + 1;
+    box_.score = static_cast<float>(out_[0]);
+    return {};
+  }
+  Status execute() noexcept override { return {}; }
+  Status after(std::uint64_t) noexcept override { return {}; }
+
+ private:
+  std::vector<std::int32_t> in_, out_;
+  std::vector<Tensor> inputs_, outputs_;
+  Box box_{.left = 1, .top = 2, .right = 3, .bottom = 4, .score = 0, .label = 5};
+};
+
+Task own(const std::string& name, Duration period) {
+  Task task;
+  task.name = name;
+  task.workload = WorkloadKind::custom;
+  task.period = task.deadline = period;
+  task.wcet = Wcet{.before = 200us, .device = 0us, .after = 200us};
+  return task;
+}
+
+ExecutiveSetup setup_of(const TaskSet& set) {
+  ExecutiveSetup setup;
+  setup.force = true;
+  for (const Task& task : set.tasks) setup.workloads[task.name] = std::make_unique<AddOne>();
+  return setup;
+}
+
+Executive started(TaskSet set, ExecutiveSetup setup) {
+  auto executive = Executive::create(std::move(set), std::move(setup));
+  EXPECT_TRUE(executive) << problem(executive);
+  const auto begun = executive->start();
+  EXPECT_TRUE(begun) << problem(begun);
+  return std::move(*executive);
+}
+
+const ChannelReport& channel(const Report& report, const std::string& name) {
+  for (const ChannelReport& each : report.channels)
+    if (each.name == name) return each;
+  ADD_FAILURE() << "no channel " << name;
+  static const ChannelReport none;
+  return none;
+}
+
+/// What a program was shown.
+struct Seen {
+  std::atomic<std::uint64_t> inputs{0}, outputs{0}, wrong{0};
+};
+
+TEST(Channels, WhatAProgramPutsInComesOutInTheSameJob) {
+  Seen seen;
+  TaskSet set = set_of({own("a", 10ms)}, 300ms);
+  ExecutiveSetup setup = setup_of(set);
+  setup.callbacks["a"] = {.on_input = [&](InputJob& job) -> Status {
+                            for (std::int32_t& each : job.inputs[0].as<std::int32_t>())
+                              each = static_cast<std::int32_t>(job.job) * 10;
+                            job.sampled = job.release - 3ms;
+                            ++seen.inputs;
+                            return {};
+                          },
+                          .on_output =
+                              [&](const OutputJob& job) {
+                                for (const std::int32_t each : job.outputs[0].as<const std::int32_t>())
+                                  seen.wrong += each != static_cast<std::int32_t>(job.job) * 10 + 1 ? 1 : 0;
+                                seen.wrong += job.sampled != job.release - 3ms ? 1 : 0;
+                                seen.wrong += job.detections.size() != 1 ? 1 : 0;
+                                ++seen.outputs;
+                              }};
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_EQ(report.tasks[0].completed + 1, seen.outputs.load()) << "one rehearsal";
+  EXPECT_EQ(seen.wrong.load(), 0u);
+  EXPECT_GE(report.tasks[0].completed, 20u);
+  EXPECT_EQ(channel(report, "on_input").moved, report.tasks[0].released);
+}
+
+/// 10, 11, ... go through a chain of three tasks, each of which adds one.
+TEST(Channels, TasksHandTheirOutputsOn) {
+  TaskSet set = set_of({own("a", 5ms), own("b", 10ms), own("c", 20ms)}, 400ms);
+  set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/y"}};
+  set.tasks[2].inputs = {{.tensor = {}, .source = SourceKind::task, .from = "b"}};
+  Seen seen;
+  std::int32_t last = 0;
+  Instant last_sampled{};
+  ExecutiveSetup setup = setup_of(set);
+  setup.callbacks["a"].on_input = [](InputJob& job) -> Status {
+    for (std::int32_t& each : job.inputs[0].as<std::int32_t>()) each = static_cast<std::int32_t>(job.job) + 10;
+    return {};
+  };
+  setup.callbacks["c"].on_output = [&](const OutputJob& job) {
+    const auto values = job.outputs[0].as<const std::int32_t>();
+    for (const std::int32_t each : values) seen.wrong += each != values[0] ? 1 : 0;
+    if (values[0] >= 13) ++seen.outputs;
+    seen.wrong += values[0] < last || job.sampled < last_sampled ? 1 : 0;
+    last = values[0];
+    last_sampled = job.sampled;
+  };
+  Executive executive = started(std::move(set), std::move(setup));
+  const Report report = expect_real_time(executive, [&] { executive.wait(); });
+  EXPECT_GE(seen.outputs.load(), 10u);
+  EXPECT_EQ(seen.wrong.load(), 0u);
+  EXPECT_GE(last, 13 + 60) << "the newest values arrive";
+  EXPECT_GE(channel(report, "x from task:b").moved, 10u);
+}
+
+/// A program that has something new for every other job.
+struct Stale : testing::Test {
+  std::atomic<std::uint64_t> asked{0}, executed{0};
+
+  Report with(OnStale on_stale) {
+    TaskSet set = set_of({own("a", 10ms)}, 400ms);
+    set.tasks[0].inputs = {{.tensor = "x", .source = SourceKind::program, .from = {}, .on_stale = on_stale}};
+    ExecutiveSetup setup = setup_of(set);
+    setup.callbacks["a"] = {
+        .on_input = [this](InputJob&) { return asked++ % 2 == 0 ? Status() : Unexpected(Errc::stale); },
+        .on_output = [this](const OutputJob&) { ++executed; }};
+    Executive executive = started(std::move(set), std::move(setup));
+    executive.wait();
+    return executive.stop();
+  }
+};
+
+TEST_F(Stale, ReuseExecutesAllTheSame) {
+  const Report report = with(OnStale::reuse);
+  EXPECT_EQ(report.tasks[0].skipped, 0u);
+  EXPECT_EQ(report.tasks[0].missed, 0u);
+  EXPECT_GE(channel(report, "on_input").stale, 15u);
+  EXPECT_EQ(executed.load(), report.tasks[0].completed + 1);
+}
+
+TEST_F(Stale, SkipDropsTheRelease) {
+  const Report report = with(OnStale::skip);
+  EXPECT_GE(report.tasks[0].skipped, 15u);
+  EXPECT_EQ(report.tasks[0].missed, 0u);
+  EXPECT_EQ(report.tasks[0].released, report.tasks[0].completed);
+  EXPECT_EQ(channel(report, "on_input").stale, report.tasks[0].skipped);
+}
+
+TEST_F(Stale, MissFailsTheJob) {
+  const Report report = with(OnStale::miss);
+  EXPECT_GE(report.tasks[0].failed, 15u);
+  EXPECT_EQ(report.tasks[0].missed, report.tasks[0].failed);
+  EXPECT_EQ(report.tasks[0].failure, Errc::stale);
+  EXPECT_EQ(report.tasks[0].skipped, 0u);
+}
+
+TEST(Channels, AFaultOfOneTasksInputLeavesTheOthersAlone) {
+  TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
+  ExecutiveSetup setup = setup_of(set);
+  std::atomic<int> jobs{0};
+  setup.callbacks["a"].on_input = [&](InputJob&) { return jobs++ < 5 ? Status() : Unexpected(Errc::io_error); };
+  Executive executive = started(std::move(set), std::move(setup));
+  executive.wait();
+  const Report report = executive.stop();
+  EXPECT_GE(report.tasks[0].failed, 10u);
+  EXPECT_EQ(report.tasks[0].failure, Errc::io_error);
+  EXPECT_EQ(channel(report, "on_input").failure, "input/output error");
+  EXPECT_EQ(report.tasks[1].failed, 0u);
+  EXPECT_EQ(report.tasks[1].completed, report.tasks[1].released);
+}
+
+TEST(Channels, ResultsGoToFiles) {
+  const ScratchFolder folder;
+  TaskSet set = set_of({own("a", 10ms)}, 200ms);
+  set.tasks[0].outputs = {{.tensor = "detections", .sink = SinkKind::files, .to = (folder / "out").string()}};
+  ExecutiveSetup setup = setup_of(set);
+  setup.callbacks["a"].on_input = [](InputJob& job) -> Status {
+    std::ranges::fill(job.inputs[0].as<std::int32_t>(), static_cast<std::int32_t>(job.job));
+    return {};
+  };
+  std::optional<Executive> executive = started(set, std::move(setup));
+  const Report report = expect_real_time(*executive, [&] { executive->wait(); });
+  executive.reset();
+  const ChannelReport& files = channel(report, "file:" + (folder / "out").string());
+  EXPECT_EQ(files.moved + files.dropped, report.tasks[0].completed);
+  std::ifstream lines(folder / "out/a.jsonl");
+  std::uint64_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json["detections"][0]["score"], json["job"].get<float>() + 1) << line;
+    EXPECT_EQ(json["detections"][0]["class"], 5);
+    EXPECT_LE(json["sampled_ns"].get<std::int64_t>(), json["release_ns"].get<std::int64_t>() + 10'000'000);
+  }
+  EXPECT_EQ(count, files.moved + 1) << "one rehearsal";
+
+  const auto again = Executive::create(set, setup_of(set));
+  EXPECT_TRUE(again) << "nothing is touched before the start";
+}
+
+TEST(Channels, MistakesAreToldAtOnce) {
+  TaskSet set = set_of({own("a", 10ms), own("b", 10ms)}, 200ms);
+  set.tasks[0].inputs = {{.tensor = "z", .source = SourceKind::task, .from = "b"}};
+  set.tasks[0].outputs = {{.tensor = "w", .sink = SinkKind::none, .to = {}}};
+  set.tasks[1].inputs = {{.tensor = "x", .source = SourceKind::task, .from = "a/detections"}};
+  ExecutiveSetup setup = setup_of(set);
+  setup.callbacks["c"] = {};
+  const auto refused = problem(Executive::create(std::move(set), std::move(setup)));
+  EXPECT_THAT(refused, HasSubstr("task 'a': it has no input 'z'; its workload has: x"));
+  EXPECT_THAT(refused, HasSubstr("task 'a': it has no output 'w'; known: detections, y"));
+  EXPECT_THAT(refused,
+              HasSubstr("task 'b': from = \"task:a/detections\": boxes need an input of float32 [n, 6], and 'x' "
+                        "is int32 [8]"));
+  EXPECT_THAT(refused, HasSubstr("callbacks were given for task 'c', which the task set does not have"));
+}
+
+} // namespace
+} // namespace rtexec
